@@ -244,7 +244,7 @@ export function detachTools(db: Db, agentId: string, toolIds: readonly string[])
     if (rest.length === 0) {
       throw new UserError(
         "tool_last",
-        `Cannot detach "${toolIds.join('", "')}": agent "${agentId}" would have no tools, and would get the default tools.`,
+        `Cannot detach "${toolIds.join('", "')}": agent "${agentId}" would have no tools left, and would therefore get the default tools.`,
         "Attach another tool first.",
       );
     }

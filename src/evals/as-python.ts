@@ -400,7 +400,7 @@ export const EVAL_FORMATS = ["json", "python", "promptfoo", "inspect"] as const;
 
 type EvalFormat = (typeof EVAL_FORMATS)[number];
 
-/** Returns the files of evals in a format, by name. JSON files include the validation results. */
+/** Returns the files for the evals in a format, keyed by file name. JSON files include the validation results. */
 export function evalFiles(evals: readonly ExportedEval[], format: EvalFormat): Map<string, string> {
   if (format === "promptfoo") return promptfooFiles(evals.map(({ definition }) => definition));
   return new Map(evals.map((one) => [`${one.definition.name}${ENDINGS[format]}`, WRITERS[format](one)]));

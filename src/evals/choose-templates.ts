@@ -282,8 +282,8 @@ function sortTraces(values: readonly (number | null)[], isUsed: (trace: number) 
 }
 
 /**
- * Returns the largest passing value that best separates bad from good traces, or null if no good trace has a value.
- * `sorted` comes from `sortTraces`.
+ * Returns the threshold that best separates bad from good traces (the largest value that passes), or null if no good
+ * trace has a value. `sorted` comes from `sortTraces`.
  */
 function fitCut(
   values: readonly (number | null)[],

@@ -153,7 +153,7 @@ function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: R
   return cut.slice(start, end > start ? end : cut.length).trim();
 }
 
-/** Letters and digits, including the punctuation inside a name, an amount or an address. */
+/** Letters and digits, together with the punctuation inside a name, an amount or an address. */
 const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
 
 export function wordsOf(text: string): string[] {

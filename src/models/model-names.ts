@@ -49,7 +49,9 @@ export const JUDGE_MODELS: Readonly<Partial<Record<Provider, string>>> = {
   google: "gemini-3.5-flash-lite",
 };
 
-/** Name prefixes of models served only by their maker. Open-weight models (gpt-oss, gemma) have many servers. */
+/**
+ * Name prefixes of models served only by their maker. Open-weight models (gpt-oss, gemma) are served by many providers.
+ */
 const NAMES: readonly (readonly [Provider, RegExp])[] = [
   ["anthropic", /^claude-/],
   ["openai", /^(gpt-(?!oss)|chatgpt-|o\d+(-|$)|codex-|computer-use-|ft:(gpt|o\d))/],

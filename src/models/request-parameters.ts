@@ -298,7 +298,7 @@ function refusedParameter(message: string, sent: SentParameters): Refusable | nu
 const MAXIMUM =
   /(?:>|<=|at most|up to|less than or equal to|maximum(?: allowed)?(?: value)?(?: of| is)?|\[\d+,|inclusive\) to) ?[`']?(\d+)(?: \((exclusive)\))?/gi;
 
-/** Returns the largest limit that an error mentions as allowed if it is below the sent limit, otherwise null. */
+/** Returns the largest limit that an error states as allowed, or null if it is not below the limit that was sent. */
 function maximumIn(message: string, sentTokens: number): number | null {
   for (const [, digits, exclusive] of message.matchAll(MAXIMUM)) {
     const tokens = Number(digits) - (exclusive === undefined ? 0 : 1);

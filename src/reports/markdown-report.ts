@@ -261,7 +261,7 @@ function cell(text: string): string {
   return /^`[\w-]+`$/.test(text) ? text : escapeMarkdown(text);
 }
 
-/** Puts untrusted text (model names, errors, addresses) on one line, without markup, links and mentions. */
+/** Puts untrusted text (model names, errors, addresses) on one line, without markup, links or mentions. */
 function escapeMarkdown(text: string): string {
   return stripControls(text)
     .replace(/\s+/g, " ")

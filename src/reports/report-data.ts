@@ -58,7 +58,7 @@ export interface ToolUse {
 
 export interface RunFigures {
   readonly runId: string;
-  /** The name given by a user, or null without one. */
+  /** The name given by a user, or null if there is none. */
   readonly name: string | null;
   /** Short label that is unique in the report. */
   readonly label: string;

@@ -226,7 +226,7 @@ function refuseIdleMargin(margin: number, metric: string): void {
   throw new UserError(
     "threshold_impossible",
     `--no-worse-than ${margin}: ${metric} is ${scaleText(scale)}, so nothing could ever be worse by more.`,
-    "Give a smaller one, such as 0.02.",
+    "Pass a smaller margin, such as 0.02.",
   );
 }
 

@@ -56,7 +56,7 @@ type NamedRun =
   | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
 
 /**
- * Opens runs by name, which is the path of a results file or a run in the database. The database is opened on first
+ * Opens runs by name: the path of a results file, or the name of a run in the database. The database is opened on first
  * use.
  */
 export class RunSources {

@@ -189,7 +189,7 @@ export interface PreparedChat {
   answer(listener: ChatListener): Promise<AnsweredChat>;
 }
 
-/** Makes all checks that can refuse a chat, before the first byte of a response is sent. */
+/** Runs all checks that can lead to the refusal of a chat, before the first byte of a response is sent. */
 export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
   const { db, models, chats, resources, chatTimeoutMs, live } = services;
   const stored = getAgent(db, request.agentId);

@@ -126,7 +126,7 @@ export const runProgressSchema = z
     tasksPerMinute: z
       .number()
       .nullable()
-      .describe("Recent number of tasks per minute, or null if too few tasks have finished or no task is running."),
+      .describe("Recent rate in tasks per minute, or null if too few tasks have finished or no task is running."),
     msLeft: ms.nullable().describe("Estimated milliseconds until the run ends, at the current rate."),
     newest: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),
     failures: z.array(finishedTaskSchema).readonly().describe("Newest first; at most 10."),

@@ -130,7 +130,7 @@ export const ownRunSettingsSchema = z
       .int()
       .nonnegative()
       .exactOptional()
-      .describe("Reasoning tokens in addition to maxTokens. If absent, they depend on the model."),
+      .describe("Reasoning tokens in addition to maxTokens. If absent, the number depends on the model."),
     temperature,
     reasoningEffort: z
       .enum(REASONING_EFFORTS)

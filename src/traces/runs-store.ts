@@ -44,7 +44,7 @@ export interface RunFilter {
   readonly text?: string | undefined;
   /** YYYY-MM-DD, inclusive: earliest start date (UTC). */
   readonly since?: string | undefined;
-  /** YYYY-MM-DD, exclusive: latest start date (UTC). */
+  /** Only runs started before this date (YYYY-MM-DD, UTC). */
   readonly before?: string | undefined;
 }
 
@@ -410,7 +410,7 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
   };
 }
 
-/** A run with the status running but without a live holder was killed. */
+/** A run whose status is `running` but that has no live holder was killed. */
 function statusOf(status: RunStatus, worker: string | null): RunStatus {
   return status === "running" && (worker === null || hasHolderExited(worker)) ? "interrupted" : status;
 }

@@ -89,7 +89,8 @@ function roundedTimes(trace: Trace) {
 }
 
 /**
- * Returns the milliseconds of successful model calls, tool calls and waiting (rate limiting, failed attempts, pauses).
+ * Returns the milliseconds spent on successful model calls, on tool calls and on waiting (rate limiting, failed
+ * attempts, pauses).
  */
 export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">) {
   return {

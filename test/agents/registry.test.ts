@@ -120,7 +120,7 @@ describe("an agent", () => {
 });
 
 describe("a tool", () => {
-  it("is created, changed and deleted, unless an agent uses it", () => {
+  it("can be created and changed, and can be deleted unless an agent uses it", () => {
     expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "own", builtin: false });
     createAgent(at.db, mine);
     attachTools(at.db, "mine", ["weather"], { timeoutMs: 1_000 });

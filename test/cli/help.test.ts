@@ -145,13 +145,13 @@ describe("help", () => {
 
       Flags:
         -l, --limit N            Number of emails, from 1 to 50 [default: 10]
-            --order best|newest  Order: best (email_search), or newest (search_emails, all words) [default: best]
+            --order best|newest  Order: best (as email_search), or newest (as search_emails, which requires all words) [default: best]
             --from ADDRESS       Only emails from this address
-            --to ADDRESS         Only emails to, cc or bcc this address
+            --to ADDRESS         Only emails with this address in To, Cc or Bcc
             --after DATE         Only emails sent on or after this date
             --before DATE        Only emails sent before this date
             --cutoff DATE        Search like for a question with this date (later emails are hidden)
-            --explain            Show the parts of each score, and corrected words
+            --explain            Show the parts of each score and which words were corrected
 
       Global flags: --db FILE, --cache-dir FOLDER, --json, --quiet, --no-progress, --verbose. See art-e --help.
       "

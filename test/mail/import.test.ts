@@ -101,7 +101,7 @@ describe("mail imports", () => {
       expect(contentOf(db)).toEqual(before);
     });
 
-    it("keeps both emails if they have the same Message-ID, and renames the later one, only once", async () => {
+    it("keeps both emails if they have the same Message-ID, and renames the later one only once", async () => {
       const db = emptyDb();
       const fields = { "Message-ID": "<1@example.com>", From: "a@example.com", Subject: "one" };
       write("clash/first/doe-j/inbox/1.", mailText(fields));

@@ -78,7 +78,7 @@ describe("ownText", () => {
     expect(ownText("Bo wrote:\n\n> a\n\nb\n\n-----Original Message-----\n> c\n\nd")).toBe("b\n\n\nd");
   });
 
-  it("ends at the second quotation if the first one has marks", () => {
+  it("ends at the second quotation if the lines of the first one start with >", () => {
     expect(ownText(`> When?\n\nNow.\n\n-----Original Message-----\nFrom: Cy\n\n${OLD}`)).toBe("Now.");
   });
 

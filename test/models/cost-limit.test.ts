@@ -64,7 +64,7 @@ describe("a cost limit", () => {
     expect(limited.limit.calls).toBe(3);
   });
 
-  it("makes calls wait while running calls might use it up", async () => {
+  it("makes new calls wait while the calls in progress might use it up", async () => {
     const { model: slow, most } = model(10);
     const limited = limitCost(slow, 2.5);
     await Promise.all(Array.from({ length: 20 }, () => limited.model.complete(REQUEST, never)));

@@ -108,7 +108,7 @@ describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect(await page.locator("table.evals td").first().getAttribute("data-label")).toBe("Tasks");
   });
 
-  it("shows no section and no column for evals if there are no evals", async () => {
+  it("shows no section or column for evals if the run has none", async () => {
     const plain = await writeReport((db) => saveSynthetic(db, { id: "run_plain", tasks: 5 }));
     const { page } = await browser.openReport(plain.file);
     expect(await page.getByRole("heading", { name: "Evals" }).count()).toBe(0);

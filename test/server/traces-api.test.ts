@@ -69,7 +69,7 @@ it("feedback belongs to its trace, and the newest feedback determines the rating
   expect((await server.ask("POST", "/api/feedback", { trace_id: id, rating: "great" })).status).toBe(400);
 });
 
-it("feedback is returned in pages, by agent and rating, and can be changed and deleted", async () => {
+it("feedback is returned in pages, filtered by agent and rating, and can be changed and deleted", async () => {
   const before = (await server.ask("GET", "/api/feedback?limit=200")).body.feedback.length;
   for (const id of ids) await server.ask("POST", "/api/feedback", { trace_id: id, rating: "neutral", agent_id: "x" });
   const seen: string[] = [];

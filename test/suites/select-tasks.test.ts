@@ -64,7 +64,7 @@ describe("task pairs", () => {
     expect(pairsOf(["a", "a"], ["b", "a"])).toEqual({ a: "b", b: "a" });
   });
 
-  it("include a task without a counterpart and the task that refers to it", () => {
+  it("include a task that has no counterpart, and any task that refers to that task", () => {
     expect(pairsOf(["a", null], ["b", "a"])).toEqual({ a: "b", b: "a" });
   });
 

@@ -94,7 +94,7 @@ describe("an OTLP trace", () => {
     expect(valuesOf(broken ?? { attributes: [] }).get("error.type")).toBe("unparsable_call");
   });
 
-  it("marks the attempts of a call that got no reply as failed, and has no usage for them", () => {
+  it("marks the attempts of an unanswered call as failed, and reports no usage for them", () => {
     const retries = [{ attempt: 1, reason: "503", waitedMs: 10 }];
     const lost = { ...ANSWERED.turns[1], finishReason: "other", rawFinishReason: "server", retries, usage: null };
     const [, call] = spansIn({ ...FAILED, turns: [lost as (typeof ANSWERED.turns)[number]] });

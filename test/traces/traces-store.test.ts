@@ -173,7 +173,7 @@ describe("selecting traces", () => {
     }
   });
 
-  it("countScores and listTaskIds return the scores with the number of tasks, and the task ids", () => {
+  it("countScores returns the scores with the number of tasks, and listTaskIds returns the task ids", () => {
     expect(countScores(test.db, "run")).toEqual({ semanticScore: { n: 5 }, goldRank: { n: 4 } });
     expect(listTaskIds(test.db, "run")).toEqual([1, 2, 3, 10]);
   });

@@ -178,7 +178,7 @@ function promptText(prompt: string): string {
 export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
   const { columns, settings } = changesOf(flags);
   if (Object.keys({ ...columns, ...settings }).length === 0) {
-    throw new UserError("flag_missing", "agents set needs a change.", "See art-e agents set --help.");
+    throw new UserError("flag_missing", "art-e agents set needs at least one change.", "See art-e agents set --help.");
   }
   const change = { ...columns, settings };
   await changeAgent("Changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);

@@ -15,13 +15,13 @@ export const searchCommand = defineCommand(
     limit: wholeNumber(1, 50).default(10).meta({ description: "Number of emails, from 1 to 50", alias: "l" }),
     order: oneOf(ORDERS)
       .default("best")
-      .meta({ description: "Order: best (email_search), or newest (search_emails, all words)" }),
+      .meta({ description: "Order: best (as email_search), or newest (as search_emails, which requires all words)" }),
     from: text.optional().meta({ placeholder: "ADDRESS", description: "Only emails from this address" }),
-    to: address.optional().meta({ description: "Only emails to, cc or bcc this address" }),
+    to: address.optional().meta({ description: "Only emails with this address in To, Cc or Bcc" }),
     after: day.optional().meta({ description: "Only emails sent on or after this date" }),
     before: day.optional().meta({ description: "Only emails sent before this date" }),
     cutoff: day.optional().meta({ description: "Search like for a question with this date (later emails are hidden)" }),
-    explain: toggle.meta({ description: "Show the parts of each score, and corrected words" }),
+    explain: toggle.meta({ description: "Show the parts of each score and which words were corrected" }),
   }),
   async (flags, { settings, out }) => {
     const { searchMailbox, explainSearch } = await import("../../tools/search-mailbox.js");

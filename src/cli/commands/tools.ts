@@ -58,7 +58,7 @@ const toolShape = {
     .meta({ description: `With --http: method (${METHODS.join(", ")}) [default: GET]` }),
   headers: jsonObject.optional().meta({
     placeholder: "JSON",
-    description: `With --http, --mcp: headers as a JSON object. \${ENV:NAME} is read from the environment at each call`,
+    description: `With --http, --mcp: headers as a JSON object. \${ENV:NAME} is read from the environment on each call`,
   }),
   allowPrivate: z.boolean().optional().meta({ description: "With --http: allow private and loopback addresses" }),
   command: text.optional().meta({
@@ -82,7 +82,7 @@ const toolShape = {
     .meta({ placeholder: "SECONDS", description: "Timeout per call in seconds [default: 30]" }),
   maxBytes: wholeNumber(1, 100_000_000)
     .optional()
-    .meta({ description: "Maximum bytes of a result [default: 1000000]" }),
+    .meta({ description: "Maximum size of a result in bytes [default: 1000000]" }),
   maxResultChars: wholeNumber(100, 1_000_000)
     .optional()
     .meta({ description: "Maximum characters of a result for the model [default: 20000]" }),

@@ -301,7 +301,7 @@ export const configSchema = z.strictObject(
       .string("expected a path")
       .min(1, "expected a path")
       .optional()
-      .describe("The database of every command that is called in the folder of art-e.yaml (--db)"),
+      .describe("The database for every command run in the folder that contains art-e.yaml (--db)"),
     ...sections,
     runs: z
       .record(

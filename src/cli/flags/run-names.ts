@@ -13,7 +13,7 @@ export const oneRun = runName.meta({ description: RUN });
 /** The run argument of a command that can also do without a run. */
 export const optionalRun = runName.optional().meta({ description: RUN });
 
-/** The run argument of a command that works on several runs, the newest by default. */
+/** The run arguments of a command that works on several runs. The default is the newest run. */
 export const runNames = withTraits(z.array(text), { completes: "runs" })
   .default(["latest"])
   .transform((runs) => (runs.length === 0 ? ["latest"] : runs));

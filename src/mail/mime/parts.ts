@@ -115,7 +115,7 @@ function isSmime({ value, params }: HeaderValue, disposition: HeaderValue): bool
   return SMIME_TYPES.has(value) || (value === "application/octet-stream" && /\.p7[mz]$/i.test(name));
 }
 
-/** The type of a part with children that was read from TNEF, however it was labeled. */
+/** The type given to a part that has children and was read from TNEF, however it was labeled. */
 export const TNEF_TYPE = "application/ms-tnef";
 
 function isTnef({ value, params }: HeaderValue, disposition: HeaderValue): boolean {

@@ -36,7 +36,7 @@ const CONTAINED_HANDLERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns why this worker does not answer a run, or null if it does. Anyone who can write to Redis can describe a run,
+ * Returns why this worker refuses a run, or null if it accepts it. Anyone who can write to Redis can describe a run,
  * and must neither run programs on this machine nor learn its keys.
  */
 export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | null {

@@ -57,7 +57,7 @@ export async function prepareSandbox(
 const DEVICES = ["/dev/null", "/dev/urandom"];
 /** Public data, which does not reveal this machine's time zone. */
 const TIME_ZONES = "/usr/share/zoneinfo";
-/** Descriptors of `Launch.filter` and of bwrap's status. */
+/** File descriptors for `Launch.filter` and for bwrap's status. */
 const FILTER = "3";
 const STATUS = "4";
 /** File descriptor on which Python reports that it is waiting for its program. */
@@ -287,7 +287,7 @@ export class BubblewrapStatus {
     return pid === undefined ? undefined : Number(pid);
   }
 
-  /** Waits until the sandbox's first process has ended, which is the last one to end. */
+  /** Waits until the sandbox's first process, which is the last to end, has ended. */
   async allGone(): Promise<void> {
     if (this.pid === undefined) return;
     while (!(await isGone(this.pid))) await new Promise((resolve) => setTimeout(resolve, 2));

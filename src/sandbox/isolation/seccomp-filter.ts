@@ -36,7 +36,7 @@ const REFUSED: Readonly<Record<string, readonly [x64: number, arm64: number | nu
   msgget: [68, 186],
   semget: [64, 190],
   mq_open: [240, 180],
-  // The kernel's keys, programs and queues.
+  // System calls for the kernel's keys, BPF programs and message queues.
   add_key: [248, 217],
   request_key: [249, 218],
   keyctl: [250, 219],

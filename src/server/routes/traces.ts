@@ -131,7 +131,7 @@ const summaryShape = z.strictObject({
     .record(z.string(), z.number().int())
     .meta({ description: "Number of good, bad, neutral and skipped traces" }),
   self_agreement: estimateSchema.meta({ description: "Agreement of repeated labels by the same person" }),
-  between_annotators: estimateSchema.meta({ description: "Agreement of labels by two people" }),
+  between_annotators: estimateSchema.meta({ description: "Agreement between two people's labels" }),
 });
 
 const annotator = z.string().trim().min(1).max(100).optional().meta({ description: "Person who labels, if known" });

@@ -151,8 +151,8 @@ const vmCommand = (stream: "stdout" | "stderr") =>
   });
 
 /**
- * Notes a failure. As in Spider2-V, a script's exit code does not affect the score, but a missing program explains its
- * output.
+ * Notes a failure. As in Spider2-V, a script's exit code does not affect the score, but a missing program explains the
+ * script's output.
  */
 function noteFailure(command: string, result: CommandResult, { notes }: EvaluationContext): void {
   const notFound = result.stderr.split("\n").find((line) => /command not found|No such file or directory$/.test(line));

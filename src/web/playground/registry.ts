@@ -323,8 +323,8 @@ interface Field {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * A form with fields and a button. `send` receives the values, with null for empty numbers and JSON, and returns the
- * text to show below. Its errors are shown there too, without clearing the fields.
+ * A form with fields and a button. `send` receives the values, with null for empty number and JSON fields, and returns
+ * the text to show below. Its errors are shown there too, without clearing the fields.
  */
 function editForm(fields: readonly Field[], label: string, send: (values: Values) => Promise<string>): HTMLElement {
   const status = statusLine();

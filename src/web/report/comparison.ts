@@ -18,7 +18,7 @@ import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
 import { filterLink, section, taskLink } from "./route.js";
 
-/** Returns the options of the outcome filter: the verdicts on each run, and tasks with differences between any runs. */
+/** Returns the options of the outcome filter: the verdicts on each run, and tasks that differ between any two runs. */
 export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
   const compared = comparisons.flatMap(({ candidate, headline }) => {
     const runId = runs[candidate]?.runId;

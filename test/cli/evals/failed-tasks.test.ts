@@ -25,7 +25,7 @@ const json = async (line: string, code = 0) => {
   return JSON.parse(ran.stdout);
 };
 
-it("run, evals run and score apply evals to failed tasks, and a gate counts the verdicts", async () => {
+it("art-e run, art-e evals run and art-e score apply evals to failed tasks, and a gate counts the verdicts", async () => {
   const variables = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
   const imported = {
     ...{ name: "comes_to_an_end", version: 1, kind: "rules", reference: false, criterion: "It ends." },

@@ -122,7 +122,7 @@ describe("a custom agent", () => {
     ["agents create x --prompt @none.txt", "the file does not exist"],
     ["agents create x --prompt {{y}}", "{{y}}"],
     ["agents set art-e --name x", "is built in"],
-    ["agents set carried --db a.db", "agents set needs a change"],
+    ["agents set carried --db a.db", "art-e agents set needs at least one change"],
     ["agents list --model x", "agents list does not take --model."],
     ["agents show art-e more", 'agents show does not take "more".'],
     ["agents show --run latest art-e", "ID and --run cannot be combined"],

@@ -35,7 +35,7 @@ export class DamagedData extends Error {
   }
 }
 
-/** A file or folder that the system cannot read. */
+/** Returns the error for a file or folder that the system cannot read. */
 export function unreadable(path: string, cause: unknown): UserError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (code === "ENOENT" || code === "ENOTDIR") {
