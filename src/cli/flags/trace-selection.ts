@@ -32,12 +32,10 @@ export const traceSelectionShape = {
   band: oneOf(BANDS)
     .optional()
     .meta({ description: "Only traces with a high (> 0.8), medium (0.5 to 0.8) or low (< 0.5) score" }),
-  minScore: scores
-    .optional()
-    .meta({
-      placeholder: "N",
-      description: "Minimum score, such as 0.5, or minimums by name, such as readGold=1,judgeCorrect=1",
-    }),
+  minScore: scores.optional().meta({
+    placeholder: "N",
+    description: "Minimum score, such as 0.5, or minimums by name, such as readGold=1,judgeCorrect=1",
+  }),
   maxScore: scores.optional().meta({ placeholder: "N", description: "Maximum score" }),
   bestOfEpochs: toggle.meta({ description: "Only the best repeat of each question" }),
   failed: toggle.meta({ description: "Only failed tasks" }),
