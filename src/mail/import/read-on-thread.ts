@@ -37,10 +37,9 @@ async function* receive(request: ReadRequest, signal: AbortSignal): AsyncGenerat
     youngGenerationMb: YOUNG_GENERATION_MB,
     oldGenerationMb: LIMIT_MB,
   });
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => undefined);
+  // Waiting calls are rejected when the thread ends. A race with a promise for the abort would keep all batches.
+  const close = () => void thread.close();
+  signal.addEventListener("abort", close, { once: true });
   const nextBatch = () => {
     const batch = thread.call(null);
     // After an error or an abort, nothing waits for the batches requested ahead.
@@ -50,16 +49,19 @@ async function* receive(request: ReadRequest, signal: AbortSignal): AsyncGenerat
   const requested = Array.from({ length: AHEAD }, nextBatch);
   try {
     for (;;) {
-      const packed = await Promise.race([requested.shift(), aborted]);
+      const packed = await requested.shift();
+      signal.throwIfAborted();
       if (packed === undefined || packed === null) return;
-      requested.push(nextBatch());
       yield unpackBatch(packed);
+      requested.push(nextBatch());
     }
   } catch (error) {
+    signal.throwIfAborted();
     throw (error as { readonly code?: string }).code === "ERR_WORKER_OUT_OF_MEMORY"
       ? tooMuch(request.path, error as Error)
       : error;
   } finally {
+    signal.removeEventListener("abort", close);
     await thread.close();
   }
 }
