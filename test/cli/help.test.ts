@@ -145,7 +145,8 @@ describe("help", () => {
 
       Flags:
         -l, --limit N            Number of emails, from 1 to 50 [default: 10]
-            --order best|newest  Order: best (as email_search), or newest (as search_emails, which requires all words) [default: best]
+            --order best|newest  Order: best (as email_search), or newest (as search_emails, which requires all words)
+                                 [default: best]
             --from ADDRESS       Only emails from this address
             --to ADDRESS         Only emails with this address in To, Cc or Bcc
             --after DATE         Only emails sent on or after this date
