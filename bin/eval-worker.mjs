@@ -1,7 +1,7 @@
 // The process of an eval in TypeScript or JavaScript: loads the module, then calls its function for each trace that the
 // parent process sends. The parent kills this process if a call takes too long.
 
-// A loop of the eval's can block this event, but the parent also ends the process itself.
+// Ends with its parent, even if the parent was killed. A loop in the eval delays this.
 process.on("disconnect", () => process.exit());
 
 const text = (value) => String(value ?? "").slice(0, 500);

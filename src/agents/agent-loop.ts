@@ -201,7 +201,7 @@ export class AgentLoop {
     return results;
   }
 
-  /** Ends the agent, for a reason of its own or of the caller. */
+  /** Ends the agent. The loop calls this at its limits, and a caller can too. */
   end(ending: Ending, { answer = null, sources = [], reason }: Partial<RolloutEnd> = {}): Rollout {
     this.ended = { ...this.transcript, ending, answer, sources, ...(reason === undefined ? {} : { reason }) };
     return this.ended;

@@ -61,9 +61,9 @@ export interface Rollout extends Transcript {
   readonly remote?: { readonly sessionId: string | null; readonly traceId: string | null };
 }
 
-/** What an agent answers: a run's task, a training episode's task, or one message of a chat. */
+/** A task for an agent: a task of a run or of a training episode, or one message of a chat. */
 export interface AgentTask {
-  /** Null for a chat, which does not belong to a dataset. */
+  /** The task's id in its dataset, or null for a chat. */
   readonly id: TaskId | null;
   /** Number of this repeat of the task, starting at 1. */
   readonly epoch: number;

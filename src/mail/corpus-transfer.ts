@@ -19,7 +19,7 @@ import { trimEndOf } from "../platform/strings.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";
 import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
-import { copyMailOnThread, readSchema } from "./import/copy-mail.js";
+import { copyMailOnThread } from "./import/copy-mail.js";
 
 /** Compressing takes 28 s per GB of mail at this level. Level 6 takes 50% longer and saves only 0.5%. */
 const GZIP_LEVEL = 5;
@@ -317,3 +317,9 @@ export const corpusDescriptionSchema = z.strictObject({
 });
 
 type CorpusDescription = z.output<typeof corpusDescriptionSchema>;
+
+/** Returns the SQL of every table, index, view and trigger, to recognize databases with this program's tables. */
+function readSchema(db: Db): string {
+  const rows = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").all();
+  return JSON.stringify(rows);
+}

@@ -71,10 +71,10 @@ function refuseContradictions(
   { settings }: CommandContext,
   argv: Readonly<Record<string, unknown>>,
 ): void {
-  const beside = ["output", "format", "traces", "open"].find((name) => argv[name] !== undefined);
-  if (csv !== undefined && beside !== undefined) {
+  const other = ["output", "format", "traces", "open"].find((name) => argv[name] !== undefined);
+  if (csv !== undefined && other !== undefined) {
     throw contradiction(
-      `--csv writes tables instead of the report and cannot be combined with --${beside}.`,
+      `--csv writes tables instead of the report and cannot be combined with --${other}.`,
       "Remove one of them.",
     );
   }

@@ -11,13 +11,11 @@ import { askedOf } from "../../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
 import { mailboxOf, withParsedResults } from "./features.js";
+import { LostTraces } from "./lost-traces.js";
 
 /** A file in the sandbox can have at most 16 MiB. */
 const MAX_BATCH_BYTES = 15 * 2 ** 20;
 const MAX_BATCH_TRACES = 1_000;
-/** Stops after this many traces that timed out or killed the process, in a row or in total. */
-const MAX_LOST_IN_A_ROW = 5;
-const MAX_LOST = 25;
 
 /** A trace's position in the input, and its line in the arguments file. */
 interface Item {
@@ -37,14 +35,12 @@ export async function runPythonEval(
   signal: AbortSignal,
 ): Promise<MeasuredOutcome[]> {
   const outcomes: MeasuredOutcome[] = traces.map(() => failedOutcome("the eval was not run"));
-  let lostInARow = 0;
-  let lost = 0;
+  const lost = new LostTraces();
   let fatal: string | null = null;
 
   const put = (index: number, { score, feedback, error, ms }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
     outcomes[index] = { score, reason: feedback, error, ms, costUsd: 0 };
-    lostInARow = isLost ? lostInARow + 1 : 0;
-    if (isLost) lost++;
+    lost.add(isLost);
   };
 
   const runBatch = async (batch: readonly Item[]): Promise<void> => {
@@ -77,8 +73,7 @@ export async function runPythonEval(
   };
 
   const giveUp = (batch: readonly Item[]): boolean => {
-    const isLost = lostInARow >= MAX_LOST_IN_A_ROW || lost >= MAX_LOST;
-    const why = fatal ?? (isLost ? `not run: the eval timed out or died on ${lost} earlier traces` : null);
+    const why = fatal ?? lost.reasonToStop;
     if (why === null) return false;
     for (const { index } of batch) outcomes[index] = failedOutcome(why);
     return true;

@@ -11,6 +11,7 @@ import { JITI } from "../../platform/module-workers.js";
 import { makeTemporaryFolder } from "../../sandbox/workspace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
+import { LostTraces } from "./lost-traces.js";
 import { evalArguments } from "./run-python-evals.js";
 
 const WORKER = fileURLToPath(programFile("bin/eval-worker.mjs"));
@@ -19,10 +20,6 @@ const WORKER = fileURLToPath(programFile("bin/eval-worker.mjs"));
 const LOAD_MS = 10_000;
 const TRACE_MS = 1_000;
 const MAX_HEAP_MB = 256;
-
-/** Stops after this many traces that timed out or ended the process, in a row or in total, as for Python. */
-const MAX_LOST_IN_A_ROW = 5;
-const MAX_LOST = 25;
 
 /** A message of the process. The eval can send messages too, so they are as untrusted as its return values. */
 const messageSchema = z.union([
@@ -56,8 +53,7 @@ export async function runTypescriptEval(
   const folder = await makeTemporaryFolder("eval");
   const outcomes: MeasuredOutcome[] = [];
   let worker: EvalProcess | null = null;
-  let lostInARow = 0;
-  let lost = 0;
+  const lost = new LostTraces();
   try {
     await writeFileAtomically(join(folder, "eval.ts"), [code]);
     for (const [id, trace] of traces.entries()) {
@@ -75,16 +71,15 @@ export async function runTypescriptEval(
       if ("id" in received && received.id === id) {
         const { score, reason, error, ms } = received;
         outcomes.push({ score, reason, error, ms, costUsd: 0 });
-        lostInARow = 0;
+        lost.add(false);
         continue;
       }
       worker.kill();
       worker = null;
       outcomes.push(failedOutcome(endingOf(received)));
-      lost++;
-      if (++lostInARow < MAX_LOST_IN_A_ROW && lost < MAX_LOST) continue;
-      const why = `not run: the eval timed out or died on ${lost} earlier traces`;
-      return [...outcomes, ...traces.slice(id + 1).map(() => failedOutcome(why))];
+      lost.add(true);
+      const why = lost.reasonToStop;
+      if (why !== null) return [...outcomes, ...traces.slice(id + 1).map(() => failedOutcome(why))];
     }
     return outcomes;
   } finally {

@@ -1,6 +1,6 @@
 import { builtFile } from "../../platform/installation.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
-import { type Db, openDatabaseFile } from "../../store/open-store.js";
+import { openDatabaseFile } from "../../store/open-store.js";
 import { copyTables, FTS_TABLES, ftsStorageTables } from "./corpus-index.js";
 
 /** The tables of the mail and its index. All other tables (runs, chats, agents, labels) are left out. */
@@ -53,10 +53,4 @@ export async function copyMailOnThread(copy: MailCopy, signal: AbortSignal): Pro
     signal.removeEventListener("abort", close);
     await close();
   }
-}
-
-/** Returns the SQL of every table, index, view and trigger, to recognize databases with this program's tables. */
-export function readSchema(db: Db): string {
-  const rows = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").all();
-  return JSON.stringify(rows);
 }
