@@ -14,8 +14,9 @@ import { addInboxArgument, checkAttached, toTool } from "../tools/load-tools.js"
 import { openMailbox } from "../tools/mailbox.js";
 import { isTaskOnly, listServerTools, McpFailed, type ServerTool } from "../tools/mcp-connections.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../tools/mcp-tool.js";
-import { findTool, getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
+import type { ToolResult } from "../tools/tool.js";
 import { type ExternalResources, openExternalResources } from "../tools/tool-connections.js";
+import { findTool, getTool, listTools, type StoredTool, type ToolRow } from "../tools/tools-store.js";
 import { checkInput, createTool, defined, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
 interface ToolTrial {

@@ -1,19 +1,12 @@
 import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
 import { openDeadline } from "../platform/deadline.js";
 import type { Ending } from "../tasks/ending.js";
-import type { Agent, AgentSettings, Tool, ToolContext, ToolErrorKind, ToolResult } from "../tools/tool.js";
+import type { Tool, ToolContext, ToolErrorKind, ToolResult } from "../tools/tool.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
-import {
-  type AgentBackend,
-  type AgentTask,
-  type CallResult,
-  endingOfAnswer,
-  type Rollout,
-  readAnswer,
-  refusalReason,
-  renderPrompt,
-  type Transcript,
-} from "./agent.js";
+import type { Agent, AgentSettings } from "./agent.js";
+import type { AgentBackend, AgentTask, CallResult } from "./agent-backend.js";
+import { renderPrompt } from "./prompt-template.js";
+import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./rollout.js";
 
 /**
  * The agent loop: the only rules for executing an agent's replies and for ending its work. Runs and chats drive it with

@@ -16,7 +16,7 @@ import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, ExternalRunSettings } from "../traces/run-settings.js";
-import type { AgentBackend } from "./agent.js";
+import type { AgentBackend } from "./agent-backend.js";
 
 /**
  * External agents: a person, a server with the playground API, a program (command agent) or an OpenAI-compatible

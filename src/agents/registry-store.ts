@@ -5,14 +5,9 @@ import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import { type Db, openStore } from "../store/open-store.js";
-import {
-  type Agent,
-  type AttachedTool,
-  agentSettingsSchema,
-  attachedOrDefault,
-  type StoredAgent,
-} from "../tools/tool.js";
+import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import { getRun } from "../traces/runs-store.js";
+import { type Agent, agentSettingsSchema, type StoredAgent } from "./agent.js";
 
 /**
  * Reads the registry. If the database does not exist, uses an in-memory one with the agents and tools of a new

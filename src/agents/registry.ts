@@ -6,9 +6,7 @@ import { firstIssue, type JsonObject, jsonObjectSchema } from "../platform/json.
 import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
-  type Agent,
   type AttachedTool,
-  agentSettingsSchema,
   attachedOrDefault,
   DEFAULT_TOOL_IDS,
   findTool,
@@ -16,11 +14,11 @@ import {
   listAgentsWithTool,
   registryIdSchema,
   removeTool,
-  type StoredAgent,
   type StoredTool,
   saveTool,
-} from "../tools/tool.js";
-import { checkPrompt } from "./agent.js";
+} from "../tools/tools-store.js";
+import { type Agent, agentSettingsSchema, type StoredAgent } from "./agent.js";
+import { checkPrompt } from "./prompt-template.js";
 import { findAgent, getAgent, getVersion, listAgentIds, saveCurrentVersion } from "./registry-store.js";
 
 const changeableTool = {

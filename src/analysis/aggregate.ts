@@ -12,11 +12,11 @@ import {
 import { type Estimate, NO_ESTIMATE, type Scale } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { passAtK, passHatK } from "../statistics/pass-at-k.js";
-import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
+import { DIFFICULTIES, difficultyOf, instructionStyleOf, realismBand } from "../tasks/task-groups.js";
 import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
-import { realismBand, type ScoreDescription } from "../traces/score.js";
+import type { ScoreDescription } from "../traces/score.js";
 import { repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
 

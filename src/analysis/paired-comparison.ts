@@ -9,9 +9,9 @@ import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significa
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { headlineFirst } from "../traces/headline-score.js";
+import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/metrics.js";
 import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
-import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 
 /**

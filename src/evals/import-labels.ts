@@ -11,7 +11,7 @@ import { isUnanswerable } from "../tasks/question.js";
 import { newestFeedback } from "../traces/chats-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
 import { getRun } from "../traces/runs-store.js";
-import { bandOf } from "../traces/score.js";
+import { bandOf } from "../traces/score-bands.js";
 import type { Feedback, Trace } from "../traces/trace.js";
 import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
 import {

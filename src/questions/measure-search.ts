@@ -1,13 +1,13 @@
 import { checkMailboxes } from "../mail/corpus.js";
 import { questionQuery } from "../mail/mail-lookup.js";
 import type { AppContext } from "../platform/app-context.js";
+import type { SameMail } from "../scoring/scorer.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { quantile } from "../statistics/quantile.js";
 import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { openMailbox } from "../tools/mailbox.js";
-import type { SameMail } from "../traces/score.js";
 import { loadDataset, noteKnownBad, type QuestionOptions, select } from "./dataset.js";
 
 interface MeasuredSearch {

@@ -1,6 +1,6 @@
 import type { Flip, PublishedResults, RunComparison, RunHead } from "../analysis/paired-comparison.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
-import { scorerOfMetric } from "../traces/score.js";
+import { scorerOfMetric } from "../traces/metrics.js";
 import { metricCells, oneLine, runNameOrId, runTitle, significanceText, workTime } from "./wording.js";
 
 /** Formats an overview of the runs, then the comparison of each run with the first. */

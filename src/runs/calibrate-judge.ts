@@ -5,6 +5,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
+import { calibration, type Label, type LabelledVerdict } from "../scoring/calibration.js";
 import {
   anyCheapModel,
   createJudge,
@@ -14,11 +15,7 @@ import {
   judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
-import { kappa } from "../statistics/agreement.js";
-import type { Estimate } from "../statistics/estimate.js";
-import { wilson } from "../statistics/intervals.js";
 import { count } from "../text/format.js";
-import type { Calibration, Label, LabelledVerdict } from "../traces/score.js";
 import type { Judge } from "../traces/trace.js";
 
 export async function calibrateJudge(options: JudgeOptions & { readonly labels: string }, context: AppContext) {
@@ -57,33 +54,6 @@ async function calibrate(
   });
   signal.throwIfAborted();
   return { ...calibration(rows), costUsd };
-}
-
-export function calibration(rows: readonly LabelledVerdict[]): Calibration {
-  const scored = rows.filter(({ verdict }) => verdict !== null);
-  const count = (label: boolean, verdict: boolean) =>
-    scored.filter((row) => (row.label === "correct") === label && (row.verdict === "correct") === verdict).length;
-  const bothCorrect = count(true, true);
-  const judgeOnly = count(false, true);
-  const labelOnly = count(true, false);
-  const neither = count(false, false);
-  return {
-    labels: rows.length,
-    unscored: rows.length - scored.length,
-    accuracy: rate(bothCorrect + neither, scored.length),
-    precision: rate(bothCorrect, bothCorrect + judgeOnly),
-    recall: rate(bothCorrect, bothCorrect + labelOnly),
-    kappa: kappa([
-      [bothCorrect, judgeOnly],
-      [labelOnly, neither],
-    ]),
-    confusion: { bothCorrect, judgeOnly, labelOnly, neither },
-    disagreements: scored.filter(({ label, verdict }) => (label === "correct") !== (verdict === "correct")),
-  };
-}
-
-function rate(successes: number, n: number): Estimate {
-  return { value: n === 0 ? null : successes / n, n, ...wilson(successes, n) };
 }
 
 const LABELS = new Map<string, Label>(

@@ -1,4 +1,5 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
+import type { Gate } from "../analysis/gate.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
@@ -24,16 +25,16 @@ import { type ResultWriter, threadedResultWriter } from "../traces/result-writer
 import { type AverageTask, attemptPages, averageTask } from "../traces/results-store.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
-import type { Gate } from "../traces/score.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
+import { detectLostDatabase } from "./execute-run/detect-lost-database.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
 import type { RunOptions } from "./run-flags.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
-import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
+import { runTasks, type SessionEnd } from "./run-tasks.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";

@@ -1,11 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { z } from "zod";
+import { failUnder, type Gate, noWorseThan } from "../analysis/gate.js";
 import {
   type ComparableRun,
   comparableRun,
   compareRuns,
   incomparable,
-  type MetricComparison,
   type RunHead,
 } from "../analysis/paired-comparison.js";
 import { type EvalScore, isEvalScore } from "../evals/definition.js";
@@ -15,19 +15,13 @@ import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import { gateText } from "../reports/run-text.js";
+import type { OutcomeScore } from "../reports/task-outcome.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import {
-  type Gate,
-  METRIC_ALIASES,
-  type OutcomeScore,
-  scaleOf,
-  scaleText,
-  scorerOfMetric,
-  type Threshold,
-} from "../traces/score.js";
+import { METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
+import { scaleOf, scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 import type { GateOptions } from "./run-flags.js";
@@ -240,57 +234,3 @@ function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
 
 /** Default minimum share of a run's tasks that an eval must judge. */
 const MIN_COVERAGE = 0.9;
-
-/**
- * Checks whether a run's score over its completed tasks reaches the limit. The limit is a maximum if lower is better. A
- * missing score does not pass. An eval counts over all tasks and must have judged enough of them.
- */
-export function failUnder(
-  { metric, limit }: Threshold,
-  { scores, totalTasks }: Pick<RunHead, "scores" | "totalTasks">,
-  minCoverage: number,
-  /** Replaces the score's own figure. */
-  corrected?: Estimate,
-): Gate {
-  const scorer = scorerOfMetric(metric, scores);
-  const score = scores[scorer];
-  const better = score?.better ?? "higher";
-  const { value, n, low, high } = corrected ?? score ?? NO_ESTIMATE;
-  const coverage = isEvalScore(scorer) ? { judged: score?.n ?? 0, tasks: totalTasks, least: minCoverage } : null;
-  const isCovered = coverage === null || coverage.judged >= coverage.least * coverage.tasks;
-  const isReached = value !== null && (better === "higher" ? value >= limit : value <= limit);
-  return {
-    kind: "fail_under",
-    metric,
-    scorer,
-    better,
-    limit,
-    baseline: null,
-    figure: { value, n, low, high },
-    coverage,
-    passed: isReached && isCovered,
-  };
-}
-
-/**
- * Checks non-inferiority. Passes only if the 95 % interval of the paired difference shows that the run is worse by less
- * than the limit. Does not pass if there are too few questions to show this.
- */
-export function noWorseThan(
-  { metric, limit }: Threshold,
-  baseline: string,
-  { metric: scorer, better, difference }: MetricComparison,
-): Gate {
-  const worst = better === "higher" ? difference.low : difference.high === null ? null : -difference.high;
-  return {
-    kind: "no_worse_than",
-    metric,
-    scorer,
-    better,
-    limit,
-    baseline,
-    figure: difference,
-    coverage: null,
-    passed: worst !== null && worst > -limit,
-  };
-}

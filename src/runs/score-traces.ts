@@ -20,6 +20,7 @@ import {
   judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
+import type { SameMail } from "../scoring/scorer.js";
 import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
@@ -35,7 +36,6 @@ import {
 } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
-import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { type Judge, type Judgement, type JudgeSettings, judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { computeRunTotals, saveResults } from "./results-file.js";

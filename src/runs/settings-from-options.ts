@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type Agent, agentSettingsSchema } from "../agents/agent.js";
 import { externalAgentOf, externalModelName, FLAG_OF, requestedExternalAgent } from "../agents/external-agent.js";
 import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
@@ -17,7 +18,7 @@ import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.
 import type { Db } from "../store/open-store.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
 import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
-import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
+import { attachedOrDefault } from "../tools/tools-store.js";
 import {
   type AgentTarget,
   type ExecutedRunSettings,

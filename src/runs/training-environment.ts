@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Agent } from "../agents/agent.js";
 import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { NO_EVALS } from "../evals/use-evals.js";
@@ -22,9 +23,10 @@ import { type Question, SPLITS, type Split, type TaskId, type TaskSet } from "..
 import { loadTools, toolsDigest, toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
-import { type Agent, attachedOrDefault, getTool, type Tool } from "../tools/tool.js";
+import type { Tool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
+import { attachedOrDefault, getTool } from "../tools/tools-store.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { TrainingRunSettings } from "../traces/run-settings.js";
@@ -155,7 +157,7 @@ const FINAL_ANSWER = "return_final_answer";
  * Returns the agent's tools as in a run, plus return_final_answer, because an episode cannot be answered without it.
  */
 function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly Tool[] {
-  const own = loadTools(db, agent, resources);
+  const own = loadTools(db, agent.id, resources);
   const reserved = own.find(({ id }) => RESERVED_NAMES.has(id));
   if (reserved !== undefined) {
     throw new UserError(

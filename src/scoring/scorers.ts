@@ -7,18 +7,10 @@ import {
   parseNumbers,
   type TimeOfDay,
 } from "../text/dates-and-numbers.js";
-import type {
-  SameMail,
-  ScorableQuestion,
-  Score,
-  ScoreDescription,
-  Scorer,
-  ScorerEntry,
-  SuiteScorerEntry,
-  UnscoredTrace,
-} from "../traces/score.js";
+import type { ScorableQuestion, Score, ScoreDescription } from "../traces/score.js";
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
 import { artReward } from "./judge/art-rubric.js";
+import type { SameMail, Scorer, ScorerEntry, SuiteScorerEntry, UnscoredTrace } from "./scorer.js";
 import { abstention, attemptOf, falseAbstention } from "./scorers/abstention-scorers.js";
 import {
   foundAt1,

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { AgentTask } from "../agents/agent.js";
+import type { Agent } from "../agents/agent.js";
+import type { AgentTask } from "../agents/agent-backend.js";
 import { agentLoop } from "../agents/agent-loop.js";
 import { attemptAnswer } from "../agents/attempt-answer.js";
 import { newChatTrace } from "../agents/new-trace.js";
@@ -25,7 +26,7 @@ import { isFailure } from "../tasks/ending.js";
 import { loadTools } from "../tools/load-tools.js";
 import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
-import type { Agent, Tool } from "../tools/tool.js";
+import type { Tool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
@@ -316,7 +317,7 @@ export interface AnsweredChat {
 /** Adds the agent's version and tools. Throws for a tool that cannot be used. */
 function openChat(db: Db, resources: ToolResources, chat: Omit<Chat, "agentVersion" | "tools">): Chat {
   const { agent } = chat;
-  return { ...chat, agentVersion: saveCurrentVersion(db, agent.id), tools: loadTools(db, agent, resources) };
+  return { ...chat, agentVersion: saveCurrentVersion(db, agent.id), tools: loadTools(db, agent.id, resources) };
 }
 
 /**

@@ -7,7 +7,8 @@ import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { emailSearch, prepareQuery, searchEmails, toResult } from "./handlers/mail-tools.js";
 import { openMailbox } from "./mailbox.js";
-import { getTool, type ToolContext } from "./tool.js";
+import type { ToolContext } from "./tool.js";
+import { getTool } from "./tools-store.js";
 
 export function readMail(messageId: string, settings: AppSettings): Promise<StoredMail> {
   return withStore(settings, (db) => getMail(db, messageId));

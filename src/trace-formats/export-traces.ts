@@ -13,8 +13,10 @@ import { SCORES } from "../scoring/scorers.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
+import { isScored, scorerOfMetric } from "../traces/metrics.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
-import { BANDS, type Band, bandOf, isScored, scaleOf, scaleText, scorerOfMetric } from "../traces/score.js";
+import { scaleOf, scaleText } from "../traces/score.js";
+import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { Trace } from "../traces/trace.js";
 import {
   countScores,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { failUnder, noWorseThan } from "../../src/analysis/gate.js";
 import { compareRuns } from "../../src/analysis/paired-comparison.js";
 import { gateText } from "../../src/reports/run-text.js";
-import { failUnder, noWorseThan } from "../../src/runs/gates.js";
 import { figures, run } from "./runs.js";
 
 describe("--fail-under", () => {

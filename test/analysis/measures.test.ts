@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { measureSearch } from "../../src/questions/measure-search.js";
-import { calibration } from "../../src/runs/calibrate-judge.js";
+import { calibration } from "../../src/scoring/calibration.js";
 import { wilson } from "../../src/statistics/intervals.js";
 import type { Question } from "../../src/tasks/question.js";
 import type { Verdict } from "../../src/traces/trace.js";

@@ -1,12 +1,12 @@
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { failUnder } from "../../src/analysis/gate.js";
 import { csvHead, csvLine } from "../../src/reports/csv-report.js";
 import { junit } from "../../src/reports/junit-report.js";
 import { markdownReport, stepSummary } from "../../src/reports/markdown-report.js";
 import type { ReportHead, ScoreMeaning } from "../../src/reports/report-data.js";
 import { RunTally } from "../../src/reports/report-figures.js";
-import { failUnder } from "../../src/runs/gates.js";
 import { resultsFile } from "../../src/runs/results-file.js";
 import type { BenchmarkResult } from "../../src/traces/run-totals.js";
 import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";

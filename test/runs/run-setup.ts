@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Agent } from "../../src/agents/agent.js";
 import { getAgent } from "../../src/agents/registry-store.js";
 import { NO_EVALS } from "../../src/evals/use-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
@@ -20,7 +21,7 @@ import type { Db } from "../../src/store/open-store.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import type { Agent, Tool } from "../../src/tools/tool.js";
+import type { Tool } from "../../src/tools/tool.js";
 import type { RunEvent } from "../../src/traces/progress.js";
 import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
@@ -129,7 +130,7 @@ export function saved(db: Db, runId = "latest"): Saved {
 }
 
 function toolsOf(db: Db, wanted: Wanted): readonly Tool[] {
-  return wanted.tools ?? loadTools(db, agentOf(db, wanted), { mailbox: openMailbox(db) });
+  return wanted.tools ?? loadTools(db, agentOf(db, wanted).id, { mailbox: openMailbox(db) });
 }
 
 const agentOf = (db: Db, wanted: Wanted): Agent => getAgent(db, wanted.agentId ?? "email-search");

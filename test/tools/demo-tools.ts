@@ -1,7 +1,8 @@
 import type { JsonValue } from "../../src/platform/json.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
-import { getTool, listTools, type Tool, type ToolContext, type ToolErrorKind } from "../../src/tools/tool.js";
+import type { Tool, ToolContext, ToolErrorKind } from "../../src/tools/tool.js";
+import { getTool, listTools } from "../../src/tools/tools-store.js";
 import { MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 
 /** The seeded tools, live over the demo mail. */

@@ -3,8 +3,9 @@ import { ModelError, NO_USAGE, type ToolCall } from "../../models/model.js";
 import { type Person, PersonLeft } from "../../platform/app-context.js";
 import type { JsonValue } from "../../platform/json.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
-import { type AgentBackend, type AgentTask, mailboxOf, type Rollout, rolloutOf, type Transcript } from "../agent.js";
+import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
 import { callTool } from "../agent-loop.js";
+import { type Rollout, rolloutOf, type Transcript } from "../rollout.js";
 
 /**
  * A person as the agent. This baseline shows how hard the questions are for people. The person sees the question, the

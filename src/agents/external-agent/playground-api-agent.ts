@@ -7,15 +7,8 @@ import { readArguments } from "../../models/tool-calls.js";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { redact, redactJson } from "../../platform/secrets.js";
 import { ENDINGS, type Ending, isFailure } from "../../tasks/ending.js";
-import {
-  type AgentBackend,
-  type AgentTask,
-  answerSchema,
-  endingOfAnswer,
-  mailboxOf,
-  type Rollout,
-  type Transcript,
-} from "../agent.js";
+import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
+import { answerSchema, endingOfAnswer, type Rollout, type Transcript } from "../rollout.js";
 
 export interface PlaygroundApiAgent {
   /** Base URL without `/api` or a trailing slash. */

@@ -165,7 +165,7 @@ async function readerOf(
       return listAgentIds;
     }
     case "tools": {
-      const { listTools } = await import("../../tools/tool.js");
+      const { listTools } = await import("../../tools/tools-store.js");
       return (db) => listTools(db).map(({ id }) => id);
     }
     case "evals": {

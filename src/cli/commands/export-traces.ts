@@ -8,7 +8,7 @@ import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
 import { FORMATS, type Format } from "../../trace-formats/formats.js";
-import { BANDS } from "../../traces/score.js";
+import { BANDS } from "../../traces/score-bands.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand, givenFlags } from "../flags/define-command.js";
 import { latestRun } from "../flags/run-names.js";

@@ -26,7 +26,7 @@ const toolId = withTraits(text, { completes: "tools" }).meta({ description: "Too
 export const listToolsCommand = defineCommand(
   z.object({ category: text.optional().meta({ placeholder: "NAME", description: "Only tools of this category" }) }),
   async ({ category = null }, { settings, out }) => {
-    const { listTools } = await import("../../tools/tool.js");
+    const { listTools } = await import("../../tools/tools-store.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const tools = await readRegistry(settings, (db) => listTools(db, category));
     out.result(tools, () =>
@@ -173,7 +173,7 @@ export const deleteToolCommand = defineCommand(z.object({ id: toolId }), async (
 });
 
 export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
-  const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
+  const { getTool, listAgentsWithTool } = await import("../../tools/tools-store.js");
   const { readRegistry } = await import("../../agents/registry-store.js");
   const { agents, ...tool } = await readRegistry(settings, (db) => ({
     ...getTool(db, id),

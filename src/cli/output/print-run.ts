@@ -1,4 +1,5 @@
 import { RunAggregate } from "../../analysis/aggregate.js";
+import type { Gate } from "../../analysis/gate.js";
 import type { RateLimiterState } from "../../models/rate-limiter.js";
 import { commandLine } from "../../platform/command-line.js";
 import { gateText, runSummary } from "../../reports/run-text.js";
@@ -8,7 +9,6 @@ import { count, duration, share, summaryBox, usd } from "../../text/format.js";
 import { type HeadlineScorer, headlineScorer } from "../../traces/headline-score.js";
 import type { Emit } from "../../traces/progress.js";
 import type { RunTotals } from "../../traces/run-totals.js";
-import type { Gate } from "../../traces/score.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import type { CommandContext } from "../command.js";
 import type { ConfiguredFlags } from "../config/merge-config.js";

@@ -1,5 +1,5 @@
-import type { Suite } from "../../agents/agent.js";
 import { getVersion } from "../../agents/registry-store.js";
+import type { Suite } from "../../agents/task-suite.js";
 import { readFingerprint } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { yieldBetween } from "../../platform/batches.js";
@@ -10,7 +10,7 @@ import { artESuite } from "../../questions/dataset.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
 import { moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
 import { toolsDigest } from "../../tools/load-tools.js";
-import type { AttachedTool } from "../../tools/tool.js";
+import type { AttachedTool } from "../../tools/tools-store.js";
 import { attemptPages, remainingPositions, tasksAt } from "../../traces/results-store.js";
 import type { ExecutedRunSettings } from "../../traces/run-settings.js";
 import {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import type { StoredAgent } from "../../agents/agent.js";
 import { getAgent, listAgents } from "../../agents/registry-store.js";
 import type { ModelErrorKind } from "../../models/model.js";
-import type { StoredAgent } from "../../tools/tool.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError, type ErrorCode, internalError } from "../app/api-error.js";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { variablesIn } from "../../agents/agent.js";
+import type { StoredAgent } from "../../agents/agent.js";
+import { variablesIn } from "../../agents/prompt-template.js";
 import {
   agentChangesSchema,
   attachTools,
@@ -22,7 +23,7 @@ import {
 } from "../../agents/registry-store.js";
 import { UserError } from "../../platform/errors.js";
 import { trimEndOf } from "../../platform/strings.js";
-import { attachedOrDefault, getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
+import { attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "../response-shapes.js";
 import { checkToolPermissions } from "./tools.js";

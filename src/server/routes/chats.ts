@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { AgentStep } from "../../agents/agent.js";
+import type { AgentStep } from "../../agents/agent-backend.js";
 import type { Message, TaskActivity, ToolCall } from "../../models/model.js";
 import { ApiError, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";

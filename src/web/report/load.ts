@@ -8,8 +8,8 @@ import {
   type TraceView,
   traceKey,
 } from "../../reports/report-data.js";
-import { difficultyOf, instructionStyleOf } from "../../tasks/difficulty.js";
-import { bandOf, realismBand } from "../../traces/score.js";
+import { difficultyOf, instructionStyleOf, realismBand } from "../../tasks/task-groups.js";
+import { bandOf } from "../../traces/score-bands.js";
 import { failedEvals } from "./header.js";
 
 declare global {

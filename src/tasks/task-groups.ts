@@ -1,3 +1,5 @@
+// Groups of tasks that reports show separate figures for.
+
 /** Tags that mark a task's instruction style: only the goal, or step by step. */
 export const INSTRUCTION_STYLES = ["abstract", "verbose"] as const;
 
@@ -18,4 +20,13 @@ export function difficultyOf(actionNumber: number | null): Difficulty {
   if (actionNumber === null) return "not given";
   if (actionNumber <= 5) return "up to 5";
   return actionNumber <= 15 ? "6 to 15" : "above 15";
+}
+
+/**
+ * Returns the tenth that a question's realism falls into, as in the dataset's figures. A realism of 0.7 is read as
+ * 0.699999988, because the dataset stores it in 32 bits.
+ */
+export function realismBand(howRealistic: number): string {
+  const tenth = Math.min(9, Math.floor(howRealistic * 10 + 1e-5));
+  return `${tenth / 10}-${(tenth + 1) / 10}`;
 }
