@@ -10,7 +10,7 @@ import { splitShellWords } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { parseServerUrl } from "../platform/http.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";

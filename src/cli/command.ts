@@ -8,7 +8,7 @@ import { shellWord } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { type ExitCode, UserError } from "../platform/errors.js";
 import type { NameKind } from "../platform/flag-values.js";
-import { programFile } from "../platform/installation.js";
+import { programFile } from "../platform/program-files.js";
 import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Settings } from "./terminal.js";
 
 export const GLOBAL_FLAGS: Flags = {

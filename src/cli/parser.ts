@@ -2,7 +2,7 @@ import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
   type Argument,

@@ -1,6 +1,6 @@
 // Exports evals as Python programs, promptfoo assertions and Inspect scorers.
 import { UserError } from "../platform/errors.js";
-import { readBuiltFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
   type Assertion,

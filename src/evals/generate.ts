@@ -1,10 +1,10 @@
 // `art-e evals generate`: a model writes evals from training labels and improves them in rounds.
 import { CostLimit } from "../models/call-budget.js";
+import { type Price, priceAt, requirePriced } from "../models/call-cost.js";
 import { serverOf } from "../models/connections.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf } from "../models/open-model.js";
-import { type Price, priceAt, requirePriced } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";

@@ -12,8 +12,8 @@ import { type DownloadHints, downloadFile, readJson, removeDownload, withDownloa
 import { EXIT, UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
 import { authorization, getJson, parseServerUrl, type RequestFailed } from "../platform/http.js";
-import { programVersion } from "../platform/installation.js";
 import { isProcessAlive } from "../platform/processes.js";
+import { programVersion } from "../platform/program-files.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { trimEndOf } from "../platform/strings.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";

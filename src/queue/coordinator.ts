@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import type { Answered, AnswererOfRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
 import { queueSettings, type RunPlan } from "../runs/plan-run.js";

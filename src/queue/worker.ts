@@ -7,7 +7,7 @@ import { type CorpusServer, fetchCorpus } from "../mail/corpus-transfer.js";
 import { BudgetReached, type CallBudget } from "../models/call-budget.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import { stripControls } from "../platform/strings.js";
 import { questionOpener } from "../questions/dataset.js";
 import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../runs/answer-task.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
-import { readBuiltFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/program-files.js";
 import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
 
 /**

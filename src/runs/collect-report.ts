@@ -19,7 +19,7 @@ import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import type { Report } from "../reports/html-report.js";
 import {
   type EvalFigures,

@@ -4,7 +4,7 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/prom
 import { arch, platform } from "node:os";
 import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import { BubblewrapStatus, bindProcesses, feed } from "./isolation/bubblewrap.js";
 import { type Cgroup, type CgroupParent, findCgroups } from "./isolation/cgroup.js";
 import { seccompFilter } from "./isolation/seccomp-filter.js";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import type { StartedGuest } from "./bubblewrap-machine.js";
 import { MACHINE_LIMITS, SHIMS } from "./limits.js";
 import { GUEST, guestLimits } from "./machine-guest.js";

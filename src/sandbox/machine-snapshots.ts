@@ -4,7 +4,7 @@ import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import { findProgram } from "./python.js";
 
 const NAME = "snapshots.json";

@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
+import { requirePriced } from "../models/call-cost.js";
 import { hasKey, refuseStoredAddress, serverOf } from "../models/connections.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/model-names.js";
 import { isSameAccount, openModel, pricesOf } from "../models/open-model.js";
-import { requirePriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
 import type { ReasoningEffort } from "../models/reasoning-effort.js";
 import { changedExtras, type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";

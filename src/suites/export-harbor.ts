@@ -7,12 +7,11 @@ import { endOfDay, isInRange, upTo } from "../mail/date-range.js";
 import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mail-lookup.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
-import { programVersion, readBuiltFile } from "../platform/installation.js";
+import { programVersion, readBuiltFile } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { loadSelection, type QuestionOptions } from "../questions/dataset.js";
 import { type Db, withStore } from "../store/open-store.js";
-import type { Question, TaskSet } from "../tasks/question.js";
-import { isUnanswerable } from "../tasks/question.js";
+import { isUnanswerable, type Question, type TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";
 
 interface HarborOptions extends QuestionOptions {

@@ -1,4 +1,4 @@
-import { readBuiltFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/program-files.js";
 import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /**

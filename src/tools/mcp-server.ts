@@ -16,8 +16,8 @@ import { type MailboxListing, type MailHead, openMailboxListing, resolveInbox } 
 import { ByteBudget } from "../platform/byte-budget.js";
 import { limitConnections } from "../platform/connection-limit.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
-import { programVersion } from "../platform/installation.js";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH } from "../platform/json.js";
+import { programVersion } from "../platform/program-files.js";
 import type { Db } from "../store/open-store.js";
 import { singleInboxTools } from "./load-tools.js";
 import { findReadableMail, openMailbox, toolError } from "./mailbox.js";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { crc32 } from "node:zlib";
-import { builtFile } from "../platform/installation.js";
 import type { JsonValue } from "../platform/json.js";
+import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 

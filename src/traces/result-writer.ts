@@ -1,5 +1,5 @@
 import { UserError } from "../platform/errors.js";
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";

@@ -7,7 +7,7 @@ import { COMMANDS } from "../../src/cli/command-table.js";
 import { EXAMPLES } from "../../src/cli/help/examples.js";
 import { EXIT_CODES, groupFlags, placeholderOf } from "../../src/cli/help/help-text.js";
 import { main } from "../../src/cli.js";
-import { programVersion } from "../../src/platform/installation.js";
+import { programVersion } from "../../src/platform/program-files.js";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 describe("help", () => {

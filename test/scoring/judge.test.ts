@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { openJsonFileCache } from "../../src/models/cache.js";
+import { withPrices } from "../../src/models/call-cost.js";
 import type { Model, ToolCall } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { programVersion } from "../../src/platform/installation.js";
+import { programVersion } from "../../src/platform/program-files.js";
 import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { RunRow } from "../../src/traces/runs-store.js";

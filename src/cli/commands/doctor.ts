@@ -8,7 +8,7 @@ import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { toggle } from "../../platform/flag-values.js";
-import { programVersion } from "../../platform/installation.js";
+import { programVersion } from "../../platform/program-files.js";
 import type { Recovery, TableDamage } from "../../runs/database-damage.js";
 import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
 import type { SandboxChoice } from "../../sandbox/python.js";

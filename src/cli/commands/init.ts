@@ -10,7 +10,7 @@ import { UserError } from "../../platform/errors.js";
 import { linkStatOf, statOf } from "../../platform/file-stats.js";
 import { checkWritable, writeFileAtomically } from "../../platform/files.js";
 import { file, toggle } from "../../platform/flag-values.js";
-import { programFile } from "../../platform/installation.js";
+import { programFile } from "../../platform/program-files.js";
 import { registryIdSchema } from "../../tools/tools-store.js";
 import type { CommandContext } from "../command.js";
 import { CONFIG_NAME } from "../config/find-config.js";

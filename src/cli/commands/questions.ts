@@ -13,8 +13,8 @@ import {
   wholeNumber,
   withTraits,
 } from "../../platform/flag-values.js";
-import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
+import { programVersion } from "../../platform/program-files.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
 import type { DatasetReview, ReviewSummary } from "../../questions/dataset-review.js";
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";

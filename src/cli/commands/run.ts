@@ -4,7 +4,7 @@ import { commandLine, flagName } from "../../platform/command-line.js";
 import type { Environment } from "../../platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
-import { programVersion } from "../../platform/installation.js";
+import { programVersion } from "../../platform/program-files.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
 import { RUN_FLAG_GROUPS, type RunOptions, runSchema } from "../../runs/run-flags.js";

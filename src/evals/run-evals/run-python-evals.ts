@@ -1,8 +1,8 @@
 // Runs Python evals in the sandbox, in batches, and continues if the code hangs or crashes on a trace.
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
-import { readBuiltFile } from "../../platform/installation.js";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { readBuiltFile } from "../../platform/program-files.js";
 import type { PythonSandbox } from "../../sandbox/python.js";
 import { type PythonRun, runPython, type StopReason } from "../../sandbox/run-python.js";
 import { openWorkspace, readText, WorkspaceRefusal, writeText } from "../../sandbox/workspace.js";

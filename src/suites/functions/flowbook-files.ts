@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { HOME, lastLine } from "../../sandbox/task-machine.js";
-import { readCsv } from "../formats/csv.js";
+import { readCsv } from "../formats/csv-frame.js";
 import {
   type Channel,
   correlate,

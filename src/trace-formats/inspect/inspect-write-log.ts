@@ -1,6 +1,6 @@
 import { addCost, addUsage, NO_USAGE, type Usage } from "../../models/model.js";
-import { programVersion } from "../../platform/installation.js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
+import { programVersion } from "../../platform/program-files.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import type { TaskId } from "../../tasks/question.js";

@@ -20,7 +20,7 @@ import {
 } from "../dom.js";
 import { figureTable, wide } from "./figure-table.js";
 import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
-import { filterLink, type ViewState } from "./route.js";
+import { filterLink, type ViewState } from "./view-state.js";
 
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {

@@ -4,7 +4,7 @@ import { count, duration } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, h, intervalText, replaceChildren, scoreText, select } from "../dom.js";
 import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";
-import { filterLink } from "./route.js";
+import { filterLink } from "./view-state.js";
 
 /** Number of tasks per number of turns. */
 export function turnsChart({ runs }: ReportHead): Chart {

@@ -16,10 +16,11 @@ import { comparisonSection } from "./comparison.js";
 import { header, runName, tiles } from "./header.js";
 import { loadReport, type Task, TraceSource } from "./load.js";
 import { PairOutcomes } from "./pair-outcomes.js";
-import { EMPTY_VIEW, findTask, readView, section, taskName, type ViewState, writeView } from "./route.js";
+import { section } from "./section.js";
 import { suiteSections, taskStatesChart } from "./suite.js";
 import { filterTasks, TaskControls, TaskTable } from "./task-table.js";
 import { TaskDialog } from "./task-view.js";
+import { EMPTY_VIEW, findTask, readView, taskName, type ViewState, writeView } from "./view-state.js";
 
 const KEY = "art-e-theme";
 

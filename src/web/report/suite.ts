@@ -9,7 +9,8 @@ import { CHART_STYLE, type Chart, facetsOf, figureOf } from "./charts.js";
 import { figureTable } from "./figure-table.js";
 import { OUTCOME_WORDS, outcomeColour, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
-import { section, taskLink } from "./route.js";
+import { section } from "./section.js";
+import { taskLink } from "./view-state.js";
 
 /** How the tasks of a suite ended, by the score of the agent's output files. */
 export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {

@@ -5,7 +5,7 @@ import { outcomeOptions, outcomeWords } from "./comparison.js";
 import { OUTCOME_WORDS, runDot, SLICE_WORDS, STAGE_SHORT, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
 import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
-import { activeFilters, type FilterName, type ViewState } from "./route.js";
+import { activeFilters, type FilterName, type ViewState } from "./view-state.js";
 
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;

@@ -18,8 +18,8 @@ import { conversation, mailCard } from "./conversation.js";
 import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
-import { taskLink, taskName } from "./route.js";
 import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
+import { taskLink, taskName } from "./view-state.js";
 
 const OF_RESULTS_FILE = "This run was read from a results file, which does not contain conversations.";
 

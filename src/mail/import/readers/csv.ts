@@ -3,8 +3,10 @@ import type { Email } from "../../email.js";
 import { buildEmailFromRow, type EmailFields, readMailFields } from "../../mime/email-fields.js";
 import { parseTableDate } from "../../mime/mail-date.js";
 import { parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
-import { BrokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import type { ReadResult } from "./batch-mails.js";
+import { fileEmail, locateMail } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
+import { BrokenSource } from "./source-errors.js";
 import { addressList, textOrEmpty } from "./table-cells.js";
 
 /** A CSV file with one email per row, either raw (Kaggle's form) or in columns. */

@@ -3,11 +3,12 @@ import { readdir } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 import { reservedInodes } from "../../../platform/reserved-files.js";
 import type { BadEmail } from "../../email.js";
-import { type ReadItems, readHead, unreadable } from "./batches.js";
+import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
-import { diskFile, type MailFile, placeIn } from "./mail-file.js";
+import { diskFile, type MailFile, placeIn, readHead } from "./mail-file.js";
 import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
+import { unreadable } from "./source-errors.js";
 
 /**
  * Reads the files of a folder and its subfolders in name order, each based on its own content. Supports the CMU layout

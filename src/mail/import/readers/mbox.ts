@@ -1,7 +1,9 @@
 import type { BadEmail } from "../../email.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
-import { brokenSource, DamagedData, fileEmail, type ReadResult } from "./batches.js";
+import type { ReadResult } from "./batch-mails.js";
+import { fileEmail } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
+import { brokenSource, DamagedData } from "./source-errors.js";
 
 /** Reads the emails in an mbox (RFC 4155). */
 export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>): AsyncGenerator<ReadResult> {

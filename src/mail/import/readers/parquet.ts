@@ -14,8 +14,10 @@ import { checkPages, checkRowCount } from "../../../platform/parquet-checks.js";
 import { buildEmailFromRow } from "../../mime/email-fields.js";
 import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
 import { parseEmail } from "../../mime/parse-email.js";
-import { BrokenSource, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import type { ReadResult } from "./batch-mails.js";
 import { type Columns, findColumns, findMessageColumn, isMailTable, type MailColumn, mailColumns } from "./csv.js";
+import { fileEmail, locateMail } from "./filed-email.js";
+import { BrokenSource, brokenSource } from "./source-errors.js";
 import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
 
 /** Maximum number of rows in memory. A lower limit would read more pages twice, at the borders. */

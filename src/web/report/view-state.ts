@@ -1,19 +1,6 @@
 import type { ReportHead } from "../../reports/report-data.js";
 import { SLICES } from "../../traces/task-slices.js";
-import { type Child, h } from "../dom.js";
 import type { Task } from "./load.js";
-
-/** A section of the page with a heading that links can refer to. */
-export function section(title: string, note: string | null, ...children: readonly Child[]): HTMLElement {
-  const id = title.toLowerCase().replaceAll(" ", "-");
-  return h(
-    "section",
-    { "aria-labelledby": id },
-    h("h2", { id }, title),
-    note === null ? null : h("p", { class: "lead" }, note),
-    ...children,
-  );
-}
 
 /** Filters of the task table, which are parameters in the URL fragment. */
 export const FILTERS = ["run", "compared", "outcome", "state", "stage", "ending", "eval", ...SLICES] as const;

@@ -1,7 +1,7 @@
 import { type ConditionalPrice, calcPrice, type ModelInfo, type PriceOptions } from "@pydantic/genai-prices";
+import { inputOf } from "./call-cost.js";
 import type { Usage } from "./model.js";
 import { makersName, type Provider } from "./model-names.js";
-import { inputOf } from "./prices.js";
 
 interface PriceEntry {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { UserError } from "../../platform/errors.js";
-import { builtFile } from "../../platform/installation.js";
+import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import type { CorpusBatch, CorpusFormat, CorpusSource } from "../email.js";
 import type { ImportFilter, PreparedMail } from "./import-corpus.js";

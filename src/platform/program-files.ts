@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 const FOLDER = packageFolder(new URL("./", import.meta.url));
 
 function packageFolder(folder: URL): URL {
-  const parent = new URL("../", folder);
+  const parent = new URL("..", folder);
   return existsSync(new URL("package.json", folder)) || parent.href === folder.href ? folder : packageFolder(parent);
 }
 
