@@ -285,17 +285,17 @@ export async function importServerTools(
 ): Promise<ImportedTools> {
   const server = checkInput(serverSchema, request.server, "tool_invalid", "Cannot use the MCP server");
   const { tools, malformed, serverName } = await requestTools(server, external, signal);
-  const taken = new Set(listTools(db).map(({ id }) => id));
+  const usedIds = new Set(listTools(db).map(({ id }) => id));
   const skipped: { name: string; why: string }[] = [];
   const rows = tools.flatMap((tool) => {
     if (isTaskOnly(tool)) {
       skipped.push({ name: tool.name, why: "It can only be called as an MCP task, which is unsupported." });
       return [];
     }
-    const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, taken), request.handlerConfig);
+    const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, usedIds), request.handlerConfig);
     try {
       checkAttached({ tool: row, config: null });
-      taken.add(row.id);
+      usedIds.add(row.id);
       return row;
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

@@ -52,16 +52,16 @@ export const FLAG_OF = {
 /** Returns the external agent of a new run, or undefined for art-e's own agent loop. */
 export function externalAgentOf(options: ExternalAgentOptions, env: Environment): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace } = options;
-  const given = Object.entries({
+  const flags = Object.entries({
     "--api-url": apiUrl,
     "--agent-command": agentCommand,
     "--agent-url": agentUrl,
   }).filter(([, value]) => value !== undefined);
-  if (given.length > 1) {
-    throw contradiction(`${given.map(([flag]) => flag).join(" and ")} select different agents`, "Remove one of them.");
+  if (flags.length > 1) {
+    throw contradiction(`${flags.map(([flag]) => flag).join(" and ")} select different agents`, "Remove one of them.");
   }
-  if (options.agent === HUMAN && given.length === 0) return { kind: "human" };
-  const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
+  if (options.agent === HUMAN && flags.length === 0) return { kind: "human" };
+  const url = apiUrl ?? (flags.length === 0 ? playgroundUrlOf(env) : undefined);
   if (url === undefined && (workspace !== undefined || options.tellTask)) {
     throw contradiction(
       `${workspace === undefined ? "--tell-task" : "--workspace"} requires --api-url`,
@@ -91,8 +91,10 @@ export function requestedExternalAgent(stored: AgentTarget, options: ExternalAge
     return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
   }
   const env = stored.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
-  const asked = externalAgentOf(options, env) ?? stored;
-  return asked.kind === "api" && stored.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
+  const requested = externalAgentOf(options, env) ?? stored;
+  return requested.kind === "api" && stored.kind === "api"
+    ? { ...requested, tellTask: tellTask || stored.tellTask }
+    : requested;
 }
 
 /** Returns the model name in results for an external agent, which chooses its own model. */

@@ -42,8 +42,8 @@ export function importEvals(paths: readonly string[], settings: AppSettings): Pr
       .transaction(() =>
         read.map(({ path, definition: { version: _, ...draft }, validation }) => {
           const saved = saveDraft(db, draft, new Date().toISOString());
-          const kept = validation === undefined ? null : saveImportedTest(db, saved.stored, validation);
-          return { path, ...saved, validation: kept };
+          const storedTest = validation === undefined ? null : saveImportedTest(db, saved.stored, validation);
+          return { path, ...saved, validation: storedTest };
         }),
       )
       .immediate(),

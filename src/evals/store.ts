@@ -31,8 +31,8 @@ export function findEval(db: Db, reference: string): StoredEval | null {
 
 /** Like `findEval`, but throws a UserError if the eval does not exist. */
 export function getEval(db: Db, reference: string): StoredEval {
-  const found = findEval(db, reference);
-  if (found !== null) return found;
+  const storedEval = findEval(db, reference);
+  if (storedEval !== null) return storedEval;
   throw new UserError(
     "eval_unknown",
     `Unknown eval "${reference}" in ${db.name}.`,

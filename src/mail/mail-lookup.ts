@@ -222,8 +222,8 @@ export function openMailLookup(db: Db): MailLookup {
     },
     canonicalId(messageId) {
       for (const id of spellings(messageId)) {
-        const found = inTickTransaction(() => canonical.get(id)) as string | null;
-        if (found !== null) return found;
+        const original = inTickTransaction(() => canonical.get(id)) as string | null;
+        if (original !== null) return original;
       }
       return messageId;
     },

@@ -50,10 +50,10 @@ export function priceOfReply(modelId: string, answeredBy: string | undefined, us
 function entryOf(modelId: string): PriceEntry | null {
   const known = entries.get(modelId);
   if (known !== undefined) return known;
-  const found = findEntry(modelId);
+  const entry = findEntry(modelId);
   if (entries.size >= MAX_ENTRIES) entries.clear();
-  entries.set(modelId, found);
-  return found;
+  entries.set(modelId, entry);
+  return entry;
 }
 
 function findEntry(modelId: string): PriceEntry | null {

@@ -51,29 +51,30 @@ export function separateReply(reply: Completion, request: Pick<ModelRequest, "to
   // Almost every reply is plain text or calls, and one test is faster than the patterns of all formats.
   if (!MARKERS.test(reply.content)) return reply;
   const { text, reasoning } = separateReasoning(reply.content);
-  const found = reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request.tools);
-  if (reasoning === "" && found.kind === "none") return reply;
+  const textCalls =
+    reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request.tools);
+  if (reasoning === "" && textCalls.kind === "none") return reply;
   const separated: Completion = {
     ...reply,
     content: text,
     ...(reasoning === "" ? {} : { reasoning: [reply.reasoning, reasoning].filter(Boolean).join("\n\n") }),
     unparsed: [
       ...(reasoning === "" ? [] : (["reasoning"] as const)),
-      ...(found.kind === "none" ? [] : (["tool_call"] as const)),
+      ...(textCalls.kind === "none" ? [] : (["tool_call"] as const)),
     ],
   };
-  switch (found.kind) {
+  switch (textCalls.kind) {
     case "none":
       return separated;
     case "unreadable":
       return { ...separated, finishReason: "broken_call" };
     case "calls": {
       const ids = uniqueIds(
-        found.calls.map(() => ""),
+        textCalls.calls.map(() => ""),
         request.messages,
       );
-      const toolCalls = found.calls.map((call, i) => ({ id: ids[i] ?? "", ...call }));
-      return { ...separated, content: found.text, toolCalls, finishReason: "tool_calls" };
+      const toolCalls = textCalls.calls.map((call, i) => ({ id: ids[i] ?? "", ...call }));
+      return { ...separated, content: textCalls.text, toolCalls, finishReason: "tool_calls" };
     }
   }
 }
@@ -97,19 +98,19 @@ export function separateReasoning(content: string): { text: string; reasoning: s
   const [spoken, thought] = GRANITE.exec(content) ?? [];
   if (spoken !== undefined) reasoning.push(thought ?? "");
   const plain = separateHarmony(content.slice(spoken?.length ?? 0), reasoning);
-  let kept = "";
+  let answer = "";
   let from = 0;
   let isOpen = false;
   for (const { 0: tag, index, groups } of plain.matchAll(REASONING_TAG)) {
     const isOpening = groups?.opening !== undefined;
     if (isOpen && isOpening) continue;
     const part = plain.slice(from, index);
-    if (isOpening) kept += part;
+    if (isOpening) answer += part;
     else if (isOpen) reasoning.push(part);
     else {
       // The chat templates of DeepSeek-R1 and Qwen3 put the opening tag into the prompt.
-      reasoning.push(kept + part);
-      kept = "";
+      reasoning.push(answer + part);
+      answer = "";
     }
     isOpen = isOpening;
     from = index + tag.length;
@@ -119,7 +120,7 @@ export function separateReasoning(content: string): { text: string; reasoning: s
   const end = isOpen ? rest.search(FIRST_CALL) : 0;
   const cut = end === -1 ? rest.length : end;
   reasoning.push(rest.slice(0, cut));
-  const text = unwrapped(kept + rest.slice(cut));
+  const text = unwrapped(answer + rest.slice(cut));
   const thoughts = reasoning.map((thought) => thought.trim()).filter((thought) => thought !== "");
   return { text: text === content ? content : text.trim(), reasoning: thoughts.join("\n\n") };
 }

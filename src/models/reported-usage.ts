@@ -150,8 +150,8 @@ function inputOf(report: Report): number | null {
  * includes reasoning for all of them.
  */
 function outputOf(report: Report, inputTokens: number, reasoning: number): number {
-  const told = report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0;
-  const completion = told + (report.thoughtsTokenCount ?? 0);
+  const reported = report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0;
+  const completion = reported + (report.thoughtsTokenCount ?? 0);
   const total = report.total_tokens ?? report.totalTokenCount ?? 0;
   return Math.max(completion, total - inputTokens, reasoning > completion ? completion + reasoning : 0);
 }

@@ -256,10 +256,10 @@ function isPublic(name: string, value: string): boolean {
 export function changedExtras(stored: RequestExtras, given: GivenExtras): RequestExtras {
   const { extraHeaders = {}, extraBody } = recordedExtras(given);
   const names = new Set(Object.keys(extraHeaders).map((name) => name.toLowerCase()));
-  const kept = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
+  const storedHeaders = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
   const headers = Object.fromEntries(
     // Uses the order of the stored run, so that equal extras are equal as JSON.
-    [...kept, ...Object.entries(extraHeaders)].sort(byOrderOf(Object.keys(stored.extraHeaders ?? {}))),
+    [...storedHeaders, ...Object.entries(extraHeaders)].sort(byOrderOf(Object.keys(stored.extraHeaders ?? {}))),
   );
   const body = { ...stored.extraBody, ...extraBody };
   return {

@@ -112,11 +112,11 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
   const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = asked;
   const adjusted: NonNullable<SentParameters["adjusted"]>[number][] = [];
   const { mostTokens, limitField } = rules;
-  const wanted = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, asked));
-  const maxTokens = Math.min(wanted, mostTokens?.tokens ?? wanted);
+  const minimum = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, asked));
+  const maxTokens = Math.min(minimum, mostTokens?.tokens ?? minimum);
   if (maxTokens !== asksTokens) {
     const reason =
-      mostTokens !== undefined && maxTokens < wanted
+      mostTokens !== undefined && maxTokens < minimum
         ? mostTokens.reason
         : reasoningRoom(rules, asked) > 0
           ? "includes room for the model's reasoning, which counts as output"

@@ -109,9 +109,10 @@ function checkHead(
     const type = String(headers["content-type"] ?? "no type");
     throw new ModelError("protocol", `the server returned ${type}, expected text/event-stream`, { retryable: false });
   }
-  const told = new Headers();
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));
-  throw toModelError({ status, message: body, headers: told, error: parseJsonOrNull(body) }, [apiKey]);
+  const responseHeaders = new Headers();
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) responseHeaders.set(name, String(value));
+  throw toModelError({ status, message: body, headers: responseHeaders, error: parseJsonOrNull(body) }, [apiKey]);
 }
 
 function isEventStream(headers: StreamReply["headers"]): boolean {

@@ -240,8 +240,8 @@ class OutstandingTasks {
   /** Returns at most N of the tasks that are not on the queue yet. */
   takeUnsent(most: number): { readonly id: string; readonly message: TaskMessage }[] {
     return this.unsent.splice(0, most).flatMap((id) => {
-      const found = this.tasks.get(id);
-      return found === undefined ? [] : [{ id, message: found.message }];
+      const entry = this.tasks.get(id);
+      return entry === undefined ? [] : [{ id, message: entry.message }];
     });
   }
 

@@ -275,8 +275,8 @@ class RunsOfWorker {
   private leave(runId: string, run: WorkerRun): void {
     this.joined.delete(runId);
     if (run.fault !== null) run.abort();
-    const left = run.close().finally(() => this.leaving.delete(run));
-    this.leaving.set(run, left);
+    const closing = run.close().finally(() => this.leaving.delete(run));
+    this.leaving.set(run, closing);
   }
 
   /** Divides the slots among the runs with tasks. A run without tasks keeps one slot to notice its next task. */
@@ -377,9 +377,9 @@ async function openTasks(
   return {
     suite,
     toTask({ task, epoch }) {
-      const found = "suiteTask" in task ? own.tasks.get(task.suiteTask) : undefined;
-      if (found === undefined) throw new Error(`unknown task in the suite ${own.name}`);
-      return { kind: "suite", task: found, epoch };
+      const suiteTask = "suiteTask" in task ? own.tasks.get(task.suiteTask) : undefined;
+      if (suiteTask === undefined) throw new Error(`unknown task in the suite ${own.name}`);
+      return { kind: "suite", task: suiteTask, epoch };
     },
     close: () => suite.close(),
   };

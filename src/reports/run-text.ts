@@ -162,13 +162,13 @@ export function runDetailsText(
     ["Note", run.note ?? ""],
     ["Dataset", run.dataset],
   ];
-  const left = tasks.length - listed;
+  const unlisted = tasks.length - listed;
   return [
     runSummary(totals),
     ...labels.filter(([, value]) => value !== "").map(([label, value]) => `${`${label}:`.padEnd(19)}${value}`),
     "",
     taskTable(tasks.slice(0, listed), run.headline, totals.totalTasks),
-    ...(left > 0 ? ["", `${count(left)} more; --all lists them.`] : []),
+    ...(unlisted > 0 ? ["", `${count(unlisted)} more; --all lists them.`] : []),
     ...hint(totals.runId, tasks),
   ].join("\n");
 }
@@ -206,8 +206,10 @@ function formatCoverage({ coverage }: Gate): string {
   if (coverage === null || coverage.judged === coverage.tasks) return "";
   const { judged, tasks, least } = coverage;
   const isEnough = judged >= least * tasks;
-  const told = `; judged ${judged} of ${tasks} tasks`;
-  return isEnough ? told : `${told} (${share(judged / tasks)}), required: at least ${least} of them (--min-coverage)`;
+  const coverageText = `; judged ${judged} of ${tasks} tasks`;
+  return isEnough
+    ? coverageText
+    : `${coverageText} (${share(judged / tasks)}), required: at least ${least} of them (--min-coverage)`;
 }
 
 function formatFigure({ kind, figure }: Gate): string {
@@ -350,8 +352,8 @@ function refusalRow({ refusals = [] }: RunTotals): [string, string][] {
   const shown = refusals
     .slice(0, SHOWN_REFUSALS)
     .map(({ reason, tasks }) => `${oneLine(reason, LONGEST_ERROR)} (${counted(tasks, "task")})`);
-  const left = refusals.length - shown.length;
-  const more = left === 0 ? [] : [`${counted(left, "more reason")} in the results file`];
+  const hidden = refusals.length - shown.length;
+  const more = hidden === 0 ? [] : [`${counted(hidden, "more reason")} in the results file`];
   return [["Refusals", [...shown, ...more].join("; ")]];
 }
 

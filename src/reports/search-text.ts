@@ -48,12 +48,12 @@ const two = (value: number) => value.toFixed(2);
 /** Formats the parts of a hit's score: a table of the words in the email, and a line for the effect of its date. */
 export function explainedScore({ score, words, raises }: ScoreExplanation): string {
   const sum = words.reduce((total, word) => total + word.score, 0);
-  const held = words.filter((word) => word.score > 0);
+  const matched = words.filter((word) => word.score > 0);
   const missing = words.filter((word) => word.score === 0).map(({ word }) => word);
   const { recency, namedMonth } = raises;
   return [
     `score ${two(score)} = words ${two(sum)} x recency ${two(1 + recency)} x month ${two(1 + namedMonth)}`,
-    ...(held.length === 0 ? [] : [wordTable(held)]),
+    ...(matched.length === 0 ? [] : [wordTable(matched)]),
     ...(missing.length === 0 ? [] : [`not found: ${missing.join(", ")}`]),
   ].join("\n");
 }

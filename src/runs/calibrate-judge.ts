@@ -29,8 +29,13 @@ export async function calibrateJudge(options: JudgeOptions & { readonly labels: 
       "Pass --judge PROVIDER/MODEL, or set a provider's API key.",
     );
   }
-  const given = judgeExtras(options);
-  const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given });
+  const extras = judgeExtras(options);
+  const created = await createJudge(judge, settings, {
+    timeoutMs: JUDGE_TIMEOUT_MS,
+    throttle: null,
+    note,
+    given: extras,
+  });
   const bar = context.progress("Judging");
   const showProgress = (judged: number) => bar.update(judged, items.length, `${count(judged)}/${count(items.length)}`);
   const figures = await calibrate(items, created.judge, showProgress, signal).finally(() => bar.stop());

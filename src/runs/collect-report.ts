@@ -247,16 +247,16 @@ class EvalTally {
   }
 
   private figuresOf(score: EvalScore, run: number): EvalFigures {
-    const found = this.runs[run]?.stored?.evalOf(score) ?? null;
-    const test = found?.test?.isStale === false ? found.test.report : null;
+    const storedEval = this.runs[run]?.stored?.evalOf(score) ?? null;
+    const test = storedEval?.test?.isStale === false ? storedEval.test.report : null;
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
     const { passRate, corrected, falseAlarms } = passes.figures(test?.agreement ?? null);
     return {
       score,
       run,
       name: evalOfScore(score),
-      version: found?.stored.definition.version ?? null,
-      reference: found?.stored.definition.reference ?? false,
+      version: storedEval?.stored.definition.version ?? null,
+      reference: storedEval?.stored.definition.reference ?? false,
       passRate: figureOf(passRate),
       corrected: corrected && figureOf(corrected),
       falseAlarms: falseAlarms && figureOf(falseAlarms),
@@ -297,8 +297,8 @@ export async function withReportRuns<T>(
   try {
     const runs: ReportRun[] = [];
     for (const name of names) {
-      const found = sources.find(name);
-      runs.push(found.kind === "file" ? fileRun(found.path) : await storedRun(found.db, found.run));
+      const source = sources.find(name);
+      runs.push(source.kind === "file" ? fileRun(source.path) : await storedRun(source.db, source.run));
     }
     refuseTwice(runs);
     return await use(runs);

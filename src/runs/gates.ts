@@ -80,8 +80,8 @@ class Gates {
     });
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
     // The gates' scores decide which answers count as wrong in the JUnit report and the step summary.
-    const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
-    const named = asked === null ? [] : [scorerOfMetric(asked, head.scores)];
+    const requestedMetric = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
+    const named = requestedMetric === null ? [] : [scorerOfMetric(requestedMetric, head.scores)];
     const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);
     const outcomeScore = (name: string): OutcomeScore => ({
       scorer: name,
@@ -192,8 +192,8 @@ function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, 
           : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
   const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
-  const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
-  const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
+  const metrics = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
+  const unknown = metrics.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
   if (unknown !== undefined) {
     throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);
   }

@@ -68,9 +68,9 @@ export class RunSources {
   ) {}
 
   async open(name: string): Promise<RunSource> {
-    const found = this.find(name);
-    if (found.kind === "file") return fromFile(found.path, runFileSchema);
-    return fromDatabase(found.db, await computeRunTotals(found.db, found.run));
+    const source = this.find(name);
+    if (source.kind === "file") return fromFile(source.path, runFileSchema);
+    return fromDatabase(source.db, await computeRunTotals(source.db, source.run));
   }
 
   find(name: string): NamedRun {

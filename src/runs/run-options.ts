@@ -93,8 +93,8 @@ export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVer
       "Name one, for example --judge anthropic/claude-haiku-5-5, or leave it out.",
     );
   }
-  const wanted = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
-  return [...SCORER_NAMES.filter((name) => wanted.has(name)), ...asked.filter(isEvalScore)];
+  const names = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
+  return [...SCORER_NAMES.filter((name) => names.has(name)), ...asked.filter(isEvalScore)];
 }
 
 /** Returns the scorer names that a run records. Suite tasks also have the scores of their evaluation functions. */

@@ -431,9 +431,9 @@ class RunProgressReader {
       getRun(this.db, this.runId);
     this.figures ??= this.finished.figures();
     const { figures } = this;
-    const left = totalTasks - figures.doneTasks;
-    const isGoingOn = status === "running" && left > 0;
-    const pace = isGoingOn ? estimatePace(this.finished.endTimes, left, Date.now()) : null;
+    const remaining = totalTasks - figures.doneTasks;
+    const isGoingOn = status === "running" && remaining > 0;
+    const pace = isGoingOn ? estimatePace(this.finished.endTimes, remaining, Date.now()) : null;
     return {
       runId: id,
       name,

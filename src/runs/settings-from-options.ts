@@ -309,8 +309,8 @@ function withSent({ sent: _, ...settings }: OwnRunSettings): OwnRunSettings {
   if (rules === null) return settings;
   const toolChoice = settings.toolChoice === "required" ? "required" : "auto";
   const reasoning = { reasoningTokens, reasoningEffort };
-  const asked = { maxTokens, ...reasoning, temperature: temperature ?? undefined, toolChoice } as const;
-  return { ...settings, sent: sentParameters(rules, { ...asked, hasTools: tools.length > 0 }) };
+  const parameters = { maxTokens, ...reasoning, temperature: temperature ?? undefined, toolChoice } as const;
+  return { ...settings, sent: sentParameters(rules, { ...parameters, hasTools: tools.length > 0 }) };
 }
 
 const FLAGS: Readonly<Record<string, string>> = {

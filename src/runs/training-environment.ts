@@ -378,12 +378,12 @@ export class TrainingEnvironment {
   choose({ split, index, task_id, seed }: EpisodeRequest): OfferedTask {
     const { name, questions } = this.questionsOf(split ?? this.defaultSplit);
     if (task_id !== undefined) {
-      const found = questions.findIndex(({ id }) => id === task_id);
-      if (found === -1) throw new NoSuchTask(`Unknown task_id ${task_id} in split "${name}".`);
-      if (index !== undefined && index !== found) {
-        throw new NoSuchTask(`Task ${task_id} of split "${name}" has the index ${found}, not ${index}.`);
+      const position = questions.findIndex(({ id }) => id === task_id);
+      if (position === -1) throw new NoSuchTask(`Unknown task_id ${task_id} in split "${name}".`);
+      if (index !== undefined && index !== position) {
+        throw new NoSuchTask(`Task ${task_id} of split "${name}" has the index ${position}, not ${index}.`);
       }
-      return this.task(name, found);
+      return this.task(name, position);
     }
     if (index !== undefined) return this.task(name, index);
     if (seed !== undefined) return this.task(name, seed % questions.length);

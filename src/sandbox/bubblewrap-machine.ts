@@ -176,9 +176,9 @@ async function machineArguments(
 
 /** Mounts a system folder. Keeps a link as a link, so that /bin/sh and /usr/bin/sh are the same file in the machine. */
 async function systemFolder(path: string): Promise<string[]> {
-  const found = await lstat(path).catch(() => null);
-  if (found === null) return [];
-  return found.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return [];
+  return stats.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
 }
 
 /** Resolves the host's system links, such as /bin for /usr/bin, in a file's path. */
@@ -222,13 +222,13 @@ function pythonElsewhere({ program, library, shared }: FoundPython): string[] {
 
 /** Returns the hidden folders that would be visible because they are inside readable ones. */
 async function hiddenFolders(readable: readonly string[], hidden: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
+  const folders = await Promise.all(
     hidden.map(async (path) => {
       const real = await realpath(path).catch(() => null);
       return real !== null && (await lstat(real)).isDirectory() ? real : null;
     }),
   );
-  return found.filter((path): path is string => path !== null && isBelowAny(path, readable));
+  return folders.filter((path): path is string => path !== null && isBelowAny(path, readable));
 }
 
 export function isBelowAny(path: string, folders: readonly string[]): boolean {

@@ -83,9 +83,9 @@ const NEEDED = ["bash", "coreutils", "python3"];
  * machine when it opens, because a folder in memory covers the image's home.
  */
 export function writeDockerfile({ name, commands, modules, shims, readOnly, unavailable }: Snapshot): string {
-  const wanted = Object.entries({ ...commands, ...modules }).filter(([program]) => !(program in shims));
-  const packages = new Set([...NEEDED, ...wanted.flatMap(([, from]) => from ?? [])]);
-  const missing = wanted.filter(([, from]) => from === null).map(([program]) => program);
+  const needed = Object.entries({ ...commands, ...modules }).filter(([program]) => !(program in shims));
+  const packages = new Set([...NEEDED, ...needed.flatMap(([, from]) => from ?? [])]);
+  const missing = needed.filter(([, from]) => from === null).map(([program]) => program);
   return [
     "# syntax=docker/dockerfile:1",
     `# The snapshot ${name}: art-e suite image ${name} | docker build -t art-e-${imageWord(name)} -`,

@@ -69,8 +69,8 @@ export function judgeSettings(
   }
   const { judge, judgeBaseUrl } = options;
   const isArt = judge === "art" || judge?.startsWith("art:") === true;
-  const given = isArt ? judge?.slice("art:".length) : judge;
-  if (given === undefined && stored !== null) {
+  const modelId = isArt ? judge?.slice("art:".length) : judge;
+  if (modelId === undefined && stored !== null) {
     if (judgeBaseUrl === undefined)
       refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
     const { judgeReasoningEffort: effort } = options;
@@ -82,7 +82,7 @@ export function judgeSettings(
       ...changedExtras(stored, judgeExtras(options)),
     };
   }
-  const name = given ? named(given) : fallback;
+  const name = modelId ? named(modelId) : fallback;
   if (name === null) {
     if (judge !== undefined) {
       throw new UserError(

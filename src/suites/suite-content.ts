@@ -26,8 +26,8 @@ export async function planTasks(
   const planned: PlannedSuiteTask[] = [];
   // One task after another, because a suite can have thousands of files.
   for (const task of tasks) {
-    const found = { ...task, suite: { name, root }, sha256: null };
-    planned.push({ ...found, sha256: await taskDigest(found, suite, signal) });
+    const suiteTask = { ...task, suite: { name, root }, sha256: null };
+    planned.push({ ...suiteTask, sha256: await taskDigest(suiteTask, suite, signal) });
   }
   return planned;
 }

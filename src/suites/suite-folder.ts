@@ -20,19 +20,19 @@ export interface IndexedTask {
 
 /** Reads an index file. `path` is its path, or the name of a file next to `examples/`. */
 export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
-  const found = [path, join(suite.content, path)].find(isFile);
-  if (found === undefined) {
+  const indexFile = [path, join(suite.content, path)].find(isFile);
+  if (indexFile === undefined) {
     throw new UserError(
       "index_missing",
       `Cannot find the index file ${path} in the working directory or in ${suite.content}.`,
       HINT,
     );
   }
-  const tasks = parseIndexFile(found);
+  const tasks = parseIndexFile(indexFile);
   if (tasks !== null) return tasks;
   throw new UserError(
     "index_invalid",
-    `Cannot read the index file ${found}: expected a JSON object that maps each tool to a list of task ids.`,
+    `Cannot read the index file ${indexFile}: expected a JSON object that maps each tool to a list of task ids.`,
     HINT,
   );
 }

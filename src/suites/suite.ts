@@ -92,12 +92,12 @@ export async function openSuite(
           },
           secrets,
           async grade(rollout, stop) {
-            const left = hasMachine ? await collectFinalState(machine, begun, stop) : null;
+            const finalState = hasMachine ? await collectFinalState(machine, begun, stop) : null;
             const record = await gradeRollout(task, rollout, async () => {
               const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
               return oracle?.excuse(graded) ?? graded;
             });
-            return left === null ? record : { ...record, left };
+            return finalState === null ? record : { ...record, left: finalState };
           },
           async close() {
             await ownDocuments.close();
@@ -151,14 +151,14 @@ async function withMachines(
   sources: TaskSources,
   note: AppContext["note"],
 ): Promise<readonly SuiteTask[]> {
-  const left: SuiteTask[] = [];
+  const runnable: SuiteTask[] = [];
   const refused: string[] = [];
   for (const task of tasks) {
     const obstacle = await findObstacle(task, sources);
-    if (obstacle === null) left.push(task);
+    if (obstacle === null) runnable.push(task);
     else refused.push(`${task.id}: ${obstacle.reason}`);
   }
-  if (left.length === 0) {
+  if (runnable.length === 0) {
     const { name, root } = sources.suite;
     throw new UserError(
       "tasks_none",
@@ -167,7 +167,7 @@ async function withMachines(
     );
   }
   for (const one of refused) note(`art-e: skipped: ${one}`);
-  return left;
+  return runnable;
 }
 
 type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;

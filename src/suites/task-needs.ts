@@ -208,8 +208,8 @@ async function findUnusableFiles(
   const missing: string[] = [];
   for (const path of new Set(files.map((file) => file.path))) {
     try {
-      const found = isFlowbook ? await resolveSuiteFile(folder, path) : await resolveSharedFile(folder, path);
-      if (found === null) missing.push(path);
+      const resolved = isFlowbook ? await resolveSuiteFile(folder, path) : await resolveSharedFile(folder, path);
+      if (resolved === null) missing.push(path);
     } catch (error) {
       if (error instanceof UnusableSuiteFile) return { state: "missing_files", reason: error.message };
       throw error;

@@ -46,9 +46,9 @@ const SPELLED = new RegExp(
 
 /** Returns the numbers in a text, in digits or spelled out. Ignores digits inside words (Q3, EB3801). */
 export function parseNumbers(text: string): ParsedNumber[] {
-  const found: ParsedNumber[] = [];
+  const numbers: ParsedNumber[] = [];
   const add = (values: readonly number[], isPronoun = false) => {
-    found.push({ values: new Set(values.map(roundOff)), isPronoun });
+    numbers.push({ values: new Set(values.map(roundOff)), isPronoun });
     return " ";
   };
   text
@@ -67,7 +67,7 @@ export function parseNumbers(text: string): ParsedNumber[] {
       if (value === null) return words;
       return add(percent === undefined ? [value] : [value, value / 100], words.trim() === "one");
     });
-  return found;
+  return numbers;
 }
 
 /** Removes binary rounding errors. */

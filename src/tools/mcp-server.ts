@@ -167,18 +167,18 @@ async function readBody(
   arriving: ByteBudget,
 ): Promise<{ readonly text: string } | "too_large" | "no_room"> {
   const chunks: Buffer[] = [];
-  const held = arriving.hold();
+  const reservation = arriving.hold();
   let bytes = 0;
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > MAX_BODY_BYTES) return "too_large";
-      if (!held.add(chunk.length)) return "no_room";
+      if (!reservation.add(chunk.length)) return "no_room";
       chunks.push(chunk);
     }
     return { text: Buffer.concat(chunks).toString("utf8") };
   } finally {
-    held.release();
+    reservation.release();
   }
 }
 

@@ -61,18 +61,18 @@ export function pageOfRuns(
   offset: number,
   limit: number,
 ): { readonly runs: ListedRun[]; readonly total: number } {
-  const found = findRuns(db, filter);
+  const matches = findRuns(db, filter);
   const counts = db.prepare(
     `SELECT count(*) AS tasks, count(*) FILTER (WHERE failed = 0) AS completedTasks,
        count(*) FILTER (WHERE failed = 1 AND iif(json_valid(result), result ->> 'ending', '') <> 'not_runnable')
          AS failedTasks
      FROM results WHERE run_id = ? AND superseded = 0`,
   );
-  const runs = found.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
+  const runs = matches.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
     const counted = counts.get(run.id) as RunCounts;
     return { ...run, ...counted, totalTasks, tags: JSON.parse(tags) as string[] };
   });
-  return { runs, total: found.length };
+  return { runs, total: matches.length };
 }
 
 type RunCounts = Pick<ListedRun, "tasks" | "completedTasks" | "failedTasks">;

@@ -55,11 +55,11 @@ export const askCommand: CommandDefinition = (usage) => ({
 
 /** Throws a UserError for an agent that is not in the database. Only `art-e run` supports these agents. */
 function refuseExternalAgent({ path, used }: ConfiguredFlags): void {
-  const found = used.find(({ section, key }) => section === "agent" && key !== "id");
-  if (found === undefined) return;
+  const agentSetting = used.find(({ section, key }) => section === "agent" && key !== "id");
+  if (agentSetting === undefined) return;
   throw new UserError(
     "agent_external",
-    `${path}:${found.line}: art-e ask does not support external agents (${found.name}).`,
+    `${path}:${agentSetting.line}: art-e ask does not support external agents (${agentSetting.name}).`,
     `Pass an agent from ${commandLine`art-e agents list`} with --agent, or add --config off.`,
   );
 }

@@ -47,15 +47,15 @@ type Flags = z.output<typeof schema>;
 export const exportTracesCommand = defineCommand(schema, async (flags, context, argv) => {
   const { settings, out } = context;
   const { format, output, dialect, noContent } = flags;
-  const given = givenFlags(argv);
+  const explicitFlags = givenFlags(argv);
   const sends = sendsTraces(flags);
-  if (sends) refuseFileFlags(given, format);
-  refuseUnused(given, sends ? "otlp" : format);
+  if (sends) refuseFileFlags(explicitFlags, format);
+  refuseUnused(explicitFlags, sends ? "otlp" : format);
   const selection = readTraceSelection(flags);
-  const source = sourceOf(flags, given);
+  const source = sourceOf(flags, explicitFlags);
   if (sends) return printSentTraces(flags, source, selection, context);
   if (flags.for !== undefined) {
-    await printEvals(flags, selection, given, context);
+    await printEvals(flags, selection, explicitFlags, context);
     return EXIT.done;
   }
   const { checkOutputs } = await import("../../trace-formats/output-files.js");
@@ -135,12 +135,12 @@ function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
 
 /** Reports the number of written traces, and why others were left out. */
 function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Output): void {
-  const left = Object.entries(leftOut);
-  const missing = left.reduce((sum, [, n]) => sum + n, 0);
+  const omissions = Object.entries(leftOut);
+  const missing = omissions.reduce((sum, [, n]) => sum + n, 0);
   const where = output === undefined ? "" : ` to ${output}`;
   const written = traces - missing;
   out.note(`${counted(written, "trace")} of ${runId ?? "chats"} written${where}.`);
-  const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
+  const reasons = omissions.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
   if (missing > 0) out.note(`${count(missing)} left out: ${reasons}.`);
   for (const note of notes) out.note(note);
 }

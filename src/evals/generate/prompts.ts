@@ -264,23 +264,23 @@ export function measureDraft(
   training: readonly TrainingExample[],
   outcomes: readonly (MeasuredOutcome | null)[],
 ): TrainingAlignment {
-  const told = training.flatMap((example, i) => {
+  const scoredExamples = training.flatMap((example, i) => {
     const outcome = outcomes[i];
     if (outcome === undefined || outcome === null || outcome.score === null) return [];
     return [{ example, score: outcome.score, reason: outcome.reason, passed: isPass(outcome.score) }];
   });
-  const wrong = told.filter(({ example, passed }) => passed !== (example.label === "good"));
+  const wrong = scoredExamples.filter(({ example, passed }) => passed !== (example.label === "good"));
   const errors = outcomes.flatMap((outcome) => outcome?.error ?? []);
   const alignment = alignmentOf(
-    told.map(({ example }) => example.label === "bad"),
-    told.map(({ passed }) => !passed),
+    scoredExamples.map(({ example }) => example.label === "bad"),
+    scoredExamples.map(({ passed }) => !passed),
   );
   const missed = wrong.filter(({ example }) => example.label === "bad").slice(0, SHOWN / 2);
   const alarms = wrong.filter(({ example }) => example.label === "good").slice(0, SHOWN - missed.length);
   return {
     ...alignment,
-    agreed: told.length - wrong.length,
-    labelled: told.length,
+    agreed: scoredExamples.length - wrong.length,
+    labelled: scoredExamples.length,
     failedOn: errors.length,
     errors: [...new Set(errors)].slice(0, ERRORS_SHOWN),
     contradictions: [...missed, ...alarms],
@@ -304,9 +304,9 @@ const MAX_CHARS = 1_400;
 export function drawExamples(training: readonly TrainingExample[], ofEach: number, seed: number): TrainingExample[] {
   const random = seededRandom(seed);
   return (["good", "bad"] as const).flatMap((label) => {
-    const left = training.filter((example) => example.label === label);
+    const pool = training.filter((example) => example.label === label);
     const drawn: TrainingExample[] = [];
-    while (drawn.length < ofEach && left.length > 0) drawn.push(...left.splice(random(left.length), 1));
+    while (drawn.length < ofEach && pool.length > 0) drawn.push(...pool.splice(random(pool.length), 1));
     return drawn;
   });
 }

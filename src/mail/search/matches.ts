@@ -38,9 +38,9 @@ function bestWindow(occurrences: readonly TermMatch[]): { start: number; length:
       head !== undefined && last.end - head.start > WIDTH;
       head = occurrences[++first]
     ) {
-      const left = (counts.get(head.term) ?? 0) - 1;
-      if (left === 0) counts.delete(head.term);
-      else counts.set(head.term, left);
+      const remaining = (counts.get(head.term) ?? 0) - 1;
+      if (remaining === 0) counts.delete(head.term);
+      else counts.set(head.term, remaining);
     }
     const start = occurrences[first]?.start ?? last.start;
     if (best === null || counts.size > best.terms) best = { start, length: last.end - start, terms: counts.size };
@@ -117,13 +117,13 @@ export function termMatcher(terms: readonly string[]): FindTermMatches {
   });
   const every = terms.map((_, term) => term);
   return (text, among = every) => {
-    const found: TermMatch[] = [];
+    const matches: TermMatch[] = [];
     const { text: folded, positions } = foldText(text);
     const at = (index: number) => (positions === null ? index : (positions[index] ?? index));
     for (const term of among) {
-      finders[term]?.(folded, (start, end) => found.push({ start: at(start), end: at(end), term }));
+      finders[term]?.(folded, (start, end) => matches.push({ start: at(start), end: at(end), term }));
     }
-    return found.sort((a, b) => a.start - b.start);
+    return matches.sort((a, b) => a.start - b.start);
   };
 }
 

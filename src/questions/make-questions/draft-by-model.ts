@@ -71,8 +71,8 @@ function holds({ subject, body }: Email, passage: string): boolean {
       .replace(/[>\s]+/g, " ")
       .trim()
       .toLowerCase();
-  const wanted = plain(passage);
-  return wanted.length >= MIN_PASSAGE_CHARS && plain(`${subject} ${body}`).includes(wanted);
+  const plainPassage = plain(passage);
+  return plainPassage.length >= MIN_PASSAGE_CHARS && plain(`${subject} ${body}`).includes(plainPassage);
 }
 
 /** Following ART, a question is dated this many days after the newest email that answers it. */

@@ -44,13 +44,13 @@ export const PHRASE_WORDS = 4;
 
 /** Returns the largest number of consecutive content words that `question` and `text` share. */
 export function longestSharedPhrase(question: string, text: string): number {
-  const asked = sequence(question);
-  const written = sequence(text);
+  const questionWords = sequence(question);
+  const textWords = sequence(text);
   let longest = 0;
-  let former = new Uint16Array(written.length + 1);
-  for (const word of asked) {
-    const lengths = new Uint16Array(written.length + 1);
-    for (const [i, other] of written.entries()) {
+  let former = new Uint16Array(textWords.length + 1);
+  for (const word of questionWords) {
+    const lengths = new Uint16Array(textWords.length + 1);
+    for (const [i, other] of textWords.entries()) {
       if (other !== word) continue;
       const length = (former[i] ?? 0) + 1;
       lengths[i + 1] = length;

@@ -113,9 +113,9 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
 
 /** Returns the distinct values in a text, as written except for white space. */
 export function valuesIn({ value, name }: ValuePattern, text: string): string[] {
-  const found = [...text.matchAll(value)].map((match) => (match[1] ?? match[0]).replace(/\s+/g, " ").trim());
+  const values = [...text.matchAll(value)].map((match) => (match[1] ?? match[0]).replace(/\s+/g, " ").trim());
   // "20/30 minutes" is not a date.
-  const valid = name === "date" ? found.filter((one) => parseDatesAndTimes(one).days.length > 0) : found;
+  const valid = name === "date" ? values.filter((one) => parseDatesAndTimes(one).days.length > 0) : values;
   return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];
 }
 

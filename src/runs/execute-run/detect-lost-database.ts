@@ -51,11 +51,13 @@ async function saveLostTraces(
   fault: FileFault,
   { db, path, runId, recent }: { db: Db; path: string; runId: string; recent: readonly string[] },
 ): Promise<UserError> {
-  const kept = `${path}.${runId}.traces.jsonl`;
+  const rescuePath = `${path}.${runId}.traces.jsonl`;
   const counted = { traces: 0 };
-  const where = await writeFileAtomically(kept, traceLines(db, runId, recent, counted)).then(
+  const where = await writeFileAtomically(rescuePath, traceLines(db, runId, recent, counted)).then(
     () =>
-      counted.traces === 1 ? `its trace was saved to ${kept}` : `its ${counted.traces} traces were saved to ${kept}`,
+      counted.traces === 1
+        ? `its trace was saved to ${rescuePath}`
+        : `its ${counted.traces} traces were saved to ${rescuePath}`,
     (error: Error) => `its traces could not be saved: ${error.message}`,
   );
   return new UserError(

@@ -36,9 +36,9 @@ import type { RunSession } from "./create-run.js";
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  const found = getRun(db, name, "newest");
-  refuseFlagsOfNewRun(given, "resume", found);
-  const { run, changes: suiteChanges } = await locate(db, executedRun(found, "be resumed"), request, context);
+  const storedRun = getRun(db, name, "newest");
+  refuseFlagsOfNewRun(given, "resume", storedRun);
+  const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be resumed"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
   const limits = limitsOf(request, run.limits);
@@ -121,9 +121,9 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { given } = request;
-  const found = getRun(db, name);
-  refuseFlagsOfNewRun(given, "repeat", found);
-  const { run, changes: suiteChanges } = await locate(db, executedRun(found, "be repeated"), request, context);
+  const storedRun = getRun(db, name);
+  refuseFlagsOfNewRun(given, "repeat", storedRun);
+  const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be repeated"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
   const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];

@@ -69,8 +69,8 @@ export function versionRoutes({ db }: Services): Route[] {
     return [...now, ...stored].map((each) => versionJson(agentId, each, active));
   };
   const versionOf = (agentId: string, version: number) => {
-    const found = versionsOf(agentId).find((each) => each.version === version);
-    if (found !== undefined) return found;
+    const match = versionsOf(agentId).find((each) => each.version === version);
+    if (match !== undefined) return match;
     const hint = `List the versions with GET /api/agents/${agentId}/versions.`;
     throw new UserError("version_unknown", `Unknown version "${version}" of agent "${agentId}".`, hint);
   };

@@ -194,7 +194,7 @@ function obstaclesOf(
   { steps, verifier, environment, agent, ...settings }: HarborSettings,
 ): HarborObstacle[] {
   const refused = (field: string, message: string): HarborObstacle => ({ code: UNSUPPORTED, field, message });
-  const asked = (table: string, env: Readonly<Record<string, string>>) =>
+  const hostVariables = (table: string, env: Readonly<Record<string, string>>) =>
     Object.entries(env)
       .filter(([, value]) => TEMPLATE.exec(value)?.[2] === undefined && TEMPLATE.test(value))
       .map(([name, value]) => refused(`${table}.env.${name}`, `uses ${value} from the host, which tasks do not get`));
@@ -220,14 +220,14 @@ function obstaclesOf(
     ...(isSeparate || verifier.collect.length > 0
       ? [refused("verifier", "a separate verifier environment is unsupported")]
       : []),
-    ...asked("environment", environment.env),
-    ...asked("verifier", verifier.env),
+    ...hostVariables("environment", environment.env),
+    ...hostVariables("verifier", verifier.env),
     ...(fetching === null
       ? []
       : [{ ...refused("", `needs a network, which tasks do not have: ${fetching}`), file: TEST_SCRIPT }]),
     ...(compose === undefined ? imageObstacles(folder) : []),
     ...(fileStateOf(folder, "solution/solve.sh") === "file"
-      ? asked("solution", settings.solution.env)
+      ? hostVariables("solution", settings.solution.env)
       : [
           {
             code: "solution_missing",

@@ -30,9 +30,9 @@ export async function collectFinalState(
   if (!machine.canRun) return null;
   const folder = await makeTemporaryFolder("left");
   try {
-    const kept = new KeptPictures();
-    for (const path of await findFiles(machine, since, signal)) await addPictures(machine, path, folder, kept);
-    return kept.all();
+    const pictures = new KeptPictures();
+    for (const path of await findFiles(machine, since, signal)) await addPictures(machine, path, folder, pictures);
+    return pictures.all();
   } catch {
     // The machine belongs to the agent, so a failure to collect from it must not affect the grade.
     signal.throwIfAborted();
@@ -44,9 +44,9 @@ export async function collectFinalState(
 
 async function findFiles(machine: TaskMachine, since: Date, signal: AbortSignal): Promise<string[]> {
   const passedOver = "( -name .?* -o -name site-packages -o -name node_modules ) -prune".split(" ");
-  const wanted = "-type f ( -iname *.png -o -iname *.ipynb )".split(" ");
+  const imageFiles = "-type f ( -iname *.png -o -iname *.ipynb )".split(" ");
   const written = ["-newerct", `@${since.getTime() / 1_000}`, "-size", `-${MAX_FILE_BYTES + 1}c`];
-  const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...wanted, ...written, "-print0"];
+  const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...imageFiles, ...written, "-print0"];
   const { stdout } = await machine.run({ argv, cwd: "/", env: {}, timeoutMs: FIND_MS }, signal);
   const paths = stdout.split("\0").filter((path) => path !== "");
   return paths.sort().slice(0, MAX_FILES);

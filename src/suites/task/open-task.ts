@@ -54,8 +54,8 @@ export async function openTaskSources(
 }
 
 export function accountVariables({ settings: { env } }: AppContext): Record<string, string> {
-  const found = Object.entries(env).filter(([name, value]) => name.startsWith(ACCOUNT_PREFIX) && value !== undefined);
-  return Object.fromEntries(found as [string, string][]);
+  const entries = Object.entries(env).filter(([name, value]) => name.startsWith(ACCOUNT_PREFIX) && value !== undefined);
+  return Object.fromEntries(entries as [string, string][]);
 }
 
 /**
@@ -84,9 +84,9 @@ class SandboxedMachines implements TaskMachines {
   ) {}
 
   async findObstacle(name: string, scripts: readonly string[]): Promise<MachineObstacle> {
-    const asked = this.obstacles.get(name) ?? this.lookFor(name);
-    this.obstacles.set(name, asked);
-    const obstacle = await asked;
+    const lookup = this.obstacles.get(name) ?? this.lookFor(name);
+    this.obstacles.set(name, lookup);
+    const obstacle = await lookup;
     const snapshot = this.snapshots.get(name);
     if (obstacle !== null || snapshot === undefined || isOfImage(snapshot)) return obstacle;
     const missing = await missingOptional(snapshot, scripts);

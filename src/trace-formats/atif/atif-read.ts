@@ -78,8 +78,8 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
 /** Returns the arguments of a `return_final_answer` call, otherwise the text of the last reply. */
 function answerOf(last: AtifStep | undefined): Pick<ChatTrace, "answer" | "sources"> {
   const answered = last?.tool_calls?.find(({ function_name: name }) => name === "return_final_answer");
-  const given = finalAnswerSchema.safeParse(answered?.arguments).data;
-  if (given !== undefined) return given;
+  const finalAnswer = finalAnswerSchema.safeParse(answered?.arguments).data;
+  if (finalAnswer !== undefined) return finalAnswer;
   const said = last?.tool_calls?.length ? "" : (last?.message ?? "");
   return { answer: said.trim() === "" ? null : said, sources: [] };
 }
@@ -137,11 +137,11 @@ function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
 function toToolCalls(steps: readonly AtifStep[], startedAt: string): ToolCallRecord[] {
   return steps.filter(isModelCall).flatMap((step, turn) =>
     (step.tool_calls ?? []).flatMap((call): ToolCallRecord[] => {
-      const found = step.observation?.results?.find(({ source_call_id }) => source_call_id === call.tool_call_id);
-      if (found === undefined) return [];
+      const observation = step.observation?.results?.find(({ source_call_id }) => source_call_id === call.tool_call_id);
+      if (observation === undefined) return [];
       const made = { id: call.tool_call_id, name: call.function_name, arguments: call.arguments };
-      const given = { result: found.content ?? "", error: null, errorKind: null };
-      return [{ ...made, ...given, turn, startedAt: step.timestamp ?? startedAt, durationMs: 0 }];
+      const outcome = { result: observation.content ?? "", error: null, errorKind: null };
+      return [{ ...made, ...outcome, turn, startedAt: step.timestamp ?? startedAt, durationMs: 0 }];
     }),
   );
 }

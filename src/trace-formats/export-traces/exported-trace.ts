@@ -51,8 +51,8 @@ export function openaiMessage(message: Message, form: "text" | "object"): JsonOb
     role: "assistant",
     content: message.content === "" ? null : message.content,
     tool_calls: message.toolCalls.map((call) => {
-      const given = argumentsObject(call);
-      const written = form === "text" ? toWellFormedJson(given) : given;
+      const args = argumentsObject(call);
+      const written = form === "text" ? toWellFormedJson(args) : args;
       return { id: call.id, type: "function", function: { name: call.name, arguments: written } };
     }),
   };

@@ -69,8 +69,8 @@ function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fiel
 
 function questionAsked({ input }: Sample, messages: readonly Message[]): string {
   if (typeof input === "string") return input;
-  const asked = input.findLast(({ role }) => role === "user");
-  if (asked !== undefined) return textOfContent(asked.content);
+  const question = input.findLast(({ role }) => role === "user");
+  if (question !== undefined) return textOfContent(question.content);
   return messages.find(({ role }) => role === "user")?.content ?? "";
 }
 

@@ -138,15 +138,18 @@ function toTrace(spans: TraceSpans): ImportedTrace {
     }
   }
   const said = (calls[0]?.input ?? []).filter(({ role }) => role !== "system");
-  const asked = said.findLastIndex(({ role }) => role === "user");
+  const questionIndex = said.findLastIndex(({ role }) => role === "user");
   return {
     kind: "chat",
     ...fields,
     agentVersion: countOf(attributes, "art_e.agent_version") ?? 0,
-    question: questionOf(spans, said[asked]),
+    question: questionOf(spans, said[questionIndex]),
     inbox: textOf(attributes, "art_e.inbox") ?? null,
     queryDate: textOf(attributes, "art_e.query_date") ?? null,
-    historyLength: Math.min(countOf(attributes, "art_e.history_length") ?? Math.max(0, asked), fields.messages.length),
+    historyLength: Math.min(
+      countOf(attributes, "art_e.history_length") ?? Math.max(0, questionIndex),
+      fields.messages.length,
+    ),
   };
 }
 

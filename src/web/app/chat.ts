@@ -138,13 +138,13 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (question.value.trim() === "" || ask.disabled) return;
-    const asked = takeQuestion(fields);
+    const sentQuestion = takeQuestion(fields);
     const controller = new AbortController();
     stop.onclick = () => controller.abort();
     ask.disabled = true;
     stop.hidden = false;
-    await log.ask(asked, controller.signal);
-    if (chatState().draft === asked.text) updateChatState({ draft: question.value });
+    await log.ask(sentQuestion, controller.signal);
+    if (chatState().draft === sentQuestion.text) updateChatState({ draft: question.value });
     ask.disabled = false;
     stop.hidden = true;
     if (document.contains(question)) question.focus();

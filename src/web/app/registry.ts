@@ -145,9 +145,14 @@ function toolsOfAgent(
   status.element.tabIndex = -1;
   const section = h("div");
   const draw = (now: readonly AgentToolJson[]) => {
-    const given = h("ul", { class: "attached" }, ...now.map((tool) => h("li", {}, ...toolItem(tool))));
+    const attachedList = h("ul", { class: "attached" }, ...now.map((tool) => h("li", {}, ...toolItem(tool))));
     const rest = all.filter(({ id }) => !now.some((tool) => tool.tool_id === id));
-    replaceChildren(section, given, agent.builtin || rest.length === 0 ? null : attachForm(rest), status.element);
+    replaceChildren(
+      section,
+      attachedList,
+      agent.builtin || rest.length === 0 ? null : attachForm(rest),
+      status.element,
+    );
   };
   const redraw = async (said: string) => {
     const [{ tools: after }, now] = await Promise.all([

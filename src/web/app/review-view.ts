@@ -82,19 +82,19 @@ class Reviewing {
 
   /** Shows a question. With null, shows the next undecided question after the current one, or the end. */
   async open(id: number | null): Promise<void> {
-    const wanted = id ?? this.nextUndecided();
-    if (wanted === null) {
+    const next = id ?? this.nextUndecided();
+    if (next === null) {
       this.current = null;
       history.replaceState(null, "", "#review");
       replaceChildren(this.body, this.end());
       return;
     }
-    const details = await get<QuestionDetailsJson>(`/api/review/questions/${wanted}`);
+    const details = await get<QuestionDetailsJson>(`/api/review/questions/${next}`);
     this.current = details;
-    history.replaceState(null, "", `#review/${wanted}`);
+    history.replaceState(null, "", `#review/${next}`);
     const section = questionSection(details);
     const mails = citedMails(details.mails);
-    this.form.show(details.review?.edited ?? details, readUnsaved(this.dataset, wanted));
+    this.form.show(details.review?.edited ?? details, readUnsaved(this.dataset, next));
     const beside = h("div", { class: "label-beside" }, section, this.form.element);
     replaceChildren(this.body, h("div", { class: "labelling" }, beside, mails));
     section.focus({ preventScroll: true });

@@ -283,10 +283,10 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
   const bars = slices.filter(({ slice }) => shown.includes(slice));
   const ends = bars.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
   const end = Math.max(1, ...ends);
-  const left = labels.length - shown.length;
+  const omitted = labels.length - shown.length;
   return {
     title: SLICE_WORDS[by],
-    description: left === 0 ? "" : `The ${shown.length} groups with the most tasks, out of ${labels.length}.`,
+    description: omitted === 0 ? "" : `The ${shown.length} groups with the most tasks, out of ${labels.length}.`,
     draw: (width) =>
       Plot.plot({
         width,

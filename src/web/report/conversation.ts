@@ -101,7 +101,7 @@ function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
 }
 
 function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<string>): HTMLElement {
-  const found = hits.filter(({ messageId }) => gold.has(messageId)).length;
+  const goldHits = hits.filter(({ messageId }) => gold.has(messageId)).length;
   const of = total === null || total <= hits.length ? "" : ` of ${count(total)}`;
   return h(
     "details",
@@ -110,7 +110,7 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
       "summary",
       {},
       `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
-      found > 0 ? badge("gold among them") : null,
+      goldHits > 0 ? badge("gold among them") : null,
     ),
     h(
       "ol",

@@ -31,8 +31,8 @@ function themeButton(): HTMLElement {
     button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");
   };
-  const kept = remembered();
-  if (kept !== null) document.documentElement.dataset.theme = kept;
+  const storedTheme = remembered();
+  if (storedTheme !== null) document.documentElement.dataset.theme = storedTheme;
   button.addEventListener("click", () => {
     const theme = isDark() ? "light" : "dark";
     document.documentElement.dataset.theme = theme;
@@ -213,10 +213,10 @@ function leave(task: Task | null): void {
     go({ ...view, task: taskName(task, head) });
     return;
   }
-  const left = view.task === null ? null : findTask(view.task, tasks, head);
+  const openTask = view.task === null ? null : findTask(view.task, tasks, head);
   history.replaceState(null, "", writeView({ ...view, task: null }));
   view = { ...view, task: null };
-  if (left !== null) table.focus(left);
+  if (openTask !== null) table.focus(openTask);
 }
 
 /** Shows the state from the URL fragment. */

@@ -125,14 +125,14 @@ export class TaskTable {
     const first = this.printing ? 0 : Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
     const seen = this.printing ? PRINTED : Math.ceil(clientHeight / ROW) + 2 * SPARE;
     const last = Math.min(this.sortedTasks.length, first + seen);
-    const held = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
+    const hasFocus = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
     this.above.style.height = `${first * ROW}px`;
     this.below.style.height = `${this.printing ? 0 : (this.sortedTasks.length - last) * ROW}px`;
     // If the row with tabindex 0 was scrolled out of sight, a visible row replaces it.
     if (!this.printing) this.active = Math.min(Math.max(this.active, first), Math.max(first, last - 1));
     const rows = this.sortedTasks.slice(first, last).map((task, i) => this.row(task, first + i));
     replaceChildren(this.body, this.above, ...rows, this.below);
-    if (held) this.rowAt(this.active)?.focus({ preventScroll: true });
+    if (hasFocus) this.rowAt(this.active)?.focus({ preventScroll: true });
   }
 
   private row(task: Task, index: number): HTMLElement {
@@ -426,10 +426,10 @@ export function filterTasks(
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
-  const asked = activeFilters(filters);
+  const active = activeFilters(filters);
   return tasks.filter(
     (task) =>
-      asked.every(({ name, value }) =>
+      active.every(({ name, value }) =>
         name === "compared" ? outcomes.matches(task, value) : filterValues(task, name, head).includes(value),
       ) && words.every((word) => task.words.includes(word)),
   );

@@ -207,12 +207,12 @@ const REQUIRED: readonly (readonly MailColumn[])[] = [
 
 /** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
-  const found = new Map<MailColumn, string>();
+  const columnNames = new Map<MailColumn, string>();
   for (const [column, known] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
     const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
-    if (name !== undefined) found.set(column, name);
+    if (name !== undefined) columnNames.set(column, name);
   }
-  return found;
+  return columnNames;
 }
 
 export function isMailTable(columns: Columns): boolean {

@@ -12,8 +12,8 @@ export interface MailLocation {
 export function locateMail(path: string): MailLocation {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   const root = segments.slice(0, 2).indexOf("maildir");
-  const kept = segments.slice(root + 1);
-  return { path: kept.join("/"), owner: kept.length > 1 ? (kept[0] ?? null) : null };
+  const relative = segments.slice(root + 1);
+  return { path: relative.join("/"), owner: relative.length > 1 ? (relative[0] ?? null) : null };
 }
 
 /** Combines an email with its location. `inbox` is its mailbox's address if the source contains it. */

@@ -119,10 +119,10 @@ function readColumns({ columns, messageColumn }: ParquetShard): string[] {
 
 async function checkGroup(shard: ParquetShard, { columns: chunks }: RowGroup): Promise<void> {
   const { name, file } = shard;
-  const wanted = new Set(readColumns(shard));
+  const usedColumns = new Set(readColumns(shard));
   try {
     for (const { meta_data: meta } of chunks) {
-      if (meta === undefined || !wanted.has(meta.path_in_schema[0] ?? "")) continue;
+      if (meta === undefined || !usedColumns.has(meta.path_in_schema[0] ?? "")) continue;
       const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
       const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
       await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);
