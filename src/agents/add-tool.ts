@@ -340,7 +340,7 @@ function rowOf(tool: ServerTool, server: StoredServer, id: string, handlerConfig
   };
 }
 
-function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): string {
+function uniqueId(prefix: string, name: string, usedIds: ReadonlySet<string>): string {
   const plain = [prefix, name].map((part) => trimEndOf(part.replace(/[^a-zA-Z0-9_-]+/g, "_").replace(/^_+/, ""), "_"));
   const base =
     plain
@@ -349,7 +349,7 @@ function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): str
       .slice(0, 64) || "tool";
   for (let n = 1; ; n++) {
     const id = n === 1 ? base : `${base.slice(0, 63 - String(n).length)}_${n}`;
-    if (!taken.has(id)) return id;
+    if (!usedIds.has(id)) return id;
   }
 }
 

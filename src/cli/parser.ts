@@ -241,9 +241,9 @@ function pathOf({ usage }: CommandInUse): string {
 }
 
 /** Returns the missing arguments as named in the usage, such as `INBOX_ADDRESS and WORDS`. */
-function missingArguments(usage: string, given: number): string {
+function missingArguments(usage: string, count: number): string {
   const required = [...usage.matchAll(/<([\w-]+)(?:\.\.)?>/g)].map(([, name = ""]) => name.toUpperCase());
-  return required.slice(given).join(" and ");
+  return required.slice(count).join(" and ");
 }
 
 /** Returns the names as typed. The parser names flags without dashes, and names some flags twice in two spellings. */

@@ -189,8 +189,8 @@ async function remoteModel(name: ModelName, connection: EndpointSettings): Promi
 }
 
 /** Returns the wire format for the openai provider: the requested one, otherwise the better one for the server. */
-export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
-  return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
+export function wireApiOf(requested: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
+  return requested ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
 }
 
 function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint {

@@ -66,8 +66,8 @@ function findEntry(modelId: string): PriceEntry | null {
   return made === null ? null : entryAt(made.maker, made.name);
 }
 
-function entryAt(provider: string, given: string): PriceEntry | null {
-  const name = ALIASES[`${provider}/${given}`] ?? given;
+function entryAt(provider: string, requested: string): PriceEntry | null {
+  const name = ALIASES[`${provider}/${requested}`] ?? requested;
   const models = Object.entries(PRICE_SUPPLEMENT).find(([id]) => id === provider)?.[1] ?? [];
   const supplement = { id: provider, name: provider, api_pattern: "", models: [...models] };
   const tables: PriceOptions[] = [{ provider: supplement }, { providerId: provider }];

@@ -122,8 +122,8 @@ interface HttpOptions {
   readonly timeoutMs: number | null;
 }
 
-function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
-  return Object.fromEntries([...new Headers(given)].filter(([name]) => ALLOWED.has(name)));
+function toHeaderRecord(headers: RequestInit["headers"]): Record<string, string> {
+  return Object.fromEntries([...new Headers(headers)].filter(([name]) => ALLOWED.has(name)));
 }
 
 /**

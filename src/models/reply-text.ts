@@ -270,7 +270,7 @@ function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
     const matches = [...text.matchAll(pattern)];
     if (matches.length === 0) continue;
     const calls = matches.map(({ groups = {} }) => read(groups, byName));
-    if (calls.some((found) => found === null)) return { kind: "unreadable" };
+    if (calls.some((call) => call === null)) return { kind: "unreadable" };
     const all = calls.flatMap((found) => found ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
     if (all.length === 0 || !all.every(({ name }) => byName.has(name))) return { kind: "unreadable" };
     return { kind: "calls", calls: all, text: text.replace(pattern, "").trim() };
@@ -353,7 +353,7 @@ function pythonValue(text: string): unknown {
 
 function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools: Tools): UnidentifiedCall[] | null {
   const calls = [...body.matchAll(pattern)].map(({ groups = {} }) => read(groups, tools));
-  if (calls.length === 0 || calls.some((found) => found === null)) return null;
+  if (calls.length === 0 || calls.some((call) => call === null)) return null;
   return calls.flatMap((found) => found ?? []);
 }
 

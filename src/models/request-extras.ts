@@ -253,8 +253,8 @@ function isPublic(name: string, value: string): boolean {
 }
 
 /** Returns a stored run's extras, with the current extras taking precedence. */
-export function changedExtras(stored: RequestExtras, given: GivenExtras): RequestExtras {
-  const { extraHeaders = {}, extraBody } = recordedExtras(given);
+export function changedExtras(stored: RequestExtras, changes: GivenExtras): RequestExtras {
+  const { extraHeaders = {}, extraBody } = recordedExtras(changes);
   const names = new Set(Object.keys(extraHeaders).map((name) => name.toLowerCase()));
   const storedHeaders = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
   const headers = Object.fromEntries(

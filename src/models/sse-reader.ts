@@ -28,20 +28,20 @@ let connections: Dispatcher | undefined;
  * Throws a ModelError if the reply is not an event stream, or the signal's reason. If the stream ends inside a frame,
  * that part is still yielded.
  */
-export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
+export async function* readServerSentEvents(sent: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
   connections ??= openConnections({ connections: null });
   try {
-    const reply = await request(asked.url, {
+    const reply = await request(sent.url, {
       dispatcher: connections,
       method: "POST",
-      headers: { ...asked.headers, "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify(asked.body),
-      headersTimeout: asked.idleMs,
-      bodyTimeout: asked.idleMs,
+      headers: { ...sent.headers, "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify(sent.body),
+      headersTimeout: sent.idleMs,
+      bodyTimeout: sent.idleMs,
       signal,
     });
-    checkHead(reply.statusCode, reply.headers, await errorBody(reply, asked.apiKey), asked);
+    checkHead(reply.statusCode, reply.headers, await errorBody(reply, sent.apiKey), sent);
     const frames: string[] = [];
     let broken: Error | null = null;
     const parser = createParser({
@@ -63,7 +63,7 @@ export async function* readServerSentEvents(asked: StreamRequest, signal: AbortS
     yield* frames.splice(0);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw toModelError(error, [asked.apiKey]);
+    throw toModelError(error, [sent.apiKey]);
   }
 }
 

@@ -85,8 +85,8 @@ function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema
   }
   const root: Root = { schema: parameters, parts: 0 };
   const whole = resolve(parameters, root) ?? {};
-  const options = [whole.anyOf, whole.oneOf].map((given) =>
-    asArray(given)
+  const options = [whole.anyOf, whole.oneOf].map((alternatives) =>
+    asArray(alternatives)
       .map((option) => resolve(option, root))
       .filter((option) => option !== null),
   );
@@ -348,8 +348,8 @@ export function googleSchema(parameters: JsonSchema): JsonSchema | null {
 
 type Node = { [key: string]: JsonValue };
 
-function convert(given: JsonValue | undefined, root: Root, depth: number): Node {
-  const source = resolve(given, root);
+function convert(schema: JsonValue | undefined, root: Root, depth: number): Node {
+  const source = resolve(schema, root);
   if (depth > MAX_DEPTH || source === null || root.parts++ > MAX_PARTS) return { type: "string" };
   const out: Node = {};
   const notes = typeof source.description === "string" ? [source.description] : [];
@@ -411,8 +411,8 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
 }
 
 /** Follows `#/$defs/X` and merges the parts of an `allOf`. Returns null if the result is not a schema object. */
-function resolve(given: JsonValue | undefined, root: Root, depth = 0): JsonSchema | null {
-  let at = given;
+function resolve(schema: JsonValue | undefined, root: Root, depth = 0): JsonSchema | null {
+  let at = schema;
   for (let hops = 0; isJsonObject(at) && typeof at.$ref === "string" && hops < MAX_DEPTH; hops++) {
     const { $ref, ...beside } = at;
     const target = targetOf($ref, root.schema);

@@ -74,6 +74,6 @@ export function correctedWords(corrections: readonly TermCorrection[]): string {
   return lines.join("\n");
 }
 
-function takenText(taken: string): string {
-  return taken.endsWith("*") ? `words starting with ${taken.slice(0, -1)}` : taken;
+function takenText(spelling: string): string {
+  return spelling.endsWith("*") ? `words starting with ${spelling.slice(0, -1)}` : spelling;
 }

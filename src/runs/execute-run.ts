@@ -45,7 +45,7 @@ export function runBenchmark(
   monitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  if (request.queue !== undefined) refuseFlags("queue", request.given);
+  if (request.queue !== undefined) refuseFlags("queue", request.explicitFlags);
   return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
 }
 

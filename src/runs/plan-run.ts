@@ -27,8 +27,8 @@ import {
 } from "./settings-from-options.js";
 
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
-  refuseFlags("questions", given);
+  const { explicitFlags } = request;
+  refuseFlags("questions", explicitFlags);
   const { env } = context.settings;
   const agentId = agentOfNewRun(request);
   const target = externalAgentOf(request, env);

@@ -115,7 +115,7 @@ function requestedConditions(
   cheap: ReturnType<typeof cheapModel>,
   env: Environment,
 ) {
-  const { given } = options;
+  const { explicitFlags } = options;
   if (stored.judge !== null && !asksJudge(options)) {
     refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
   }
@@ -125,8 +125,8 @@ function requestedConditions(
     agentId: options.agent ?? stored.agentId,
     maxTurns: options.maxTurns ?? stored.maxTurns,
     ...changedExtras(stored, options),
-    cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
-    taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
+    cutoff: explicitFlags.has("cutoff") ? options.cutoff : stored.cutoff,
+    taskTimeoutMs: explicitFlags.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
     ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
     scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
     judge,
@@ -209,9 +209,9 @@ export function unusedAddress(settings: ExecutedRunSettings, options: RunOptions
   return `the model server is still ${baseUrl ?? "the provider's own"}, not the one in ${variable}. To change it, pass --base-url URL`;
 }
 
-function differing(stored: object, asked: Readonly<Record<string, unknown>>): string[] {
+function differing(stored: object, requested: Readonly<Record<string, unknown>>): string[] {
   const before = new Map<string, unknown>(Object.entries(stored));
-  return Object.entries(asked).flatMap(([name, now]) => {
+  return Object.entries(requested).flatMap(([name, now]) => {
     const [a, b] = [JSON.stringify(before.get(name)), JSON.stringify(now)];
     return a === b ? [] : [`${name} was ${a} and would be ${b}`];
   });
@@ -281,8 +281,8 @@ export function externalAgentSettings(
 }
 
 /** A person answers one question at a time and takes breaks. */
-function conditionsOfPerson({ given, taskTimeout }: RunRequest) {
-  return { concurrency: 1, taskTimeoutMs: given.has("taskTimeout") ? taskTimeout * 1_000 : 24 * 3_600_000 };
+function conditionsOfPerson({ explicitFlags, taskTimeout }: RunRequest) {
+  return { concurrency: 1, taskTimeoutMs: explicitFlags.has("taskTimeout") ? taskTimeout * 1_000 : 24 * 3_600_000 };
 }
 
 function settingsOfAnyAgent(options: RunOptions) {
@@ -368,9 +368,9 @@ function notFor(model: string): UserError {
   return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
 }
 
-export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
-  refuseFlags(kind, given);
-  if (given.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
+export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { explicitFlags, cutoff }: RunRequest): void {
+  refuseFlags(kind, explicitFlags);
+  if (explicitFlags.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
     const message = `--cutoff off does not apply to an external agent (${FLAG_OF[kind]}).`;
     throw new UserError("flags_contradict", message, "Remove --cutoff.");
   }

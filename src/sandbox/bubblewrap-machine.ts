@@ -193,7 +193,7 @@ async function atRealPath(file: BuiltInFile): Promise<BuiltInFile> {
 async function existingFolder(path: string): Promise<string> {
   const folder = posix.dirname(path);
   const isThere = await stat(folder).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
   return isThere ? folder : existingFolder(folder);

@@ -116,16 +116,16 @@ function refuseOfNone(options: JudgeOptions, why: string): void {
   );
 }
 
-function named(given: string): ModelName {
-  const [provider = ""] = given.split("/");
-  if (!isProvider(provider) || provider === "offline" || !given.includes("/")) {
+function named(id: string): ModelName {
+  const [provider = ""] = id.split("/");
+  if (!isProvider(provider) || provider === "offline" || !id.includes("/")) {
     throw new UserError(
       "judge_unknown",
-      `Unknown judge model "${given}".`,
+      `Unknown judge model "${id}".`,
       `Pass provider/model, for example ${EXAMPLES}.`,
     );
   }
-  return parseModelName(given, null);
+  return parseModelName(id, null);
 }
 
 /** Returns the provider's cheap model. Null without a key, and for compatible servers, whose models are unknown. */

@@ -121,10 +121,10 @@ function naming(ids: readonly string[]): string {
   return ids.length === 1 ? `task ${first} is` : `${ids.length} tasks (${first}, ...) are`;
 }
 
-function isSame(stored: PlannedSuiteTask, found: PlannedSuiteTask | undefined): boolean {
-  if (found === undefined) return false;
-  if (stored.sha256 !== null) return stored.sha256 === found.sha256;
-  const now = new Map<string, unknown>(Object.entries(portableTask(found)));
+function isSame(stored: PlannedSuiteTask, current: PlannedSuiteTask | undefined): boolean {
+  if (current === undefined) return false;
+  if (stored.sha256 !== null) return stored.sha256 === current.sha256;
+  const now = new Map<string, unknown>(Object.entries(portableTask(current)));
   return Object.entries(portableTask(stored)).every(
     ([key, value]) => JSON.stringify(value) === JSON.stringify(now.get(key)),
   );

@@ -195,21 +195,21 @@ const DAY_OF_MONTH = new RegExp(
 );
 
 /** Appends the matches of a pattern to `found` and returns the text with the matches masked. */
-function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, found: T[]): string {
+function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, matches: T[]): string {
   return text.replace(pattern, (match: string, ...groupsOffsetText: unknown[]) => {
     const value = read(groupsOffsetText.slice(0, -2) as Groups);
     if (value === null) return match;
-    found.push(value);
+    matches.push(value);
     // Mask with a letter: after a space, the hyphen of a range would be read as a minus.
     return "x".repeat(match.length);
   });
 }
 
 /** Returns whether two dates match. Null parts of `wanted` match anything, and `found` can omit the year. */
-export function matchesDay(wanted: CalendarDay, found: CalendarDay): boolean {
-  if (wanted.month !== found.month) return false;
-  if (wanted.day !== null && wanted.day !== found.day) return false;
-  return wanted.year === null || found.year === null || wanted.year === found.year;
+export function matchesDay(day: CalendarDay, other: CalendarDay): boolean {
+  if (day.month !== other.month) return false;
+  if (day.day !== null && day.day !== other.day) return false;
+  return day.year === null || other.year === null || day.year === other.year;
 }
 
 function validDay(year: number | null, month: number, day: number | null): CalendarDay | null {

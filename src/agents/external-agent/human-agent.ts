@@ -89,19 +89,19 @@ class Session {
       const startedAt = new Date().toISOString();
       const began = performance.now();
       const line = (await this.person.ask("> ", this.task.context.signal)).trim();
-      const [, command = "", given = ""] = /^(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
+      const [, command = "", words = ""] = /^(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
       const took = () => ({ startedAt, latencyMs: performance.now() - began });
       switch (command.toLowerCase()) {
         case "":
           break;
         case "search":
         case "s":
-          if (given === "") this.person.show("search WORDS: enter some words.");
-          else await this.search(given, took());
+          if (words === "") this.person.show("search WORDS: enter some words.");
+          else await this.search(words, took());
           break;
         case "read":
         case "r":
-          await this.read(given, 0, took());
+          await this.read(words, 0, took());
           break;
         case "more":
         case "m":
@@ -110,13 +110,13 @@ class Session {
           break;
         case "answer":
         case "a": {
-          if (given === "") {
+          if (words === "") {
             this.person.show("answer TEXT: enter the answer.");
             break;
           }
           const sources = await this.askSources();
-          this.endTurn(took(), given);
-          return rolloutOf(this.transcript, given, sources);
+          this.endTurn(took(), words);
+          return rolloutOf(this.transcript, words, sources);
         }
         case "unknown":
           this.endTurn(took(), ABSTENTION);

@@ -204,11 +204,11 @@ class PlaygroundReader {
    * Records a call's result. `told` is undefined if the server did not send a result, which return_final_answer does
    * not require.
    */
-  private result(id: string, told: JsonValue | undefined): void {
+  private result(id: string, payload: JsonValue | undefined): void {
     const call = this.open.get(id);
     if (call === undefined) return;
     this.open.delete(id);
-    const result = (told === undefined ? undefined : redactJson(told, this.secrets)) ?? {
+    const result = (payload === undefined ? undefined : redactJson(payload, this.secrets)) ?? {
       error: "The server did not send a result.",
     };
     const failed = failedSchema.safeParse(result);
@@ -232,7 +232,7 @@ class PlaygroundReader {
       durationMs: performance.now() - call.began,
     });
     const answer = call.name === "return_final_answer" ? answerSchema.safeParse(args) : null;
-    if (answer?.success && (told === undefined || !failed.success)) this.answer = answer.data;
+    if (answer?.success && (payload === undefined || !failed.success)) this.answer = answer.data;
     this.turnStartedAt = new Date().toISOString();
     this.turnBegan = performance.now();
     this.lastWord = this.turnBegan;

@@ -74,9 +74,9 @@ export const exportTracesCommand = defineCommand(schema, async (flags, context, 
 /** Flags that apply only to traces of a run. */
 const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
 
-function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
+function sourceOf(flags: Flags, explicitFlags: ReadonlySet<string>): ExportSource {
   if (!flags.chats && flags.session === undefined) return { run: flags.run };
-  if (OF_RUNS.some((flag) => given.has(flag))) {
+  if (OF_RUNS.some((flag) => explicitFlags.has(flag))) {
     throw contradiction(
       "--chats and --session cannot be combined with a run, --by, --band, --min-score, --max-score or --best-of-epochs.",
       "Export them separately.",
@@ -85,13 +85,13 @@ function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
   return { session: flags.session ?? null };
 }
 
-function refuseUnused(given: ReadonlySet<string>, format: Format): void {
+function refuseUnused(explicitFlags: ReadonlySet<string>, format: Format): void {
   for (const [flag, of] of [
     ["dialect", "chat"],
     ["reward", "art"],
     ["noContent", "otlp"],
   ] as const) {
-    if (given.has(flag) && format !== of) {
+    if (explicitFlags.has(flag) && format !== of) {
       throw contradiction(
         `${flagName(flag)} only applies to --format ${of}.`,
         `Add --format ${of}, or remove ${flagName(flag)}.`,
@@ -124,8 +124,10 @@ async function printSentTraces(
 }
 
 /** Throws a UserError for flags that only make sense when writing traces to a file. */
-function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
-  const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) => given.has(name));
+function refuseFileFlags(explicitFlags: ReadonlySet<string>, format: string): void {
+  const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) =>
+    explicitFlags.has(name),
+  );
   if (flag === undefined) return;
   throw contradiction(
     `--${flag} cannot be combined with --otlp and --otlp-endpoint, which send the traces to a server.`,

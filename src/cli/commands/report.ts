@@ -95,8 +95,8 @@ function refuseContradictions(
   }
 }
 
-export const reportCommand = defineCommand(reportSchema, async (given, context, argv) => {
-  const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
+export const reportCommand = defineCommand(reportSchema, async (input, context, argv) => {
+  const flags = { ...input, output: input.output ?? defaultOutput(input, context) };
   refuseContradictions(flags, context, argv);
   const { resultsFiles } = await import("../../runs/results-file.js");
   const inputs = resultsFiles(flags.runs, "report");

@@ -255,7 +255,7 @@ async function prepareRun(
   refuseContradictions(flags);
   const queue = flags.queue ?? (settings.env.ART_E_QUEUE_URL || undefined);
   const tags = configured.run === null ? [] : [configured.run];
-  const request = { ...flags, queue, tags, given: givenFlags(preset) };
+  const request = { ...flags, queue, tags, explicitFlags: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
   if (flags.watch && flags.dryRun) {
     throw contradiction("--watch and --dry-run cannot be combined.", "Remove one of them.");

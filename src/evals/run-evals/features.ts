@@ -315,13 +315,13 @@ function valuesOf(text: string): number[] {
   return parseNumbers(text).flatMap(({ values }) => [...values]);
 }
 
-function hasDay({ days }: TextValues, wanted: CalendarDay): boolean {
-  return days.some((day) => matchesDay(wanted, day));
+function hasDay({ days }: TextValues, expected: CalendarDay): boolean {
+  return days.some((day) => matchesDay(expected, day));
 }
 
-function hasTime({ times, values }: TextValues, wanted: TimeOfDay): boolean {
+function hasTime({ times, values }: TextValues, expected: TimeOfDay): boolean {
   const asNumber = (minutes: number) => Math.floor(minutes / 60) * 100 + (minutes % 60);
-  return [...wanted].some((minutes) => values.has(asNumber(minutes)) || times.some((time) => time.has(minutes)));
+  return [...expected].some((minutes) => values.has(asNumber(minutes)) || times.some((time) => time.has(minutes)));
 }
 
 function formatDay({ year, month, day }: CalendarDay): string {

@@ -208,10 +208,10 @@ function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | n
   throw wrongFormat(path, format, known ?? "a file", known);
 }
 
-function wrongFormat(path: string, format: CorpusFormat, found: string, known: CorpusFormat | null): UserError {
+function wrongFormat(path: string, format: CorpusFormat, kind: string, known: CorpusFormat | null): UserError {
   return new UserError(
     "source_format_wrong",
-    `${path} cannot be read as ${format}: it is ${found}`,
+    `${path} cannot be read as ${format}: it is ${kind}`,
     known === null ? `Pass a source that contains ${FORMS}.` : `Omit --format, or pass --format ${known}.`,
   );
 }

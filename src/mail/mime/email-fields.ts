@@ -495,8 +495,8 @@ const COMMENT = "\ue001";
 function withMissingCommas(field: string): string {
   // Without a second `@`, a quoted string or a comment before the next separator, no comma can be missing.
   if (!/@[^,;"(@]*["(@]/.test(field)) return field;
-  const masked = field.replace(/"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/gs, (found) =>
-    (found.startsWith("(") ? COMMENT : QUOTED).repeat(found.length),
+  const masked = field.replace(/"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/gs, (quoted) =>
+    (quoted.startsWith("(") ? COMMENT : QUOTED).repeat(quoted.length),
   );
   let text = "";
   let start = 0;

@@ -179,7 +179,7 @@ class Doclist {
     this.isLastPage = end < contentEndOf(page);
   }
 
-  read(members: RowSet, column: number | null, found: PostingsBuilder): void {
+  read(members: RowSet, column: number | null, postings: PostingsBuilder): void {
     let rowid = 0;
     while (this.at < this.end || this.continueOnNextPage()) {
       const isAbsolute = this.at === this.absoluteAt;
@@ -192,7 +192,7 @@ class Doclist {
         continue;
       }
       const count = this.countPositions(size, column);
-      if (count > 0) found.add(rowid, count);
+      if (count > 0) postings.add(rowid, count);
     }
   }
 

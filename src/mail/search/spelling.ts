@@ -78,10 +78,10 @@ function isCorrectable(term: string): boolean {
 }
 
 /** Whether adding the replacement would count a query term twice. */
-function isAmong(terms: readonly string[], taken: string): boolean {
-  if (taken.endsWith("*"))
-    return terms.some((term) => term.length >= taken.length && term.startsWith(taken.slice(0, -1)));
-  return distinctTerms([...terms, taken]).length === terms.length;
+function isAmong(terms: readonly string[], spelling: string): boolean {
+  if (spelling.endsWith("*"))
+    return terms.some((term) => term.length >= spelling.length && term.startsWith(spelling.slice(0, -1)));
+  return distinctTerms([...terms, spelling]).length === terms.length;
 }
 
 /** The most frequent candidate of the first corrector that finds any emails, or null if no corrector does. */

@@ -96,7 +96,7 @@ const hitSchema = z.object({
 
 const hitsSchema = z.union([
   z.array(hitSchema),
-  z.object({ emails: z.array(hitSchema) }).transform((found) => found.emails),
+  z.object({ emails: z.array(hitSchema) }).transform((result) => result.emails),
 ]);
 
 const mailSchema = z.object({ message_id: z.string(), subject: z.string().nullish(), body: z.string().nullish() });

@@ -293,7 +293,7 @@ export function readWrittenQuestions(reply: ForcedReply): {
   readonly questions: readonly WrittenQuestion[];
   readonly malformed: number;
 } | null {
-  const lists = argumentsOf(reply, TOOL).flatMap((given) => replySchema.safeParse(given).data ?? []);
+  const lists = argumentsOf(reply, TOOL).flatMap((args) => replySchema.safeParse(args).data ?? []);
   if (lists.length === 0) return null;
   const parsed = lists.flatMap(({ questions }) => questions).map((one) => writtenSchema.safeParse(one));
   const questions = parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));

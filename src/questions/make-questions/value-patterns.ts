@@ -22,7 +22,7 @@ export interface ValuePattern {
   /** Whether the value is contact information, which does not answer a question if it is in a signature. */
   readonly isContact: boolean;
   /** The question words and the verb, as in "... did Bo Kim give". */
-  ask(found: FoundValue): { readonly what: string; readonly verb: string };
+  ask(value: FoundValue): { readonly what: string; readonly verb: string };
 }
 
 const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";

@@ -35,9 +35,9 @@ import type { RunSession } from "./create-run.js";
  * incomparable, so they are refused unless --force records the difference.
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
+  const { explicitFlags } = request;
   const storedRun = getRun(db, name, "newest");
-  refuseFlagsOfNewRun(given, "resume", storedRun);
+  refuseFlagsOfNewRun(explicitFlags, "resume", storedRun);
   const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be resumed"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
@@ -55,7 +55,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   noteServers(moved, run, request, context);
   const output = outputToKeep(request.output) ?? run.output;
   if (request.output === undefined && output !== null) checkWritable("--output", output);
-  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
   return {
     runId: run.id,
     settings,
@@ -120,9 +120,9 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
  * changed since. If the mail has changed, the repeat is refused unless --force records the difference.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
+  const { explicitFlags } = request;
   const storedRun = getRun(db, name);
-  refuseFlagsOfNewRun(given, "repeat", storedRun);
+  refuseFlagsOfNewRun(explicitFlags, "repeat", storedRun);
   const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be repeated"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
@@ -134,7 +134,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
       "Remove the flags that differ, or pass --force to repeat it anyway and record the difference.",
     );
   }
-  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
   const settings = {
     ...requested,
     concurrency,
@@ -203,9 +203,9 @@ async function suiteOfRun(
 }
 
 /** Refuses flags of new runs, and those that do not apply to the tasks of the stored run. */
-function refuseFlagsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", { split }: RunRow): void {
-  refuseFlags(how, given);
-  refuseFlags(split === "suite" ? "suite" : "questions", given);
+function refuseFlagsOfNewRun(explicitFlags: ReadonlySet<string>, how: "resume" | "repeat", { split }: RunRow): void {
+  refuseFlags(how, explicitFlags);
+  refuseFlags(split === "suite" ? "suite" : "questions", explicitFlags);
 }
 
 function toolsOfRun(db: Db, { settings }: ExecutedRun): readonly AttachedTool[] {

@@ -245,7 +245,7 @@ export function agentRoutes(services: Services): Route[] {
         for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
         const agent = createAgent(db, {
           ...rest,
-          id: id ?? freeId(rest.name, (taken) => findAgent(db, taken) !== null),
+          id: id ?? freeId(rest.name, (candidate) => findAgent(db, candidate) !== null),
           prompt: prompt ?? getAgent(db, DEFAULT_PROMPT_AGENT).prompt,
           ...(tools === undefined ? {} : { tools }),
         });

@@ -52,17 +52,17 @@ async function findFiles(machine: TaskMachine, since: Date, signal: AbortSignal)
   return paths.sort().slice(0, MAX_FILES);
 }
 
-async function addPictures(machine: TaskMachine, path: string, folder: string, kept: KeptPictures): Promise<void> {
+async function addPictures(machine: TaskMachine, path: string, folder: string, pictures: KeptPictures): Promise<void> {
   const file = join(folder, "file");
   if (!(await machine.copyOut(path, file))) return;
   const { size } = await stat(file);
   // The file might have grown since it was found.
   if (size > MAX_FILE_BYTES) return;
   if (path.toLowerCase().endsWith(".png")) {
-    if (size > MAX_PICTURE_BYTES) kept.omit();
-    else kept.add(path, null, await readFile(file));
+    if (size > MAX_PICTURE_BYTES) pictures.omit();
+    else pictures.add(path, null, await readFile(file));
   } else {
-    for (const { cell, bytes } of notebookPictures(await readFile(file, "utf8"))) kept.add(path, cell, bytes);
+    for (const { cell, bytes } of notebookPictures(await readFile(file, "utf8"))) pictures.add(path, cell, bytes);
   }
 }
 

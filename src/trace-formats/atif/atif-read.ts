@@ -178,8 +178,8 @@ const callSchema = z.looseObject({
 });
 
 /** An ISO 8601 time converted to UTC, or null for any other text, such as "yesterday". */
-const timestampSchema = text.transform((given) => {
-  const ms = /^\d{4}-\d\d-\d\d[T ]/.test(given ?? "") ? Date.parse(given ?? "") : Number.NaN;
+const timestampSchema = text.transform((text) => {
+  const ms = /^\d{4}-\d\d-\d\d[T ]/.test(text ?? "") ? Date.parse(text ?? "") : Number.NaN;
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 });
 

@@ -154,13 +154,13 @@ function toTrace(spans: TraceSpans): ImportedTrace {
 }
 
 /** A root might contain the request as JSON, so it takes precedence over the model's input only if it is plain text. */
-function questionOf({ root, agent }: TraceSpans, asked: Message | undefined): string {
+function questionOf({ root, agent }: TraceSpans, question: Message | undefined): string {
   const plain = [root, agent].flatMap(({ attributes }) => {
     const text = textOf(attributes, "input.value") ?? "";
     return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
   });
   const ofAgent = conversationOf(agent).input.findLast(({ role }) => role === "user");
-  return plain[0] ?? asked?.content ?? ofAgent?.content ?? "";
+  return plain[0] ?? question?.content ?? ofAgent?.content ?? "";
 }
 
 function fieldsOf(

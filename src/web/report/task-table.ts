@@ -172,8 +172,8 @@ export class TaskTable {
     event.preventDefault();
   }
 
-  private move(wanted: number): void {
-    const index = Math.min(this.sortedTasks.length - 1, Math.max(0, wanted));
+  private move(target: number): void {
+    const index = Math.min(this.sortedTasks.length - 1, Math.max(0, target));
     this.active = index;
     const { scrollTop, clientHeight } = this.scroller;
     const head = this.table.tHead?.offsetHeight ?? 0;

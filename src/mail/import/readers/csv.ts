@@ -68,21 +68,21 @@ function encodingOf(head: Buffer): CsvTable["encoding"] {
 /** Returns the header and the first row. */
 function firstRecords(head: Buffer, isWhole: boolean, delimiter: number): CsvRecord[] {
   const records = new CsvRecords("", delimiter);
-  const found: CsvRecord[] = [];
+  const pair: CsvRecord[] = [];
   const take = (more: Iterable<CsvRecord>) => {
-    for (const record of more) if (found.push(record) === 2) return;
+    for (const record of more) if (pair.push(record) === 2) return;
   };
   try {
     take(records.push(head));
     // If a file only contains a header, the line end might be missing. If a row extends beyond the head, only its start
     // is checked.
-    if (isWhole ? found.length < 2 : found.length === 1) take(records.end());
+    if (isWhole ? pair.length < 2 : pair.length === 1) take(records.end());
   } catch (error) {
     if (!(error instanceof BrokenSource)) throw error;
     const start = records.unfinished();
-    if (found.length === 1 && start !== null) found.push(start);
+    if (pair.length === 1 && start !== null) pair.push(start);
   }
-  return found;
+  return pair;
 }
 
 /** Whether the table has the columns `file` and `message`, or a message column whose first row is an email. */
@@ -252,10 +252,10 @@ async function* readRows(
 ): AsyncGenerator<CsvRow[]> {
   const records = new CsvRecords(file.where, delimiter);
   let row = 0;
-  function* gather(found: Iterable<CsvRecord>): Generator<CsvRow[]> {
+  function* gather(records: Iterable<CsvRecord>): Generator<CsvRow[]> {
     const rows: CsvRow[] = [];
     try {
-      for (const fields of found) if (++row > 1) rows.push({ row, fields });
+      for (const fields of records) if (++row > 1) rows.push({ row, fields });
     } catch (error) {
       yield rows;
       throw error;
