@@ -2,6 +2,7 @@
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { compact } from "../platform/optional-values.js";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { quantile } from "../statistics/quantile.js";
@@ -268,21 +269,15 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
 }
 
 function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, { value, n }: Estimate): string[] {
-  return [
-    ...(unknownDraws > 0
-      ? [
-          `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
-        ]
-      : []),
-    ...(Math.min(good, bad) < FEW_OF_A_KIND
-      ? [`only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`]
-      : []),
-    ...(value !== null && value < LOW_SELF_AGREEMENT
-      ? [
-          `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
-        ]
-      : []),
-  ];
+  return compact([
+    unknownDraws > 0 &&
+      `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
+    Math.min(good, bad) < FEW_OF_A_KIND &&
+      `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
+    value !== null &&
+      value < LOW_SELF_AGREEMENT &&
+      `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
+  ]);
 }
 
 /** A labeled trace with the eval's result. */

@@ -1,6 +1,7 @@
 // Values of flags: how they are typed on a command line and written in the config file. Knows nothing about commands.
 import { z } from "zod";
 import { type JsonObject, jsonObjectSchema } from "./json.js";
+import { compact, definedProperties } from "./optional-values.js";
 
 /** Kinds of names that a shell can complete. */
 export type NameKind =
@@ -94,8 +95,7 @@ export function shapeOf<T extends Readonly<Record<string, SharedFlag>>>(flags: T
     name,
     schema.meta({
       description: help,
-      ...(alias === undefined ? {} : { alias }),
-      ...(placeholder === undefined ? {} : { placeholder }),
+      ...definedProperties({ alias, placeholder }),
     }),
   ]);
   return Object.fromEntries(described) as FlagShape<T>;
@@ -225,7 +225,7 @@ export const price = withTraits(
     placeholder: "IN,OUT",
     inConfig: z
       .strictObject({ input: dollars, output: dollars, cached: dollars.optional() }, "expected input and output")
-      .transform(({ input, output, cached }) => [input, output, ...(cached === undefined ? [] : [cached])].join(",")),
+      .transform(({ input, output, cached }) => compact([input, output, cached]).join(",")),
   },
 ).transform((text) => {
   const [input = 0, output = 0, cachedInput = input] = text.split(",").map(Number);

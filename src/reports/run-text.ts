@@ -2,6 +2,7 @@ import type { Gate } from "../analysis/gate.js";
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
+import { compact } from "../platform/optional-values.js";
 import type { Calibration } from "../scoring/calibration.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
@@ -190,7 +191,7 @@ function taskTable(tasks: readonly TaskLine[], headline: string | null, total: n
 /** Explains how to show a task of the list. */
 function hint(runId: string, [first]: readonly TaskLine[]): string[] {
   if (first === undefined) return [];
-  const name = [runId, first.taskId, ...(first.epoch > 1 ? [first.epoch] : [])].join("/");
+  const name = compact([runId, first.taskId, first.epoch > 1 && first.epoch]).join("/");
   return ["", `Show a complete task: ${commandLine`art-e show ${name}`}`];
 }
 
@@ -290,33 +291,34 @@ export function calibrationText(
  * tasks failed, scores are also shown over all tasks, with the failed ones as wrong.
  */
 export function runSummary(totals: RunTotals): string {
-  return summaryBox(`ART-E Benchmark Results: ${runTitle(totals)}`, [
-    ["Run", totals.runId],
-    ...(totals.status === "completed"
-      ? []
-      : [["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const]),
-    [
-      "Tasks",
-      `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
-    ],
-    ...errorRow(totals),
-    ...refusalRow(totals),
-    ...gradedRow(totals),
-    ...scoreRows(totals),
-    ...(totals.suite === undefined ? [] : [["States", statesText(totals.suite.states)] as const]),
-    ["Endings", endingsText(totals.endings)],
-    ...answeredByRow(totals),
-    ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
-    ["Time per task", timePerTask(totals)],
-    ["Total time", duration(totals.totalTimeMs)],
-    ["Tokens", tokensText(totals.usage)],
-    ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
-    ...cacheRow(totals),
-    ["Retries", count(totals.retries)],
-    ...(totals.repairedCalls === undefined
-      ? []
-      : [["Repaired tool calls", count(totals.repairedCalls)] satisfies [string, string]]),
-  ]);
+  return summaryBox(
+    `ART-E Benchmark Results: ${runTitle(totals)}`,
+    compact([
+      ["Run", totals.runId],
+      totals.status !== "completed" &&
+        (["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const),
+      [
+        "Tasks",
+        `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
+      ],
+      ...errorRow(totals),
+      ...refusalRow(totals),
+      ...gradedRow(totals),
+      ...scoreRows(totals),
+      totals.suite !== undefined && (["States", statesText(totals.suite.states)] as const),
+      ["Endings", endingsText(totals.endings)],
+      ...answeredByRow(totals),
+      ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
+      ["Time per task", timePerTask(totals)],
+      ["Total time", duration(totals.totalTimeMs)],
+      ["Tokens", tokensText(totals.usage)],
+      ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
+      ...cacheRow(totals),
+      ["Retries", count(totals.retries)],
+      totals.repairedCalls !== undefined &&
+        (["Repaired tool calls", count(totals.repairedCalls)] satisfies [string, string]),
+    ]),
+  );
 }
 
 function tokensText({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens = 0 }: RunTotals["usage"]): string {

@@ -14,6 +14,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
+import { compact } from "../platform/optional-values.js";
 import { gateText } from "../reports/run-text.js";
 import type { OutcomeScore } from "../reports/task-outcome.js";
 import { SCORES } from "../scoring/scorers.js";
@@ -192,7 +193,7 @@ function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, 
           : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
   const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
-  const metrics = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
+  const metrics = compact([...failUnder.map((threshold) => threshold.metric), metric]);
   const unknown = metrics.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
   if (unknown !== undefined) {
     throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);

@@ -12,6 +12,7 @@ import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import { definedProperties } from "../platform/optional-values.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
@@ -48,7 +49,7 @@ export function agentOf(settings: ExecutedRunSettings): Agent {
       reasoningEffort,
       toolCalls,
       toolChoice,
-      ...(temperature === null ? {} : { temperature }),
+      ...definedProperties({ temperature }),
     }),
   };
 }
@@ -84,9 +85,9 @@ function requestedOwnSettings(
     baseUrl: options.baseUrl ?? stored.baseUrl,
     wireApi: options.wireApi ?? stored.wireApi,
     maxTokens: options.maxTokens ?? stored.maxTokens,
-    ...(options.reasoningTokens === undefined ? {} : { reasoningTokens: options.reasoningTokens }),
+    ...definedProperties({ reasoningTokens: options.reasoningTokens }),
     temperature: options.temperature ?? stored.temperature,
-    ...(options.reasoningEffort === undefined ? {} : { reasoningEffort: options.reasoningEffort }),
+    ...definedProperties({ reasoningEffort: options.reasoningEffort }),
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     ...requestedOracle(stored, options.oracle),
@@ -240,14 +241,14 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
     maxTokens: options.maxTokens ?? agent.settings.maxTokens,
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    ...definedProperties({ reasoningTokens }),
     temperature: options.temperature ?? agent.settings.temperature ?? null,
-    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    ...definedProperties({ reasoningEffort }),
     ...recordedExtras(options),
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
     ...settingsOfAnyAgent(options),
-    ...(mailFilter === null ? {} : { mailFilter }),
+    ...definedProperties({ mailFilter }),
     maxTaskCostUsd: options.maxTaskCost ?? null,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     scorers: chosenScorers(options.scorers, judge !== null),

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { compact } from "../platform/optional-values.js";
 import { builtFile } from "../platform/program-files.js";
 import type { StartedGuest } from "./bubblewrap-machine.js";
 import { MACHINE_LIMITS, SHIMS } from "./limits.js";
@@ -86,10 +87,10 @@ export function writeDockerfile({ name, commands, modules, shims, readOnly, unav
   const needed = Object.entries({ ...commands, ...modules }).filter(([program]) => !(program in shims));
   const packages = new Set([...NEEDED, ...needed.flatMap(([, from]) => from ?? [])]);
   const missing = needed.filter(([, from]) => from === null).map(([program]) => program);
-  return [
+  return compact([
     "# syntax=docker/dockerfile:1",
     `# The snapshot ${name}: art-e suite image ${name} | docker build -t art-e-${imageWord(name)} -`,
-    ...(unavailable === null ? [] : [`# The snapshot is unavailable without changes: ${unavailable}.`]),
+    unavailable !== null && `# The snapshot is unavailable without changes: ${unavailable}.`,
     ...missing.map((program) => `# Debian does not have a package for ${program}: install it below.`),
     ...readOnly.map((folder) => `# ${folder} is a folder of the machine that wrote this file: copy it below.`),
     `FROM ${BASE_IMAGE}`,
@@ -101,7 +102,7 @@ export function writeDockerfile({ name, commands, modules, shims, readOnly, unav
     "USER user",
     `WORKDIR ${HOME}`,
     "",
-  ].join("\n");
+  ]).join("\n");
 }
 
 /**

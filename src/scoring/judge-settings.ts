@@ -13,6 +13,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import { definedProperties } from "../platform/optional-values.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
 import { openJudge, protocolVersion } from "./judge.js";
@@ -78,7 +79,7 @@ export function judgeSettings(
       ...stored,
       votes: options.judgeVotes ?? stored.votes,
       baseUrl: judgeBaseUrl ?? stored.baseUrl,
-      ...(effort === undefined ? {} : { reasoningEffort: effort }),
+      ...definedProperties({ reasoningEffort: effort }),
       ...changedExtras(stored, judgeExtras(options)),
     };
   }
@@ -101,7 +102,7 @@ export function judgeSettings(
     protocol,
     version: protocolVersion(protocol),
     votes: options.judgeVotes ?? 1,
-    ...(options.judgeReasoningEffort === undefined ? {} : { reasoningEffort: options.judgeReasoningEffort }),
+    ...definedProperties({ reasoningEffort: options.judgeReasoningEffort }),
     ...recordedExtras(judgeExtras(options)),
   };
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { linkStatOf, statOf } from "../platform/file-stats.js";
 import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
+import { compact } from "../platform/optional-values.js";
 
 /** Only tasks with this tag get account settings. */
 export const ACCOUNT_TAG = "account";
@@ -153,7 +154,7 @@ export function openSuiteFolder(path: string): SuiteFolder {
   const folder = resolve(path);
   // The suite itself can be a link, but its contents cannot.
   const inside = join(folder, SPIDER_CONTENT);
-  const candidates = [...(isFolder(folder, statOf) ? [folder] : []), ...(isFolder(inside, linkStatOf) ? [inside] : [])];
+  const candidates = compact([isFolder(folder, statOf) && folder, isFolder(inside, linkStatOf) && inside]);
   const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), linkStatOf));
   if (content !== undefined) {
     const root = basename(content) === SPIDER_CONTENT ? dirname(content) : content;

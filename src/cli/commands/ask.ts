@@ -2,6 +2,7 @@ import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { agentName, day, mailbox, text } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import type { CitedMail } from "../../server/chat.js";
 import type { Ending } from "../../tasks/ending.js";
@@ -97,13 +98,13 @@ function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
   const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "unknown cost" : usd(costUsd);
-  return [
+  return compact([
     trace.answer ?? without,
     "",
     ...cited.map(sourceLine),
-    ...(cited.length === 0 ? [] : [""]),
+    cited.length > 0 && "",
     `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. Full trace: ${commandLine`art-e show ${trace.traceId}`}`,
-  ].join("\n");
+  ]).join("\n");
 }
 
 function sourceLine({ messageId, mail }: CitedMail): string {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { counted } from "../../reports/wording.js";
 import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
@@ -125,9 +126,7 @@ async function printSentTraces(
 
 /** Throws a UserError for flags that only make sense when writing traces to a file. */
 function refuseFileFlags(explicitFlags: ReadonlySet<string>, format: string): void {
-  const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) =>
-    explicitFlags.has(name),
-  );
+  const flag = compact(["output", "overwrite", format !== "otlp" && "format"]).find((name) => explicitFlags.has(name));
   if (flag === undefined) return;
   throw contradiction(
     `--${flag} cannot be combined with --otlp and --otlp-endpoint, which send the traces to a server.`,

@@ -2,6 +2,7 @@ import { RunAggregate } from "../../analysis/aggregate.js";
 import type { Gate } from "../../analysis/gate.js";
 import type { RateLimiterState } from "../../models/rate-limiter.js";
 import { commandLine } from "../../platform/command-line.js";
+import { compact } from "../../platform/optional-values.js";
 import { gateText, runSummary } from "../../reports/run-text.js";
 import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/execute-run.js";
@@ -99,13 +100,13 @@ export function printTotals(
 ): void {
   const judged = gates.length === 0 ? {} : { gates };
   out.result({ ...totals, ...judged, output: files.output ?? null, db: settings.db }, () => {
-    const lines = [
+    const lines = compact([
       ...gates.map((gate) => `Gate:     ${gateText(gate)}`),
-      ...(files.output === undefined ? [] : [`Results:  ${files.output}`]),
-      ...(files.junit === undefined ? [] : [`JUnit:    ${files.junit}`]),
-      ...(files.record === undefined ? [] : [`Replies:  ${files.record}`]),
+      files.output !== undefined && `Results:  ${files.output}`,
+      files.junit !== undefined && `JUnit:    ${files.junit}`,
+      files.record !== undefined && `Replies:  ${files.record}`,
       `Traces:   ${commandLine`art-e show ${totals.runId}/TASK`}, ${commandLine`art-e export-traces --run ${totals.runId} -o traces.jsonl`}`,
-    ];
+    ]);
     return [runSummary(totals), ...lines].join("\n");
   });
 }
@@ -124,17 +125,18 @@ export function printEstimate(
   const settings = used.map(({ name, value, line }) => ({ name, value, line }));
   const config = used.length === 0 ? {} : { config: { path, settings } };
   out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis, ...config }, () =>
-    summaryBox(`ART-E Dry Run: ${agentId} (${model})`, [
-      ["Tasks", count(tasks)],
-      ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
-      ["Cost", costUsd === null ? "unknown (pass --price IN,OUT)" : usd(costUsd)],
-      ...(judge === null
-        ? []
-        : [["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const]),
-      ["Time", duration(seconds * 1_000)],
-      ["Basis", basis],
-      ...settings.map(({ name, value, line }) => [name, `${value} (${path}:${line})`] as const),
-    ]),
+    summaryBox(
+      `ART-E Dry Run: ${agentId} (${model})`,
+      compact([
+        ["Tasks", count(tasks)],
+        ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
+        ["Cost", costUsd === null ? "unknown (pass --price IN,OUT)" : usd(costUsd)],
+        judge !== null && (["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const),
+        ["Time", duration(seconds * 1_000)],
+        ["Basis", basis],
+        ...settings.map(({ name, value, line }) => [name, `${value} (${path}:${line})`] as const),
+      ]),
+    ),
   );
 }
 

@@ -10,6 +10,7 @@ import {
   type UntrustedText,
 } from "../../models/model.js";
 import type { JsonSchema } from "../../platform/json.js";
+import { compact } from "../../platform/optional-values.js";
 import { seededRandom } from "../../statistics/seeded-random.js";
 import { type Alignment, alignmentOf } from "../choose-templates.js";
 import { EVAL_LANGUAGES, type EvalLanguage, type EvalOf, type EvaluatedTrace } from "../definition.js";
@@ -107,12 +108,12 @@ export function reflectRequest(
   );
   const content = delimitUntrusted(
     [{ name: "eval", text: bodyOf(draft) }, ...shown],
-    [
+    compact([
       `This eval checks ${VARIATIONS[variation]}. Its ${draft.kind === "rubric" ? "rubric" : "code"} comes first. It agrees with ${agreed} of ${labelled} labels.`,
-      ...(errors.length === 0 ? [] : [`It failed: ${errors.join("; ")}.`]),
-      ...(shown.length === 0 ? [] : ["The traces are examples where the eval and the label disagree."]),
+      errors.length > 0 && `It failed: ${errors.join("; ")}.`,
+      shown.length > 0 && "The traces are examples where the eval and the label disagree.",
       "Work out why, then write a better version that holds for other questions too. Call record_eval once.",
-    ].join(" "),
+    ]).join(" "),
   );
   return forcedToolCall({ system: writeSystem(language), content, tool: writeTool(language), maxTokens: 8_192 });
 }

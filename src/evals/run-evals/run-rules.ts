@@ -1,6 +1,7 @@
 // Runs evals that are data: rules over features, assertions about the answer, and regression cases.
 import { createContext, Script } from "node:vm";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { compact } from "../../platform/optional-values.js";
 import { isDontKnow } from "../../text/abstention.js";
 import { MONTH_NAMES, matchesDay, parseDatesAndTimes, parseNumbers } from "../../text/dates-and-numbers.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
@@ -156,10 +157,10 @@ export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: Evalu
   const cited = wanted.must_cite.length === 0 || wanted.must_cite.some((id) => trace.sources.includes(id));
   if (missing.length === 0 && cited)
     return { score: 1, reason: "the answer contains everything that the case requires", error: null };
-  const reasons = [
-    ...(missing.length === 0 ? [] : [`missing from the answer: ${missing.join(", ")}`]),
-    ...(cited ? [] : [`not cited: ${wanted.must_cite.join(", ")}`]),
-  ];
+  const reasons = compact([
+    missing.length > 0 && `missing from the answer: ${missing.join(", ")}`,
+    !cited && `not cited: ${wanted.must_cite.join(", ")}`,
+  ]);
   return { score: 0, reason: reasons.join("; "), error: null };
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import {
   chatContentSchema,
   chatUrl,
@@ -76,8 +77,7 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
     // Some gateways stream by default.
     stream: false,
     [parameters.limitName]: maxTokens,
-    ...(temperature === null ? {} : { temperature }),
-    ...(reasoningEffort === null ? {} : { reasoning_effort: reasoningEffort }),
+    ...definedProperties({ temperature, reasoning_effort: reasoningEffort }),
   });
 }
 

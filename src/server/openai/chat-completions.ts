@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { StoredAgent } from "../../agents/agent.js";
 import { getAgent, listAgents } from "../../agents/registry-store.js";
 import type { ModelErrorKind } from "../../models/model.js";
+import { compact } from "../../platform/optional-values.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError, type ErrorCode, internalError } from "../app/api-error.js";
@@ -363,11 +364,11 @@ function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof c
 /** The answer and the finish reason. Usage is included only on request. */
 function lastChunks(head: CompletionHead, trace: ChatTrace, includeUsage: boolean): Chunk[] {
   const { text, isRefusal } = answerText(trace);
-  return [
-    ...(text === "" ? [] : [chunk(head, isRefusal ? { refusal: text } : { content: text }, null)]),
+  return compact([
+    text !== "" && chunk(head, isRefusal ? { refusal: text } : { content: text }, null),
     { ...chunk(head, {}, finishReasonOf(trace)), art_e: agentDetails(trace) },
-    ...(includeUsage ? [{ ...chunk(head, {}, null), choices: [], usage: tokensOf(trace) }] : []),
-  ];
+    includeUsage && { ...chunk(head, {}, null), choices: [], usage: tokensOf(trace) },
+  ]);
 }
 
 function chunk(

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../../runs/training-environment.js";
 import type { EpisodeEnd, EpisodeStep } from "../../runs/training-episode.js";
 import type { Tool, ToolResult } from "../../tools/tool.js";
@@ -322,8 +323,7 @@ export function stepObservation(name: string, { result, reward, done, end }: Epi
 /** Returns the metadata at the end of an episode, which explains the reward but never contains the gold answer. */
 export function endMetadata({ ending, reward, scores, traceId }: EpisodeEnd): JsonObject {
   const { value, scorer, explanation } = reward;
-  const told = { value, scorer, ...(explanation === undefined ? {} : { explanation }) };
-  return { ending, reward: told, scores, trace_id: traceId };
+  return { ending, reward: { value, scorer, ...definedProperties({ explanation }) }, scores, trace_id: traceId };
 }
 
 /** Newer clients read the metadata next to the reward, older ones inside the observation. */

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { findAgent, getAgent } from "../../agents/registry-store.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../../traces/chats-store.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { defineRoute, offsetQuery, type Route, type Services } from "../app/route.js";
@@ -100,10 +101,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
           workspaceId: "default",
           agentId,
           messages: traces.flatMap(messagesOf),
-          variables: {
-            ...(inbox === null ? {} : { inbox_address: inbox }),
-            ...(queryDate === null ? {} : { query_date: queryDate }),
-          },
+          variables: definedProperties({ inbox_address: inbox, query_date: queryDate }),
           files: {},
         };
       },

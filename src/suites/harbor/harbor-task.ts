@@ -3,6 +3,7 @@ import { type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { parse } from "smol-toml";
 import { z } from "zod";
+import { compact } from "../../platform/optional-values.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
 import {
   fieldPath,
@@ -359,8 +360,8 @@ export function readEnvironment(
     .replace(/^library\//, "")
     .replace(/@sha256:.*$/, "");
   const commands = BASES.find(([pattern]) => pattern.test(name))?.[1];
-  const obstacles = [
-    ...(commands === undefined ? [`unknown base image ${read.base ?? "(none)"}`] : []),
+  const obstacles = compact([
+    commands === undefined && `unknown base image ${read.base ?? "(none)"}`,
     ...read.obstacles,
     ...[workdir ?? read.workdir, ...read.folders, ...read.copies.map(({ to }) => to)].flatMap((path) =>
       isKept(path) ? [`${path} is reserved for the machine`] : [],
@@ -368,7 +369,7 @@ export function readEnvironment(
     ...[workdir ?? read.workdir, ...read.folders].flatMap((path) =>
       SYSTEM.test(path) ? [`${path} is in a read-only folder of the machine's packages`] : [],
     ),
-  ];
+  ]);
   return {
     ok: true,
     ...read,

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { AppContext } from "../../platform/app-context.js";
+import { compact } from "../../platform/optional-values.js";
 import { redact } from "../../platform/secrets.js";
 import { missingForImage } from "../../sandbox/docker-machine.js";
 import {
@@ -68,7 +69,7 @@ export async function findSandboxedMachines(
   secret: string | null = null,
 ): Promise<TaskMachines> {
   // Agents must not find the gold files or the results of other agents.
-  const hidden = [suite.root, dirname(resolve(context.settings.db)), ...(secret === null ? [] : [secret])];
+  const hidden = compact([suite.root, dirname(resolve(context.settings.db)), secret]);
   if (suite.form === "harbor") return new HarborMachines(await chooseMachineHost(), suite.root, hidden);
   return new SandboxedMachines(await readSnapshots(suite.root), hidden);
 }

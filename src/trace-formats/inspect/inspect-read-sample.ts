@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { cacheWrites, type FinishReason, type Message, reasoningUsage, type Usage } from "../../models/model.js";
 import { jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import type { NamedCounts } from "../../statistics/intervals.js";
 import { type Ending, isFailure } from "../../tasks/ending.js";
 import { type Question, questionSchema } from "../../tasks/question.js";
@@ -144,7 +145,7 @@ export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace[
       lacking.add(`no numeric score ${name}`);
       return [];
     }
-    return [[name, { value: number, ...(explanation == null ? {} : { explanation }) }] as const];
+    return [[name, { value: number, ...definedProperties({ explanation }) }] as const];
   });
   return Object.fromEntries(numbers);
 }
@@ -166,7 +167,7 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
     if (message.role !== "assistant") return { role: message.role, content };
     const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: given, parse_error }) => ({
       ...{ id, name, arguments: given },
-      ...(parse_error == null ? {} : { invalid: parse_error }),
+      ...definedProperties({ invalid: parse_error }),
     }));
     return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
   });

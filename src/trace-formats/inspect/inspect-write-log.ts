@@ -1,5 +1,6 @@
 import { addCost, addUsage, NO_USAGE, type Usage } from "../../models/model.js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { programVersion } from "../../platform/program-files.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
@@ -138,8 +139,7 @@ function runMetadata({ corpusFingerprint, dataset, settings }: RunRow): JsonObje
     ...(settings.kind === "external" || settings.agentVersion === undefined
       ? {}
       : { agent_version: settings.agentVersion }),
-    ...(settings.taskTimeoutMs === undefined ? {} : { task_timeout_ms: settings.taskTimeoutMs }),
-    ...(dataset.revision === null ? {} : { dataset_revision: dataset.revision }),
+    ...definedProperties({ task_timeout_ms: settings.taskTimeoutMs, dataset_revision: dataset.revision }),
   };
 }
 
@@ -173,8 +173,7 @@ function generateConfig(run: RunRow | null): JsonObject {
   const { maxTokens, temperature } = run.settings;
   const reasoningEffort = run.settings.kind === "own" ? run.settings.reasoningEffort : undefined;
   return {
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
+    ...definedProperties({ max_tokens: maxTokens, reasoning_effort: reasoningEffort }),
     ...(temperature === undefined || temperature === null ? {} : { temperature }),
   };
 }
@@ -186,7 +185,7 @@ function limits(run: RunRow | null): JsonObject {
   return {
     turn_limit: maxTurns,
     ...(taskTimeoutMs === undefined ? {} : { time_limit: Math.ceil(taskTimeoutMs / 1000) }),
-    ...(maxTaskCostUsd === null ? {} : { cost_limit: maxTaskCostUsd }),
+    ...definedProperties({ cost_limit: maxTaskCostUsd }),
   };
 }
 

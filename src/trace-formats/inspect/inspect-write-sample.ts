@@ -3,6 +3,7 @@ import type { FinishReason, ToolMessage, Usage } from "../../models/model.js";
 import { reasoningText } from "../../models/reasoning-text.js";
 import { objectSchema } from "../../models/tool-schemas.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import { canBeRetried } from "../../tasks/ending.js";
@@ -108,8 +109,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
     const { inbox, queryDate } = trace;
     return {
       ...shared,
-      ...(inbox === null ? {} : { inbox }),
-      ...(queryDate === null ? {} : { query_date: queryDate }),
+      ...definedProperties({ inbox, query_date: queryDate }),
     };
   }
   if (trace.kind === "suite") {
@@ -159,8 +159,7 @@ function inspectScores(trace: ExportedTrace): Record<string, JsonObject> {
     if (value === null) return [];
     const score = {
       value: scoreValue(scorer, value, trace),
-      ...(trace.answer === null ? {} : { answer: trace.answer }),
-      ...(explanation === undefined ? {} : { explanation }),
+      ...definedProperties({ answer: trace.answer, explanation }),
       history: [],
     };
     return [[scorer, score] as const];
@@ -302,11 +301,11 @@ function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
 function configOf(turn: Turn | null): JsonObject {
   const { maxTokens, temperature = null, reasoningEffort: effort = null } = turn?.sent ?? {};
   return {
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...definedProperties({ max_tokens: maxTokens }),
     // Inspect has a level and a thinking budget as separate fields.
     ...(typeof effort === "string" ? { reasoning_effort: effort } : {}),
     ...(typeof effort === "number" ? { reasoning_tokens: effort } : {}),
-    ...(temperature === null ? {} : { temperature }),
+    ...definedProperties({ temperature }),
   };
 }
 
@@ -319,7 +318,7 @@ function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): Js
     retries: retries.length,
     ...(waitedMs === 0 && adjusted === undefined
       ? {}
-      : { metadata: { waited_ms: waitedMs, ...(adjusted === undefined ? {} : { adjusted }) } }),
+      : { metadata: { waited_ms: waitedMs, ...definedProperties({ adjusted }) } }),
   };
 }
 
@@ -369,8 +368,7 @@ export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
     total_tokens: inputTokens + outputTokens,
     input_tokens_cache_read: cachedInputTokens,
     ...(cacheWriteTokens === 0 ? {} : { input_tokens_cache_write: cacheWriteTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
-    ...(costUsd === null ? {} : { total_cost: costUsd }),
+    ...definedProperties({ reasoning_tokens: reasoningTokens, total_cost: costUsd }),
   };
 }
 
@@ -392,7 +390,7 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
       function: call.name,
       arguments: argumentsObject(call),
       type: "function",
-      ...(call.invalid === undefined ? {} : { parse_error: call.invalid }),
+      ...definedProperties({ parse_error: call.invalid }),
     }));
     const reasoning = reasoningText(message);
     const said = message.content === "" ? [] : [{ type: "text", text: message.content }];

@@ -1,3 +1,4 @@
+import { definedProperties } from "../../platform/optional-values.js";
 import { datasetText } from "../../reports/wording.js";
 import type { RunPageJson, TraceDetailsJson } from "../../server/response-shapes.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
@@ -54,7 +55,7 @@ class Labelling {
       const { runId, criterion, annotator, order } = this.subject;
       const query = new URLSearchParams({
         ...{ criterion, order },
-        ...(runId === null ? {} : { run_id: runId }),
+        ...definedProperties({ run_id: runId }),
         ...(annotator === "" ? {} : { annotator }),
       });
       const {

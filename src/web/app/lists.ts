@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { type Child, h, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
@@ -223,7 +224,7 @@ export function idLink(section: string, id: string, text = id): HTMLElement {
 
 /** Links to emails. `wordsOf` returns the label for a Message-ID. */
 export function mailLinks(messageIds: readonly string[], wordsOf: (messageId: string) => string): HTMLElement {
-  const links = messageIds.flatMap((id, i) => [...(i === 0 ? [] : ["; "]), mailLink(id, wordsOf(id))]);
+  const links = messageIds.flatMap((id, i) => compact([i !== 0 && "; ", mailLink(id, wordsOf(id))]));
   return h("span", { class: "links" }, ...links);
 }
 

@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import type { QuestionCheck, QuestionWording } from "../../questions/provenance.js";
 import type { QuestionDetailsJson } from "../../server/response-shapes.js";
 import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
@@ -216,10 +217,10 @@ function evidence({
   const article = mailArticle(mail, { subject: lit.in_subject, body: lit.in_body });
   // Long emails scroll, so the keyboard must be able to scroll them too.
   article.querySelector("pre")?.setAttribute("tabindex", "0");
-  const notes = [
-    ...(isCited ? [] : ["This email is from after the question, so it does not count as an answer."]),
-    ...(passage === "found" ? ["The passage most similar to the answer is marked."] : []),
-  ];
+  const notes = compact([
+    !isCited && "This email is from after the question, so it does not count as an answer.",
+    passage === "found" && "The passage most similar to the answer is marked.",
+  ]);
   return h("div", { class: "notice" }, notes.length === 0 ? null : h("p", { class: "hint" }, notes.join(" ")), article);
 }
 

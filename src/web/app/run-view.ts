@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import { datasetText, UNJUDGED } from "../../reports/wording.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
@@ -310,15 +311,15 @@ function progressFigures(): RunPanel {
 function figuresOf(progress: RunProgress): [name: string, value: string, note: string][] {
   const { scores, costUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
   const [headline] = scores;
-  return [
+  return compact([
     headline === undefined
       ? ["Score", "–", "no task is scored yet"]
       : [headline.label, scoreText(headline.value), intervalText(headline)],
     ["Cost", costText(costUsd), maxCostUsd === null ? "" : `of at most ${costText(maxCostUsd)}`],
-    ...(status === "running" ? [timeLeft(msLeft, tasksPerMinute)] : []),
+    status === "running" && timeLeft(msLeft, tasksPerMinute),
     ["Tokens", count(tokens), ""],
     ["Retries", count(retries), ""],
-  ];
+  ]);
 }
 
 function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string, string, string] {

@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import {
   type EvalFigures,
   type Figure,
@@ -25,7 +26,7 @@ import { filterLink, type ViewState } from "./view-state.js";
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
-  const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95% interval", "", "Tasks"];
+  const columns = compact(["Score", several && "Run", "Value", "95% interval", "", "Tasks"]);
   const caption = "Scores with 95% intervals, over the completed tasks";
   const table = h(
     "table",

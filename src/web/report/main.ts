@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import type { ReportHead, RunFigures } from "../../reports/report-data.js";
 import { SLICES, type SliceName } from "../../traces/task-slices.js";
 import { h, replaceChildren } from "../dom.js";
@@ -69,7 +70,7 @@ function remember(theme: string): void {
 
 /** The sections above the task table, from the headline scores to the tools. */
 function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
-  return [
+  return compact([
     section(
       "Scores",
       `${coverage(head)} In 95 of 100 such runs, the interval contains the true value.`,
@@ -77,7 +78,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
       scoreTable(head),
       head.runs.length > 1 ? effortTable(head) : null,
     ),
-    ...(head.evals.length === 0 ? [] : [evalSection(head)]),
+    head.evals.length > 0 && evalSection(head),
     section(
       "Where tasks are lost",
       `${LOST[kindOf(head)]} Select a bar to see its tasks.`,
@@ -86,7 +87,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
     ),
     ...suiteSections(head, tasks),
     section("How agents work", null, h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), toolTable(head))),
-  ];
+  ]);
 }
 
 const EVALS =

@@ -16,6 +16,7 @@ import {
   wholeNumber,
   withTraits,
 } from "../../../platform/flag-values.js";
+import { compact } from "../../../platform/optional-values.js";
 import { evalLabel } from "../../../reports/eval-text.js";
 import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
@@ -114,12 +115,12 @@ const addEvalSchema = z.object({
 
 export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {
   const { name, atMost: bound = null, rubric: rubricModel = null, criterion } = flags;
-  const assertions = [
+  const assertions = compact([
     ...flags.contains.map((contains) => ({ contains })),
     ...flags.lacks.map((lacks) => ({ lacks })),
     ...flags.matches.map((matches) => ({ matches })),
-    ...(flags.isJson || flags.jsonKey.length > 0 ? [{ json: flags.jsonKey }] : []),
-  ];
+    (flags.isJson || flags.jsonKey.length > 0) && { json: flags.jsonKey },
+  ]);
   const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
   if (kinds > 1 || (name === undefined && kinds > 0)) {
     throw contradiction(

@@ -7,6 +7,7 @@ import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "..
 import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { file, runName, text, toggle } from "../../../platform/flag-values.js";
+import { compact } from "../../../platform/optional-values.js";
 import { traceText } from "../../../reports/trace-text.js";
 import { estimateText } from "../../../reports/wording.js";
 import { table } from "../../../text/format.js";
@@ -77,28 +78,25 @@ const WANTED_LABELS = 20;
 function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
   const { labels, selfAgreement, betweenAnnotators } = summary;
   out.result({ labelled, ...summary }, () =>
-    [
+    compact([
       `Labeled ${labelled}. Total: ${countsText(labels, 0)}`,
-      ...(selfAgreement.n === 0
-        ? []
-        : [`Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`]),
-      ...(betweenAnnotators.n === 0
-        ? []
-        : [`Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`]),
+      selfAgreement.n > 0 && `Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`,
+      betweenAnnotators.n > 0 &&
+        `Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`,
       Math.min(labels.good, labels.bad) < WANTED_LABELS
         ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue with the same command.`
         : `Next: ${commandLine`art-e evals suggest`}`,
-    ].join("\n"),
+    ]).join("\n"),
   );
 }
 
 function countsText(labels: LabelSummary["labels"], unlabelled: number): string {
   const { good, bad, neutral, skip } = labels;
-  return [
+  return compact([
     `${good} good, ${bad} bad`,
-    ...(neutral + skip === 0 ? [] : [`excluded: ${neutral} neutral, ${skip} skipped`]),
-    ...(unlabelled === 0 ? [] : [`unlabeled: ${unlabelled}`]),
-  ].join("; ");
+    neutral + skip > 0 && `excluded: ${neutral} neutral, ${skip} skipped`,
+    unlabelled > 0 && `unlabeled: ${unlabelled}`,
+  ]).join("; ");
 }
 
 const KEYS: Readonly<Record<string, EvalLabel>> = {
@@ -172,12 +170,12 @@ async function ask(
 /** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
 function summaryOf(trace: EvaluatedTrace): string {
   const gold = trace.kind === "chat" ? null : trace.kind === "suite" ? trace.grade.reason : trace.task.answer;
-  return [
+  return compact([
     `Question:  ${askedOf(trace)}`,
     `Answer:    ${trace.answer ?? `none (${trace.ending})`}`,
     `Sources:   ${trace.sources.join(", ") || "none"}`,
-    ...(gold === null ? [] : [`Gold:      ${gold}`]),
-  ].join("\n");
+    gold !== null && `Gold:      ${gold}`,
+  ]).join("\n");
 }
 
 const listLabelsSchema = z.object({

@@ -13,6 +13,7 @@ import type { DescribedEval } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
+import { compact } from "../../../platform/optional-values.js";
 import {
   agreementTable,
   contradictionLines,
@@ -227,11 +228,11 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
   const { definition } = stored;
   const retired = former === null ? null : former.definition.version;
   out.result({ name: definition.name, version: definition.version, retired }, () =>
-    [
+    compact([
       `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
       `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
-      ...(definition.reference ? ["It needs gold answers, so it does not score chats."] : []),
-    ].join("\n"),
+      definition.reference && "It needs gold answers, so it does not score chats.",
+    ]).join("\n"),
   );
 });
 
@@ -333,7 +334,7 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
 function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   if (uncaught.length === 0) return "Every bad trace of the training half fails an eval.";
   const more = uncaught.length - LISTED;
-  return [
+  return compact([
     `Bad traces of the training half that pass all evals: ${uncaught.length}. A common cause is the next criterion.`,
     ...uncaught
       .slice(0, LISTED)
@@ -341,8 +342,8 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
         ({ traceId, note }) =>
           `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
       ),
-    ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
-  ].join("\n");
+    more > 0 && `  ... and ${more} more; --json lists all`,
+  ]).join("\n");
 }
 
 const retireEvalSchema = z.object({ name: namedEval });
