@@ -162,7 +162,10 @@ export async function openExternalAgent(
       const { url: apiUrl, workspace, tellTask } = agent;
       return retried(
         playgroundApiAgent({
-          ...{ apiUrl, workspace, agentId: run.agentId, tellTask },
+          apiUrl,
+          workspace,
+          agentId: run.agentId,
+          tellTask,
           model: provider === "playground" ? null : { provider, id: run.model },
           token: playgroundTokenOf(apiUrl, env),
           idleMs: options.requestTimeout * 1_000,

@@ -132,7 +132,16 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
   return {
     hasConversations: stored !== null,
     name: head.name ?? null,
-    ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
+    runId,
+    agentId,
+    model,
+    split,
+    status,
+    startedAt,
+    corpusFingerprint,
+    plannedTasks,
+    costUsd,
+    retries,
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
     // Only the file name, because the path might be private.
     dataset: dataset.revision === null ? (dataset.source.split(/[\\/]/).at(-1) ?? "") : dataset.source,
@@ -352,7 +361,11 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
   const isComparable = incomparable.length === 0 && questions.common > 0;
   const scores = isComparable ? metrics.filter(({ metric }) => scorers.includes(metric)) : [];
   return {
-    ...{ candidate: index, questions, ungraded, incomparable, settings },
+    candidate: index,
+    questions,
+    ungraded,
+    incomparable,
+    settings,
     headline: isComparable ? (headlineScorer(shared) ?? scores[0]?.metric ?? null) : null,
     metrics: isComparable ? metrics : [],
     outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),

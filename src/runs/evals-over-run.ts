@@ -115,7 +115,9 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
   const tallies = openEvals(db, names).map((stored) => ({
     stored,
     passes: new PassTally(),
-    ...{ notApplicable: 0, errors: 0, firstError: null as string | null },
+    notApplicable: 0,
+    errors: 0,
+    firstError: null as string | null,
   }));
   const definitions = tallies.map(({ stored }) => stored.definition);
   await requireRunnable(definitions, settings);

@@ -90,7 +90,14 @@ export function newRunPlan(
   // The plan keeps only the number of tasks, so that they can be freed when the run is created.
   const count = tasks.length;
   const create = createRunOnce(db, {
-    ...{ runId, name: options.name, tags: options.tags, set, tasks, settings, limits, output },
+    runId,
+    name: options.name,
+    tags: options.tags,
+    set,
+    tasks,
+    settings,
+    limits,
+    output,
   });
   return {
     runId,

@@ -258,7 +258,8 @@ class EpisodeCourse {
 
   points(): NonNullable<RunProgress["episodes"]> {
     return this.stretches.map(({ until, episodes, paid, reward, tokens }) => ({
-      ...{ until, episodes },
+      until,
+      episodes,
       reward: paid === 0 ? null : reward / paid,
       tokens: tokens / episodes,
     }));

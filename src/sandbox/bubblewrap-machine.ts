@@ -166,7 +166,12 @@ async function machineArguments(
     ["--symlink", "/tmp", "/var/tmp"],
     files.flatMap(({ path, mode }, i) => ["--perms", mode, "--ro-bind-data", String(DESCRIPTORS.files + i), path]),
     Object.entries(limits.disk).flatMap(([path, size]) => [
-      ...["--perms", path === HOME ? "0755" : "1777", "--size", String(size), "--tmpfs", path],
+      "--perms",
+      path === HOME ? "0755" : "1777",
+      "--size",
+      String(size),
+      "--tmpfs",
+      path,
     ]),
     [...extended, "/dev", "/"].flatMap((path) => ["--remount-ro", path]),
     ["--chdir", HOME],

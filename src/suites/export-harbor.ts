@@ -188,7 +188,9 @@ function taskToml(question: Question, id: string, { set, options }: Source): str
       dataset: set.revision === null ? basename(set.source) : set.source,
       split: split ?? set.split,
       question_id: question.id,
-      ...{ inbox_address, query_date, how_realistic },
+      inbox_address,
+      query_date,
+      how_realistic,
       exported_by: `art-e ${programVersion()}`,
     },
     agent: { timeout_sec: 600 },
@@ -196,7 +198,9 @@ function taskToml(question: Question, id: string, { set, options }: Source): str
     environment: {
       build_timeout_sec: 600,
       ...(options.dockerImage === undefined ? {} : { docker_image: options.dockerImage.replaceAll("{task}", id) }),
-      ...{ cpus: 1, memory_mb: 2048, storage_mb: 10_240 },
+      cpus: 1,
+      memory_mb: 2048,
+      storage_mb: 10_240,
       // Build the index here, so that the first search does not spend the agent's time on it.
       healthcheck: { command: "python3 /usr/local/bin/mail index", timeout_sec: 120, retries: 3 },
     },

@@ -184,7 +184,9 @@ function* harborFolders(folder: string, depth: number): Generator<string> {
 export function findHarborTasks(suite: SuiteFolder): TaskFilePath[] {
   return [...harborFolders(suite.root, HARBOR_DEPTH)].map((folder) => ({
     tool: relative(suite.root, dirname(folder)).replace(/^\.\.$/, "") || suite.name,
-    ...{ folder, folderName: basename(folder), file: join(folder, "task.toml") },
+    folder,
+    folderName: basename(folder),
+    file: join(folder, "task.toml"),
   }));
 }
 

@@ -218,7 +218,14 @@ function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
   return {
     id,
     suite: suite.name,
-    ...{ dialect, tool, instruction, snapshot, tags, relatedApps, actionNumber, counterpart },
+    dialect,
+    tool,
+    instruction,
+    snapshot,
+    tags,
+    relatedApps,
+    actionNumber,
+    counterpart,
     ...definedProperties({ emailQuestion }),
   };
 }

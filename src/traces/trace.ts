@@ -350,7 +350,8 @@ function recordFacts(record: ToolCallRecord, { call, result }: CallStep): JsonOb
   const isRepeated = json.startsWith("{") && json === JSON.stringify(call.arguments);
   const text = result?.content;
   return {
-    ...{ id, name },
+    id,
+    name,
     ...(isRepeated ? {} : { arguments: given }),
     ...(text === value ? { resultIsText: true } : text === JSON.stringify(value) ? {} : { result: value }),
     ...rest,

@@ -199,7 +199,10 @@ function damageText(tables: readonly TableDamage[]): string {
   const damaged = tables.filter(isDamaged);
   const intact = tables.length - damaged.length;
   const rows = damaged.map(({ table: name, readable, lost, badRows }) => [
-    ...[name, count(readable), lost === null ? "unknown" : count(lost), count(badRows.length)],
+    name,
+    count(readable),
+    lost === null ? "unknown" : count(lost),
+    count(badRows.length),
   ]);
   const lines = damaged.flatMap(({ table: name, faults, badRows }) => [
     ...faults.map((fault) => `  ${name}: ${fault}`),

@@ -125,7 +125,11 @@ function isTnef({ value, params }: HeaderValue, disposition: HeaderValue): boole
 
 function tnefChildren({ body, attachments }: TnefMail): MimePart[] {
   const leaf = (type: HeaderValue, disposition: HeaderValue, content: Buffer): MimePart => ({
-    ...{ type, disposition, content, children: [], encryption: null },
+    type,
+    disposition,
+    content,
+    children: [],
+    encryption: null,
   });
   const text =
     body === null

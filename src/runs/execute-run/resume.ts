@@ -68,8 +68,13 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     over: run,
     begin: (owner, waiting) =>
       resumeRun(db, run, {
-        ...{ settings, limits, output, source: run.dataset.source },
-        ...{ retryFailed: request.retryFailed, worker: owner, waiting },
+        settings,
+        limits,
+        output,
+        source: run.dataset.source,
+        retryFailed: request.retryFailed,
+        worker: owner,
+        waiting,
       }),
   };
 }

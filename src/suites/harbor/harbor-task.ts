@@ -37,7 +37,12 @@ type HarborReading =
 export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborReading {
   const { folder, folderName: id } = path;
   const problem = (file: string, code: string, field: string, message: string): SuiteFinding => ({
-    ...{ level: "error", task: null, file: pathInSuite(suite, join(folder, file)), code, field, message },
+    level: "error",
+    task: null,
+    file: pathInSuite(suite, join(folder, file)),
+    code,
+    field,
+    message,
   });
   const missing = ["instruction.md", TEST_SCRIPT].filter((file) => fileStateOf(folder, file) !== "file");
   const settings = readSettings(folder);
@@ -78,7 +83,10 @@ export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborRe
     },
   };
   const findings = obstaclesOf(folder, settings.value).map(({ level = "warning", file = "task.toml", ...rest }) => ({
-    ...{ level, task: id, file: pathInSuite(suite, join(folder, file)), ...rest },
+    level,
+    task: id,
+    file: pathInSuite(suite, join(folder, file)),
+    ...rest,
   }));
   return { ok: true, task: suiteTask, path, findings };
 }

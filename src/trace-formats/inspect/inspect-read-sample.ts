@@ -25,7 +25,11 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
   if (inbox === null) lacking.add(`no mailbox, so ${NO_INBOX} is used instead`);
   if (queryDate === null) lacking.add("no cutoff date, so the sample's date is used instead");
   const task: Question = {
-    ...{ id: numbers.of(id), question, answer: gold, message_ids: textsIn(metadata, "gold_sources"), how_realistic: 1 },
+    id: numbers.of(id),
+    question,
+    answer: gold,
+    message_ids: textsIn(metadata, "gold_sources"),
+    how_realistic: 1,
     inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
     query_date: queryDate ?? fields.startedAt.slice(0, 10),
   };
@@ -53,7 +57,11 @@ function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fiel
   const traceId = `trace_${sample.uuid || `${spec.eval_id ?? spec.task}_${sample.id}_${sample.epoch}`}`;
   const agentId = spec.solver || spec.task || "agent";
   return {
-    ...{ traceId, sessionId: traceId.replace("trace_", "session_"), agentId, model: spec.model, startedAt },
+    traceId,
+    sessionId: traceId.replace("trace_", "session_"),
+    agentId,
+    model: spec.model,
+    startedAt,
     endedAt: isoTime(sample.completed_at) ?? new Date(Date.parse(startedAt) + durationMs).toISOString(),
     durationMs,
     ending,
@@ -166,7 +174,9 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
     }
     if (message.role !== "assistant") return { role: message.role, content };
     const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: given, parse_error }) => ({
-      ...{ id, name, arguments: given },
+      id,
+      name,
+      arguments: given,
       ...definedProperties({ invalid: parse_error }),
     }));
     return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
@@ -250,8 +260,15 @@ function usageTurns(sample: Sample, startedAt: string): Turn[] {
     if (known === null) return [];
     return [
       {
-        ...{ startedAt, model, latencyMs: 0, finishReason: FINISH_REASONS.get(raw) ?? "other", rawFinishReason: raw },
-        ...{ usage: known, costUsd: usage?.total_cost ?? null, retries: [], cached: false },
+        startedAt,
+        model,
+        latencyMs: 0,
+        finishReason: FINISH_REASONS.get(raw) ?? "other",
+        rawFinishReason: raw,
+        usage: known,
+        costUsd: usage?.total_cost ?? null,
+        retries: [],
+        cached: false,
       },
     ];
   });

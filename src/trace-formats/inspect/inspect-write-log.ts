@@ -117,13 +117,21 @@ function specAndPlan(tally: LogTally, context: ExportContext): JsonObject {
   const generate = generateConfig(run);
   return {
     eval: {
-      ...{ eval_id: runId(context), run_id: runId(context), created: run?.startedAt ?? tally.startedAt },
-      ...{ task: taskName(tally, run), task_id: runId(context), task_version: 0, task_attribs: {} },
-      ...{ task_args: taskArgs(run), task_args_passed: {}, solver: agent },
+      eval_id: runId(context),
+      run_id: runId(context),
+      created: run?.startedAt ?? tally.startedAt,
+      task: taskName(tally, run),
+      task_id: runId(context),
+      task_version: 0,
+      task_attribs: {},
+      task_args: taskArgs(run),
+      task_args_passed: {},
+      solver: agent,
       // `read_eval_log_samples` raises an error if a log has no `sample_ids`.
       dataset: { name: datasetName(run), samples: tally.taskIds.length, sample_ids: tally.taskIds, shuffled: false },
       model: tally.first?.model ?? run?.model ?? "none/none",
-      ...{ model_generate_config: generate, model_args: {} },
+      model_generate_config: generate,
+      model_args: {},
       config: { epochs: tally.epochs, epochs_reducer: ["mean"], fail_on_error: false, ...limits(run) },
       packages: { "art-e": programVersion() },
       metadata: run === null ? {} : runMetadata(run),
@@ -244,8 +252,12 @@ class LogTally {
     const scores = [...this.scorers].map(([name, tally]) => {
       const metric = isScorerName(name) && SCORERS[name].kind === "rate" ? "accuracy" : "mean";
       return {
-        ...{ name, scorer: name, reducer: "mean", params: {} },
-        ...{ scored_samples: tally.scored, unscored_samples: this.samples - tally.scored },
+        name,
+        scorer: name,
+        reducer: "mean",
+        params: {},
+        scored_samples: tally.scored,
+        unscored_samples: this.samples - tally.scored,
         metrics: { [metric]: { name: metric, value: tally.mean(), params: {} } },
       };
     });

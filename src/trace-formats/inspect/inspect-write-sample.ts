@@ -63,13 +63,18 @@ export function inspectSummary(trace: ExportedTrace, context: ExportContext): Js
   ]);
   const { limit } = limitField(trace, context);
   return {
-    ...{ id, epoch, input: cut(input), target: cut(target) },
+    id,
+    epoch,
+    input: cut(input),
+    target: cut(target),
     metadata: { ending: trace.ending },
     scores: Object.fromEntries(scores),
     ...figuresOf(trace),
     ...(isError(trace) ? { error: cut(trace.error ?? trace.ending) } : {}),
     ...(limit === undefined ? {} : { limit: limit.type }),
-    ...{ retries: 0, completed: true, message_count: trace.messages.length },
+    retries: 0,
+    completed: true,
+    message_count: trace.messages.length,
   };
 }
 
@@ -251,8 +256,13 @@ class TranscriptWriter {
     const timestamp = turn?.startedAt ?? trace.startedAt;
     const error = index === -1 && trace.error !== null ? { error: trace.error } : {};
     this.add("model", timestamp, {
-      ...{ span_id: span, model: trace.model, input: this.inputs.slice(0, index === -1 ? undefined : index) },
-      ...{ tools, tool_choice: toolChoice(turn, tools), config: configOf(turn), ...error },
+      span_id: span,
+      model: trace.model,
+      input: this.inputs.slice(0, index === -1 ? undefined : index),
+      tools,
+      tool_choice: toolChoice(turn, tools),
+      config: configOf(turn),
+      ...error,
       output: modelOutput(trace, this.messages[index], turn),
       ...(turn === null ? {} : timing(turn)),
     });
@@ -265,10 +275,16 @@ class TranscriptWriter {
     const text =
       result?.content ?? (typeof record.result === "string" ? record.result : toWellFormedJson(record.result));
     this.add("tool", startedAt, {
-      ...{ span_id: span, type: "function", id: call.id, function: name, arguments: isJsonObject(given) ? given : {} },
+      span_id: span,
+      type: "function",
+      id: call.id,
+      function: name,
+      arguments: isJsonObject(given) ? given : {},
       result: error === null ? this.attach(text) : "",
       ...(error === null ? {} : { error: toolError(error, record), failed: true }),
-      ...{ events: [], completed: after(startedAt, durationMs), working_time: durationMs / 1000 },
+      events: [],
+      completed: after(startedAt, durationMs),
+      working_time: durationMs / 1000,
     });
   }
 
@@ -396,7 +412,11 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
     const said = message.content === "" ? [] : [{ type: "text", text: message.content }];
     const content = reasoning === "" ? message.content : [{ type: "reasoning", reasoning, redacted: false }, ...said];
     return {
-      ...{ id, role: "assistant", content, source: "generate", model: trace.model },
+      id,
+      role: "assistant",
+      content,
+      source: "generate",
+      model: trace.model,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
   });
@@ -404,7 +424,10 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
 
 function toolMessage(id: string, message: ToolMessage, record: ToolCallRecord | undefined): JsonObject {
   return {
-    ...{ id, role: "tool", content: message.content, function: message.name },
+    id,
+    role: "tool",
+    content: message.content,
+    function: message.name,
     ...(message.toolCallId === "" ? {} : { tool_call_id: message.toolCallId }),
     ...(message.isError ? { error: toolError(message.content, record) } : {}),
   };

@@ -322,11 +322,15 @@ function unrecordedCalls(
       const { content, isError: failed } = result;
       return [
         {
-          ...{ id: call.id, name: call.name, arguments: call.arguments },
+          id: call.id,
+          name: call.name,
+          arguments: call.arguments,
           ...(failed
             ? { result: null, error: content, errorKind: "failed" as const }
             : { result: jsonOrText(content), error: null, errorKind: null }),
-          ...{ turn: turns.indexOf(turn), startedAt: turn.startedAt, durationMs: 0 },
+          turn: turns.indexOf(turn),
+          startedAt: turn.startedAt,
+          durationMs: 0,
         },
       ];
     }),
@@ -378,7 +382,9 @@ function toToolCallRecord(span: ReadSpan, turnStarts: readonly bigint[]): ToolCa
   const before = turnStarts.filter((start) => start <= startTimeUnixNano).length;
   const { id, name, arguments: given, result } = toolCallOf(span);
   return {
-    ...{ id, name, arguments: given },
+    id,
+    name,
+    arguments: given,
     result: failed ? null : result,
     error: failed ? (span.status?.message ?? "") : null,
     errorKind: failed ? (errorKindSchema.safeParse(textOf(attributes, "error.type")).data ?? "failed") : null,

@@ -54,7 +54,8 @@ class Labelling {
     if (this.queue.length === 0) {
       const { runId, criterion, annotator, order } = this.subject;
       const query = new URLSearchParams({
-        ...{ criterion, order },
+        criterion,
+        order,
         ...definedProperties({ run_id: runId }),
         ...(annotator === "" ? {} : { annotator }),
       });

@@ -213,7 +213,11 @@ function copyForm({ id, name, description, prompt, model, settings }: AgentJson,
     `Copy ${id}`,
     editForm(fields, "Create copy", async (values) => {
       const made = await post<AgentJson>("/api/agents", {
-        ...{ name: values["copy-name"], description, prompt, model, settings },
+        name: values["copy-name"],
+        description,
+        prompt,
+        model,
+        settings,
         ...(values["copy-id"] !== "" && { id: values["copy-id"] }),
         tools: tools.map(({ tool_id, config }) => ({ id: tool_id, config })),
       });
@@ -255,7 +259,9 @@ export async function toolList(page: HTMLElement): Promise<void> {
 type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters_schema" | "handler_config">;
 
 const NEW_TOOL: ToolForm = {
-  ...{ name: "", description: "", category: "own" },
+  name: "",
+  description: "",
+  category: "own",
   parameters_schema: {
     type: "object",
     properties: { query: { type: "string" } },
@@ -278,11 +284,18 @@ function toolFields(tool: ToolForm): Field[] {
     },
     { name: "category", label: "Category", kind: "text", value: tool.category, isRequired: true },
     {
-      ...{ name: "parameters_schema", label: "Parameters (JSON Schema)", kind: "json", rows: 10, isRequired: true },
+      name: "parameters_schema",
+      label: "Parameters (JSON Schema)",
+      kind: "json",
+      rows: 10,
+      isRequired: true,
       value: json(tool.parameters_schema),
     },
     {
-      ...{ name: "handler_config", label: "Handler config (JSON)", kind: "json", isRequired: true },
+      name: "handler_config",
+      label: "Handler config (JSON)",
+      kind: "json",
+      isRequired: true,
       value: json(tool.handler_config),
     },
   ];

@@ -234,7 +234,9 @@ export function profile(run: RunFigures): HTMLElement {
         label: STAGE_WORDS[stage],
         filters: { run: run.runId, stage },
         parts: cells.map(({ outcome, tasks }) => ({
-          ...{ tasks, colour: outcomeColour(outcome), filters: { run: run.runId, stage, outcome } },
+          tasks,
+          colour: outcomeColour(outcome),
+          filters: { run: run.runId, stage, outcome },
           words: `${STAGE_WORDS[stage]}; ${OUTCOME_WORDS[outcome]}`,
         })),
       },

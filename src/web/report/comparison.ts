@@ -234,9 +234,14 @@ function comparisonTable(
     head: [h("span", { title: label }, runDot(run), name, h("span", { class: "hidden" }, `: ${label}`))],
   });
   const columns = [
-    ...["Metric", "Pairs"],
-    ...[side("Before", 0, before), side("After", candidate, after)],
-    ...["Difference (95%)", "p", "Won, lost, tied", "Verdict"],
+    "Metric",
+    "Pairs",
+    side("Before", 0, before),
+    side("After", candidate, after),
+    "Difference (95%)",
+    "p",
+    "Won, lost, tied",
+    "Verdict",
   ];
   const runId = runs[candidate]?.runId ?? "";
   const rows = metrics.map((metric) => ({

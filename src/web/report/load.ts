@@ -145,9 +145,28 @@ function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, he
   const words = [taskId, text, answer, gold, inbox, error ?? "", ...ofSuite].join("\n").toLowerCase();
   return [
     {
-      ...{ run, taskId, epoch, question: text, gold, answer, inbox, date, words },
-      ...{ year: date.slice(0, 4), realism: realismBand(realism), sources: String(sources) },
-      ...{ ending, turns, ms, costUsd, stage, outcome, scores, failedEvals: failedEvals(scores, head), error, suite },
+      run,
+      taskId,
+      epoch,
+      question: text,
+      gold,
+      answer,
+      inbox,
+      date,
+      words,
+      year: date.slice(0, 4),
+      realism: realismBand(realism),
+      sources: String(sources),
+      ending,
+      turns,
+      ms,
+      costUsd,
+      stage,
+      outcome,
+      scores,
+      failedEvals: failedEvals(scores, head),
+      error,
+      suite,
     },
   ];
 }

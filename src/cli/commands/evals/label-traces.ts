@@ -231,7 +231,11 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
     table(
       ["trace", "label", "by", "drawn", "given", "why"],
       labels.map(({ traceId, label, source, annotator, isRepeat, drawn, createdAt, note }) => [
-        ...[traceId, label, annotator ?? source, isRepeat ? "asked again" : drawn, createdAt.slice(0, 16)],
+        traceId,
+        label,
+        annotator ?? source,
+        isRepeat ? "asked again" : drawn,
+        createdAt.slice(0, 16),
         oneLine(note ?? "").slice(0, 60),
       ]),
     ),
@@ -242,7 +246,10 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
           table(
             ["annotators", "shared traces", "same label (95 %)", "kappa (95 %)"],
             agreement.map(({ annotators, agreement: rate, kappa }) => [
-              ...[annotators.join(" and "), String(rate.n), estimateText(rate), estimateText(kappa)],
+              annotators.join(" and "),
+              String(rate.n),
+              estimateText(rate),
+              estimateText(kappa),
             ]),
           ),
         ]),

@@ -63,7 +63,8 @@ function fromParts({ role, parts }: z.output<typeof partsMessagesSchema>[number]
   if (role === "assistant") {
     return [
       {
-        ...{ role, content },
+        role,
+        content,
         toolCalls: parts.flatMap(({ type, id, name, arguments: given }) =>
           type === "tool_call" ? [toolCall(id, name, given)] : [],
         ),
@@ -221,7 +222,9 @@ function fromVercel({ role, content }: z.output<typeof vercelMessagesSchema>[num
     role === "tool"
       ? []
       : fromChat({
-          ...{ role, content: textsOfType("text").join(""), reasoning: textsOfType("reasoning") },
+          role,
+          content: textsOfType("text").join(""),
+          reasoning: textsOfType("reasoning"),
           calls: calls.map(({ toolCallId, toolName, input, args }) => toolCall(toolCallId, toolName, input ?? args)),
         });
   // For tools executed by the provider, the assistant's message contains the results.
@@ -288,7 +291,11 @@ function fromCompletion(message: z.output<typeof chatSchema>[number]): Message[]
   const { role, content, tool_calls, tool_call_id, name, reasoning_content } = message;
   const parts = typeof content === "string" ? content : (content ?? []).flatMap(({ text = "" }) => [text]).join("");
   return fromChat({
-    ...{ role, content: parts, reasoning: [reasoning_content], callId: tool_call_id, name },
+    role,
+    content: parts,
+    reasoning: [reasoning_content],
+    callId: tool_call_id,
+    name,
     calls: (tool_calls ?? []).map(({ id, function: called }) => toolCall(id, called.name, called.arguments)),
   });
 }
