@@ -5,6 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import { ModuleFailed } from "../platform/module-workers.js";
+import { definedProperties } from "../platform/optional-values.js";
 import { redact } from "../platform/secrets.js";
 import { trimEndOf } from "../platform/strings.js";
 import { openWorkspace } from "../sandbox/workspace.js";
@@ -17,7 +18,7 @@ import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../to
 import type { ToolResult } from "../tools/tool.js";
 import { type ExternalResources, openExternalResources } from "../tools/tool-connections.js";
 import { findTool, getTool, listTools, type StoredTool, type ToolRow } from "../tools/tools-store.js";
-import { checkInput, createTool, defined, type NewTool, updateTool, withNewVersion } from "./registry.js";
+import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
 interface ToolTrial {
   readonly id: string;
@@ -70,7 +71,7 @@ export async function addTool(
   // The built-in tool with the same name describes the handler's parameters.
   const { description: ofHandler, parametersSchema } = (kind === "handlerKey" ? findTool(db, handlerKey) : null) ?? {};
   const { description = ofHandler, ...columns } = {
-    ...defined({ parametersSchema }),
+    ...definedProperties({ parametersSchema }),
     ...(await describedColumns(described, settings, signal)),
   };
   if (description === undefined) {
@@ -209,7 +210,7 @@ async function describedColumns(
 ): Promise<Partial<Pick<NewTool, "name" | "description" | "category" | "parametersSchema">>> {
   const { name, description, category, parameters, module } = described;
   const fromModule = module === undefined ? {} : await columnsOfModule(module, described.env ?? [], env, signal);
-  return { ...fromModule, ...defined({ name, description, category, parametersSchema: parameters }) };
+  return { ...fromModule, ...definedProperties({ name, description, category, parametersSchema: parameters }) };
 }
 
 async function columnsOfModule(file: string, names: readonly string[], env: AppSettings["env"], signal: AbortSignal) {
@@ -240,7 +241,7 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
   const { http, method, headers, allowPrivate, command, cwd, module, env, config } = described;
   return jsonObjectSchema.parse({
     ...config,
-    ...defined({
+    ...definedProperties({
       url: http,
       method,
       headers,
@@ -257,14 +258,14 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
 
 function callLimits({ timeout, maxBytes, maxResultChars, resultSchema }: ToolDescription): JsonObject {
   const timeoutMs = timeout === undefined ? undefined : Math.ceil(timeout * 1_000);
-  return jsonObjectSchema.parse(defined({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
+  return jsonObjectSchema.parse(definedProperties({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
 }
 
 /** Returns an MCP server, either a URL or a program with its arguments. */
 function mcpServer({ mcp = "", headers, env }: ToolDescription): JsonObject {
   const isUrl = /^https?:\/\//i.test(mcp);
   const address = isUrl ? { url: mcp } : { command: splitShellWords(mcp, "--mcp") };
-  return jsonObjectSchema.parse(defined({ ...address, headers, env }));
+  return jsonObjectSchema.parse(definedProperties({ ...address, headers, env }));
 }
 
 const TIMEOUT_MS = 60_000;

@@ -1,7 +1,14 @@
 import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
 import { openDeadline } from "../platform/deadline.js";
 import type { Ending } from "../tasks/ending.js";
-import type { Tool, ToolContext, ToolErrorKind, ToolResult } from "../tools/tool.js";
+import {
+  resultJson,
+  resultValue,
+  type Tool,
+  type ToolContext,
+  type ToolErrorKind,
+  type ToolResult,
+} from "../tools/tool.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
 import type { Agent, AgentSettings } from "./agent.js";
 import type { AgentBackend, AgentTask, CallResult } from "./agent-backend.js";
@@ -327,7 +334,9 @@ function calledWith<R extends CallResult>(
   turn: number,
   times: Pick<ToolCallRecord, "startedAt" | "durationMs">,
 ): CalledTool<R> {
-  const content = result.ok ? textOf(result) : result.error;
+  const value = result.ok ? resultValue(result) : null;
+  // JSON would quote text and escape its line breaks.
+  const content = !result.ok ? result.error : typeof value === "string" ? value : resultJson(result);
   // To the scorers, a tool without a result in time is a tool that failed.
   const errorKind = result.ok ? null : result.kind === "timeout" ? "failed" : result.kind;
   const repairs = "repairs" in result ? result.repairs : undefined;
@@ -338,7 +347,7 @@ function calledWith<R extends CallResult>(
       id: call.id,
       name: call.name,
       arguments: call.arguments,
-      result: result.ok ? result.value : null,
+      result: value,
       error: result.ok ? null : result.error,
       errorKind,
       ...(repairs === undefined ? {} : { repairs }),
@@ -346,11 +355,6 @@ function calledWith<R extends CallResult>(
       ...times,
     },
   };
-}
-
-/** Returns text unchanged, because JSON would quote it and escape its line breaks. */
-function textOf({ value, json }: Extract<ToolResult, { ok: true }>): string {
-  return typeof value === "string" ? value : (json ?? JSON.stringify(value));
 }
 
 function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMessage {

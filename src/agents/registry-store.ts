@@ -3,7 +3,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import { type Db, openStore } from "../store/open-store.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
@@ -204,7 +204,7 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   // The settings of the model calls are known only for art-e's own runs.
   if (settings.kind !== "own") return { ...described, settings: { ...agent.settings, maxTurns } };
   const { prompt, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
-  const optional = { ...definedProperties({ temperature }), reasoningTokens, reasoningEffort };
+  const optional = { ...presentProperties({ temperature }), reasoningTokens, reasoningEffort };
   return {
     ...described,
     prompt,

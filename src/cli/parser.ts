@@ -2,7 +2,7 @@ import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
@@ -138,7 +138,7 @@ export function formatError(error: unknown, { json, verbose }: ErrorForm): { tex
   const { code, message, hint, exitCode } = describe(error);
   const stack = verbose && code !== "interrupted" ? stackOf(error) : null;
   if (json) {
-    const fields = { code, message, hint, exitCode, ...definedProperties({ stack }) };
+    const fields = { code, message, hint, exitCode, ...presentProperties({ stack }) };
     return { text: toWellFormedJson({ error: fields }), exitCode };
   }
   // The hint for a bug is to use --verbose, so it is redundant if the stack is shown.

@@ -1,6 +1,6 @@
 // Exports evals as Python programs, promptfoo assertions and Inspect scorers.
 import { UserError } from "../platform/errors.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { readBuiltFile } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
@@ -411,7 +411,7 @@ const ENDINGS = { json: ".json", python: ".py", inspect: "_scorer.py" } as const
 
 const WRITERS: Readonly<Record<keyof typeof ENDINGS, (one: ExportedEval) => string>> = {
   json: ({ definition, validation }) =>
-    `${JSON.stringify({ ...definition, ...definedProperties({ validation }) }, null, 2)}\n`,
+    `${JSON.stringify({ ...definition, ...presentProperties({ validation }) }, null, 2)}\n`,
   python: ({ definition }) => pythonProgram(definition),
   inspect: ({ definition }) => inspectSource(definition),
 };

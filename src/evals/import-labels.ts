@@ -5,7 +5,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
 import { isUnanswerable } from "../tasks/question.js";
@@ -71,7 +71,7 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     }
     if (rows.length === 0) throw nothingToLabel(options, unlabelled);
     saveLabels(db, rows);
-    return { source, labels, unlabelled, ...definedProperties({ score }) };
+    return { source, labels, unlabelled, ...presentProperties({ score }) };
   });
 }
 
@@ -243,9 +243,9 @@ export function labelLine({ traceId, label, note, source, annotator, drawn, isRe
   return JSON.stringify({
     trace: traceId,
     label,
-    ...definedProperties({ note }),
+    ...presentProperties({ note }),
     source,
-    ...definedProperties({ annotator }),
+    ...presentProperties({ annotator }),
     drawn,
     ...(isRepeat ? { again: true } : {}),
   } satisfies z.output<typeof lineSchema>);

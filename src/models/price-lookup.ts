@@ -1,5 +1,5 @@
 import { type ConditionalPrice, calcPrice, type ModelInfo, type PriceOptions } from "@pydantic/genai-prices";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { inputOf } from "./call-cost.js";
 import type { Usage } from "./model.js";
 import { makersName, type Provider } from "./model-names.js";
@@ -37,7 +37,7 @@ export function priceOf(modelId: string, usage: Usage, at?: Date): number | null
     ...(written === 0 ? {} : { cache_write_tokens: written }),
     ...(writtenForAnHour === 0 ? {} : { cache_write_1h_tokens: writtenForAnHour }),
   };
-  const options = { ...entry.options, ...definedProperties({ timestamp: at }) };
+  const options = { ...entry.options, ...presentProperties({ timestamp: at }) };
   return calcPrice(tokens, entry.name, options)?.total_price ?? null;
 }
 

@@ -1,7 +1,7 @@
 // Values of flags: how they are typed on a command line and written in the config file. Knows nothing about commands.
 import { z } from "zod";
 import { type JsonObject, jsonObjectSchema } from "./json.js";
-import { compact, definedProperties } from "./optional-values.js";
+import { compact, presentProperties } from "./optional-values.js";
 
 /** Kinds of names that a shell can complete. */
 export type NameKind =
@@ -95,7 +95,7 @@ export function shapeOf<T extends Readonly<Record<string, SharedFlag>>>(flags: T
     name,
     schema.meta({
       description: help,
-      ...definedProperties({ alias, placeholder }),
+      ...presentProperties({ alias, placeholder }),
     }),
   ]);
   return Object.fromEntries(described) as FlagShape<T>;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ExitCode, UserError } from "./errors.js";
-import { definedProperties } from "./optional-values.js";
+import { presentProperties } from "./optional-values.js";
 
 /** One call. Its answer carries the same id, and both are sent in batches. */
 export interface RpcCall<Call> {
@@ -104,7 +104,7 @@ export class WorkerRpc<Call, Answer> {
     this.worker = new Worker(file, {
       workerData: data,
       resourceLimits: {
-        ...definedProperties({ maxYoungGenerationSizeMb: youngGenerationMb, maxOldGenerationSizeMb: oldGenerationMb }),
+        ...presentProperties({ maxYoungGenerationSizeMb: youngGenerationMb, maxOldGenerationSizeMb: oldGenerationMb }),
       },
     });
     this.loaded = new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { SCORES } from "../scoring/scorers.js";
@@ -194,7 +194,7 @@ export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> 
   }
   return tally.totals({
     runId: run.id,
-    ...definedProperties({ name: run.name }),
+    ...presentProperties({ name: run.name }),
     agentId: run.agentId,
     model: run.model,
     split: run.split,

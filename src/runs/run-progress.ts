@@ -1,7 +1,7 @@
 import { countsInScore, estimateOf, sumsOf } from "../analysis/aggregate.js";
 import { addCost, type TaskActivity } from "../models/model.js";
 import { chunk, yieldBetween } from "../platform/batches.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";
@@ -296,7 +296,7 @@ class FinishedTasks {
     if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
     const line = toLine(result, startedAt);
     const endedAt = Date.parse(line.endedAt);
-    this.tasks.set(key, { taskId, ending, scores, ...definedProperties({ suite }), endedAt });
+    this.tasks.set(key, { taskId, ending, scores, ...presentProperties({ suite }), endedAt });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.course.add(result, line.endedAt);

@@ -12,7 +12,7 @@ import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
@@ -49,7 +49,7 @@ export function agentOf(settings: ExecutedRunSettings): Agent {
       reasoningEffort,
       toolCalls,
       toolChoice,
-      ...definedProperties({ temperature }),
+      ...presentProperties({ temperature }),
     }),
   };
 }
@@ -85,9 +85,9 @@ function requestedOwnSettings(
     baseUrl: options.baseUrl ?? stored.baseUrl,
     wireApi: options.wireApi ?? stored.wireApi,
     maxTokens: options.maxTokens ?? stored.maxTokens,
-    ...definedProperties({ reasoningTokens: options.reasoningTokens }),
+    ...presentProperties({ reasoningTokens: options.reasoningTokens }),
     temperature: options.temperature ?? stored.temperature,
-    ...definedProperties({ reasoningEffort: options.reasoningEffort }),
+    ...presentProperties({ reasoningEffort: options.reasoningEffort }),
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     ...requestedOracle(stored, options.oracle),
@@ -241,14 +241,14 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
     maxTokens: options.maxTokens ?? agent.settings.maxTokens,
-    ...definedProperties({ reasoningTokens }),
+    ...presentProperties({ reasoningTokens }),
     temperature: options.temperature ?? agent.settings.temperature ?? null,
-    ...definedProperties({ reasoningEffort }),
+    ...presentProperties({ reasoningEffort }),
     ...recordedExtras(options),
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
     ...settingsOfAnyAgent(options),
-    ...definedProperties({ mailFilter }),
+    ...presentProperties({ mailFilter }),
     maxTaskCostUsd: options.maxTaskCost ?? null,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     scorers: chosenScorers(options.scorers, judge !== null),

@@ -7,7 +7,7 @@ import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
@@ -198,7 +198,7 @@ function environmentSettings(
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
     cutoff: options.cutoff,
-    ...definedProperties({ mailFilter }),
+    ...presentProperties({ mailFilter }),
     taskTimeoutMs: options.episodeTimeout * 1_000,
     concurrency: options.maxSessions,
     selection: selectionOf(options),

@@ -7,7 +7,7 @@ import type { Rollout, Transcript } from "../agents/rollout.js";
 import type { OpenedTask } from "../agents/task-suite.js";
 import { type Completion, NO_USAGE, type ToolCall } from "../models/model.js";
 import type { JsonObject } from "../platform/json.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { ScorerEntry } from "../scoring/scorer.js";
 import { REWARD, SCORERS, type ScorerName, similarity } from "../scoring/scorers.js";
@@ -202,7 +202,7 @@ export class Episode {
       toolCalls: [call],
       finishReason: "tool_calls",
       rawFinishReason: "tool_calls",
-      ...definedProperties({ model }),
+      ...presentProperties({ model }),
       usage: {
         ...NO_USAGE,
         inputTokens: usage?.input_tokens ?? Math.ceil(unreadTokens(this.transcript)),

@@ -13,7 +13,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
 import { openJudge, protocolVersion } from "./judge.js";
@@ -79,7 +79,7 @@ export function judgeSettings(
       ...stored,
       votes: options.judgeVotes ?? stored.votes,
       baseUrl: judgeBaseUrl ?? stored.baseUrl,
-      ...definedProperties({ reasoningEffort: effort }),
+      ...presentProperties({ reasoningEffort: effort }),
       ...changedExtras(stored, judgeExtras(options)),
     };
   }
@@ -102,7 +102,7 @@ export function judgeSettings(
     protocol,
     version: protocolVersion(protocol),
     votes: options.judgeVotes ?? 1,
-    ...definedProperties({ reasoningEffort: options.judgeReasoningEffort }),
+    ...presentProperties({ reasoningEffort: options.judgeReasoningEffort }),
     ...recordedExtras(judgeExtras(options)),
   };
 }

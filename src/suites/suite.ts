@@ -4,7 +4,7 @@ import type { Suite, TaskOpening } from "../agents/task-suite.js";
 import type { AppContext } from "../platform/app-context.js";
 import { shellWord } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { definedProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { taskMailbox } from "../questions/dataset.js";
 import { writeDockerfile } from "../sandbox/docker-machine.js";
 import { readSnapshots, snapshotOf } from "../sandbox/machine-snapshots.js";
@@ -89,7 +89,7 @@ export async function openSuite(
             ...(mailbox?.access ?? { inbox: null, cutoff: null }),
             ...(hasMachine ? { machine } : {}),
             documents: ownDocuments,
-            ...definedProperties({ oracle }),
+            ...presentProperties({ oracle }),
           },
           secrets,
           async grade(rollout, stop) {
@@ -226,7 +226,7 @@ function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
     relatedApps,
     actionNumber,
     counterpart,
-    ...definedProperties({ emailQuestion }),
+    ...presentProperties({ emailQuestion }),
   };
 }
 

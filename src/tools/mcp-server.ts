@@ -21,7 +21,7 @@ import { programVersion } from "../platform/program-files.js";
 import type { Db } from "../store/open-store.js";
 import { singleInboxTools } from "./load-tools.js";
 import { findReadableMail, openMailbox, toolError } from "./mailbox.js";
-import type { Tool, ToolResult } from "./tool.js";
+import { resultJson, resultValue, type Tool, type ToolResult } from "./tool.js";
 
 interface McpListening {
   readonly host: string;
@@ -261,8 +261,8 @@ function listed({ id, description, parameters }: Tool, isReadOnly: boolean): Lis
 
 function toCallResult(result: ToolResult): CallToolResult {
   if (!result.ok) return { content: [{ type: "text", text: result.error }], isError: true };
-  const { value } = result;
-  const content: CallToolResult["content"] = [{ type: "text", text: JSON.stringify(value) }];
+  const value = resultValue(result);
+  const content: CallToolResult["content"] = [{ type: "text", text: resultJson(result) }];
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? { content, structuredContent: value as Record<string, unknown> } : { content };
 }

@@ -22,11 +22,12 @@ export interface ToolContext {
 }
 
 /**
- * The result of a call. An error describes the mistake and how to correct it. `json` is the value as text, if it has
- * already been serialized. `final` ends the agent loop with this answer.
+ * The result of a call. A value that has already been serialized is passed as JSON. An error describes the mistake and
+ * how to correct it. `final` ends the agent loop with this answer.
  */
 export type ToolResult = (
-  | { readonly ok: true; readonly value: JsonValue; readonly json?: string; readonly final?: FinalAnswer }
+  | { readonly ok: true; readonly value: JsonValue; readonly final?: FinalAnswer }
+  | { readonly ok: true; readonly json: string; readonly final?: never }
   | { readonly ok: false; readonly error: string; readonly kind: ToolErrorKind }
 ) & {
   /** Repairs made to the arguments before the call. Absent if the arguments did not change. */
@@ -47,4 +48,14 @@ export interface Tool {
   readonly description: string;
   readonly parameters: JsonSchema;
   call(args: JsonValue, context: ToolContext): Promise<ToolResult>;
+}
+
+type OkResult = Extract<ToolResult, { ok: true }>;
+
+export function resultValue(result: OkResult): JsonValue {
+  return "json" in result ? (JSON.parse(result.json) as JsonValue) : result.value;
+}
+
+export function resultJson(result: OkResult): string {
+  return "json" in result ? result.json : JSON.stringify(result.value);
 }

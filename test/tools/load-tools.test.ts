@@ -10,7 +10,7 @@ import { SuiteDocuments } from "../../src/suites/task/document-search.js";
 import type { TaskDocuments } from "../../src/tasks/suite-task.js";
 import { addInboxArgument, HANDLERS, loadTools, toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
-import type { Tool } from "../../src/tools/tool.js";
+import { resultValue, type Tool } from "../../src/tools/tool.js";
 import { getTool, listTools } from "../../src/tools/tools-store.js";
 import { openDemo, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
@@ -259,7 +259,7 @@ describe("loading tools", () => {
       const tools = loadTools(demo.db, agent, { mailbox: openMailbox(demo.db) });
       const result = await tools.find(({ id }) => id === toolId)?.call({ message_id: LONG }, context);
       if (!result?.ok) throw new Error("not read");
-      return (result.value as { body: string }).body.length;
+      return (resultValue(result) as { body: string }).body.length;
     };
 
     test("art-e reads a long email completely, email-search reads it in pages, and a third agent in other pages", async () => {

@@ -195,7 +195,7 @@ class Session {
     const { message, record, result } = await callTool(call, turn, this.tools, task.context);
     transcript.messages.push(message);
     transcript.toolCalls.push(record);
-    if (result.ok) return result.value;
+    if (result.ok) return record.result;
     this.person.show(result.error);
     return null;
   }

@@ -5,7 +5,7 @@ import { separateReasoning } from "../../models/reply-text.js";
 import { readServerSentEvents } from "../../models/sse-reader.js";
 import { readArguments } from "../../models/tool-calls.js";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { redact, redactJson } from "../../platform/secrets.js";
 import { ENDINGS, type Ending, isFailure } from "../../tasks/ending.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
@@ -32,7 +32,7 @@ export interface PlaygroundApiAgent {
 export function playgroundApiAgent(agent: PlaygroundApiAgent): AgentBackend {
   const url = `${agent.apiUrl}/api/agents/${encodeURIComponent(agent.agentId)}/playground/chat`;
   const headers: Record<string, string> = {
-    ...definedProperties({ "x-workspace-id": agent.workspace }),
+    ...presentProperties({ "x-workspace-id": agent.workspace }),
     ...(agent.token === "" ? {} : { authorization: `Bearer ${agent.token}` }),
   };
   return {
@@ -185,7 +185,7 @@ class PlaygroundReader {
   end(): Rollout {
     this.endTurn();
     for (const id of [...this.open.keys()]) this.result(id, undefined);
-    const transcript = { ...this.transcript, ...definedProperties({ remote: this.remote }) };
+    const transcript = { ...this.transcript, ...presentProperties({ remote: this.remote }) };
     if (this.answer !== null) {
       const { answer, sources } = this.answer;
       return { ...transcript, ending: endingOfAnswer(answer, sources), answer: answer.trim(), sources };

@@ -8,7 +8,7 @@ import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { toggle } from "../../platform/flag-values.js";
-import { compact, definedProperties } from "../../platform/optional-values.js";
+import { compact, presentProperties } from "../../platform/optional-values.js";
 import { programVersion } from "../../platform/program-files.js";
 import type { Recovery, TableDamage } from "../../runs/database-damage.js";
 import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
@@ -35,7 +35,7 @@ export const doctorCommand = defineCommand(
       ? await checkDatabase(flags.repair, context)
       : missing(db);
     const machine = await machineFacts();
-    context.out.result({ findings, ...definedProperties({ tables }), ...facts, ...machine, owners }, () => {
+    context.out.result({ findings, ...presentProperties({ tables }), ...facts, ...machine, owners }, () => {
       const rows = owners.map(({ folder, address, basis }) => [folder, address ?? "-", basis ?? "not found"]);
       const list = flags.owners ? [table(["folder", "address", "found by"], rows)] : [];
       const damage = tables === null ? [] : [damageText(tables)];

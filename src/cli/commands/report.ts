@@ -3,7 +3,7 @@ import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
@@ -143,7 +143,7 @@ async function reportSummary({ runs, output }: ReportFlags, context: CommandCont
   const figures = reportFigures(head);
   if (output !== undefined) await writeFileAtomically(output, [markdownReport(head)]);
   if (output === undefined || context.settings.json) {
-    context.out.result({ ...figures, ...definedProperties({ output }) }, () => markdownReport(head));
+    context.out.result({ ...figures, ...presentProperties({ output }) }, () => markdownReport(head));
   } else context.note(`Written to ${output}.`);
 }
 

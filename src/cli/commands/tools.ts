@@ -129,9 +129,10 @@ export const testToolCommand = defineCommand(
   async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {
     const call = { id, args: readArguments(json), config, inbox, before };
     const { testTool } = await import("../../agents/add-tool.js");
+    const { resultValue } = await import("../../tools/tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const result = await readRegistry(settings, (db) => testTool(db, call, settings, signal));
-    out.result(result, () => (result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
+    out.result(result, () => (result.ok ? asText(resultValue(result)) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
   },
 );

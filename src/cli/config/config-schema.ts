@@ -6,7 +6,7 @@ import { didYouMean, flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { traitsOf } from "../../platform/flag-values.js";
 import { isLoopback, parseHttpUrl } from "../../platform/http.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../../platform/yaml.js";
 import { type ConfigSection, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import { describe } from "../flags/define-command.js";
@@ -242,7 +242,7 @@ function configField(flag: RunFlagName): ConfigField {
       const [issue] = typed.safeParse(value).error?.issues ?? [];
       if (issue !== undefined) context.addIssue({ code: "custom", message: issue.message });
     }) ?? typed;
-  return { flag, schema, ...definedProperties({ path, risk }) };
+  return { flag, schema, ...presentProperties({ path, risk }) };
 }
 
 function withoutDefault(schema: z.ZodType): z.ZodType {

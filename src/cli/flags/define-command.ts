@@ -2,7 +2,7 @@ import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { type NameKind, traitsOf } from "../../platform/flag-values.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import {
   type Argument,
   type Command,
@@ -53,7 +53,7 @@ function flagOf(field: z.ZodType): Flag {
     type,
     describe: describe(field) ?? "",
     schema: field,
-    ...definedProperties({ placeholder, completes, alias }),
+    ...presentProperties({ placeholder, completes, alias }),
     ...(isArray ? {} : { coerce }),
   };
   if (type === "boolean") return options;
@@ -71,7 +71,7 @@ function argumentOf(field: z.ZodType): Argument {
     type: "string",
     describe: describe(field) ?? "",
     ...(isArray ? { array: true } : {}),
-    ...definedProperties({ completes }),
+    ...presentProperties({ completes }),
   };
 }
 

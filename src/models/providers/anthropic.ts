@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
@@ -71,7 +71,7 @@ function toBody(name: string, { system, messages }: ModelRequest, { tools }: Ada
   return {
     model: name,
     max_tokens: sent.maxTokens,
-    ...definedProperties({ temperature: sent.temperature }),
+    ...presentProperties({ temperature: sent.temperature }),
     ...thinkingFields(sent.reasoningEffort ?? null),
     // Tools precede the system prompt, so this cache mark covers both.
     ...(system.trim() === "" ? {} : { system: [{ type: "text", text: wellFormed(system), ...CACHED }] }),

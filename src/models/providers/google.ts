@@ -1,7 +1,7 @@
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
@@ -55,7 +55,7 @@ function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sen
     ...(system === "" ? {} : { systemInstruction: { role: "system", parts: [{ text: wellFormed(system) }] } }),
     generationConfig: {
       maxOutputTokens: maxTokens,
-      ...definedProperties({ temperature }),
+      ...presentProperties({ temperature }),
       ...(reasoningEffort === null ? {} : { thinkingConfig: thinkingConfig(reasoningEffort) }),
     },
     ...(tools.length === 0
@@ -66,7 +66,7 @@ function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sen
               functionDeclarations: tools.map(({ name, description, parameters }) => ({
                 name,
                 description,
-                ...definedProperties({ parameters }),
+                ...presentProperties({ parameters }),
               })),
             },
           ],

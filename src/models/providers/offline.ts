@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { type JsonValue, parseJsonOrNull } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { pickPassage, rareWords, type SeenMail } from "../answer-passage.js";
 import { type Completion, type Model, type ModelRequest, NO_USAGE, type ToolCall } from "../model.js";
 
@@ -74,7 +74,7 @@ function nextSearch(tool: string, request: ModelRequest, history: History): Offl
       ? /(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+/.exec(request.system)?.[0]
       : undefined;
     const query = history.question.slice(0, MAX_QUERY);
-    return { name: tool, arguments: { query, ...definedProperties({ inbox_id: inbox }), limit: RESULTS } };
+    return { name: tool, arguments: { query, ...presentProperties({ inbox_id: inbox }), limit: RESULTS } };
   }
   // This tool only finds emails with all keywords, so each further attempt drops the most common one.
   const keywords = rareWords(history.question, MAX_KEYWORDS);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import {
   chatContentSchema,
   chatUrl,
@@ -77,7 +77,7 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
     // Some gateways stream by default.
     stream: false,
     [parameters.limitName]: maxTokens,
-    ...definedProperties({ temperature, reasoning_effort: reasoningEffort }),
+    ...presentProperties({ temperature, reasoning_effort: reasoningEffort }),
   });
 }
 

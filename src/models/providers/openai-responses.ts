@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
@@ -78,7 +78,7 @@ function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, se
     store: false,
     // Models that do not reason reject this with status 400.
     ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
-    ...definedProperties({ temperature: sent.temperature }),
+    ...presentProperties({ temperature: sent.temperature }),
     ...(sent.reasoningEffort == null ? {} : { reasoning: { effort: sent.reasoningEffort } }),
     ...(tools.length === 0
       ? {}

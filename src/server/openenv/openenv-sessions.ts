@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { JsonObject } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../../runs/training-environment.js";
 import type { EpisodeEnd, EpisodeStep } from "../../runs/training-episode.js";
-import type { Tool, ToolResult } from "../../tools/tool.js";
+import { resultJson, resultValue, type Tool, type ToolResult } from "../../tools/tool.js";
 
 /** Sessions of the OpenEnv protocol, with the schemas of their messages and answers, for all transports. */
 
@@ -323,7 +323,7 @@ export function stepObservation(name: string, { result, reward, done, end }: Epi
 /** Returns the metadata at the end of an episode, which explains the reward but never contains the gold answer. */
 export function endMetadata({ ending, reward, scores, traceId }: EpisodeEnd): JsonObject {
   const { value, scorer, explanation } = reward;
-  return { ending, reward: { value, scorer, ...definedProperties({ explanation }) }, scores, trace_id: traceId };
+  return { ending, reward: { value, scorer, ...presentProperties({ explanation }) }, scores, trace_id: traceId };
 }
 
 /** Newer clients read the metadata next to the reward, older ones inside the observation. */
@@ -331,12 +331,12 @@ function observation(fields: string, metadata: string, reward: string, done: boo
   return `{"observation":{${fields},"metadata":${metadata}},"reward":${reward},"done":${done},"metadata":${metadata}}`;
 }
 
-type OkResult = Extract<ToolResult, { ok: true }>;
-
 /**
  * Formats a tool result like FastMCP (https://gofastmcp.com/clients/tools). Clients read `data`, otherwise the text.
  */
-export function toolResult({ value, json = JSON.stringify(value) }: OkResult): string {
+export function toolResult(result: Extract<ToolResult, { ok: true }>): string {
+  const value = resultValue(result);
+  const json = resultJson(result);
   const text = JSON.stringify(typeof value === "string" ? value : json);
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const structured = isObject ? json : `{"result":${json}}`;

@@ -22,7 +22,7 @@ import {
   versionedAgent,
 } from "../../agents/registry-store.js";
 import { UserError } from "../../platform/errors.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { trimEndOf } from "../../platform/strings.js";
 import { attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
@@ -248,7 +248,7 @@ export function agentRoutes(services: Services): Route[] {
           ...rest,
           id: id ?? freeId(rest.name, (candidate) => findAgent(db, candidate) !== null),
           prompt: prompt ?? getAgent(db, DEFAULT_PROMPT_AGENT).prompt,
-          ...definedProperties({ tools }),
+          ...presentProperties({ tools }),
         });
         return agentJson(agent);
       },

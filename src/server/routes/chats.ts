@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { AgentStep } from "../../agents/agent-backend.js";
 import type { Message, TaskActivity, ToolCall } from "../../models/model.js";
+import { resultValue } from "../../tools/tool.js";
 import { ApiError, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import { type AnsweredChat, type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
@@ -162,7 +163,7 @@ function stepEvents(step: AgentStep): ChatEvent[] {
     }
     case "result": {
       const { result } = step;
-      const value = result.ok ? result.value : { error: result.error };
+      const value = result.ok ? resultValue(result) : { error: result.error };
       const event: ChatEvent = { type: "tool-result", toolCallId: step.call.id, result: value };
       if (!result.ok || result.final === undefined) return [event];
       return [{ type: "text-delta", text: result.final.answer.trim() }, event];

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { findAgent, getAgent } from "../../agents/registry-store.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { deleteSession, pageOfSessions, type SessionDetails, sessionOfAgent } from "../../traces/chats-store.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { defineRoute, offsetQuery, type Route, type Services } from "../app/route.js";
@@ -101,7 +101,7 @@ export function playgroundSessionRoutes({ db }: Services): Route[] {
           workspaceId: "default",
           agentId,
           messages: traces.flatMap(messagesOf),
-          variables: definedProperties({ inbox_address: inbox, query_date: queryDate }),
+          variables: presentProperties({ inbox_address: inbox, query_date: queryDate }),
           files: {},
         };
       },

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { cacheWrites, type Message, reasoningUsage, type Usage } from "../../models/model.js";
 import { jsonObjectSchema } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, isFailure } from "../../tasks/ending.js";
 import { type ChatTrace, fromTraceFacts, type ToolCallRecord, type Turn, traceSchema } from "../../traces/trace.js";
@@ -131,7 +131,7 @@ function toMessages(steps: readonly AtifStep[]): Message[] {
 function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
   return steps.filter(isModelCall).map((step) => ({
     startedAt: step.timestamp ?? startedAt,
-    ...definedProperties({ model: step.model_name }),
+    ...presentProperties({ model: step.model_name }),
     latencyMs: 0,
     finishReason: (step.tool_calls ?? []).length > 0 ? "tool_calls" : "stop",
     rawFinishReason: "",

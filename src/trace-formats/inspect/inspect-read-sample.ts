@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cacheWrites, type FinishReason, type Message, reasoningUsage, type Usage } from "../../models/model.js";
 import { jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import type { NamedCounts } from "../../statistics/intervals.js";
 import { type Ending, isFailure } from "../../tasks/ending.js";
 import { type Question, questionSchema } from "../../tasks/question.js";
@@ -153,7 +153,7 @@ export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace[
       lacking.add(`no numeric score ${name}`);
       return [];
     }
-    return [[name, { value: number, ...definedProperties({ explanation }) }] as const];
+    return [[name, { value: number, ...presentProperties({ explanation }) }] as const];
   });
   return Object.fromEntries(numbers);
 }
@@ -177,7 +177,7 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
       id,
       name,
       arguments: given,
-      ...definedProperties({ invalid: parse_error }),
+      ...presentProperties({ invalid: parse_error }),
     }));
     return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
   });

@@ -1,6 +1,6 @@
 import { addCost, addUsage, NO_USAGE, type Usage } from "../../models/model.js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { programVersion } from "../../platform/program-files.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
@@ -147,7 +147,7 @@ function runMetadata({ corpusFingerprint, dataset, settings }: RunRow): JsonObje
     ...(settings.kind === "external" || settings.agentVersion === undefined
       ? {}
       : { agent_version: settings.agentVersion }),
-    ...definedProperties({ task_timeout_ms: settings.taskTimeoutMs, dataset_revision: dataset.revision }),
+    ...presentProperties({ task_timeout_ms: settings.taskTimeoutMs, dataset_revision: dataset.revision }),
   };
 }
 
@@ -181,7 +181,7 @@ function generateConfig(run: RunRow | null): JsonObject {
   const { maxTokens, temperature } = run.settings;
   const reasoningEffort = run.settings.kind === "own" ? run.settings.reasoningEffort : undefined;
   return {
-    ...definedProperties({ max_tokens: maxTokens, reasoning_effort: reasoningEffort }),
+    ...presentProperties({ max_tokens: maxTokens, reasoning_effort: reasoningEffort }),
     ...(temperature === undefined || temperature === null ? {} : { temperature }),
   };
 }
@@ -193,7 +193,7 @@ function limits(run: RunRow | null): JsonObject {
   return {
     turn_limit: maxTurns,
     ...(taskTimeoutMs === undefined ? {} : { time_limit: Math.ceil(taskTimeoutMs / 1000) }),
-    ...definedProperties({ cost_limit: maxTaskCostUsd }),
+    ...presentProperties({ cost_limit: maxTaskCostUsd }),
   };
 }
 

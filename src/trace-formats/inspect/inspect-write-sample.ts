@@ -3,7 +3,7 @@ import type { FinishReason, ToolMessage, Usage } from "../../models/model.js";
 import { reasoningText } from "../../models/reasoning-text.js";
 import { objectSchema } from "../../models/tool-schemas.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/json.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import { canBeRetried } from "../../tasks/ending.js";
@@ -114,7 +114,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
     const { inbox, queryDate } = trace;
     return {
       ...shared,
-      ...definedProperties({ inbox, query_date: queryDate }),
+      ...presentProperties({ inbox, query_date: queryDate }),
     };
   }
   if (trace.kind === "suite") {
@@ -164,7 +164,7 @@ function inspectScores(trace: ExportedTrace): Record<string, JsonObject> {
     if (value === null) return [];
     const score = {
       value: scoreValue(scorer, value, trace),
-      ...definedProperties({ answer: trace.answer, explanation }),
+      ...presentProperties({ answer: trace.answer, explanation }),
       history: [],
     };
     return [[scorer, score] as const];
@@ -317,11 +317,11 @@ function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
 function configOf(turn: Turn | null): JsonObject {
   const { maxTokens, temperature = null, reasoningEffort: effort = null } = turn?.sent ?? {};
   return {
-    ...definedProperties({ max_tokens: maxTokens }),
+    ...presentProperties({ max_tokens: maxTokens }),
     // Inspect has a level and a thinking budget as separate fields.
     ...(typeof effort === "string" ? { reasoning_effort: effort } : {}),
     ...(typeof effort === "number" ? { reasoning_tokens: effort } : {}),
-    ...definedProperties({ temperature }),
+    ...presentProperties({ temperature }),
   };
 }
 
@@ -334,7 +334,7 @@ function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): Js
     retries: retries.length,
     ...(waitedMs === 0 && adjusted === undefined
       ? {}
-      : { metadata: { waited_ms: waitedMs, ...definedProperties({ adjusted }) } }),
+      : { metadata: { waited_ms: waitedMs, ...presentProperties({ adjusted }) } }),
   };
 }
 
@@ -384,7 +384,7 @@ export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
     total_tokens: inputTokens + outputTokens,
     input_tokens_cache_read: cachedInputTokens,
     ...(cacheWriteTokens === 0 ? {} : { input_tokens_cache_write: cacheWriteTokens }),
-    ...definedProperties({ reasoning_tokens: reasoningTokens, total_cost: costUsd }),
+    ...presentProperties({ reasoning_tokens: reasoningTokens, total_cost: costUsd }),
   };
 }
 
@@ -406,7 +406,7 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
       function: call.name,
       arguments: argumentsObject(call),
       type: "function",
-      ...definedProperties({ parse_error: call.invalid }),
+      ...presentProperties({ parse_error: call.invalid }),
     }));
     const reasoning = reasoningText(message);
     const said = message.content === "" ? [] : [{ type: "text", text: message.content }];

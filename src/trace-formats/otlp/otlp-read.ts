@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Message, messageSchema, retrySchema, sentParametersSchema, type ToolCall } from "../../models/model.js";
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, type Ending } from "../../tasks/ending.js";
 import { gradeSchema, questionSchema, suiteTaskFactsSchema } from "../../tasks/question.js";
@@ -343,7 +343,7 @@ function scoresOf({ events }: ReadSpan): Trace["scores"] {
     const value = numberOf(attributes, "gen_ai.evaluation.score.value");
     if (name !== "gen_ai.evaluation.result" || scorer === undefined || value === undefined) return [];
     const explanation = textOf(attributes, "gen_ai.evaluation.explanation");
-    return [[scorer, { value, ...definedProperties({ explanation }) }] as const];
+    return [[scorer, { value, ...presentProperties({ explanation }) }] as const];
   });
   return Object.fromEntries(scores);
 }
@@ -360,14 +360,14 @@ function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
   const { finishReason, raw } = finishReasonOf(attributes, reply?.role === "assistant" && reply.toolCalls.length > 0);
   return {
     startedAt: isoTime(span.startTimeUnixNano, waitedMs),
-    ...definedProperties({ model, responseId }),
+    ...presentProperties({ model, responseId }),
     latencyMs: durationMs(span),
     finishReason: isError(span) ? "other" : finishReason,
     rawFinishReason: textOf(attributes, "error.type") ?? raw,
     usage: usageOf(attributes),
     costUsd: numberOf(attributes, "llm.cost.total", "gen_ai.usage.cost") ?? null,
     retries: jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [],
-    ...definedProperties({ sent }),
+    ...presentProperties({ sent }),
     ...(waitedMs === undefined || waitedMs < 0 ? {} : { waitedMs }),
     cached: attributes.get("art_e.cached") === true,
   };

@@ -1,4 +1,4 @@
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import type { ChatEvent } from "../../server/chat-event.js";
 
 const TOKEN_KEY = "art-e-token";
@@ -45,7 +45,7 @@ async function request(path: string, { method = "GET", body, signal }: RequestOp
     const token = sessionStorage.getItem(TOKEN_KEY);
     const response = await fetchOrExplain(path, {
       method,
-      ...definedProperties({ signal }),
+      ...presentProperties({ signal }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       headers: {
         ...(body === undefined ? {} : { "content-type": "application/json" }),

@@ -1,4 +1,4 @@
-import { definedProperties } from "../../platform/optional-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { datasetText } from "../../reports/wording.js";
 import type { RunPageJson, TraceDetailsJson } from "../../server/response-shapes.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
@@ -56,7 +56,7 @@ class Labelling {
       const query = new URLSearchParams({
         criterion,
         order,
-        ...definedProperties({ run_id: runId }),
+        ...presentProperties({ run_id: runId }),
         ...(annotator === "" ? {} : { annotator }),
       });
       const {
