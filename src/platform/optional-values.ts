@@ -1,4 +1,6 @@
-/** Returns the items except false, null and undefined, for lists with conditional items: `compact([a, isLong && b])`. */
+/**
+ * Returns the items except false, null and undefined, for lists with conditional items: `compact([a, isLong && b])`.
+ */
 export function compact<T>(items: readonly (T | false | null | undefined)[]): T[] {
   return items.filter((item): item is T => item !== false && item !== null && item !== undefined);
 }

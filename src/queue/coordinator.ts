@@ -10,6 +10,7 @@ import type { RunOptions } from "../runs/run-flags.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
 import type { PlannedTask } from "../tasks/question.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
@@ -96,7 +97,7 @@ async function manifestOf(
   options: RunOptions,
   signal: AbortSignal,
 ): Promise<RunManifest> {
-  const suite = over.split === "suite" ? await identifySuite(over.dataset.source, signal) : null;
+  const suite = taskKindOf(over) === "suite" ? await identifySuite(over.dataset.source, signal) : null;
   const { requestTimeout, rpm = null, tpm = null, cache } = options;
   return {
     protocol: PROTOCOL,

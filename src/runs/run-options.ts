@@ -3,6 +3,7 @@ import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { traitsOf } from "../platform/flag-values.js";
 import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, SUITE_SCORERS } from "../scoring/scorers.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import type { LiveOptions } from "../trace-formats/otlp-live.js";
 import { type InputFile, type OutputFile, replayFile } from "../trace-formats/output-files.js";
 import {
@@ -99,7 +100,7 @@ export function chosenScorers(choices: readonly ScorerChoice[] | undefined, hasV
 
 /** Returns the scorer names that a run records. Suite tasks also have the scores of their evaluation functions. */
 export function recordedScorers(split: string, scorers: readonly string[]): string[] {
-  return split === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
+  return taskKindOf({ split }) === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
 }
 
 export function wantsJudge(choices: readonly ScorerChoice[] | undefined): boolean {

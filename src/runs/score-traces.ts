@@ -25,6 +25,7 @@ import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/sc
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import { count } from "../text/format.js";
 import { type Mailbox, openMailbox } from "../tools/mailbox.js";
 import {
@@ -86,8 +87,9 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
  * Returns the requested scorers. Suite tasks have the scores of their evaluation functions, and their answers are
  * scored only if they have gold answers.
  */
-function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerChoice[] {
-  if (split !== "suite") return chosenScorers(options.scorers, hasVerdicts);
+function scorersOf(run: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerChoice[] {
+  const { id, settings } = run;
+  if (taskKindOf(run) === "question") return chosenScorers(options.scorers, hasVerdicts);
   const hasAnswers = settings.scorers.includes("exactMatch");
   const evals = options.scorers?.filter(isEvalScore) ?? [];
   const isOnlyEvals = evals.length === (options.scorers?.length ?? 0);

@@ -13,6 +13,7 @@ import { similarity } from "../scoring/scorers.js";
 import type { Ending } from "../tasks/ending.js";
 import type { PlannedSuiteTask, SuiteTaskFacts, TaskOf } from "../tasks/question.js";
 import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
+import { SUITE_SPLIT } from "../tasks/task-kind.js";
 import type { SuiteTrace } from "../traces/trace.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
 import { GradingPool } from "./grading/grading-pool.js";
@@ -62,7 +63,7 @@ export async function openSuite(
     async list() {
       const tasks = await planTasks(await readTasks(folder, options, sources, context), folder, context.signal);
       const sha256 = await suiteDigest(tasks, folder, context.signal);
-      const set = { source: folder.root, revision: null, sha256, split: "suite" };
+      const set = { source: folder.root, revision: null, sha256, split: SUITE_SPLIT };
       return { set, tasks: tasks.map((task) => ({ kind: "suite", task })) };
     },
     async open({ kind, task }, signal) {

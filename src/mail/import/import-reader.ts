@@ -2,8 +2,9 @@ import { UserError } from "../../platform/errors.js";
 import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import type { CorpusBatch, CorpusFormat, CorpusSource } from "../email.js";
-import type { ImportFilter, PreparedMail } from "./import-corpus.js";
+import type { ImportFilter } from "./import-corpus.js";
 import { type PackedBatch, unpackBatch } from "./packed-batch.js";
+import type { StorableMail } from "./storable-mail.js";
 
 /** What the reading thread reads. */
 export interface ReadRequest {
@@ -25,12 +26,12 @@ const AHEAD = 4;
  * Returns a source that is read and prepared on another thread, while this thread stores the mail. The other thread
  * opens `path` again.
  */
-export function readOnThread(path: string, source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
+export function readOnThread(path: string, source: CorpusSource, filter: ImportFilter): CorpusSource<StorableMail> {
   const { format, totalBytes } = source;
   return { format, totalBytes, batches: (signal) => receive({ path, format, filter }, signal) };
 }
 
-async function* receive(request: ReadRequest, signal: AbortSignal): AsyncGenerator<CorpusBatch<PreparedMail>> {
+async function* receive(request: ReadRequest, signal: AbortSignal): AsyncGenerator<CorpusBatch<StorableMail>> {
   signal.throwIfAborted();
   const thread = new WorkerRpc<null, PackedBatch | null>(builtFile("mail/import/reader-thread.js"), {
     data: request,

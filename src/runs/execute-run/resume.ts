@@ -9,6 +9,7 @@ import { checkWritable } from "../../platform/files.js";
 import { artESuite } from "../../questions/dataset.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
 import { moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
+import { taskKindOf } from "../../tasks/task-kind.js";
 import { toolsDigest } from "../../tools/load-tools.js";
 import type { AttachedTool } from "../../tools/tools-store.js";
 import { attemptPages, remainingPositions, tasksAt } from "../../traces/results-store.js";
@@ -97,7 +98,7 @@ function noteServers(moved: readonly string[], run: ExecutedRun, request: RunReq
 
 /** Returns the run with the current folder of its suite. Questions are in the database. */
 async function locate(db: Db, run: ExecutedRun, { suite }: RunRequest, context: AppContext): Promise<LocatedSuite> {
-  if (run.split !== "suite") return { run, changes: [] };
+  if (taskKindOf(run) === "question") return { run, changes: [] };
   // Imported only now, because runs over questions do not need suites.
   const { locateSuite } = await import("../plan-run/locate-suite.js");
   return locateSuite(db, run, suite, context);
@@ -193,12 +194,9 @@ function executedRun(run: RunRow, what: string): ExecutedRun {
 }
 
 /** Returns the suite that opens a stored run's tasks. The tasks are in the database and are not listed again. */
-async function suiteOfRun(
-  { split, dataset, settings }: ExecutedRun,
-  options: RunOptions,
-  context: AppContext,
-): Promise<Suite> {
-  if (split !== "suite") return artESuite(settings.cutoff, options, context);
+async function suiteOfRun(run: ExecutedRun, options: RunOptions, context: AppContext): Promise<Suite> {
+  const { dataset, settings } = run;
+  if (taskKindOf(run) === "question") return artESuite(settings.cutoff, options, context);
   // Imported only now, because runs over questions do not need machines.
   const { openSuite } = await import("../../suites/suite.js");
   const { functions, cutoff } = settings;
@@ -208,9 +206,9 @@ async function suiteOfRun(
 }
 
 /** Refuses flags of new runs, and those that do not apply to the tasks of the stored run. */
-function refuseFlagsOfNewRun(explicitFlags: ReadonlySet<string>, how: "resume" | "repeat", { split }: RunRow): void {
+function refuseFlagsOfNewRun(explicitFlags: ReadonlySet<string>, how: "resume" | "repeat", run: RunRow): void {
   refuseFlags(how, explicitFlags);
-  refuseFlags(split === "suite" ? "suite" : "questions", explicitFlags);
+  refuseFlags(taskKindOf(run) === "suite" ? "suite" : "questions", explicitFlags);
 }
 
 function toolsOfRun(db: Db, { settings }: ExecutedRun): readonly AttachedTool[] {
