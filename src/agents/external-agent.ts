@@ -40,7 +40,7 @@ export interface OpenExternalAgent {
   close(): Promise<void>;
 }
 
-export const HUMAN = "human";
+const HUMAN = "human";
 
 export const FLAG_OF = {
   human: "-a human",

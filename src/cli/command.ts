@@ -94,7 +94,7 @@ export function lastRepeated(values: unknown): unknown {
 }
 
 /** Flag names by group title. */
-export type FlagGroups = Readonly<Record<string, readonly string[]>>;
+type FlagGroups = Readonly<Record<string, readonly string[]>>;
 
 /** A command with its flags. `run` receives the flags unchecked. */
 export interface Command {

@@ -228,7 +228,7 @@ export interface EffectiveLabel {
 }
 
 /** A label that is good or bad. */
-export interface TellingLabel extends EffectiveLabel {
+interface TellingLabel extends EffectiveLabel {
   readonly label: "good" | "bad";
 }
 

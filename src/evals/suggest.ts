@@ -165,7 +165,7 @@ function collectCases(db: Db, criterion: string): RegressionCase[] {
 const COMMON = 1_000;
 
 /** Returns a function that counts the emails that contain a word in any of its forms, up to `COMMON`. */
-export function wordFrequency(db: Db): (word: string) => number {
+function wordFrequency(db: Db): (word: string) => number {
   const count = db
     .prepare("SELECT count(*) FROM (SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? LIMIT ?)")
     .pluck();

@@ -189,7 +189,7 @@ function openSkippedFile(path: string): SkippedFile {
  * Returns the mailboxes with the most mail first. If no mailboxes were imported (mbox), returns the addresses that most
  * mail is from or to.
  */
-export function largestMailboxes(db: Db, limit: number): AddressCount[] {
+function largestMailboxes(db: Db, limit: number): AddressCount[] {
   const imported = listImportedInboxes(db);
   if (imported.size === 0) return largestInboxes(db, limit);
   const addresses = openAddressBook(db);

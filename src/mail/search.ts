@@ -45,17 +45,17 @@ export interface MailHit {
   readonly match: "all_words" | "best_match";
 }
 
-export interface ExplainedHit extends MailHit {
+interface ExplainedHit extends MailHit {
   readonly explanation: ScoreExplanation;
 }
 
-export interface MailHits<Hit = MailHit> {
+interface MailHits<Hit = MailHit> {
   readonly hits: readonly Hit[];
   /** Number of emails that contain every content word. Never less than the number of hits. */
   readonly total: number;
 }
 
-export interface ExplainedHits extends MailHits<ExplainedHit> {
+interface ExplainedHits extends MailHits<ExplainedHit> {
   /** Query words that occur in no email, and their replacements. */
   readonly corrections: readonly TermCorrection[];
 }

@@ -248,7 +248,7 @@ function uncounted(trace: Spending, calls: Spending): Spending {
 }
 
 /** Returns the spending of a task: the cost including its judge, and the agent's tokens. */
-export function spendingOf({ spent, judgeCostUsd }: TaskCost): Spending {
+function spendingOf({ spent, judgeCostUsd }: TaskCost): Spending {
   return {
     costUsd: (spent.costUsd ?? 0) + (judgeCostUsd ?? 0),
     tokens: spent.usage.inputTokens + spent.usage.outputTokens,

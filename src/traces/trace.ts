@@ -377,7 +377,7 @@ export interface MailboxBinding {
 }
 
 /** The trace of one chat. Its question does not belong to a run or have a gold answer. */
-export const chatTraceSchema = traceSchema
+const chatTraceSchema = traceSchema
   .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
   .extend({
     kind: z.literal("chat"),

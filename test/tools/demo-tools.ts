@@ -20,7 +20,7 @@ export interface DemoTools extends TestDb {
   ): Promise<{ readonly kind: ToolErrorKind; readonly error: string }>;
 }
 
-export interface FoundMail {
+interface FoundMail {
   readonly message_id: string;
   readonly subject: string;
   readonly sender: string;

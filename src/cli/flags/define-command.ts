@@ -81,7 +81,7 @@ function joinRepeated(values: unknown): unknown {
 }
 
 /** Returns the values of a repeatable flag as an array. */
-export function listOf(values: unknown): unknown {
+function listOf(values: unknown): unknown {
   return values === undefined || Array.isArray(values) ? values : [values];
 }
 

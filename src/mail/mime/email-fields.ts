@@ -601,7 +601,7 @@ const WINDOWS_1252 = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd
  * Replaces NUL, which ends a text in SQLite's C functions, with U+FFFD. U+0080 to U+009F do not occur in real mail: an
  * exporter, or the TextDecoder of some Node releases, decoded windows-1252 as latin1. They are mapped back.
  */
-export function replaceControls(text: string): string {
+function replaceControls(text: string): string {
   // Almost all mail is ASCII without NUL. This check takes a thirtieth of the time of the pattern.
   if (Buffer.byteLength(text) === text.length && !text.includes("\0")) return text;
   return text.replace(/[\0\x80-\x9f]/g, (control) =>

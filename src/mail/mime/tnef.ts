@@ -15,7 +15,7 @@ interface TnefBody {
   readonly text: string;
 }
 
-export interface TnefAttachment {
+interface TnefAttachment {
   /** Empty if unknown. */
   readonly name: string;
   /** Media type, or an empty string if unknown. */

@@ -16,7 +16,7 @@ export interface TermPostings {
   readonly counts: Uint16Array;
 }
 
-export interface RowSet {
+interface RowSet {
   has(rowid: number): boolean;
 }
 

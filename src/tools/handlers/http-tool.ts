@@ -13,7 +13,7 @@ import {
 } from "../external-tool.js";
 import type { ToolRow } from "../tools-store.js";
 
-export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g;
 

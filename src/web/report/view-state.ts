@@ -3,7 +3,7 @@ import { SLICES } from "../../traces/task-slices.js";
 import type { Task } from "./load.js";
 
 /** Filters of the task table, which are parameters in the URL fragment. */
-export const FILTERS = ["run", "compared", "outcome", "state", "stage", "ending", "eval", ...SLICES] as const;
+const FILTERS = ["run", "compared", "outcome", "state", "stage", "ending", "eval", ...SLICES] as const;
 
 export type FilterName = (typeof FILTERS)[number];
 
