@@ -17,7 +17,7 @@ import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
 import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
 import { realismBand, type ScoreDescription } from "../traces/score.js";
-import { repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
+import { type Consumption, repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
 
 type AveragedMetric = Exclude<keyof Averages, "tasks">;
@@ -58,8 +58,8 @@ export class RunAggregate {
   private readonly suite = new SuiteAggregate();
   private readonly sums = new Map<AveragedMetric, { sum: number; scored: number }>();
 
-  /** Adds a superseded attempt. Only its cost and usage count. */
-  charge(result: TaskResult): void {
+  /** Adds a superseded or unfinished attempt. Only its cost and usage count. */
+  charge(result: Consumption & Pick<TaskResult, "repairedCalls">): void {
     this.usage = addUsage(this.usage, result.usage);
     this.costUsd = addCost(this.costUsd, result.costUsd);
     this.cachedReplies += result.cachedReplies;
