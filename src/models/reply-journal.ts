@@ -23,18 +23,17 @@ type Caller = JournalEntry["caller"];
 /** The paid replies of one task. */
 export class TaskJournal {
   private unusedEntries: JournalEntry[];
-  private position: number;
 
   /**
    * @param stored replies of interrupted attempts at the task, oldest first
-   * @param store resolves when the entry is stored. Positions count from 0, including the stored replies.
+   * @param store resolves when the entry is stored. Positions count up from `nextPosition`.
    */
   constructor(
     readonly stored: readonly JournalEntry[],
     private readonly store: (entry: JournalEntry, position: number) => Promise<void>,
+    private nextPosition = stored.length,
   ) {
     this.unusedEntries = [...stored];
-    this.position = stored.length;
   }
 
   /** Stored replies that no request has used. */
@@ -55,7 +54,7 @@ export class TaskJournal {
   }
 
   add(entry: JournalEntry): Promise<void> {
-    return this.store(entry, this.position++);
+    return this.store(entry, this.nextPosition++);
   }
 }
 

@@ -323,6 +323,18 @@ class DispatchedTasks implements TaskAnswerer {
     this.results.saved(taskKey(taskId, epoch));
   }
 
+  /** If workers still have tasks, the replies stay in Redis for them. */
+  async storeUnfinished(): Promise<void> {
+    const { redis, manifest, journal } = this.request;
+    try {
+      const { active } = await this.queue.counts();
+      if (active > 0) return;
+      await takeSharedJournals(redis, manifest.runId, (task, entries) => journal.restore(task, entries));
+    } catch (error) {
+      if (!redis.isAbandoned) throw error;
+    }
+  }
+
   /**
    * Removes the run from the queue, unless workers still have tasks of it or results are waiting to be saved. Never
    * throws: the saved results matter more than what is left on the queue.
@@ -406,7 +418,7 @@ class DispatchedTasks implements TaskAnswerer {
     await this.results.removeHeld();
     const { active, finished } = await this.queue.counts();
     if (active + finished > 0) return;
-    await takeSharedJournals(redis, manifest.runId, (task, entries) => this.request.journal.restore(task, entries));
+    await this.storeUnfinished();
     await this.queue.obliterate();
     await withdrawRun(redis, manifest.runId);
   }

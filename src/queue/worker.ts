@@ -570,7 +570,8 @@ class WorkerRun {
     this.active++;
     try {
       const planned = this.opened.toTask(message);
-      const journal = await this.openJournal(planned, message);
+      const journal = await this.openJournal(planned, message).catch(this.onFault);
+      if (journal === undefined) return null;
       const answered = await this.opened.answerer.answer(planned, signal, { budget: this.budget, journal });
       if (answered === null) {
         // Otherwise this worker would immediately take the task again.

@@ -79,6 +79,8 @@ export interface TaskAnswerer {
    */
   answer(task: PlannedTask, signal: AbortSignal, calls: TaskCalls): Promise<Answered | null>;
   saved?(trace: Trace): void;
+  /** Called once, when no more tasks are running. Stores the paid replies of tasks that other machines did not finish. */
+  storeUnfinished?(): Promise<void>;
 }
 
 /**

@@ -3,33 +3,33 @@ import { turnOf } from "../agents/new-trace.js";
 import { type JournalEntry, TaskJournal } from "../models/reply-journal.js";
 import type { Db } from "../store/open-store.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
-import { unfinishedTasks } from "../traces/journal-store.js";
+import { type UnfinishedTask, unfinishedTasks } from "../traces/journal-store.js";
 import type { ResultWriter } from "../traces/result-writer.js";
 import { type Consumption, consumptionOf, sumCost, sumUsage, type TaskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 
 /** The reply journals of a run. Replies of tasks that an earlier attempt at the run did not finish are read once. */
 export class RunJournal {
-  private readonly stored = new Map<string, readonly JournalEntry[]>();
+  private readonly unfinished = new Map<string, UnfinishedTask>();
 
   constructor(
     db: Db,
     private readonly runId: string,
     private readonly writer: Pick<ResultWriter, "addReply">,
   ) {
-    for (const { taskId, epoch, entries } of unfinishedTasks(db, runId)) this.stored.set(keyOf(taskId, epoch), entries);
+    for (const task of unfinishedTasks(db, runId)) this.unfinished.set(keyOf(task), task);
   }
 
   /** Costs of the tasks that an earlier attempt at the run did not finish. */
   get costs(): TaskCost[] {
-    return [...this.stored.values()].map(costOfEntries);
+    return [...this.unfinished.values()].map(({ entries }) => costOfEntries(entries));
   }
 
   /** Returns a line about the replies that need not be bought again, or null if there are none. */
   get note(): string | null {
-    const replies = [...this.stored.values()].reduce((sum, { length }) => sum + length, 0);
+    const replies = [...this.unfinished.values()].reduce((sum, { entries }) => sum + entries.length, 0);
     if (replies === 0) return null;
-    const tasks = this.stored.size;
+    const tasks = this.unfinished.size;
     const [many, whose] = tasks === 1 ? ["1 unfinished task", "Its"] : [`${tasks} unfinished tasks`, "Their"];
     const stored = replies === 1 ? "1 stored reply" : `${replies} stored replies`;
     return `art-e: ${many} will continue with ${stored}. ${whose} tool calls are executed again.`;
@@ -37,10 +37,11 @@ export class RunJournal {
 
   /** Opens the journal of a task. Call this once per task. */
   open({ task, epoch }: PlannedTask): TaskJournal {
-    const key = keyOf(task.id, epoch);
-    const stored = this.stored.get(key) ?? [];
-    this.stored.delete(key);
-    return new TaskJournal(stored, (entry, position) => this.store({ taskId: task.id, epoch }, entry, position));
+    const place = { taskId: task.id, epoch };
+    const stored = this.unfinished.get(keyOf(place));
+    this.unfinished.delete(keyOf(place));
+    const store = (entry: JournalEntry, position: number) => this.store(place, entry, position);
+    return new TaskJournal(stored?.entries ?? [], store, stored?.nextPosition);
   }
 
   /** Stores the journal of an unfinished task that was run elsewhere. */
@@ -58,7 +59,7 @@ interface TaskEpoch {
   readonly epoch: number;
 }
 
-function keyOf(taskId: TaskId, epoch: number): string {
+function keyOf({ taskId, epoch }: TaskEpoch): string {
   return `${taskId}/${epoch}`;
 }
 

@@ -236,6 +236,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
       watch.close();
       if (watch.fault === null) await saveHeld();
     }
+    // After an interrupt, other machines still have tasks, and the user does not want to wait for the queue.
+    if (!stop.aborted && !windDown?.aborted) await answerer.storeUnfinished?.();
   } catch (error) {
     await end("interrupted").catch(() => undefined);
     throw error;

@@ -19,6 +19,8 @@ export interface UnfinishedTask {
   readonly taskId: TaskId;
   readonly epoch: number;
   readonly entries: readonly JournalEntry[];
+  /** Position of the next reply. Damaged entries keep theirs. */
+  readonly nextPosition: number;
 }
 
 /** Returns a function that stores a reply. A reply that arrives after its task was finished elsewhere is dropped. */
@@ -41,12 +43,13 @@ export function openJournalEraser(db: Db): (task: Pick<JournalRow, "runId" | "ta
 /** Yields the tasks of a run that have paid replies but no result. Skips damaged entries. */
 export function* unfinishedTasks(db: Db, runId: string): Generator<UnfinishedTask> {
   const select = db.prepare(
-    `SELECT task_id AS taskId, epoch, json_group_array(entry ORDER BY position) AS entries
+    `SELECT task_id AS taskId, epoch, json_group_array(entry ORDER BY position) AS entries,
+       max(position) + 1 AS nextPosition
      FROM reply_journal WHERE run_id = ? GROUP BY task_id, epoch`,
   );
   for (const row of select.iterate(runId)) {
-    const { taskId, epoch, entries } = row as { taskId: TaskId; epoch: number; entries: string };
-    yield { taskId, epoch, entries: (JSON.parse(entries) as string[]).flatMap(parseEntry) };
+    const { entries, ...task } = row as Omit<UnfinishedTask, "entries"> & { readonly entries: string };
+    yield { ...task, entries: (JSON.parse(entries) as string[]).flatMap(parseEntry) };
   }
 }
 
