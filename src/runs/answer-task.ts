@@ -79,7 +79,7 @@ export interface TaskAnswerer {
    */
   answer(task: PlannedTask, signal: AbortSignal, calls: TaskCalls): Promise<Answered | null>;
   saved?(trace: Trace): void;
-  /** Called once, when no more tasks are running. Stores the paid replies of tasks that other machines did not finish. */
+  /** Called when no more tasks are running. Stores the paid replies of tasks that other machines did not finish. */
   storeUnfinished?(): Promise<void>;
 }
 

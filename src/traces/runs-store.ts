@@ -123,8 +123,8 @@ const RESULT = jsonSql("result");
 const ENTRY = jsonSql("entry");
 
 /**
- * Returns the cost of all attempts of a run and of its unfinished tasks in US dollars, or null if the price of the model
- * is unknown. Reads every result. A damaged result is reported, and makes the cost unknown.
+ * Returns the cost of a run in US dollars, including all attempts and unfinished tasks, or null if the price of the
+ * model is unknown. Reads every result. A damaged result is reported, and makes the cost unknown.
  */
 export function costOfRun(db: Db, runId: string): number | null {
   const { cost, damaged } = db
