@@ -55,20 +55,13 @@ const agreementSchema = z.object({
   errors: countSchema,
   /** Fraction of the good traces, and of the bad ones, that the eval applies to. Null if there are no such traces. */
   judged: z.object({ good: shareSchema.nullable(), bad: shareSchema.nullable() }),
-  accuracy: estimateSchema,
   /** Fraction of the good traces that pass, also called recall. */
   truePositiveRate: estimateSchema,
   /** Fraction of the bad traces that fail, also called coverage. */
   trueNegativeRate: estimateSchema,
-  /** Fraction of the passing traces that are good. */
-  precision: estimateSchema,
-  /** Cohen's kappa, the agreement beyond chance. */
-  kappa: estimateSchema,
   /** Fraction of the good traces that fail. */
   falseFailureRate: estimateSchema,
   confusion: confusionSchema,
-  /** The 95% quantile of kappa with shuffled labels, or null if it cannot be computed. */
-  shuffledKappa: z.number().nullable(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;

@@ -290,7 +290,7 @@ export function useEval(
         throw new UserError(
           "eval_rejected",
           `Cannot activate ${label}, which its test rejected: ${test.report.rejections.join("; ")}.`,
-          `Refine it (${commandLine`art-e evals refine ${definition.name}`}), or activate it anyway: --anyway.`,
+          `Review its contradictions (${commandLine`art-e evals review ${definition.name} --criterion ${test.report.criterion}`}), or activate it anyway: --anyway.`,
         );
       }
     }

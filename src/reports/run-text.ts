@@ -262,10 +262,8 @@ export function calibrationText(
   const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
   const head = summaryBox(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
     ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
-    ["Accuracy", estimate(figures.accuracy)],
-    ["Precision", estimate(figures.precision)],
-    ["Recall", estimate(figures.recall)],
-    ["Cohen's kappa", estimate(figures.kappa)],
+    ["True positive rate", estimate(figures.truePositiveRate)],
+    ["True negative rate", estimate(figures.trueNegativeRate)],
     ["Disagreements", count(figures.disagreements.length)],
     ["Cost", usd(figures.costUsd)],
   ]);

@@ -14,7 +14,6 @@ import {
   judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
-import { kappa } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { wilson } from "../statistics/intervals.js";
 import { count } from "../text/format.js";
@@ -70,13 +69,8 @@ export function calibration(rows: readonly LabelledVerdict[]): Calibration {
   return {
     labels: rows.length,
     unscored: rows.length - scored.length,
-    accuracy: rate(bothCorrect + neither, scored.length),
-    precision: rate(bothCorrect, bothCorrect + judgeOnly),
-    recall: rate(bothCorrect, bothCorrect + labelOnly),
-    kappa: kappa([
-      [bothCorrect, judgeOnly],
-      [labelOnly, neither],
-    ]),
+    truePositiveRate: rate(bothCorrect, bothCorrect + labelOnly),
+    trueNegativeRate: rate(neither, neither + judgeOnly),
     confusion: { bothCorrect, judgeOnly, labelOnly, neither },
     disagreements: scored.filter(({ label, verdict }) => (label === "correct") !== (verdict === "correct")),
   };

@@ -118,13 +118,10 @@ export interface Calibration {
    * them.
    */
   readonly unscored: number;
-  readonly accuracy: Estimate;
-  /** Of the answers that the judge calls correct, the fraction that people also call correct. */
-  readonly precision: Estimate;
   /** Of the answers that people call correct, the fraction that the judge also calls correct. */
-  readonly recall: Estimate;
-  /** Cohen's kappa: agreement beyond chance. */
-  readonly kappa: Estimate;
+  readonly truePositiveRate: Estimate;
+  /** Of the other answers, the fraction that the judge does not call correct either. */
+  readonly trueNegativeRate: Estimate;
   readonly confusion: {
     readonly bothCorrect: number;
     readonly judgeOnly: number;

@@ -38,7 +38,7 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     ceilingAboveChance,
     atLeast("true positive rate", "truePositiveRate", 0.8),
     atLeast("true negative rate", "trueNegativeRate", 0.8),
-    kappaAboveChance,
+    betterThanChance,
     judges(0.8),
     fewErrors,
   ],
@@ -47,7 +47,7 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     ceilingAboveChance,
     atLeast("true positive rate", "truePositiveRate", 0.9),
     atLeast("true negative rate", "trueNegativeRate", 0.9),
-    kappaAboveChance,
+    betterThanChance,
     judges(0.9),
     fewErrors,
     ({ agreement: { good } }) => fewOf(good, "good"),
@@ -120,10 +120,14 @@ export function ceilingOf({ value, n }: Estimate, { good, bad }: { good: number;
   };
 }
 
-function kappaAboveChance({ agreement: { kappa } }: Measured): string | null {
-  const { low } = kappa;
-  if (low !== null && low > 0.2) return null;
-  return `the lower bound of kappa is ${low === null ? "unknown" : low.toFixed(3)} (must be above 0.2)`;
+/**
+ * Checks that the eval separates good from bad better than chance: an eval that ignores the trace has rates that add up
+ * to 1. Unlike kappa, the sum does not depend on how many traces are bad.
+ */
+function betterThanChance({ agreement: { truePositiveRate, trueNegativeRate } }: Measured): string | null {
+  const sum = (truePositiveRate.low ?? 0) + (trueNegativeRate.low ?? 0);
+  if (sum > 1) return null;
+  return `the lower bounds of the two rates add up to ${sum.toFixed(3)}, as for chance (must be above 1)`;
 }
 
 /** Maximum fraction of labeled traces without a result. */

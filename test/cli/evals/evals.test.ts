@@ -221,16 +221,17 @@ describe("an eval made from labels", () => {
 });
 
 describe("versions of an eval", () => {
-  it("have a parent if refined, and retire their predecessor when used", async () => {
+  it("retire their predecessor when used", async () => {
     write("brief.json", EVAL());
     await json("evals import brief.json");
     const review = await json("evals review brief");
     expect(review.contradictions.length).toBeGreaterThan(0);
     expect(review.contradictions.every(({ label }: { label: string }) => label === "bad")).toBe(true);
-    const { parent, refined } = await json("evals refine brief");
-    expect(parent).toBe("brief@1");
-    expect(refined).toMatchObject({ version: 2, origin: { parent: 1 } });
-    expect(refined.pass.all[0].at_most).toBeLessThan(25);
+    write(
+      "shorter.json",
+      JSON.stringify({ ...JSON.parse(EVAL()), pass: { all: [{ feature: "answer_words", at_most: 20 }] } }),
+    );
+    await json("evals import shorter.json");
     await json("evals use brief@1 --anyway");
     expect(await json("evals use brief --anyway")).toEqual({ name: "brief", version: 2, retired: 1 });
     const listed = await json("evals list --all");
@@ -242,7 +243,14 @@ describe("versions of an eval", () => {
     const { stdout } = await artE("evals show brief@1 --code");
     expect(stdout).toContain("def eval_function(task, task_metadata, trace, ctx):");
     expect(stdout).toContain("if value is not None and value > 25:");
-    expect((await artE("evals show brief")).stdout).toContain('"parent": 1');
+  });
+
+  it("are no longer refined, and the error names the replacement", async () => {
+    expect(await artE("evals refine brief")).toMatchObject({
+      code: 2,
+      stderr:
+        "art-e: Unknown command: evals refine.\n       Fit the thresholds to the labels again: art-e evals suggest.\n",
+    });
   });
 
   it("have a history of changes and test results", async () => {

@@ -212,7 +212,7 @@ describe("art-e judge calibrate", () => {
     const odd = ["abc", "abcde"];
     const probe = write("probe.jsonl", `${label("ab", true)}\n`);
     const said = JSON.parse((await artE(`judge calibrate ${probe} --judge openai/judge-1 --json`, variables())).stdout);
-    const [right, wrong] = said.accuracy.value === 1 ? [even, odd] : [odd, even];
+    const [right, wrong] = said.truePositiveRate.value === 1 ? [even, odd] : [odd, even];
     const lines = [
       ...right.map((answer) => label(answer, "correct")),
       ...wrong.map((answer, i) => label(answer, i === 0 ? "correct" : false)),
@@ -225,15 +225,14 @@ describe("art-e judge calibrate", () => {
     expect(figures).toMatchObject({
       labels: 6,
       unscored: 0,
-      accuracy: { value: 5 / 6, n: 6 },
-      precision: { value: 1 },
+      truePositiveRate: { value: right.length / (right.length + 1), n: right.length + 1 },
+      trueNegativeRate: { value: 1, n: wrong.length },
     });
-    expect(figures.kappa.low).toBeLessThan(figures.kappa.value);
     expect(figures.disagreements).toEqual([
       expect.objectContaining({ answer: wrong[0], label: "correct", verdict: "wrong", reason: "counted" }),
     ]);
     const text = (await artE(`judge calibrate ${labels} --judge openai/judge-1`, variables())).stdout;
-    expect(text).toMatch(/Accuracy: +0\.833 \[0\.\d{3}, 0\.\d{3}\] n=6\n/);
+    expect(text).toMatch(/True positive rate: +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=\d\n.*True negative rate: +1\.000 /s);
     expect(text).toContain(`Answer:   ${wrong[0]}`);
   });
 
@@ -244,7 +243,8 @@ describe("art-e judge calibrate", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       labels: 2,
       unscored: 1,
-      accuracy: { value: 1, n: 1 },
+      truePositiveRate: { value: null, n: 0 },
+      trueNegativeRate: { value: 1, n: 1 },
       disagreements: [],
     });
     expect(stderr).toContain("gave no verdict on 1 of 2 answers");

@@ -1,30 +1,17 @@
 import { z } from "zod";
-import { readableFunction } from "../../../evals/as-python.js";
 import type { Candidate } from "../../../evals/choose-templates.js";
 import { criterionNameSchema } from "../../../evals/criteria.js";
 import { EVAL_LANGUAGES, evalNameSchema } from "../../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../../evals/generate.js";
 import type { Suggestion } from "../../../evals/suggest.js";
 import { commandLine } from "../../../platform/command-line.js";
-import {
-  evalName,
-  numberAbove,
-  oneOf,
-  price,
-  text,
-  toggle,
-  wholeNumber,
-  withTraits,
-} from "../../../platform/flag-values.js";
+import { numberAbove, oneOf, price, text, toggle, wholeNumber } from "../../../platform/flag-values.js";
 import { evalLabel } from "../../../reports/eval-text.js";
 import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
 
 const suggestEvalsSchema = z.object({
-  name: withTraits(evalNameSchema, { completes: "evals" })
-    .default("suggested")
-    .meta({ description: "Name of the eval with all chosen conditions" }),
   cases: toggle.meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
   ...criterionShape,
   ...seedShape,
@@ -223,32 +210,6 @@ function savedTable(saved: readonly SavedVariation[]): string {
     ]),
   );
 }
-
-const refineEvalSchema = z.object({
-  name: evalName.meta({ description: "Eval name, or NAME@VERSION" }),
-  ...criterionShape,
-  ...seedShape,
-});
-
-export const refineEvalCommand = defineCommand(
-  refineEvalSchema,
-  async ({ name, criterion, seed }, { settings, out }) => {
-    const { refineEval } = await import("../../../evals/suggest.js");
-    const { parent, refined } = await refineEval(name, criterion, seed, settings);
-    const label = evalLabel(parent.definition);
-    out.result({ parent: label, refined: refined?.definition ?? null }, () =>
-      refined === null
-        ? `The training labels do not contradict ${label}, so it stays as it is.`
-        : [
-            `${evalLabel(refined.definition)}, from ${label}:`,
-            "",
-            readableFunction(refined.definition),
-            "",
-            `Next: ${commandLine`art-e evals test ${evalLabel(refined.definition)}`}`,
-          ].join("\n"),
-    );
-  },
-);
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").slice(0, 200);

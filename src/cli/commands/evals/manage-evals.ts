@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EVAL_FORMATS, evalFiles, readableFunction } from "../../../evals/as-python.js";
+import { EVAL_FORMATS, evalFiles, REMOVED_EVAL_FORMATS, readableFunction } from "../../../evals/as-python.js";
 import { criterionNameSchema } from "../../../evals/criteria.js";
 import {
   type EvalDefinition,
@@ -173,9 +173,9 @@ const exportEvalsSchema = z.object({
     .default([])
     .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
   output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
-  format: oneOf(EVAL_FORMATS)
+  format: oneOf(EVAL_FORMATS, REMOVED_EVAL_FORMATS)
     .default("json")
-    .meta({ description: "json (can be imported again), or code: python, promptfoo, inspect" }),
+    .meta({ description: "json (can be imported again), or code: python, inspect" }),
 });
 
 export const exportEvalsCommand = defineCommand(
@@ -201,7 +201,7 @@ export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, {
 /** Table of evals, or of all versions of one eval. */
 function evalTable(evals: readonly DescribedEval[]): string {
   return table(
-    ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
+    ["eval", "status", "kind", "test", "TPR", "TNR", "criterion"],
     evals.map(({ stored: { definition, status }, test }) => [
       evalLabel(definition),
       status,
@@ -209,7 +209,6 @@ function evalTable(evals: readonly DescribedEval[]): string {
       validationOf(test),
       share(test?.report.agreement.truePositiveRate.value ?? null),
       share(test?.report.agreement.trueNegativeRate.value ?? null),
-      share(test?.report.agreement.kappa.value ?? null),
       definition.criterion,
     ]),
   );
