@@ -1,6 +1,7 @@
 // Exports evals as Python programs and Inspect scorers.
 import { UserError } from "../platform/errors.js";
 import { readBuiltFile } from "../platform/installation.js";
+import { canBeRetried, ENDINGS } from "../tasks/ending.js";
 import {
   type Assertion,
   type Condition,
@@ -197,10 +198,17 @@ function moduleOf(definition: DataEval): string {
   return `${docstring(definition)}\n${library}\n\n\n${code}\n`;
 }
 
+/** A failed task never passes, see `withoutPassOfFailure`. */
+const NO_PASS_OF_FAILURE = [
+  `if trace.get("ending") in ${pythonText(ENDINGS.filter(canBeRetried))}:`,
+  "    return None, f\"the task failed ({trace['ending']})\"",
+];
+
 function rulesBody(conditions: readonly Condition[]): string[] {
   return [
     'trace = {**trace, **{key: task.get(key) for key in ("inbox", "query_date")}}',
     'trace.update(user_message=task.get("user_message") or "", is_suite=task.get("suite") is not None)',
+    "applies = False",
     ...conditions.flatMap((condition) => {
       const [sign, bound, wanted] =
         "at_least" in condition ? ["<", condition.at_least, "at least"] : [">", condition.at_most, "at most"];
@@ -208,8 +216,12 @@ function rulesBody(conditions: readonly Condition[]): string[] {
         `value, detail = ${condition.feature}(trace)`,
         `if value is not None and value ${sign} ${bound}:`,
         `    return 0.0, f"${condition.feature} is {value:.4g}, expected ${wanted} ${bound}" + (f": {detail}" if detail else "")`,
+        "applies = applies or value is not None",
       ];
     }),
+    "if not applies:",
+    '    return None, "it does not apply to this trace"',
+    ...NO_PASS_OF_FAILURE,
     'return 1.0, "all conditions are met"',
   ];
 }
@@ -228,6 +240,7 @@ function casesBody(cases: readonly RegressionCase[]): string[] {
     'cited = not must_cite or any(source in must_cite for source in trace.get("sources") or [])',
     "if missing or not cited:",
     "    return 0.0, f\"missing: {', '.join(missing)}; cited: {cited}\"",
+    ...NO_PASS_OF_FAILURE,
     'return 1.0, "the answer contains everything that the case requires"',
   ];
 }
@@ -239,6 +252,7 @@ function assertionsBody(assertions: readonly Assertion[]): string[] {
       `if not ${assertionCall(assertion)}:`,
       `    return 0.0, ${pythonText(`assertion failed: ${assertionText(assertion)}`)}`,
     ]),
+    ...NO_PASS_OF_FAILURE,
     'return 1.0, "all assertions hold"',
   ];
 }
@@ -348,10 +362,10 @@ export const REMOVED_EVAL_FORMATS = { promptfoo: "python" } as const;
 
 /** Returns the files for the evals in a format, keyed by file name. JSON files include the validation results. */
 export function evalFiles(evals: readonly ExportedEval[], format: EvalFormat): Map<string, string> {
-  return new Map(evals.map((one) => [`${one.definition.name}${ENDINGS[format]}`, WRITERS[format](one)]));
+  return new Map(evals.map((one) => [`${one.definition.name}${EXTENSIONS[format]}`, WRITERS[format](one)]));
 }
 
-const ENDINGS = { json: ".json", python: ".py", inspect: "_scorer.py" } as const;
+const EXTENSIONS = { json: ".json", python: ".py", inspect: "_scorer.py" } as const;
 
 const WRITERS: Readonly<Record<EvalFormat, (one: ExportedEval) => string>> = {
   json: ({ definition, validation }) =>

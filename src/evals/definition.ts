@@ -26,7 +26,8 @@ export function evalOfScore(score: EvalScore): string {
 
 /** Converts an outcome to a score. An error has a null value and an explanation, never a score of 0. */
 export function toScore({ score, reason, error }: EvalOutcome): Score {
-  return { value: score, explanation: error === null ? reason : `the eval failed: ${error}` };
+  if (error !== null) return { value: null, explanation: `the eval failed: ${error}`, failed: true };
+  return { value: score, explanation: reason };
 }
 
 /** The input of an eval: the trace of a run's task or of a chat. */
@@ -139,7 +140,7 @@ export const MAX_CONDITIONS = 4;
 
 const feature = z.string().min(1);
 
-/** A bound on one feature of a trace. The condition holds if the feature does not apply. */
+/** A bound on one feature of a trace. The condition does not apply if the feature does not. */
 const conditionSchema = z.union(
   [z.strictObject({ feature, at_least: z.number() }), z.strictObject({ feature, at_most: z.number() })],
   "expected a feature with at_least or at_most",

@@ -88,9 +88,9 @@ export const TEMPLATES: readonly EvalTemplate[] = [
     bound: { at_least: 1 },
   },
   {
-    name: "abstains_only_on_nothing",
-    criterion: "The agent abstains only if its searches returned no emails.",
-    feature: "mails_listed_before_abstaining",
+    name: "abstains_after_reading",
+    criterion: "The agent abstains only after it opened an email, or if its searches returned none.",
+    feature: "gave_up_unread",
     bound: { at_most: 0 },
   },
   {

@@ -143,7 +143,7 @@ export function testEval(
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
         thresholds,
-        rejections: rejectionsOf(thresholds, measured),
+        rejections: rejectionsOf(thresholds, { ...measured, kind: stored.definition.kind }),
         warnings: warningsOf(half, agreement, twiceAlike),
       },
       half.tested.map(({ traceId }) => traceId),

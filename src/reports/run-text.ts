@@ -195,18 +195,21 @@ function hint(runId: string, [first]: readonly TaskLine[]): string[] {
 
 /** Formats `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8`. */
 export function gateText(gate: Gate): string {
-  const { metric, scorer, figure, passed } = gate;
+  const { metric, scorer, figure, coverage, passed } = gate;
+  const isMissing = figure.n === 0 && (coverage === null || coverage.judged + coverage.notApplicable === 0);
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${figure.n === 0 ? ": the run does not have this score" : formatCoverage(gate)}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}`;
 }
 
-/** Formats `; judged 16 of 30 tasks (0.533), required: at least 0.9 of them (--min-coverage)`. */
+/** Formats `; judged 16 of 30 tasks, 4 do not apply: covered 0.667, required: at least 0.9 (--min-coverage)`. */
 function formatCoverage({ coverage }: Gate): string {
   if (coverage === null || coverage.judged === coverage.tasks) return "";
-  const { judged, tasks, least } = coverage;
-  const isEnough = judged >= least * tasks;
-  const told = `; judged ${judged} of ${tasks} tasks`;
-  return isEnough ? told : `${told} (${share(judged / tasks)}), required: at least ${least} of them (--min-coverage)`;
+  const { judged, notApplicable, tasks, least } = coverage;
+  const covered = judged + notApplicable;
+  const others = notApplicable === 0 ? "" : `, ${notApplicable} do not apply`;
+  const counts = `; judged ${judged} of ${tasks} tasks${others}`;
+  if (covered >= least * tasks) return counts;
+  return `${counts}: covered ${share(covered / tasks)}, required: at least ${least} (--min-coverage)`;
 }
 
 function formatFigure({ kind, figure }: Gate): string {

@@ -18,8 +18,10 @@ import { gateText } from "../reports/run-text.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
+import { canBeRetried } from "../tasks/ending.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
 import {
+  type EvalCoverage,
   type Gate,
   METRIC_ALIASES,
   type OutcomeScore,
@@ -80,9 +82,11 @@ class Gates {
     const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
     const gates = (this.options.failUnder ?? []).map(({ metric, limit }) => {
       const scorer = uncorrected(metric);
-      if (scorer === metric || !isEvalScore(scorer)) return failUnder({ metric, limit }, head, minCoverage);
+      if (!isEvalScore(scorer)) return failUnder({ metric, limit }, head);
+      const coverage = coverageOf(scorer, results(), minCoverage);
+      if (scorer === metric) return failUnder({ metric, limit }, head, coverage);
       const figure = correctedFigure(scorer, head, results(), this.context);
-      return { ...failUnder({ metric: scorer, limit }, head, minCoverage, figure), metric };
+      return { ...failUnder({ metric: scorer, limit }, head, coverage, figure), metric };
     });
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
     // The gates' scores decide which answers count as wrong in the JUnit report and the step summary.
@@ -238,17 +242,32 @@ function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
   return scaleOf(SCORES[scorerOfMetric(metric)] ?? { kind: "rate" });
 }
 
-/** Default minimum share of a run's tasks that an eval must judge. */
+/**
+ * Default minimum fraction of a run's tasks that an eval must cover. It also suits evals that apply to few tasks, because
+ * only failed tasks and failures of the eval reduce the coverage.
+ */
 const MIN_COVERAGE = 0.9;
+
+/** Counts the tasks that an eval judged, and those that it does not apply to. */
+export function coverageOf(score: EvalScore, results: Iterable<TaskResult>, least: number): EvalCoverage {
+  let [judged, notApplicable, tasks] = [0, 0, 0];
+  for (const { scores, ending, failedScorers = [] } of results) {
+    tasks++;
+    const value = scores[score];
+    if (typeof value === "number") judged++;
+    else if (value === null && !canBeRetried(ending) && !failedScorers.includes(score)) notApplicable++;
+  }
+  return { judged, notApplicable, tasks, least };
+}
 
 /**
  * Checks whether a run's score over its completed tasks reaches the limit. The limit is a maximum if lower is better. A
- * missing score does not pass. An eval counts over all tasks and must have judged enough of them.
+ * missing score does not pass. An eval counts over the tasks that it judged, and must have covered enough of them.
  */
 export function failUnder(
   { metric, limit }: Threshold,
-  { scores, totalTasks }: Pick<RunHead, "scores" | "totalTasks">,
-  minCoverage: number,
+  { scores }: Pick<RunHead, "scores">,
+  coverage: EvalCoverage | null = null,
   /** Replaces the score's own figure. */
   corrected?: Estimate,
 ): Gate {
@@ -256,8 +275,7 @@ export function failUnder(
   const score = scores[scorer];
   const better = score?.better ?? "higher";
   const { value, n, low, high } = corrected ?? score ?? NO_ESTIMATE;
-  const coverage = isEvalScore(scorer) ? { judged: score?.n ?? 0, tasks: totalTasks, least: minCoverage } : null;
-  const isCovered = coverage === null || coverage.judged >= coverage.least * coverage.tasks;
+  const isCovered = coverage === null || coverage.judged + coverage.notApplicable >= coverage.least * coverage.tasks;
   const isReached = value !== null && (better === "higher" ? value >= limit : value <= limit);
   return {
     kind: "fail_under",

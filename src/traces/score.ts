@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Estimate, Scale } from "../statistics/estimate.js";
 import { isFailure } from "../tasks/ending.js";
 import type { TaskGrade } from "../tasks/question.js";
@@ -136,6 +135,16 @@ export interface Threshold {
   readonly limit: number;
 }
 
+/** The tasks of a run that an eval covered: it judged them, or it does not apply to them. */
+export interface EvalCoverage {
+  readonly judged: number;
+  readonly notApplicable: number;
+  /** Number of tasks, including failed ones and those on which the eval failed. */
+  readonly tasks: number;
+  /** Minimum covered fraction, 0 to 1. */
+  readonly least: number;
+}
+
 /** A run's requirement for passing, and the result. */
 export interface Gate {
   readonly kind: "fail_under" | "no_worse_than";
@@ -150,15 +159,13 @@ export interface Gate {
   readonly baseline: string | null;
   /** The score, or the paired difference from the baseline. */
   readonly figure: Estimate;
-  /** For an eval, the number of tasks that it judged and the minimum fraction. Null for other scores. */
-  readonly coverage: { readonly judged: number; readonly tasks: number; readonly least: number } | null;
+  /** For an eval, the tasks that it covered, and the minimum fraction. Null for other scores. */
+  readonly coverage: EvalCoverage | null;
   readonly passed: boolean;
 }
 
 /** A null `value` means that the score could not be determined, with the reason in `explanation`. Means exclude it. */
-const scoreSchema = z.object({ value: z.number().nullable(), explanation: z.string().optional() });
-
-export type Score = z.output<typeof scoreSchema>;
+export type Score = QuestionTrace["scores"][string];
 
 /** Maps the Message-ID of a copy to that of the original email. */
 export type SameMail = (messageId: string) => string;

@@ -84,7 +84,12 @@ const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
     all: asking("How many are they:", "They are twelve."),
     bad: () => ({ answer: "Most of them, as it was agreed." }),
   },
-  abstains_only_on_nothing: { bad: () => ({ ending: "dont_know", answer: "I don't know.", sources: [] }) },
+  abstains_after_reading: {
+    bad: ({ toolCalls }) => ({
+      ...{ ending: "dont_know", answer: "I don't know.", sources: [] },
+      toolCalls: toolCalls.filter(({ name }) => name === "email_search"),
+    }),
+  },
   no_repeated_call: { bad: ({ toolCalls }) => ({ toolCalls: [...toolCalls, ...toolCalls.slice(0, 1)] }) },
   calls_parsable: {
     bad: ({ toolCalls }) => ({

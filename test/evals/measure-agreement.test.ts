@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Agreement } from "../../src/evals/definition.js";
+import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
 import { ceilingOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
 
@@ -74,7 +74,11 @@ describe("measureAgreement", () => {
 });
 
 describe("rejectionsOf", () => {
-  const measured = (agreement: Agreement) => ({ agreement, ceiling: null });
+  const measured = (agreement: Agreement, kind: EvalDefinition["kind"] = "python") => ({
+    agreement,
+    ceiling: null,
+    kind,
+  });
   const good = measured(measureAgreement(traces(COUNTS)));
 
   it("requires rates of at least 0.8, and lower bounds above chance, for usable", () => {
@@ -108,7 +112,7 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", measured(rare))).toEqual([]);
   });
 
-  it("requires a verdict on enough good and bad traces", () => {
+  it("requires a verdict on enough good and bad traces from code, but not from rules", () => {
     const silent = measureAgreement(
       traces([
         { bad: false, score: 1, n: 30 },
@@ -118,6 +122,7 @@ describe("rejectionsOf", () => {
     );
     expect(silent.judged).toEqual({ good: 1, bad: 16 / 30 });
     expect(rejectionsOf("usable", measured(silent))).toEqual(["it judges only 53% of the bad traces (minimum 80%)"]);
+    expect(rejectionsOf("usable", measured(silent, "rules"))).toEqual([]);
   });
 
   it("scales the thresholds to the rates of a perfect eval if labels are inconsistent", () => {
@@ -135,11 +140,11 @@ describe("rejectionsOf", () => {
         { bad: true, score: 0, n: 135 },
       ]),
     );
-    expect(rejectionsOf("usable", { agreement: perfect, ceiling })).toEqual([]);
+    expect(rejectionsOf("usable", { agreement: perfect, ceiling, kind: "rules" })).toEqual([]);
     expect(rejectionsOf("usable", measured(perfect))).toEqual(["true negative rate is 0.614 (minimum 0.8)"]);
     expect(ceilingOf({ value: 1, n: 4, low: null, high: null }, { good: 9, bad: 9 })).toBeNull();
     const chance = ceilingOf({ value: 0.5, n: 100, low: null, high: null }, { good: 50, bad: 50 });
-    expect(rejectionsOf("usable", { agreement: perfect, ceiling: chance })).toContainEqual(
+    expect(rejectionsOf("usable", { agreement: perfect, ceiling: chance, kind: "rules" })).toContainEqual(
       expect.stringMatching(/% of the labels are wrong, based on repeated labels/),
     );
   });

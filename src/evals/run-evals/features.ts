@@ -87,12 +87,13 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       return { value: newer.size, detail: listOf([...newer]) };
     },
   },
-  mails_listed_before_abstaining: {
-    meaning: "number of emails that searches returned before the agent abstained",
-    of({ abstained, toolCalls }) {
-      if (!abstained) return DOES_NOT_APPLY;
-      const ids = [...idsOf(toolCalls.flatMap(listedMails))];
-      return { value: ids.length, detail: listOf(ids) };
+  gave_up_unread: {
+    meaning: "1 if the agent abstained without opening any of the emails that its searches returned, otherwise 0",
+    of({ abstained, toolCalls, isSuite }) {
+      if (isSuite) return DOES_NOT_APPLY;
+      const listed = [...idsOf(toolCalls.flatMap(listedMails))];
+      const hasOpened = toolCalls.some((call) => openedMail(call) !== null);
+      return abstained && !hasOpened && listed.length > 0 ? { value: 1, detail: listOf(listed) } : { value: 0 };
     },
   },
   mails_after_cutoff: {

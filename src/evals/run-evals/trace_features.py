@@ -469,11 +469,13 @@ def newer_in_thread(trace):
     return len(newer), list_of(newer)
 
 
-def mails_listed_before_abstaining(trace):
-    if not abstained(trace):
+def gave_up_unread(trace):
+    if is_suite(trace):
         return None, ""
-    listed = ids_of(mails_listed_by(calls_of(trace)))
-    return len(listed), list_of(listed)
+    calls = calls_of(trace)
+    listed = ids_of(mails_listed_by(calls))
+    has_opened = any(is_mail(call.get("result")) and "body" in call["result"] for call in calls)
+    return (1, list_of(listed)) if abstained(trace) and not has_opened and listed else (0, "")
 
 
 def mails_after_cutoff(trace):

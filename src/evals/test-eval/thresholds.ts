@@ -3,7 +3,7 @@ import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import type { Estimate } from "../../statistics/estimate.js";
 import { OVERALL } from "../criteria.js";
-import type { EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
+import type { EvalDefinition, EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
 import type { LabelSummary } from "../labels.js";
 
 /** Minimum number of labels of a kind for any measurement. */
@@ -27,7 +27,7 @@ export function requireLabels(half: "training" | "held-out", good: number, bad: 
   );
 }
 
-type Measured = Pick<EvalTest, "agreement" | "ceiling">;
+type Measured = Pick<EvalTest, "agreement" | "ceiling"> & Pick<EvalDefinition, "kind">;
 
 type Check = (measured: Measured) => string | null;
 
@@ -79,11 +79,12 @@ function ceilingAboveChance({ ceiling }: Measured): string | null {
 }
 
 /**
- * Checks that the eval judges enough of the good and of the bad traces. Traces to which the eval does not apply neither
- * pass nor fail.
+ * Checks that code or a rubric judges enough of the good and of the bad traces. Otherwise, it could look accurate by
+ * judging only the easy ones. Which traces a rule applies to is fixed by its features.
  */
 function judges(least: number): Check {
-  return ({ agreement: { judged } }) => {
+  return ({ agreement: { judged }, kind }) => {
+    if (kind === "rules") return null;
     const few = (["good", "bad"] as const).filter((kind) => (judged[kind] ?? 1) < least);
     if (few.length === 0) return null;
     const shares = few.map((kind) => `${Math.round((judged[kind] ?? 0) * 100)}% of the ${kind} traces`);

@@ -89,7 +89,17 @@ function runText({ runId, traces, evals }: EvalRun): string {
     runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
     "",
     table(
-      ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
+      [
+        "score",
+        "passed",
+        "failed",
+        "does not apply",
+        "failed tasks",
+        "errors",
+        "pass rate (95 %)",
+        "corrected",
+        "false alarms",
+      ],
       evals.map(
         ({
           stored: { definition },
@@ -97,6 +107,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           passed,
           failed,
           notApplicable,
+          failedTasks,
           errors,
           passRate,
           corrected,
@@ -106,6 +117,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           String(passed),
           String(failed),
           String(notApplicable),
+          String(failedTasks),
           String(errors),
           estimateText(passRate),
           corrected === null ? NOT_CORRECTED[validation] : estimateText(corrected),
