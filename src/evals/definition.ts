@@ -123,6 +123,8 @@ export const fileValidationSchema = evalTestSchema.extend({
   /** Hash of the tested definition. The test is not valid for any other definition. */
   definitionHash: z.string(),
   testedAt: z.string(),
+  /** Hash of all other fields. Absent in files of earlier versions. */
+  figuresHash: z.string().exactOptional(),
 });
 
 export type FileValidation = z.output<typeof fileValidationSchema>;

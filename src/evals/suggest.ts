@@ -82,9 +82,13 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
   const bad: boolean[] = [];
   const questions: string[] = [];
   const used: EffectiveLabel[] = [];
+  let hard = 0;
   const columns = TEMPLATES.map((template) => ({ template, values: [] as (number | null)[] }));
   for (const { trace, label, question } of iterateLabelled(db, criterion, "training")) {
-    if (label.drawn === "hard") continue;
+    if (label.drawn === "hard") {
+      hard++;
+      continue;
+    }
     used.push(label);
     bad.push(label.label === "bad");
     questions.push(question);
@@ -92,7 +96,7 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
     for (const { template, values } of columns) values.push(FEATURES[template.feature]?.of(view).value ?? null);
   }
   const good = bad.filter((isBad) => !isBad).length;
-  requireLabels("training", good, bad.length - good, criterion);
+  requireLabels({ half: "training", good, bad: bad.length - good, hard, criterion });
   const folds = questions.map((question) => foldOf(question, FOLDS, seed));
   const labels = { bad, questions, folds };
   return { measured: columns, labels, good, bad: bad.length - good, hash: hashLabels(used) };

@@ -7,7 +7,7 @@ import type { Estimate } from "../statistics/estimate.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
-import { criterionSentence } from "./criteria.js";
+import { criterionFlag, criterionSentence } from "./criteria.js";
 import {
   type Agreement,
   type Confusion,
@@ -248,7 +248,9 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
       throw new UserError(
         "eval_silent",
         `Cannot test ${label}: it judges only ${good} of ${labelled.good} good and ${bad} of ${labelled.bad} bad held-out traces.`,
-        "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
+        definition.kind === "rules"
+          ? `Label more traces that it applies to: ${commandLine`art-e evals label`}${criterionFlag(criterion)}`
+          : "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
       );
     }
     const first = tested.find(({ error }) => error !== null)?.error;
@@ -258,7 +260,7 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
       `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
-  requireLabels("held-out", good, bad, criterion);
+  requireLabels({ half: "held-out", good, bad, hard: 0, criterion });
 }
 
 function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {

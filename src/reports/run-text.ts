@@ -16,7 +16,7 @@ import {
 } from "../text/format.js";
 import { type Headline, headlineFirst } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
-import type { Calibration, Gate } from "../traces/score.js";
+import type { Calibration, Gate, GateValidation } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
@@ -198,7 +198,19 @@ export function gateText(gate: Gate): string {
   const { metric, scorer, figure, coverage, passed } = gate;
   const isMissing = figure.n === 0 && (coverage === null || coverage.judged + coverage.notApplicable === 0);
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}${formatValidation(gate)}`;
+}
+
+/** Why a figure of an eval is not to be trusted. */
+export const VALIDATION_TEXTS: Readonly<Record<Exclude<GateValidation, "passed">, string>> = {
+  none: "the eval was never tested",
+  stale: "the labels have changed since the eval's newest test",
+  rejected: "the eval's newest test rejected it",
+  unknown: "the database does not contain the eval",
+};
+
+function formatValidation({ validation }: Gate): string {
+  return validation === null || validation === "passed" ? "" : `; not validated: ${VALIDATION_TEXTS[validation]}`;
 }
 
 /** Formats `; judged 16 of 30 tasks, 4 do not apply: covered 0.667, required: at least 0.9 (--min-coverage)`. */

@@ -727,6 +727,12 @@ export const GATE_FLAGS = {
     config: "gates.min-coverage",
     isPerSession: true,
   },
+  requireValidated: {
+    schema: toggle,
+    help: "With --fail-under eval:NAME: refuse an eval whose newest test did not pass",
+    config: "gates.require-validated",
+    isPerSession: true,
+  },
   baseline: {
     schema: withTraits(runName, { path: "source" }).optional(),
     help: "Run or results file to compare --metric with. Exit code 3 if worse",

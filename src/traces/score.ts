@@ -145,6 +145,9 @@ export interface EvalCoverage {
   readonly least: number;
 }
 
+/** The result of the newest test of an eval's version. `unknown` if the database does not contain the eval. */
+export type GateValidation = "none" | "stale" | "passed" | "rejected" | "unknown";
+
 /** A run's requirement for passing, and the result. */
 export interface Gate {
   readonly kind: "fail_under" | "no_worse_than";
@@ -161,6 +164,8 @@ export interface Gate {
   readonly figure: Estimate;
   /** For an eval, the tasks that it covered, and the minimum fraction. Null for other scores. */
   readonly coverage: EvalCoverage | null;
+  /** Whether the eval was validated. Null for other scores, and for regression cases, which cannot be tested. */
+  readonly validation: GateValidation | null;
   readonly passed: boolean;
 }
 

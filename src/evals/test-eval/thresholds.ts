@@ -2,7 +2,7 @@
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import type { Estimate } from "../../statistics/estimate.js";
-import { OVERALL } from "../criteria.js";
+import { criterionFlag, OVERALL } from "../criteria.js";
 import type { EvalDefinition, EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
 import type { LabelSummary } from "../labels.js";
 
@@ -14,16 +14,26 @@ export const FEW_OF_A_KIND = 20;
 /** Below this agreement, people disagree with themselves too much for an eval to agree with them. */
 export const LOW_SELF_AGREEMENT = 0.8;
 
+interface CountedLabels {
+  readonly half: "training" | "held-out";
+  readonly good: number;
+  readonly bad: number;
+  /** Number of labels of hard cases, which are not counted because they are not a random sample. */
+  readonly hard: number;
+  readonly criterion: string;
+}
+
 /** Throws a UserError if a half has too few labels of a kind. */
-export function requireLabels(half: "training" | "held-out", good: number, bad: number, criterion: string): void {
+export function requireLabels({ half, good, bad, hard, criterion }: CountedLabels): void {
   if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
+  const left = hard === 0 ? "" : `; ${hard} labels of hard cases are not counted`;
   const others =
-    good + bad > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
+    good + bad + hard > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
   throw new UserError(
     "labels_few",
-    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each).`,
-    `Label more traces: ${commandLine`art-e evals label`}, or ${commandLine`art-e evals label --from scores`}. Half of the questions are held out, so twice as many labels are needed.${others}`,
+    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each${left}).`,
+    `Label a random sample: ${commandLine`art-e evals label`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
   );
 }
 

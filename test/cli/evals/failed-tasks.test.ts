@@ -87,4 +87,16 @@ it("art-e run, art-e evals run, art-e score and art-e gate let a failed task fai
     ...{ passed: false, figure: { value: 1, n: ended } },
     coverage: { judged: ended, notApplicable: 0, tasks: total, least: 0.9 },
   });
+
+  // The evals were activated without a test.
+  expect(others[0].validation).toBe("none");
+  const said = await artE(`gate ${runId} --fail-under eval:few_turns=0.95`);
+  expect(said.stdout).toMatch(/; not validated: the eval was never tested$/m);
+  const refusal = "Cannot gate on eval:few_turns: the eval was never tested.";
+  const strict = "--fail-under eval:few_turns=0.95 --require-validated";
+  expect(await artE(`gate ${runId} ${strict}`)).toMatchObject({ code: 2, stderr: expect.stringContaining(refusal) });
+  const before = (await json("runs list")).length;
+  const refused = await artE(`${line.replace("r.json", "s.json")} --scorers eval:few_turns ${strict}`, variables);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(refusal) });
+  expect((await json("runs list")).length).toBe(before);
 });

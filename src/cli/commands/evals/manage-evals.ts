@@ -178,6 +178,7 @@ const VALIDATION_TEXT = {
   kept: "",
   "tested here": "",
   "of another version": "; ignored its test, which belongs to another version",
+  changed: "; ignored its test, whose figures were changed after the export",
 } as const;
 
 const exportEvalsSchema = z.object({
