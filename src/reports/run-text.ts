@@ -1,6 +1,7 @@
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
+import type { Estimate } from "../statistics/estimate.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -273,12 +274,19 @@ export function corpusSummary(stats: CorpusStats, file: string): string {
 export function calibrationText(
   judge: JudgeSettings,
   figures: Calibration & { readonly costUsd: number | null },
+  run: { readonly runId: string; readonly observed: Estimate; readonly corrected: Estimate } | null,
 ): string {
   const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
   const head = summaryBox(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
     ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
     ["True positive rate", estimate(figures.truePositiveRate)],
     ["True negative rate", estimate(figures.trueNegativeRate)],
+    ...(run === null
+      ? []
+      : ([
+          [`Correct in ${run.runId}`, estimate(run.observed)],
+          ["  corrected", estimate(run.corrected)],
+        ] as const)),
     ["Disagreements", count(figures.disagreements.length)],
     ["Cost", usd(figures.costUsd)],
   ]);

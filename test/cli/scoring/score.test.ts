@@ -236,6 +236,34 @@ describe("art-e judge calibrate", () => {
     expect(text).toContain(`Answer:   ${wrong[0]}`);
   });
 
+  it("corrects a run's rate of correct answers, but only for the judge that graded the run", async () => {
+    await artE(`${RUN} -l 10 --judge openai/judge-1 -o graded.json --quiet`, variables());
+    const { runId, scores } = results("graded.json");
+    const { value: observed } = scores.judgeCorrect ?? {};
+    const probe = write("probe-run.jsonl", `${label("xx", true)}\n`);
+    const said = JSON.parse((await artE(`judge calibrate ${probe} --run ${runId} --json`, variables())).stdout);
+    const [accepted, refused] = said.truePositiveRate.value === 1 ? ["xx", "xxx"] : ["xxx", "xx"];
+    const many = (count: number, answer: string, verdict: string) =>
+      Array.from({ length: count }, () => label(answer, verdict));
+    const lines = [
+      ...[...many(18, accepted, "correct"), ...many(2, refused, "correct")],
+      ...[...many(16, refused, "wrong"), ...many(4, accepted, "wrong")],
+    ];
+    const labels = write("for-run.jsonl", `${lines.join("\n")}\n`);
+    const call = `judge calibrate ${labels} --run ${runId}`;
+    const { judge, run, ...figures } = JSON.parse((await artE(`${call} --json`, variables())).stdout);
+    expect(judge.model).toBe("openai/judge-1");
+    expect(figures).toMatchObject({ truePositiveRate: { value: 0.9 }, trueNegativeRate: { value: 0.8 } });
+    expect(run).toMatchObject({ runId, observed: { value: observed, n: 10 } });
+    const corrected = ((observed ?? 0) + 0.8 - 1) / (0.9 + 0.8 - 1);
+    expect(run.corrected.value).toBeCloseTo(Math.min(1, Math.max(0, corrected)), 9);
+    expect(run.corrected.low).toBeLessThan(run.corrected.high);
+    expect((await artE(call, variables())).stdout).toMatch(/Correct in run_\S+: .+\n.*corrected: /);
+    expect(await artE(`${call} --judge openai/judge-2`, variables())).toMatchObject({
+      ...{ code: 2, stderr: expect.stringMatching(/Cannot correct run run_\S+ for the errors of openai\/judge-2/) },
+    });
+  });
+
   it("counts missing verdicts separately", async () => {
     judgeIsDown = true;
     const labels = write("down.jsonl", `${label("other", true)}\n${label("I don't know", false)}\n`);
