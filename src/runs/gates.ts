@@ -290,8 +290,8 @@ function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
 }
 
 /**
- * Default minimum fraction of a run's tasks that an eval must cover. It also suits evals that apply to few tasks, because
- * only failed tasks and failures of the eval reduce the coverage.
+ * Default minimum fraction of a run's tasks that an eval must cover. It also suits evals that apply to few tasks,
+ * because only failed tasks and failures of the eval reduce the coverage.
  */
 const MIN_COVERAGE = 0.9;
 
