@@ -1,7 +1,7 @@
 // Exports evals as Python programs and Inspect scorers.
 import { UserError } from "../platform/errors.js";
-import { readBuiltFile } from "../platform/installation.js";
 import { canBeRetried, ENDINGS } from "../tasks/ending.js";
+import { FEATURE_LIBRARY } from "./as-python/feature-library.js";
 import {
   type Assertion,
   type Condition,
@@ -127,8 +127,6 @@ const CALL_RUBRIC = `from types import SimpleNamespace
         reply = await get_model().generate(asked[0])
         value, feedback = eval_function(given, gold, trace, SimpleNamespace(call_llm=lambda *_: reply.completion))`;
 
-const FEATURES = readBuiltFile("evals/run-evals/trace_features.py");
-
 /** Runs the file on exported traces. */
 const MAIN = `
 if __name__ == "__main__":
@@ -194,7 +192,7 @@ function functionOf(definition: DataEval): string {
 
 function moduleOf(definition: DataEval): string {
   const code = functionOf(definition);
-  const library = prunePython(FEATURES, code.match(/\w+/g) ?? []);
+  const library = prunePython(FEATURE_LIBRARY, code.match(/\w+/g) ?? []);
   return `${docstring(definition)}\n${library}\n\n\n${code}\n`;
 }
 

@@ -1,4 +1,5 @@
-// The features that rule evals can bound. `trace_features.py` implements the same features for exported evals.
+// The features that rule evals can bound. `as-python/trace_features.py` measures the same features in exported evals,
+// with the rules of this file.
 import { plainSubject } from "../../mail/email.js";
 import { UserError } from "../../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonOrNull } from "../../platform/json.js";
@@ -410,6 +411,23 @@ function commandOf({ arguments: args }: ToolCallRecord): string {
   const { command, code } = recordOf(args);
   return typeof command === "string" ? command : typeof code === "string" ? code : "";
 }
+
+/** The patterns and limits of the features, for implementations in other languages. */
+export const FEATURE_RULES = {
+  LISTED,
+  MAX_CLAIM_CHARS,
+  MAX_CHARS,
+  WRITTEN,
+  SCALED,
+  ISO_DAY: DAY,
+  MAILBOX_ARGUMENT,
+  ADDRESS,
+  ASKS_DATE,
+  ASKS_NUMBER,
+  RELATIVE_DAY,
+  WRITING_TOOLS: [...WRITING_TOOLS],
+  RUNS_TESTS,
+};
 
 /** The properties of an object, or an empty object for any other value. */
 function recordOf(value: JsonValue): JsonObject {
