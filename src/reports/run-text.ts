@@ -202,7 +202,7 @@ export function gateText(gate: Gate): string {
   return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}${formatValidation(gate)}`;
 }
 
-/** Why a figure of an eval is not to be trusted. */
+/** Why an eval's figure is not reliable. */
 export const VALIDATION_TEXTS: Readonly<Record<Exclude<GateValidation, "passed">, string>> = {
   none: "the eval was never tested",
   stale: "the labels have changed since the eval's newest test",

@@ -504,19 +504,19 @@ async function answerMessage(message: Message, session: Session, mcp: McpEndpoin
   switch (checked.type) {
     case "reset": {
       const { request, ignored } = readReset(checked.data);
-      return going({ type: "observation", data: resetObservation(await session.reset(request), ignored) });
+      return answerWith({ type: "observation", data: resetObservation(await session.reset(request), ignored) });
     }
     case "step":
-      return going({ type: "observation", data: await session.step(readAction(checked.data)) });
+      return answerWith({ type: "observation", data: await session.step(readAction(checked.data)) });
     case "state":
-      return going({ type: "state", data: session.state() });
+      return answerWith({ type: "state", data: session.state() });
     case "mcp":
-      return going({ type: "mcp", data: await mcp.answerRequest(checked.data, session) });
+      return answerWith({ type: "mcp", data: await mcp.answerRequest(checked.data, session) });
     case "close":
       return { message: null, ends: true };
   }
 }
 
-function going(message: JsonObject): Answer {
+function answerWith(message: JsonObject): Answer {
   return { message, ends: false };
 }
