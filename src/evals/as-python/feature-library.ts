@@ -22,9 +22,13 @@ function withConstants(source: string, constants: Readonly<Record<string, Consta
 
 function pythonOf(value: Constant): string {
   if (value instanceof RegExp) return rawString(pythonPattern(value.source));
-  if (!Array.isArray(value)) return JSON.stringify(value);
-  const items = value.map((item) => (item instanceof RegExp ? pythonOf(item) : JSON.stringify(item)));
-  return `[\n${items.map((item) => `    ${item},\n`).join("")}]`;
+  // Numbers, strings, lists and objects in JSON are also valid in Python.
+  if (!isPatternList(value)) return JSON.stringify(value);
+  return `[\n${value.map((pattern) => `    ${pythonOf(pattern)},\n`).join("")}]`;
+}
+
+function isPatternList(value: Constant): value is readonly RegExp[] {
+  return Array.isArray(value) && value[0] instanceof RegExp;
 }
 
 function rawString(text: string): string {
