@@ -224,6 +224,14 @@ describe("an eval made from labels", () => {
     expect(stderr).not.toContain("--from scores");
   });
 
+  it("has the criterion of its labels in the next command", async () => {
+    await json("evals label --from labels.jsonl --criterion hinted");
+    expect((await artE("evals suggest --criterion hinted")).stdout).toContain(
+      "next: art-e evals test short_answer@1 --criterion hinted",
+    );
+    expect((await artE("evals suggest")).stdout).toMatch(/next: art-e evals test short_answer@1$/m);
+  });
+
   it("is not made from labels of hard cases, and the error says so", async () => {
     const lines = jsonLines(read("labels.jsonl")).map((line) => JSON.stringify({ ...line, drawn: "hard" }));
     write("hard.jsonl", lines.slice(0, 60).join("\n"));
