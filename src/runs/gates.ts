@@ -295,7 +295,7 @@ function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
  */
 const MIN_COVERAGE = 0.9;
 
-/** Counts the tasks that an eval judged, and those that it does not apply to. */
+/** Counts the tasks that an eval judged, and the tasks that it does not apply to. */
 export function coverageOf(score: EvalScore, results: Iterable<TaskResult>, least: number): EvalCoverage {
   let [judged, notApplicable, tasks] = [0, 0, 0];
   for (const { scores, ending, failedScorers = [] } of results) {

@@ -1,5 +1,5 @@
-// The Python module that measures features in exported evals. Its functions are in `trace_features.py`. Its patterns,
-// word lists and limits are those of the TypeScript features, so that each is defined once.
+// The Python module that measures features in exported evals. `trace_features.py` contains its functions. Its patterns,
+// word lists and limits are generated from the TypeScript features, so that each is defined once.
 import { readBuiltFile } from "../../platform/installation.js";
 import { ABSTENTION_RULES } from "../../text/abstention.js";
 import { DATE_AND_NUMBER_RULES } from "../../text/dates-and-numbers.js";

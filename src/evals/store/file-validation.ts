@@ -8,7 +8,7 @@ type Figures = Omit<FileValidation, "figuresHash">;
 
 const figuresSchema = fileValidationSchema.omit({ figuresHash: true });
 
-/** Returns a test as it is written into a file, or null if an earlier version stored it without some of its figures. */
+/** Returns a test in the form for files, or null if an earlier version stored it without some of its figures. */
 export function toFileValidation(report: EvalTest, definitionHash: string, testedAt: string): FileValidation | null {
   const { isImported: _, ...figures } = report;
   const { data } = figuresSchema.safeParse({ definitionHash, testedAt, ...figures });
@@ -34,7 +34,7 @@ function hashFigures(figures: Figures): string {
 
 const ROUNDING = 1e-9;
 
-/** Whether the counts and rates are those of the confusion table, and each interval contains its rate. */
+/** Whether the counts and rates follow from the confusion table, and each interval contains its rate. */
 function matchesCounts({ agreement }: Pick<FileValidation, "agreement">): boolean {
   const { good, bad, confusion, truePositiveRate, trueNegativeRate, falseFailureRate } = agreement;
   const { goodPassed, goodFailed, badPassed, badFailed } = confusion;

@@ -90,7 +90,7 @@ function ceilingAboveChance({ ceiling }: Measured): string | null {
 
 /**
  * Checks that code or a rubric judges enough of the good and of the bad traces. Otherwise, it could look accurate by
- * judging only the easy ones. Which traces a rule applies to is fixed by its features.
+ * judging only the easy ones. A rule cannot do that, because its features determine the traces that it applies to.
  */
 function judges(least: number): Check {
   return ({ agreement: { judged }, kind }) => {

@@ -218,7 +218,7 @@ export class McpEndpoint {
     const { result, reward, done, end } = await session.call(name, args);
     const meta = { reward, done, ...(end === null ? {} : { end: endMetadata(end) }) };
     if (result.ok) {
-      // Clients of the session protocol read the names of FastMCP, and others those of MCP.
+      // OpenEnv clients read the property names of FastMCP, and MCP clients the names of MCP.
       const written = toolResult(result);
       return { ...written, structuredContent: written.structured_content, isError: false, _meta: meta };
     }
