@@ -151,6 +151,7 @@ async function withPlan<T>(
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
 ): Promise<T> {
   const gates = await openGates(request, context);
+  if (request.requireValidated) gates.requireValidatedInUse();
   const plan = await planRun(db, request, context);
   try {
     if (plan.settings.kind === "own") for (const note of notesOnSent(plan.settings)) context.note(note);

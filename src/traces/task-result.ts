@@ -44,7 +44,13 @@ export function toTaskResult(trace: Trace): TaskResult {
     readGold: truth("readGold"),
     ...repairedField(trace.toolCalls.filter((call) => call.repairs !== undefined).length),
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
+    ...failedScorersField(trace),
   };
+}
+
+function failedScorersField({ scores }: Trace): { readonly failedScorers?: readonly string[] } {
+  const names = Object.keys(scores).filter((name) => scores[name]?.failed === true);
+  return names.length === 0 ? {} : { failedScorers: names };
 }
 
 /** Returns the field for a number of repaired tool calls, or no field if it is 0. */
@@ -250,6 +256,11 @@ export const taskResultSchema = z
       .record(z.string(), z.number().nullable())
       .readonly()
       .describe("Scores by scorer. Null if a score could not be determined. Empty if the task failed."),
+    failedScorers: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe("Scorers that failed on the task, such as evals that raised an error. Absent if there are none."),
   })
   .describe("Result of a question or suite task.");
 

@@ -264,7 +264,15 @@ const anyTrace = z.object({
   maxTurns: z.number().int(),
   answer: z.string().nullable(),
   sources: z.array(z.string()),
-  scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
+  scores: z.record(
+    z.string(),
+    z.object({
+      value: z.number().nullable(),
+      explanation: z.string().optional(),
+      /** Set if the scorer itself failed. Absent if it returned a value or does not apply. */
+      failed: z.literal(true).exactOptional(),
+    }),
+  ),
   /** The judge's judgment of the answer, or null without a judge. */
   judge: judgementSchema.nullable(),
   /** The conversation's ids on the external agent's server. */
