@@ -12,6 +12,7 @@ import {
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
 import type { Agent, AgentSettings } from "./agent.js";
 import type { AgentBackend, AgentTask, CallResult } from "./agent-backend.js";
+import { turnOf } from "./new-trace.js";
 import { renderPrompt } from "./prompt-template.js";
 import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./rollout.js";
 
@@ -241,24 +242,6 @@ function assistantMessage({ content, toolCalls, reasoning, providerState }: Comp
     toolCalls: [...toolCalls],
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(providerState === undefined ? {} : { providerState }),
-  };
-}
-
-function turnOf(reply: Completion, startedAt: string): Turn {
-  return {
-    startedAt,
-    ...(reply.model === undefined ? {} : { model: reply.model }),
-    ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
-    latencyMs: reply.latencyMs,
-    waitedMs: reply.waitedMs ?? 0,
-    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
-    finishReason: reply.finishReason,
-    rawFinishReason: reply.rawFinishReason,
-    usage: reply.usage,
-    costUsd: reply.costUsd ?? null,
-    retries: [...reply.retries],
-    ...(reply.sent === undefined ? {} : { sent: reply.sent }),
-    cached: reply.cached ?? false,
   };
 }
 

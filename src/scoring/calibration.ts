@@ -1,4 +1,3 @@
-import { kappa } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { wilson } from "../statistics/intervals.js";
 import type { JudgeCase, Verdict } from "../traces/trace.js";
@@ -25,13 +24,10 @@ export interface Calibration {
    * them.
    */
   readonly unscored: number;
-  readonly accuracy: Estimate;
-  /** Of the answers that the judge calls correct, the fraction that people also call correct. */
-  readonly precision: Estimate;
   /** Of the answers that people call correct, the fraction that the judge also calls correct. */
-  readonly recall: Estimate;
-  /** Cohen's kappa: agreement beyond chance. */
-  readonly kappa: Estimate;
+  readonly truePositiveRate: Estimate;
+  /** Of the other answers, the fraction that the judge does not call correct either. */
+  readonly trueNegativeRate: Estimate;
   readonly confusion: {
     readonly bothCorrect: number;
     readonly judgeOnly: number;
@@ -52,13 +48,8 @@ export function calibration(rows: readonly LabelledVerdict[]): Calibration {
   return {
     labels: rows.length,
     unscored: rows.length - scored.length,
-    accuracy: rate(bothCorrect + neither, scored.length),
-    precision: rate(bothCorrect, bothCorrect + judgeOnly),
-    recall: rate(bothCorrect, bothCorrect + labelOnly),
-    kappa: kappa([
-      [bothCorrect, judgeOnly],
-      [labelOnly, neither],
-    ]),
+    truePositiveRate: rate(bothCorrect, bothCorrect + labelOnly),
+    trueNegativeRate: rate(neither, neither + judgeOnly),
     confusion: { bothCorrect, judgeOnly, labelOnly, neither },
     disagreements: scored.filter(({ label, verdict }) => (label === "correct") !== (verdict === "correct")),
   };

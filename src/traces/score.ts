@@ -1,10 +1,8 @@
 import type { Scale } from "../statistics/estimate.js";
+import type { QuestionTrace } from "./trace.js";
 
 /** A null `value` means that the score could not be determined, with the reason in `explanation`. Means exclude it. */
-export interface Score {
-  readonly value: number | null;
-  readonly explanation?: string;
-}
+export type Score = QuestionTrace["scores"][string];
 
 /** The facts about a question that determine which scores it can have. */
 export interface ScorableQuestion {
