@@ -8,8 +8,14 @@ const id = z.string();
  */
 export const chatEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id }),
-  // With `toolCallId`, the text is part of the answer in that call's arguments.
-  z.object({ type: z.literal("text-delta"), text: z.string(), toolCallId: id.optional() }),
+  // With `toolCallId`, the text is part of the answer in that call's arguments. `isRefusal` marks a refusal's text, unless
+  // it was streamed before the model refused.
+  z.object({
+    type: z.literal("text-delta"),
+    text: z.string(),
+    toolCallId: id.optional(),
+    isRefusal: z.literal(true).optional(),
+  }),
   // The text deltas of this reply or answer so far are wrong. `text` replaces them.
   z.object({ type: z.literal("text-replaced"), text: z.string(), toolCallId: id.optional() }),
   z.object({ type: z.literal("reasoning-delta"), text: z.string() }),

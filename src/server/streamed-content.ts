@@ -1,7 +1,7 @@
 import type { ChatEvent } from "./chat-event.js";
 
 /**
- * Text of an answer for a reader that cannot take back what it has shown, such as a terminal or an OpenAI client. Text
+ * Text of an answer, without refusals, for a reader that cannot take back what it has shown, such as a terminal or an OpenAI client. Text
  * before a tool call is separated by a blank line, because only the end of the reply shows whether it is the answer.
  */
 export class StreamedContent {
@@ -16,6 +16,7 @@ export class StreamedContent {
   add(event: ChatEvent): string {
     switch (event.type) {
       case "text-delta": {
+        if (event.isRefusal) return "";
         const isOther = this.isClosed || event.toolCallId !== this.toolCallId;
         this.toolCallId = event.toolCallId;
         return this.show(event.text, isOther);

@@ -52,7 +52,11 @@ export const askCommand: CommandDefinition = (usage) => ({
       import("../../server/streamed-content.js"),
     ]);
     const content = new StreamedContent();
-    const show = (event: ChatEvent) => context.out.part(content.add(event));
+    const show = (event: ChatEvent) => {
+      context.out.part(content.add(event));
+      if (event.type !== "tool-call" || event.toolName === "return_final_answer" || !process.stderr.isTTY) return;
+      context.note(`Calling ${event.toolName} …`);
+    };
     const { trace, cited } = await ask(flags, context, context.settings.json ? null : show);
     context.out.result(answerJson(trace, cited), () => content.finish(headlineOf(trace)) + detailsText(trace, cited));
     return trace.answer === null ? EXIT.failed : EXIT.done;

@@ -77,8 +77,10 @@ class ChatEvents {
   ofStep(step: AgentStep): ChatEvent[] {
     switch (step.type) {
       case "reply": {
+        const { content, finishReason } = step.reply;
+        const missing = missingText(this.sentText, content);
         const events = [
-          ...missingText(this.sentText, step.reply.content),
+          ...(finishReason === "refusal" ? missing.map((event) => ({ ...event, isRefusal: true as const })) : missing),
           ...step.calls.flatMap((call, i) => this.callEvents(call, i)),
         ];
         this.sentText = "";
@@ -121,8 +123,10 @@ class ChatEvents {
   }
 }
 
+type TextEvent = Extract<ChatEvent, { type: "text-delta" | "text-replaced" }>;
+
 /** Returns the events that complete a text of which `sent` was sent. White space at its ends does not matter. */
-function missingText(sent: string, whole: string, toolCallId?: string): ChatEvent[] {
+function missingText(sent: string, whole: string, toolCallId?: string): TextEvent[] {
   const of = toolCallId === undefined ? {} : { toolCallId };
   if (whole === sent || (sent !== "" && whole.trim() === sent.trim())) return [];
   if (whole.startsWith(sent)) return [{ type: "text-delta", text: whole.slice(sent.length), ...of }];

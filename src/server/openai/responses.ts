@@ -299,7 +299,7 @@ function openingEvents(response: ResponseObject): EventContent[] {
 
 const EMPTY_TEXT = { type: "output_text", text: "", annotations: [], logprobs: [] };
 
-const positionOf = (id: string) => ({ item_id: id, output_index: 0, content_index: 0 });
+const positionOf = (id: string, part = 0) => ({ item_id: id, output_index: 0, content_index: part });
 
 /** The events before the first text. */
 function textStartEvents(id: string): EventContent[] {
@@ -318,12 +318,13 @@ function textEvent(id: string, delta: string): EventContent {
 /**
  * The events after the text. They contain the answer alone, without streamed text before tool calls.
  *
- * @param isStarted whether text was streamed, which a refusal does not need
+ * @param isStarted whether text was streamed
  */
 function answerEvents(response: ResponseObject & { output: [OutputMessage] }, isStarted: boolean): EventContent[] {
   const [item] = response.output;
   const [part] = item.content;
-  const position = positionOf(item.id);
+  // A refusal is a part of its own after streamed text.
+  const position = positionOf(item.id, part?.type === "refusal" && isStarted ? 1 : 0);
   const contentEvents: EventContent[] =
     part?.type === "refusal"
       ? [
