@@ -29,7 +29,7 @@ export function withSeparatedText(model: Model): Model {
   };
 }
 
-/** Passes on the parts of a reply, but no text from the first possible tag on. The complete reply contains that text. */
+/** Passes on the parts of a reply, but no text from the first possible tag on. The complete reply contains it. */
 function textBeforeTags(onDelta: (delta: ReplyDelta) => void, isHeldFromStart: boolean) {
   let pending = "";
   let isStart = true;

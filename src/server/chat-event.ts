@@ -8,8 +8,8 @@ const id = z.string();
  */
 export const chatEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id }),
-  // With `toolCallId`, the text is part of the answer in that call's arguments. `isRefusal` marks a refusal's text, unless
-  // it was streamed before the model refused.
+  // With `toolCallId`, the text is part of the answer in that call's arguments. `isRefusal` marks a refusal's text,
+  // unless it was streamed before the model refused.
   z.object({
     type: z.literal("text-delta"),
     text: z.string(),

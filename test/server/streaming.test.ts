@@ -111,7 +111,7 @@ describe("a chat on the page", () => {
     const { traceId } = events.find(({ type }) => type === "session-info");
     const trace = (await server.ask("GET", `/api/traces/${traceId}`)).body;
     expect(trace).toMatchObject({ answer: ANSWER, ending: "answered" });
-    expect(trace.turns).toMatchObject([{ usage: { inputTokens: 100 } }, { usage: { outputTokens: 20 } }]);
+    expect(trace.trace.turns).toMatchObject([{ usage: { inputTokens: 100 } }, { usage: { outputTokens: 20 } }]);
   });
 
   it("receives reasoning, text and the beginning of a call before the reply is complete", async () => {

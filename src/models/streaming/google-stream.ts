@@ -20,8 +20,8 @@ const chunkSchema = z.looseObject({
 const callSchema = z.object({ id: z.string().nullish(), name: z.string(), args: z.unknown().optional() });
 
 /**
- * Assembles a reply of Gemini's `streamGenerateContent` (https://ai.google.dev/api/generate-content). Each chunk has the
- * form of a plain reply with further parts. The stream has no last event.
+ * Assembles a reply of Gemini's `streamGenerateContent` (https://ai.google.dev/api/generate-content). Each chunk has
+ * the form of a plain reply with further parts. The stream has no last event.
  */
 export class GoogleAssembler implements ReplyAssembler {
   private last: Record<string, unknown> = {};

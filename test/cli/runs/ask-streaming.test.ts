@@ -12,7 +12,7 @@ const cutOff = STREAMS["openai-chat"]({ text: WORDS });
 describe("art-e ask with a model that streams", () => {
   const { artE, path } = workFolder({ mail: MAIL });
   const { inbox_address, question } = demoQuestion(1);
-  const line = ["ask", inbox_address, question, "-a", "email-search", "-m", "openai/test", "--base-url"];
+  const line = ["ask", inbox_address, question, "-a", "email-search", "--model-id", "openai/test", "--base-url"];
   const providers: { close(): Promise<void> }[] = [];
   afterAll(() => Promise.all(providers.map((provider) => provider.close())));
 
@@ -37,9 +37,11 @@ describe("art-e ask with a model that streams", () => {
   });
 
   it("prints one document with --json, without streaming", async () => {
-    const provider = await startProvider([...answered.parts, ...answered.finish]);
+    const json = { choices: [{ message: { content: "In one piece." }, finish_reason: "stop" }] };
+    const provider = await startStreamingProvider([{ status: 200, json }]);
+    providers.push(provider);
     const { stdout } = await artE([...line, provider.baseUrl("openai-chat"), "--json", "--quiet"]);
-    expect(JSON.parse(stdout)).toMatchObject({ ending: "model_error" });
+    expect(JSON.parse(stdout)).toMatchObject({ ending: "answered", answer: "In one piece." });
     expect(provider.requests[0]?.body.stream).toBe(false);
   });
 
