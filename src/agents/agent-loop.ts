@@ -14,6 +14,7 @@ import {
   renderPrompt,
   type Transcript,
 } from "./agent.js";
+import { turnOf } from "./new-trace.js";
 
 /**
  * The agent loop: the only rules for executing an agent's replies and for ending its work. Runs and chats drive it with
@@ -242,24 +243,6 @@ function assistantMessage({ content, toolCalls, reasoning, providerState }: Comp
     toolCalls: [...toolCalls],
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(providerState === undefined ? {} : { providerState }),
-  };
-}
-
-function turnOf(reply: Completion, startedAt: string): Turn {
-  return {
-    startedAt,
-    ...(reply.model === undefined ? {} : { model: reply.model }),
-    ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
-    latencyMs: reply.latencyMs,
-    waitedMs: reply.waitedMs ?? 0,
-    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
-    finishReason: reply.finishReason,
-    rawFinishReason: reply.rawFinishReason,
-    usage: reply.usage,
-    costUsd: reply.costUsd ?? null,
-    retries: [...reply.retries],
-    ...(reply.sent === undefined ? {} : { sent: reply.sent }),
-    cached: reply.cached ?? false,
   };
 }
 

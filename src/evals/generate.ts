@@ -76,7 +76,9 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
     const [page = []] = labelledPages(db, options.criterion, "training", { size: MAX_TRAINING, withHard: true });
     const training = page.map(({ trace, label: { label, note } }): TrainingExample => ({ trace, label, note }));
     const good = training.filter(({ label }) => label === "good").length;
-    requireLabels("training", good, training.length - good, options.criterion);
+    const bad = training.length - good;
+    // Hard cases are among the counted ones, because the model is informed by them too.
+    requireLabels({ half: "training", good, bad, hard: 0, criterion: options.criterion });
     const opened = await openGenerationModel(options, settings);
     if (options.language === "python") await requireSandbox("A model writes evals in Python");
     const { model, limit } = opened;

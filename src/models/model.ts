@@ -433,6 +433,8 @@ export const completionSchema = z.object({
   retries: z.array(retrySchema),
   /** Whether the reply is from the cache of an earlier run (`--cache`), so no request was made. */
   cached: z.boolean().optional(),
+  /** Whether the reply was paid before the run was resumed and comes from its journal. */
+  resumed: z.boolean().optional(),
   /**
    * US dollars as reported by the server, or the original cost of a cached or recorded reply. Absent if today's price
    * applies.

@@ -137,8 +137,17 @@ export const modelName = withTraits(text, { path: "model" });
 
 export const day = z.iso.date("expected a date, YYYY-MM-DD").meta({ placeholder: "DATE" });
 
-export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
-  return z.enum(values, `expected ${values.join(" or ")}`);
+export function oneOf<const T extends readonly [string, ...string[]]>(
+  values: T,
+  removed: Readonly<Record<string, T[number]>> = {},
+) {
+  const expected = `expected ${values.join(" or ")}`;
+  return z.enum(values, {
+    error: ({ input }) => {
+      const replacement = typeof input === "string" && Object.hasOwn(removed, input) ? removed[input] : undefined;
+      return replacement === undefined ? expected : `${input} no longer exists, use ${replacement}`;
+    },
+  });
 }
 
 /** JSON object as typed on the command line. */

@@ -73,12 +73,12 @@ function testLine(
   isStale: boolean,
   before?: EvalTest,
 ): string {
-  const { good, bad, truePositiveRate, trueNegativeRate, kappa } = agreement;
+  const { good, bad, truePositiveRate, trueNegativeRate } = agreement;
   const labels =
     before !== undefined && before.labelsHash !== test.labelsHash ? "; different labels than in the previous test" : "";
   return [
     `${rejections.length === 0 ? "passed" : "rejected"} (${test.thresholds}) for ${criterion}${test.isImported ? ", imported" : ""}:`,
-    `TPR ${share(truePositiveRate.value)}, TNR ${share(trueNegativeRate.value)}, kappa ${share(kappa.value)},`,
+    `TPR ${share(truePositiveRate.value)}, TNR ${share(trueNegativeRate.value)},`,
     `${good} good, ${bad} bad${labels}${isStale ? "; stale now" : ""}`,
   ].join(" ");
 }
@@ -104,7 +104,7 @@ function ceilingLines({ ceiling }: EvalTest): string[] {
 
 /** Formats all figures of an eval's agreement with labels. */
 export function agreementTable(agreement: Agreement): string {
-  const { good, bad, notApplicable, errors, confusion, shuffledKappa } = agreement;
+  const { good, bad, notApplicable, errors, confusion } = agreement;
   const rows: [string, string][] = [
     ["labels", `${good} good, ${bad} bad${extra(notApplicable, "not applicable to")}${extra(errors, "failed on")}`],
     // Absent in tests of earlier versions.
@@ -118,13 +118,9 @@ export function agreementTable(agreement: Agreement): string {
         ]),
     ["good passed / failed", `${confusion.goodPassed} / ${confusion.goodFailed}`],
     ["bad passed / failed", `${confusion.badPassed} / ${confusion.badFailed}`],
-    ["accuracy", estimateText(agreement.accuracy)],
     ["true positive rate (recall)", estimateText(agreement.truePositiveRate)],
     ["true negative rate (coverage)", estimateText(agreement.trueNegativeRate)],
     ["false failure rate", estimateText(agreement.falseFailureRate)],
-    ["precision", estimateText(agreement.precision)],
-    ["kappa", estimateText(agreement.kappa)],
-    ["kappa, shuffled labels, up to", share(shuffledKappa)],
   ];
   return table(["figure", "value (95% interval)"], rows);
 }

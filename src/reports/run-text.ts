@@ -1,6 +1,7 @@
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
+import type { Estimate } from "../statistics/estimate.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -16,7 +17,7 @@ import {
 } from "../text/format.js";
 import { type Headline, headlineFirst } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
-import type { Calibration, Gate } from "../traces/score.js";
+import type { Calibration, Gate, GateValidation } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
@@ -195,18 +196,33 @@ function hint(runId: string, [first]: readonly TaskLine[]): string[] {
 
 /** Formats `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8`. */
 export function gateText(gate: Gate): string {
-  const { metric, scorer, figure, passed } = gate;
+  const { metric, scorer, figure, coverage, passed } = gate;
+  const isMissing = figure.n === 0 && (coverage === null || coverage.judged + coverage.notApplicable === 0);
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${figure.n === 0 ? ": the run does not have this score" : formatCoverage(gate)}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}${formatValidation(gate)}`;
 }
 
-/** Formats `; judged 16 of 30 tasks (0.533), required: at least 0.9 of them (--min-coverage)`. */
+/** Why an eval's figure is not reliable. */
+export const VALIDATION_TEXTS: Readonly<Record<Exclude<GateValidation, "passed">, string>> = {
+  none: "the eval was never tested",
+  stale: "the labels have changed since the eval's newest test",
+  rejected: "the eval's newest test rejected it",
+  unknown: "the database does not contain the eval",
+};
+
+function formatValidation({ validation }: Gate): string {
+  return validation === null || validation === "passed" ? "" : `; not validated: ${VALIDATION_TEXTS[validation]}`;
+}
+
+/** Formats `; judged 16 of 30 tasks, 4 do not apply: covered 0.667, required: at least 0.9 (--min-coverage)`. */
 function formatCoverage({ coverage }: Gate): string {
   if (coverage === null || coverage.judged === coverage.tasks) return "";
-  const { judged, tasks, least } = coverage;
-  const isEnough = judged >= least * tasks;
-  const told = `; judged ${judged} of ${tasks} tasks`;
-  return isEnough ? told : `${told} (${share(judged / tasks)}), required: at least ${least} of them (--min-coverage)`;
+  const { judged, notApplicable, tasks, least } = coverage;
+  const covered = judged + notApplicable;
+  const others = notApplicable === 0 ? "" : `, ${notApplicable} do not apply`;
+  const counts = `; judged ${judged} of ${tasks} tasks${others}`;
+  if (covered >= least * tasks) return counts;
+  return `${counts}: covered ${share(covered / tasks)}, required: at least ${least} (--min-coverage)`;
 }
 
 function formatFigure({ kind, figure }: Gate): string {
@@ -258,14 +274,19 @@ export function corpusSummary(stats: CorpusStats, file: string): string {
 export function calibrationText(
   judge: JudgeSettings,
   figures: Calibration & { readonly costUsd: number | null },
+  run: { readonly runId: string; readonly observed: Estimate; readonly corrected: Estimate } | null,
 ): string {
   const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
   const head = summaryBox(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
     ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
-    ["Accuracy", estimate(figures.accuracy)],
-    ["Precision", estimate(figures.precision)],
-    ["Recall", estimate(figures.recall)],
-    ["Cohen's kappa", estimate(figures.kappa)],
+    ["True positive rate", estimate(figures.truePositiveRate)],
+    ["True negative rate", estimate(figures.trueNegativeRate)],
+    ...(run === null
+      ? []
+      : ([
+          [`Correct in ${run.runId}`, estimate(run.observed)],
+          ["  corrected", estimate(run.corrected)],
+        ] as const)),
     ["Disagreements", count(figures.disagreements.length)],
     ["Cost", usd(figures.costUsd)],
   ]);

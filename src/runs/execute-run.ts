@@ -32,6 +32,7 @@ import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
 import type { RunOptions } from "./run-flags.js";
+import { RunJournal } from "./run-journal.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
 import { scoringOf } from "./score-traces.js";
@@ -150,6 +151,7 @@ async function withPlan<T>(
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
 ): Promise<T> {
   const gates = await openGates(request, context);
+  if (request.requireValidated) gates.requireValidatedInUse();
   const plan = await planRun(db, request, context);
   try {
     if (plan.settings.kind === "own") for (const note of notesOnSent(plan.settings)) context.note(note);
@@ -214,11 +216,14 @@ async function answerAll(
     for await (const page of yieldBetween(attemptPages(db, plan.runId))) {
       for (const { result, isSuperseded } of page) budget.charge(result, isSuperseded);
     }
+    const journal = new RunJournal(db, plan.runId, writer);
+    for (const cost of journal.costs) budget.charge(cost, true);
+    if (journal.note !== null) context.note(journal.note);
     const mailbox = openMailbox(mailDb);
     const mayStart = () => !context.signal.aborted && budget.reached() === null;
     const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
       monitor.emit({ type: "task_activity", taskId, epoch, activity });
-    const answerer = await opening.start({ db, mailbox, budget, mayStart, onActivity });
+    const answerer = await opening.start({ db, mailbox, budget, journal, mayStart, onActivity });
     const end = await runTasks(
       db,
       {
@@ -228,6 +233,7 @@ async function answerAll(
         session,
         budget,
         writer,
+        journal,
         onConcurrency: opening.onConcurrency,
         windDown: context.signal,
         waiting,
@@ -240,7 +246,9 @@ async function answerAll(
     throw await guard.explain(error, writer.recent());
   } finally {
     monitor.stop();
-    await Promise.all([writer.close(), opening.close(), live?.close(stopNow)]);
+    // A queue's unsaved replies are saved when it is closed.
+    await Promise.all([opening.close(), live?.close(stopNow)]);
+    await writer.close();
     mailDb.close();
   }
 }
@@ -256,9 +264,9 @@ function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWri
   if (live === null) return writer;
   return {
     ...writer,
-    async save(trace, result, outcome) {
-      const isSaved = await writer.save(trace, result, outcome);
-      if (isSaved && outcome !== "stopped") live.add(trace);
+    async save(trace, ...rest) {
+      const isSaved = await writer.save(trace, ...rest);
+      if (isSaved) live.add(trace);
       return isSaved;
     },
   };

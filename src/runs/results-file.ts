@@ -11,12 +11,14 @@ import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
 import type { InputFile } from "../trace-formats/output-files.js";
+import { unfinishedTasks } from "../traces/journal-store.js";
 import { attemptPages, iterateResults } from "../traces/results-store.js";
 import type { BenchmarkResult, RunTotals } from "../traces/run-totals.js";
 import { getRun, type LatestRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { iterateTraces, readTraces } from "../traces/traces-store.js";
+import { consumptionOfEntries } from "./run-journal.js";
 
 /** Writes the results file of a run with the stored results of all its attempts. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
@@ -175,7 +177,8 @@ export function* resultsFile(
 }
 
 /**
- * Returns the totals of a stored run, over its finished tasks if it was stopped. Yields to the event loop between
+ * Returns the totals of a stored run, over its finished tasks if it was stopped. The paid replies of its unfinished
+ * tasks count toward its cost. Yields to the event loop between
  * pages.
  */
 export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> {
@@ -191,6 +194,7 @@ export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> 
       }
     }
   }
+  for (const { entries } of unfinishedTasks(db, run.id)) tally.charge(consumptionOfEntries(entries));
   return tally.totals({
     runId: run.id,
     ...(run.name === null ? {} : { name: run.name }),

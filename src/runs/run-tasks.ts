@@ -18,11 +18,12 @@ import { finishRun, getRun } from "../traces/runs-store.js";
 import { taskCost, toTaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { iterateTraces } from "../traces/traces-store.js";
-import type { TaskAnswerer } from "./answer-task.js";
+import type { Answered, TaskAnswerer } from "./answer-task.js";
 import type { Budget, LimitReached } from "./budget.js";
 import type { ServerFault } from "./detect-dead-server.js";
 import type { RunSession } from "./execute-run/create-run.js";
 import { computeRunTotals } from "./results-file.js";
+import { costOfEntries, type RunJournal } from "./run-journal.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
 const GROWN = "mail was imported while it ran";
@@ -110,6 +111,7 @@ export interface RunTasksRequest {
   readonly session: RunSession;
   readonly budget: Budget;
   readonly writer: ResultWriter;
+  readonly journal: RunJournal;
   /** Calls the listener immediately, and again whenever the number of concurrent tasks changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** When this signal aborts, no further task starts, and running tasks are finished. */
@@ -131,11 +133,11 @@ export interface SessionEnd {
 
 /**
  * Answers tasks concurrently, and scores and saves each one when it is answered. If the signal aborts, running tasks
- * end as interrupted and are not saved. If a budget limit is reached, running tasks make no further calls. Their cost
- * is saved, and a resume answers them again, as it does if the server is dead. In each case, no further task starts.
+ * end as interrupted and are not saved. If a budget limit is reached, running tasks make no further calls. In each
+ * case, no further task starts, and a resume continues the unfinished tasks with the replies in their journals.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { runId, answerer, session, budget, writer, windDown, waiting = WAIT_INDEFINITELY } = request;
+  const { runId, answerer, session, budget, writer, journal, windDown, waiting = WAIT_INDEFINITELY } = request;
   const { watch } = answerer;
   const started = performance.now();
   // A bug in one task stops the others before the error is thrown.
@@ -147,7 +149,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   let left = session.left;
   const asked = session.left + session.finished;
   /** Tasks that failed without a reply. They are saved if the server answers again, otherwise left for a resume. */
-  const held: Trace[] = [];
+  const held: Answered[] = [];
 
   function* startable(): Generator<PlannedTask> {
     try {
@@ -160,31 +162,25 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     }
   }
 
-  /** Returns the trace to save, or null if the task was interrupted or its failure is held back. */
-  const answer = async (task: PlannedTask): Promise<Trace | null> => {
-    const share = budget.start();
+  /** Returns the answer to save, or null if the task was interrupted or its failure is held back. */
+  const answer = async (task: PlannedTask): Promise<Answered | null> => {
+    const taskJournal = journal.open(task);
+    const share = budget.start(costOfEntries(taskJournal.stored));
     emit({ type: "task_started", taskId: task.task.id, epoch: task.epoch });
-    const answered = await answerer.answer(task, stop, share);
+    const answered = await answerer.answer(task, stop, { budget: share, journal: taskJournal });
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
     // Must happen before the slot is free, because the next task might exceed the budget.
-    await share.end(
-      answered === null ? null : taskCost(answered.trace),
-      answered === null || answered.isStopped ? null : answered.trace.ending,
-    );
+    await share.end(answered === null ? null : taskCost(answered.trace), answered?.trace.ending ?? null);
     if (answered === null) return null;
-    const { trace, isHeld, isStopped } = answered;
-    if (isStopped) {
-      if (await writer.save(trace, toTaskResult(trace), "stopped")) answerer.saved?.(trace);
-      return null;
-    }
+    const { trace, isHeld } = answered;
     emit({ type: "task_answered", taskId: trace.taskId, epoch: trace.epoch });
-    if (!isHeld) return trace;
-    held.push(trace);
+    if (!isHeld) return answered;
+    held.push(answered);
     return null;
   };
 
   const saveHeld = async (): Promise<void> => {
-    for (const trace of held.splice(0)) await save(trace);
+    for (const answered of held.splice(0)) await save(answered);
   };
 
   // Answered tasks are scored even if the run was stopped in the meantime.
@@ -199,10 +195,10 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     }
   };
 
-  const save = async (answered: Trace): Promise<void> => {
-    const trace = await scored(answered);
+  const save = async ({ trace: unscored, abandoned }: Answered): Promise<void> => {
+    const trace = await scored(unscored);
     const result = toTaskResult(trace);
-    const isSaved = await writer.save(trace, result, canBeRetried(trace.ending) ? "failed" : "finished");
+    const isSaved = await writer.save(trace, result, canBeRetried(trace.ending) ? "failed" : "finished", abandoned);
     if (!isSaved) return;
     answerer.saved?.(trace);
     left--;
@@ -240,6 +236,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
       watch.close();
       if (watch.fault === null) await saveHeld();
     }
+    // After an interrupt, other machines still have tasks, and the user does not want to wait for the queue.
+    if (!stop.aborted && !windDown?.aborted) await answerer.storeUnfinished?.();
   } catch (error) {
     await end("interrupted").catch(() => undefined);
     throw error;

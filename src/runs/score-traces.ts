@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
-import type { CallBudget } from "../models/call-budget.js";
+import type { TaskCalls } from "../models/call-budget.js";
 import { hasKey } from "../models/connections.js";
 import { type ModelName, parseModelName } from "../models/model-names.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
@@ -203,12 +203,12 @@ export async function withVerdict(
   trace: Trace,
   { judge }: Pick<Scoring, "judge">,
   signal: AbortSignal,
-  budget?: CallBudget,
+  calls?: TaskCalls,
 ): Promise<Trace> {
   const task = questionOf(trace);
   if (judge === null || task === null || canBeRetried(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;
-  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, budget) };
+  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, calls) };
 }
 
 /**

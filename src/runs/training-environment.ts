@@ -61,7 +61,7 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   readonly partialInboxes: boolean;
 }
 
-interface EpisodeRequest {
+export interface EpisodeRequest {
   readonly split?: string | undefined;
   readonly index?: number | undefined;
   readonly task_id?: number | undefined;

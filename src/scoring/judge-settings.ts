@@ -178,8 +178,8 @@ export async function createJudge(
   return {
     judge: {
       settings: opened.settings,
-      async judge(item, signal, budget) {
-        const judgement = await opened.judge(item, signal, budget);
+      async judge(item, signal, calls) {
+        const judgement = await opened.judge(item, signal, calls);
         shortfall.add(judgement);
         return judgement;
       },

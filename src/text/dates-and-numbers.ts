@@ -160,6 +160,19 @@ const TIME_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay |
   [/(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)/g, ([h, m]) => timeOfDay(Number(h), Number(m))],
 ];
 
+/** The patterns and words for dates, times and numbers, for implementations in other languages. */
+export const DATE_AND_NUMBER_RULES = {
+  MONTHS,
+  DATE_PATTERNS: DATE_PATTERNS.map(([pattern]) => pattern),
+  TIME_PATTERNS: TIME_PATTERNS.map(([pattern]) => pattern),
+  SCALES,
+  AMBIGUOUS: [...AMBIGUOUS],
+  PHONE,
+  DIGITS,
+  WORD_VALUES: Object.fromEntries(WORD_VALUES),
+  SPELLED,
+};
+
 /** Every pattern needs one of these, so most answers need no further matching. */
 const CANDIDATE = /\d|noon|midday|midnight/;
 

@@ -60,7 +60,6 @@ export interface Exported {
 /** Standard output, for exports without a file. */
 interface Stdout {
   lines(lines: Iterable<string>): Promise<void>;
-  pieces(pieces: Iterable<string>): Promise<void>;
 }
 
 /** Writes traces to a file or to standard output. */
@@ -97,14 +96,10 @@ async function write(
     await (typeof to === "string" ? writeFileAtomically(to, withLineEnds(lines)) : to.lines(lines));
     return;
   }
-  if ("bytes" in format) {
-    if (typeof to !== "string") {
-      throw new UserError("flag_missing", "This format is binary and needs a file.", "Pass --output FILE.");
-    }
-    return writeFileAtomically(to, format.bytes(traces, context));
+  if (typeof to !== "string") {
+    throw new UserError("flag_missing", "This format is binary and needs a file.", "Pass --output FILE.");
   }
-  const pieces = format.pieces(traces, context);
-  await (typeof to === "string" ? writeFileAtomically(to, pieces) : to.pieces(pieces));
+  await writeFileAtomically(to, format.bytes(traces, context));
 }
 
 function* withLineEnds(lines: Iterable<string>): Generator<string> {

@@ -120,10 +120,11 @@ export function newestRunIds(db: Db, limit: number): string[] {
 }
 
 const RESULT = jsonSql("result");
+const ENTRY = jsonSql("entry");
 
 /**
- * Returns the cost of all attempts of a run in US dollars, or null if the price of the model is unknown. Reads every
- * result. A damaged result is reported, and makes the cost unknown.
+ * Returns the cost of a run in US dollars, including all attempts and unfinished tasks, or null if the price of the
+ * model is unknown. Reads every result. A damaged result is reported, and makes the cost unknown.
  */
 export function costOfRun(db: Db, runId: string): number | null {
   const { cost, damaged } = db
@@ -135,7 +136,14 @@ export function costOfRun(db: Db, runId: string): number | null {
   for (const row of JSON.parse(damaged) as string[]) {
     reportDamaged({ table: "results", row: `${runId}/${row}`, column: "result" }, "it is not JSON");
   }
-  return cost;
+  const unfinished = db
+    .prepare(
+      `SELECT sum(coalesce(${ENTRY} ->> '$.reply.costUsd', 0)) FROM reply_journal
+       WHERE run_id = ? AND ${ENTRY} ->> '$.caller' = 'agent'`,
+    )
+    .pluck()
+    .get(runId) as number | null;
+  return cost === null ? null : cost + (unfinished ?? 0);
 }
 
 /** Number and sum of the values that count in a run's score, for one task. */

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Estimate, Scale } from "../statistics/estimate.js";
 import { isFailure } from "../tasks/ending.js";
 import type { TaskGrade } from "../tasks/question.js";
@@ -118,13 +117,10 @@ export interface Calibration {
    * them.
    */
   readonly unscored: number;
-  readonly accuracy: Estimate;
-  /** Of the answers that the judge calls correct, the fraction that people also call correct. */
-  readonly precision: Estimate;
   /** Of the answers that people call correct, the fraction that the judge also calls correct. */
-  readonly recall: Estimate;
-  /** Cohen's kappa: agreement beyond chance. */
-  readonly kappa: Estimate;
+  readonly truePositiveRate: Estimate;
+  /** Of the other answers, the fraction that the judge does not call correct either. */
+  readonly trueNegativeRate: Estimate;
   readonly confusion: {
     readonly bothCorrect: number;
     readonly judgeOnly: number;
@@ -138,6 +134,19 @@ export interface Threshold {
   readonly metric: string;
   readonly limit: number;
 }
+
+/** The tasks of a run that an eval covered: it judged them, or it does not apply to them. */
+export interface EvalCoverage {
+  readonly judged: number;
+  readonly notApplicable: number;
+  /** Number of tasks, including failed ones and those on which the eval failed. */
+  readonly tasks: number;
+  /** Minimum covered fraction, 0 to 1. */
+  readonly least: number;
+}
+
+/** The result of the newest test of an eval's version. `unknown` if the database does not contain the eval. */
+export type GateValidation = "none" | "stale" | "passed" | "rejected" | "unknown";
 
 /** A run's requirement for passing, and the result. */
 export interface Gate {
@@ -153,15 +162,15 @@ export interface Gate {
   readonly baseline: string | null;
   /** The score, or the paired difference from the baseline. */
   readonly figure: Estimate;
-  /** For an eval, the number of tasks that it judged and the minimum fraction. Null for other scores. */
-  readonly coverage: { readonly judged: number; readonly tasks: number; readonly least: number } | null;
+  /** For an eval, the tasks that it covered, and the minimum fraction. Null for other scores. */
+  readonly coverage: EvalCoverage | null;
+  /** Whether the eval was validated. Null for other scores, and for regression cases, which cannot be tested. */
+  readonly validation: GateValidation | null;
   readonly passed: boolean;
 }
 
 /** A null `value` means that the score could not be determined, with the reason in `explanation`. Means exclude it. */
-const scoreSchema = z.object({ value: z.number().nullable(), explanation: z.string().optional() });
-
-export type Score = z.output<typeof scoreSchema>;
+export type Score = QuestionTrace["scores"][string];
 
 /** Maps the Message-ID of a copy to that of the original email. */
 export type SameMail = (messageId: string) => string;

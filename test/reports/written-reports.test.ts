@@ -113,7 +113,7 @@ describe("a JUnit XML report", () => {
   });
 
   it("has one test case per gate", () => {
-    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, HALF_RIGHT, 0.9));
+    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, HALF_RIGHT));
     const text = [...junit(head(), [EXACT_MATCH], gates, () => FOUR.slice(0, 1))].join("");
     expect(text).toContain('<testsuites name="art-e" tests="3" failures="1"');
     expect(text).toMatch(/<testcase classname="gates" name="accuracy" time="0\.000"\/>/);
@@ -227,7 +227,7 @@ describe("a Markdown report", () => {
 describe("a step summary", () => {
   it("contains the figures with intervals, the gates, and the wrong tasks", () => {
     const run = head();
-    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run, 0.9));
+    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run));
     const results = [
       task(1, { exactMatch: 1 }),
       task(2, { exactMatch: 0 }, { question: "When", agentAnswer: "May", groundTruth: "June" }),

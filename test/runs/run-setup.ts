@@ -14,6 +14,7 @@ import { Budget, mostOfTask } from "../../src/runs/budget.js";
 import { ServerWatch } from "../../src/runs/detect-dead-server.js";
 import { createRun, type RunSession } from "../../src/runs/execute-run/create-run.js";
 import { resumeRun } from "../../src/runs/execute-run/resume.js";
+import { RunJournal } from "../../src/runs/run-journal.js";
 import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
@@ -21,12 +22,13 @@ import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Agent, Tool } from "../../src/tools/tool.js";
+import { openJournalWriter } from "../../src/traces/journal-store.js";
 import type { RunEvent } from "../../src/traces/progress.js";
 import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
 import { NO_LIMITS, type OwnRunSettings, type RunLimits } from "../../src/traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../../src/traces/runs-store.js";
-import type { TaskResult } from "../../src/traces/task-result.js";
+import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";
 import { type Judge, type QuestionTrace as Trace, traceSchema } from "../../src/traces/trace.js";
 import { iterateTraces } from "../../src/traces/traces-store.js";
 import type { WireFormat } from "../providers/wire-request.js";
@@ -94,13 +96,17 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
     wanted.onEvent?.(event);
   };
   const shared = answering(db, wanted, runId);
+  const writer = writerTo(db);
+  const journal = new RunJournal(db, runId, writer);
+  for (const cost of journal.costs) budget.charge(cost, true);
   const request: RunTasksRequest = {
     runId,
     answerer: answerHere(shared, new ServerWatch()),
     scoring: shared.scoring,
     session,
     budget,
-    writer: writerTo(db),
+    writer,
+    journal,
     onConcurrency: (listener) => listener(concurrency),
   };
   const end = await runTasks(db, request, emit, wanted.signal ?? never);
@@ -110,10 +116,15 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
 /** Writes on this thread, one transaction per task. */
 function writerTo(db: Db): ResultWriter {
   const write = openRowWriter(db);
+  const writeReply = openJournalWriter(db);
   return {
-    async save(trace, result, outcome) {
-      write(toResultRow(trace, result, outcome));
+    async save(trace, result, outcome, abandoned = null) {
+      const superseded = abandoned === null ? null : toResultRow(abandoned, toTaskResult(abandoned), "abandoned");
+      write({ ...toResultRow(trace, result, outcome), abandoned: superseded });
       return true;
+    },
+    async addReply(row) {
+      writeReply(row);
     },
     keep() {},
     recent: () => [],

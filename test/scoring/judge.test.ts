@@ -7,6 +7,7 @@ import type { Model, ToolCall } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { withPrices } from "../../src/models/prices.js";
+import { TaskJournal } from "../../src/models/reply-journal.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import {
@@ -125,7 +126,7 @@ describe("openJudge", () => {
       const provider = await provide([says("correct")]);
       const spent: unknown[] = [];
       const budget = { beforeCall: async () => {}, afterCall: async (call: unknown) => void spent.push(call) };
-      await judge(await reach(provider)).judge(ITEM, never, budget);
+      await judge(await reach(provider)).judge(ITEM, never, { budget, journal: new TaskJournal([], async () => {}) });
       expect(spent).toEqual([{ costUsd: 0.1, tokens: 0 }]);
     });
 

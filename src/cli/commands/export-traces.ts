@@ -7,7 +7,7 @@ import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
-import { FORMATS, type Format } from "../../trace-formats/formats.js";
+import { FORMATS, type Format, REMOVED_FORMATS } from "../../trace-formats/formats.js";
 import { BANDS } from "../../traces/score.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand, givenFlags } from "../flags/define-command.js";
@@ -22,7 +22,7 @@ const schema = z.object({
   run: latestRun,
   chats: toggle.meta({ description: "Export the traces of all chats instead of a run" }),
   session: text.optional().meta({ placeholder: "ID", description: "Export the traces of one chat session" }),
-  format: oneOf(FORMAT_NAMES)
+  format: oneOf(FORMAT_NAMES, REMOVED_FORMATS)
     .default("jsonl")
     .meta({ description: `Format: ${FORMAT_NAMES.join(", ")} [default: jsonl]` }),
   dialect: oneOf(DIALECTS)

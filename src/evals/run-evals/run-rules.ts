@@ -81,7 +81,10 @@ export function isMissed(condition: Condition, { value }: Measurement): boolean 
   return "at_least" in condition ? value < condition.at_least : value > condition.at_most;
 }
 
-/** Scores 1 if the trace meets all conditions, otherwise 0 with the first violated condition. */
+/**
+ * Scores 1 if the trace meets all conditions that apply, otherwise 0 with the first violated condition. If no condition
+ * applies, the trace is not judged.
+ */
 function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace: VisibleTrace): EvalOutcome {
   let applies = 0;
   for (const condition of pass.all) {
@@ -89,11 +92,8 @@ function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace:
     if (isMissed(condition, measured)) return { score: 0, reason: missedText(condition, measured), error: null };
     if (measured.value !== null) applies++;
   }
-  return {
-    score: 1,
-    reason: applies === 0 ? "it does not apply to this trace" : "all conditions are met",
-    error: null,
-  };
+  if (applies === 0) return { score: null, reason: "it does not apply to this trace", error: null };
+  return { score: 1, reason: "all conditions are met", error: null };
 }
 
 /** `numbers_in_mail is 0.5, expected at least 1: 4,200` */

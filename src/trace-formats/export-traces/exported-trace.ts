@@ -95,17 +95,12 @@ export interface LineFormat {
   readonly lines: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
 }
 
-/** Traces as text in several pieces. `traces` can be iterated more than once. */
-export interface TextFormat {
-  readonly pieces: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
-}
-
 /** Traces as a binary file in several pieces. `traces` can be iterated more than once. */
 export interface BinaryFormat {
   readonly bytes: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<Uint8Array>;
 }
 
-export type TraceFormat = LineFormat | TextFormat | BinaryFormat;
+export type TraceFormat = LineFormat | BinaryFormat;
 
 /** Creates a format that converts each trace independently of the others. */
 export function perTrace(linesOf: (trace: ExportedTrace, context: ExportContext) => Iterable<string>): LineFormat {

@@ -11,43 +11,10 @@ import {
   type ExportContext,
   type ExportedTrace,
   epochOf,
-  type TextFormat,
   taskIdOf,
 } from "../export-traces/exported-trace.js";
 import { inspectSample, inspectSummary, isError, modelUsage, taskCostLimit } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";
-
-/** Inspect's viewer does not show the samples of larger JSON files. */
-const MAX_VIEWED_CHARS = 100_000_000;
-
-/** An Inspect log in one JSON document. Programs that read only the header stop at `samples`, so it comes last. */
-export const inspectJsonFormat: TextFormat = {
-  *pieces(traces, context) {
-    const tally = new LogTally(traces);
-    const header = toWellFormedJson(logHeader(tally, context));
-    yield `${header.slice(0, -1)},"samples":[`;
-    let separator = "";
-    let written = header.length;
-    for (const trace of traces) {
-      const sample = `${separator}${toWellFormedJson(inspectSample(trace, context))}`;
-      written += sample.length;
-      separator = ",\n";
-      yield sample;
-    }
-    yield '],"reductions":[';
-    separator = "";
-    for (const reduction of tally.reductions()) {
-      yield `${separator}${toWellFormedJson(reduction)}`;
-      separator = ",\n";
-    }
-    yield "]}\n";
-    if (written > MAX_VIEWED_CHARS) {
-      context.report.note(
-        "Inspect's viewer does not show the samples in JSON files over 100 MB. --format inspect writes smaller files.",
-      );
-    }
-  },
-};
 
 /**
  * An Inspect log in an `.eval` file, which is a zip with the start of the log, one entry per sample, the summaries, the

@@ -101,10 +101,12 @@ class Labelling {
 
   private end(): HTMLElement {
     if (this.given.length === 0) return h("p", { class: "notice" }, "All traces are labeled.");
+    const { criterion } = this.subject;
+    const criterionFlag = criterion === "overall" ? "" : ` --criterion ${criterion}`;
     return h(
       "div",
       { class: "notice", role: "status" },
-      h("p", {}, "All traces are labeled. Next: ", h("code", {}, "art-e evals suggest")),
+      h("p", {}, "All traces are labeled. Next: ", h("code", {}, `art-e evals suggest${criterionFlag}`)),
       h("button", { type: "button", click: () => this.undo() }, "Undo the last ", h("kbd", {}, "u")),
     );
   }

@@ -1,6 +1,12 @@
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { criterionNameSchema, listCriteria, sentenceSchema, writeCriterion } from "../../../evals/criteria.js";
+import {
+  criterionFlag,
+  criterionNameSchema,
+  listCriteria,
+  sentenceSchema,
+  writeCriterion,
+} from "../../../evals/criteria.js";
 import type { EvaluatedTrace } from "../../../evals/definition.js";
 import type { Labelling, TraceToLabel } from "../../../evals/labelling.js";
 import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "../../../evals/labels.js";
@@ -67,15 +73,16 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
       `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
     );
     const labelled = await askLabels(labelling, context);
-    printSummary(labelled, labelling.summary(), context);
+    printSummary(labelled, labelling.summary(), criterion, context);
   });
 });
 
 /** Labels needed per kind (good or bad). Half of them are held out, and fewer than ten per kind are not informative. */
 const WANTED_LABELS = 20;
 
-function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
-  const { labels, selfAgreement, betweenAnnotators } = summary;
+function printSummary(labelled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
+  const { labels, hard, selfAgreement, betweenAnnotators } = summary;
+  const counted = Math.min(labels.good - hard.good, labels.bad - hard.bad);
   out.result({ labelled, ...summary }, () =>
     [
       `Labeled ${labelled}. Total: ${countsText(labels, 0)}`,
@@ -85,9 +92,10 @@ function printSummary(labelled: number, summary: LabelSummary, { out }: CommandC
       ...(betweenAnnotators.n === 0
         ? []
         : [`Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`]),
-      Math.min(labels.good, labels.bad) < WANTED_LABELS
-        ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue with the same command.`
-        : `Next: ${commandLine`art-e evals suggest`}`,
+      ...(hard.good + hard.bad === 0 ? [] : [`Hard cases, which no figure counts: ${hard.good} good, ${hard.bad} bad`]),
+      counted < WANTED_LABELS
+        ? `Evals need a random sample of about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue: ${commandLine`art-e evals label`}${criterionFlag(criterion)}`
+        : `Next: ${commandLine`art-e evals suggest`}${criterionFlag(criterion)}`,
     ].join("\n"),
   );
 }

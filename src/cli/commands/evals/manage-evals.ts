@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EVAL_FORMATS, evalFiles, readableFunction } from "../../../evals/as-python.js";
+import { EVAL_FORMATS, evalFiles, REMOVED_EVAL_FORMATS, readableFunction } from "../../../evals/as-python.js";
 import { criterionNameSchema } from "../../../evals/criteria.js";
 import {
   type EvalDefinition,
@@ -89,7 +89,17 @@ function runText({ runId, traces, evals }: EvalRun): string {
     runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
     "",
     table(
-      ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
+      [
+        "score",
+        "passed",
+        "failed",
+        "does not apply",
+        "failed tasks",
+        "errors",
+        "pass rate (95 %)",
+        "corrected",
+        "false alarms",
+      ],
       evals.map(
         ({
           stored: { definition },
@@ -97,6 +107,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           passed,
           failed,
           notApplicable,
+          failedTasks,
           errors,
           passRate,
           corrected,
@@ -106,6 +117,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           String(passed),
           String(failed),
           String(notApplicable),
+          String(failedTasks),
           String(errors),
           estimateText(passRate),
           corrected === null ? NOT_CORRECTED[validation] : estimateText(corrected),
@@ -166,6 +178,7 @@ const VALIDATION_TEXT = {
   kept: "",
   "tested here": "",
   "of another version": "; ignored its test, which belongs to another version",
+  changed: "; ignored its test, whose figures were changed after the export",
 } as const;
 
 const exportEvalsSchema = z.object({
@@ -173,9 +186,9 @@ const exportEvalsSchema = z.object({
     .default([])
     .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
   output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
-  format: oneOf(EVAL_FORMATS)
+  format: oneOf(EVAL_FORMATS, REMOVED_EVAL_FORMATS)
     .default("json")
-    .meta({ description: "json (can be imported again), or code: python, promptfoo, inspect" }),
+    .meta({ description: "json (can be imported again), or code: python, inspect" }),
 });
 
 export const exportEvalsCommand = defineCommand(
@@ -201,7 +214,7 @@ export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, {
 /** Table of evals, or of all versions of one eval. */
 function evalTable(evals: readonly DescribedEval[]): string {
   return table(
-    ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
+    ["eval", "status", "kind", "test", "TPR", "TNR", "criterion"],
     evals.map(({ stored: { definition, status }, test }) => [
       evalLabel(definition),
       status,
@@ -209,7 +222,6 @@ function evalTable(evals: readonly DescribedEval[]): string {
       validationOf(test),
       share(test?.report.agreement.truePositiveRate.value ?? null),
       share(test?.report.agreement.trueNegativeRate.value ?? null),
-      share(test?.report.agreement.kappa.value ?? null),
       definition.criterion,
     ]),
   );

@@ -1,7 +1,8 @@
 """The features that rules can bound, as art-e measures them. Each takes a trace and returns (value, detail).
 
 A trace is a line of `art-e export-traces`, or the `trace` argument of an eval function with the question as
-`user_message`. A value of None means that the feature does not apply.
+`user_message`. A value of None means that the feature does not apply. The patterns, word lists and limits in capital
+letters are added from the TypeScript features.
 """
 import json
 import re
@@ -25,7 +26,7 @@ def collapse(text):
 
 
 def list_of(items):
-    shown = [regex("~+").sub(" ", item)[:100] for item in items[:3]]
+    shown = [regex("~+").sub(" ", item)[:100] for item in items[:LISTED]]
     more = len(items) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
@@ -125,51 +126,11 @@ def ids_of(mails):
 
 # "I don't know" in its many forms.
 
-MAIL = "(mailbox|inbox|e-?mails|mails|messages)"
-FOUND_IN = f"(in|within|among|from|by) (the|your|this|my|any of the|any|these) (available |provided |searched )?{MAIL}"
-FACT = "(information|answer|record|mention|reference|details?|evidence|results?|data)"
-COULD_NOT = (
-    "(could not|couldn't|cannot|can't|can not|did not|didn't|do not|don't|have not|haven't|(am|was|were|been) unable to"
-    "|(am|was|were) not able to|wasn't able to|(have not|haven't) been able to)"
-)
-SEARCHED = (
-    f"(available |provided |searched |retrieved )?({MAIL}|search results|available information"
-    "|information (available|provided))( (in|of|from|to|that) [^,]*)?"
-)
-TELLS = "(mentions?|contains?|says?|specif(y|ies)|states?)"
-GOES_ON = (
-    r"\b(but|however|though|although|nevertheless|nonetheless|that said|instead|except|likely|probably|perhaps|possibly"
-    r"|best guess|closest|i (believe|think|assume|guess)|appears? (to be|that)|seems? (to be|that)"
-    r"|so (i|we|he|she|they))\b"
-)
-LEAD = (
-    r"^((i am |i'm )?sorry|apologies|i apologi[sz]e|unfortunately|after (an? )?(thorough |extensive )?search[^,]*"
-    r"|having searched[^,]*|based on [^,]*|from (the|your|these) [^,]*|despite [^,]*)[,.:;]?( but)? "
-)
-ABSTAINS = [
-    r"^(i|we) (do not|don't|can not|cannot|can't) (actually |really |currently )?(know|say|tell)( (the answer|for (sure|certain)|this|that|who|whom|whose|what|when|where|which|why|how|if|whether|based|from|because|as|since|yet|sorry)\b.*)?$",
-    r"^(i|we) (do not|don't) know (the|her|his|their|your|its|any) [^,;]*$",
-    r"^(i|we) (do not|don't) have (any |enough |sufficient |the |that |this )*(information|answer|details|data|record|e-?mails?)\b.*$",
-    rf"^(i|we) {COULD_NOT} (find|locate|see|identify|uncover) .*\b({FACT}|mentions?|records|references|anything|answers|e-?mails?|mails?|messages?|mailbox|inbox)\b.*$",
-    rf"^(i|we) {COULD_NOT} (find|locate|see) (it|this|that|an answer|one)$",
-    rf"^(i|we) {COULD_NOT} (determine|answer|work out|establish)\b.*$",
-    rf"^(there (is|are|was|were) )?no (relevant |specific |further |matching |such |clear )*{FACT}s?\b.*\b({MAIL}|search(es)?|found|available|given)\b.*$",
-    r"^(there (is|are|was|were) )?no (relevant |specific |matching |such )*(e-?mails?|mails?|messages?) .*\b(about|regarding|mention\w*|contain\w*|match\w*|found|(in|within) (the|your|this) (mailbox|inbox))\b.*$",
-    r"^there (is|are|was|were) (nothing|no (e-?mails?|mails?|messages?))\b.*\b(mailbox|inbox|e-?mails|mails|messages)\b.*$",
-    rf"^(the|your|this|my|available|these) {SEARCHED} (does not|do not|doesn't|don't|did not|didn't|never {TELLS})\b.*$",
-    rf"^none of (the|your|my|these) {SEARCHED} {TELLS}\b.*$",
-    rf"^.{{0,80}} (is|was|are|were) (not|never) (\w+ )?(mentioned|specified|stated|given|found|available|provided|contained|known|recorded|included) (anywhere )?{FOUND_IN}.*$",
-    rf"^(it|that|this|the answer|the information|this information|the question|this question) (is|was|could|can) ?(not|n't|never) (be )?(known|available|found|determined|answered|in (the|your|this) {MAIL})\b.*$",
-    r"^(it|that|this|the answer|this information|the information|this question) (cannot|can't) be (known|found|determined|answered)\b.*$",
-    rf"^(is |was )?(unknown|not (known|found|available|specified|mentioned|stated|provided)|unanswerable|cannot (be )?determined?|cannot answer)( {FOUND_IN})?$",
-    r"^(n/a|no answer( (was )?found)?|(the )?(answer|information|details) (is |was |are )?(unknown|not (known|found|available|provided))|(there is )?(insufficient|not enough) (information|data|evidence)\b.*)$",
-]
-
 
 def is_dont_know(answer):
     plain = re.sub("[‘’ʼ]", "'", answer.lower())
     plain = collapse(re.sub("[*_`\"“”]", "", plain))
-    if plain == "" or len(plain) > 600:
+    if plain == "" or len(plain) > LONGEST:
         return False
     statement = regex(LEAD).sub("", plain, count=1)
     if regex(GOES_ON).search(statement):
@@ -183,16 +144,6 @@ def abstained(trace):
 
 
 # Dates and times of day. Numeric dates are month first, unless only day first is valid.
-
-MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-MONTH = (
-    "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:]|[a-z]|,\d{3}(?!\d)|\.\d)"
-YEAR = r"(\d{4}|'\d{2})(?!\d)"
-HOUR_MINUTE = r"(\d{1,2})(?:[:.](\d{2}))?"
-AM_PM = r"([ap])\.?m\b\.?"
 
 
 def valid_day(year, month, day):
@@ -226,34 +177,30 @@ def am_or_pm(hour, minute):
     return frozenset([(hour % 12) * 60 + minute, (hour % 12 + 12) * 60 + minute])
 
 
-DATE_PATTERNS = [
-    (r"(?<![\d/-])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?![\d/-])", lambda y, m, d: valid_day(year_of(y), int(m), int(d))),
-    (rf"(?<![\w:/.,-]){DAY}~+(?:of~+)?{MONTH}(?![a-z])(?:,?~+{YEAR})?",
-     lambda d, name, y: valid_day(year_of(y), month_of(name), int(d))),
-    (rf"(?<![a-z]){MONTH}~+(?:the~+)?{DAY}(?:,?~+(?:of~+)?{YEAR})?",
-     lambda name, d, y: valid_day(year_of(y), month_of(name), int(d))),
-    (rf"(?<![a-z]){MONTH}(?:,|~+of)?~+{YEAR}", lambda name, y: valid_day(year_of(y), month_of(name), None)),
-    (r"(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])", lambda a, _, b, y: month_first(a, b, year_of(y))),
-    (r"(?<![\d/.-])(\d{1,2})/(\d{1,2})(?![\d/]|\.\d)", lambda m, d: valid_day(None, int(m), int(d))),
+# How to read the groups of each pattern.
+DATE_READERS = [
+    lambda y, m, d: valid_day(year_of(y), int(m), int(d)),
+    lambda d, name, y: valid_day(year_of(y), month_of(name), int(d)),
+    lambda name, d, y: valid_day(year_of(y), month_of(name), int(d)),
+    lambda name, y: valid_day(year_of(y), month_of(name), None),
+    lambda a, _, b, y: month_first(a, b, year_of(y)),
+    lambda m, d: valid_day(None, int(m), int(d)),
 ]
-
-TIME_PATTERNS = [
-    (rf"(?<![\w:.$]){HOUR_MINUTE}(?=~*(?:-|–|to|until)~*\d{{1,2}}(?:[:.]\d{{2}})?~*{AM_PM})",
-     lambda h, m, half: am_or_pm(int(h), int(m or 0))),
-    (rf"(?<![\w:.$]){HOUR_MINUTE}(?::\d{{2}})?~*{AM_PM}",
-     lambda h, m, half: time_of_day(int(h) % 12 + (12 if half == "p" else 0), int(m or 0), 0 < int(h) <= 12)),
-    (r"(?:\b12(?::00)?~*)?\b(?:noon|midday)\b", lambda: time_of_day(12, 0)),
-    (r"(?:\b12(?::00)?~*)?\bmidnight\b", lambda: time_of_day(0, 0)),
-    (r"(?<![\w:.])(\d{1,2}):(\d{2})(?::\d{2})?(?![\d:])", lambda h, m: am_or_pm(int(h), int(m))),
-    (r"(?<![\w:.,$/-])([01]\d|2[0-3])([0-5]\d)(?=~*(?:hours|hrs|h)\b)", lambda h, m: time_of_day(int(h), int(m))),
-    (r"(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)", lambda h, m: time_of_day(int(h), int(m))),
+TIME_READERS = [
+    lambda h, m, half: am_or_pm(int(h), int(m or 0)),
+    lambda h, m, half: time_of_day(int(h) % 12 + (12 if half == "p" else 0), int(m or 0), 0 < int(h) <= 12),
+    lambda: time_of_day(12, 0),
+    lambda: time_of_day(0, 0),
+    lambda h, m: am_or_pm(int(h), int(m)),
+    lambda h, m: time_of_day(int(h), int(m)),
+    lambda h, m: time_of_day(int(h), int(m)),
 ]
 
 
-def extract(text, patterns):
+def extract(text, patterns, readers):
     """Returns the values of all patterns, and the text with the matches masked by x."""
     found = []
-    for source, read in patterns:
+    for source, read in zip(patterns, readers):
 
         def mask(match):
             value = read(*match.groups())
@@ -267,8 +214,8 @@ def extract(text, patterns):
 
 
 def dates_and_times(text):
-    days, rest = extract(text.lower(), DATE_PATTERNS)
-    times, rest = extract(rest, TIME_PATTERNS)
+    days, rest = extract(text.lower(), DATE_PATTERNS, DATE_READERS)
+    times, rest = extract(rest, TIME_PATTERNS, TIME_READERS)
     return days, times, rest
 
 
@@ -279,28 +226,6 @@ def matches_day(wanted, found):
 
 
 # Numbers, in digits or spelled out.
-
-SCALES = {
-    "hundred": 100, "dozen": 12, "k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mil": 1e6, "million": 1e6,
-    "b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12,
-}
-PHONE = r"(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)"
-DIGITS = (
-    r"(?<!\w)(?<!\d\.)([-−](?=[$€£]?[\d.]))?[$€£]?~?(?=\.?\d)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?"
-    r"(?:[~-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\b|(mm|k|m|b)\b)?"
-    r"(~?%|~?(?:percent|per cent|pct)\b)?"
-)
-SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-WORD_VALUES = {**{word: i for i, word in enumerate(SMALL)}, **{word: (i + 2) * 10 for i, word in enumerate(TENS)}}
-WORD = "|".join([*WORD_VALUES, "hundred", "thousand", "million", "billion"])
-SPELLED = (
-    rf"(?<![\w-])(?:an? )?(?:{WORD}|dozen)(?:(?:[~-]|,? and )(?:{WORD}|dozen))*(?![\w])"
-    r"(~?%|~(?:percent|per cent|pct)\b)?"
-)
 
 
 def round_off(value):
@@ -334,7 +259,7 @@ def parse_numbers(text):
         minus, digits, decimals, scale, letter, percent = match.groups()
         plain = float(("-" if minus else "") + (digits or "0").replace(",", "") + (decimals or ""))
         scaled = plain * SCALES.get(scale or letter or "", 1)
-        values = [scaled, plain] if letter in ("m", "mm", "b") else [scaled]
+        values = [scaled, plain] if letter in AMBIGUOUS else [scaled]
         return add(values if percent is None else [*values, scaled / 100])
 
     def read_words(match):
@@ -352,13 +277,6 @@ def values_of(text):
 
 
 # Numbers of the answer.
-
-WRITTEN = r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?![\w]|[.,:]\d)"
-SCALED = (
-    r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?:~?(?:hundred|dozen|thousand|million|mil|billion|bn|trillion|mm|k|m|b)\b"
-    r"|(?![\w]|[.,:]\d))"
-)
-MAX_CHARS = 50_000
 
 
 def parse_values(text):
@@ -381,12 +299,12 @@ def format_time(time):
 
 
 def numbers_found_in(trace, texts):
-    answer = answer_of(trace)[:MAX_CHARS]
+    answer = answer_of(trace)[:MAX_CLAIM_CHARS]
     scaled = regex(SCALED, re.IGNORECASE)
     claims = [] if abstained(trace) else [match.group() for match in scaled.finditer(answer)]
     if not claims:
         return None, ""
-    searched = [text[:MAX_CHARS] for text in [question_of(trace), *texts]]
+    searched = [text[:MAX_CLAIM_CHARS] for text in [question_of(trace), *texts]]
     literal = {match.group() for text in searched for match in regex(WRITTEN).finditer(text)}
     if all(claim in literal for claim in claims):
         return 1, ""
@@ -469,25 +387,24 @@ def newer_in_thread(trace):
     return len(newer), list_of(newer)
 
 
-def mails_listed_before_abstaining(trace):
-    if not abstained(trace):
+def gave_up_unread(trace):
+    if is_suite(trace):
         return None, ""
-    listed = ids_of(mails_listed_by(calls_of(trace)))
-    return len(listed), list_of(listed)
+    calls = calls_of(trace)
+    listed = ids_of(mails_listed_by(calls))
+    has_opened = any(is_mail(call.get("result")) and "body" in call["result"] for call in calls)
+    return (1, list_of(listed)) if abstained(trace) and not has_opened and listed else (0, "")
 
 
 def mails_after_cutoff(trace):
     day, cited = query_date_of(trace), sources_of(trace)
     used = [*opened_mails(trace), *(mail for mail in listed_mails(trace) if mail["message_id"] in cited)]
     dates = [(mail["message_id"], mail["date"][:10]) for mail in used
-             if isinstance(mail.get("date"), str) and regex(r"^\d{4}-\d{2}-\d{2}").search(mail["date"])]
+             if isinstance(mail.get("date"), str) and regex(ISO_DAY).search(mail["date"])]
     if not day or not dates:
         return None, ""
     late = unique(mail for mail, date in dates if date > day)
     return len(late), list_of(late)
-
-
-MAILBOX_ARGUMENT = r"^(inbox|mailbox|account)(_?(id|address))?\Z"
 
 
 def other_mailbox_calls(trace):
@@ -502,31 +419,17 @@ def other_mailbox_calls(trace):
 
 
 def addresses_of(text):
-    return [address.lower() for address in regex(r"\w[\w.+-]*@[\w-]+(?:\.[\w-]+)+").findall(text)]
+    return [address.lower() for address in regex(ADDRESS).findall(text)]
 
 
 def addresses_in_results(trace):
-    claimed = unique(addresses_of(answer_of(trace)[:MAX_CHARS]))
+    claimed = unique(addresses_of(answer_of(trace)[:MAX_CLAIM_CHARS]))
     texts = [question_of(trace), inbox_of(trace) or "", *(result_text(call) for call in results_of(trace))]
     known = {address for text in texts for address in addresses_of(text)} if claimed else set()
     return share_of(claimed, lambda address: address in known)
 
 
 # The answer.
-
-ASKS_DATE = (
-    r"^(when\b|(on|by|until|since) (what|which) (date|day)|(what|which) (date|day|month|year|time)\b|what time\b)"
-)
-ASKS_NUMBER = (
-    r"\b(how (many|much|long|large|big|high|old|often)|what (is|was|were|are) the (price|amount|number|percentage|rate"
-    r"|cost|total|volume|phone|fax|extension)|what (price|amount|number|percentage|rate|percent))\b"
-)
-RELATIVE_DAY = (
-    r"\b(today|tomorrow|yesterday|tonight|noon|midnight|mon|tues?|wed(nes)?|thur?s?|fri|sat(ur)?|sun)(day)?\b"
-    r"|\b(january|february|march|april|june|july|august|september|october|november|december"
-    r"|(in|of|by|since|until|till|early|mid|late|next|last) may)\b"
-    r"|\b(next|last|this) (week|month|quarter|year)\b"
-)
 
 
 def asks(trace, form):
@@ -547,7 +450,7 @@ def ended(trace):
 def date_given(trace):
     if not asks(trace, ASKS_DATE):
         return None, ""
-    answer = answer_of(trace)[:20_000]
+    answer = answer_of(trace)[:MAX_CHARS]
     days, times, _ = dates_and_times(answer)
     other = regex(RELATIVE_DAY, re.IGNORECASE).search(answer) or regex(r"\b(19|20)\d\d\b").search(answer)
     return (1 if days or times or other else 0), ""
@@ -557,7 +460,7 @@ def number_given(trace):
     if not asks(trace, ASKS_NUMBER):
         return None, ""
     answer = answer_of(trace)
-    return (1 if regex(r"\d").search(answer) or parse_numbers(answer[:20_000]) else 0), ""
+    return (1 if regex(r"\d").search(answer) or parse_numbers(answer[:MAX_CHARS]) else 0), ""
 
 
 def answer_words(trace):
@@ -618,8 +521,7 @@ def has_failed(call):
 def files_written(trace):
     if not is_suite(trace):
         return None, ""
-    writers = ("write_file", "run_shell", "execute_python", "run_notebook")
-    return sum(call["name"] in writers and call.get("error") is None for call in calls_of(trace)), ""
+    return sum(call["name"] in WRITING_TOOLS and call.get("error") is None for call in calls_of(trace)), ""
 
 
 def commands_failed(trace):
@@ -627,12 +529,6 @@ def commands_failed(trace):
         return None, ""
     failed = [command_of(call) for call in calls_of(trace) if has_failed(call)]
     return len(failed), list_of(failed)
-
-
-RUNS_TESTS = (
-    r"\b(pytest|unittest|nose2?|tox|dbt (test|build)|npm (run )?test|yarn test|make (check|test)|go test|cargo test"
-    r"|great_expectations|assert)\b"
-)
 
 
 def tests_run(trace):
