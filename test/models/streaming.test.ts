@@ -167,6 +167,16 @@ describe.each(WIRE_FORMATS)("a streamed call over %s", (format) => {
     expect(provider.requests).toHaveLength(2);
   });
 
+  it("uses one connection for several calls", async () => {
+    const model = await start(format, { frames: framesOf(format, ANSWER) });
+    for (const _ of [1, 2, 3]) {
+      await call(model);
+      // The end of the stream arrives after its last event.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(provider.connections).toBe(1);
+  });
+
   it("fails if an event is not JSON", async () => {
     const { error } = await call(await start(format, { frames: ['data: {"broken\n\n'] }));
     expect(error).toMatchObject({ kind: "protocol" });

@@ -28,6 +28,8 @@ export interface PlainScript {
 export interface StreamingProvider {
   baseUrl(format: WireFormat): string;
   readonly requests: { readonly path: string; readonly headers: IncomingMessage["headers"]; readonly body: Body }[];
+  /** Number of opened connections. */
+  readonly connections: number;
   /** Replies whose client disconnected before their end. */
   readonly abandoned: number;
   close(): Promise<void>;
@@ -42,6 +44,7 @@ export async function startStreamingProvider(
 ): Promise<StreamingProvider> {
   const requests: StreamingProvider["requests"] = [];
   let abandoned = 0;
+  let connections = 0;
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
@@ -53,11 +56,15 @@ export async function startStreamingProvider(
     const script = scripts[Math.min(requests.length, scripts.length) - 1];
     if (script !== undefined) await play(script, response);
   });
+  server.on("connection", () => connections++);
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     baseUrl: (format) => (format.startsWith("openai") ? `${url}/v1` : url),
     requests,
+    get connections() {
+      return connections;
+    },
     get abandoned() {
       return abandoned;
     },

@@ -25,8 +25,7 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
     urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:${method}`, /\/v1(beta)?$/);
   const url = urlOf("generateContent");
   const streamUrl = `${urlOf("streamGenerateContent")}?alt=sse`;
-  // Streaming has its own path, which a compatible server might not have.
-  const streaming = new StreamSupport(() => true);
+  const streaming = new StreamSupport(true);
   const secrets = secretsOf(endpoint);
   const headers = withExtraHeaders(endpoint)(jsonHeaders({ "x-goog-api-key": apiKey }));
   const adapt = toolAdapter("google");

@@ -52,15 +52,18 @@ export async function streamReply(call: StreamedCall, assembler: ReplyAssembler)
   let header: JsonReply["header"] = () => null;
   try {
     return await withDeadline(signal, timeoutMs, async (within) => {
-      const { status, headers, chunks } = await open(call, within);
+      const { status, headers, chunks, close } = await open(call, within);
       header = (name) => headers.get(name);
       if (status >= 300) throw httpError(status, headers, await textOf(chunks).catch(() => ""));
       if (!isEventStream(headers)) return { body: JSON.parse(replyText(await textOf(chunks), status)), header };
-      for await (const data of eventData(chunks)) {
-        // Parts that arrive after an abort are not reported.
-        within.throwIfAborted();
-        if (data.trim() === "[DONE]" || assembler.add(JSON.parse(data))) break;
+      const events = eventData(chunks);
+      try {
+        await assemble(events, assembler, within);
+      } catch (error) {
+        close();
+        throw error;
       }
+      void drain(events, close);
       if (!assembler.isComplete) throw cutOff();
       return { body: assembler.body(), header };
     });
@@ -69,6 +72,32 @@ export async function streamReply(call: StreamedCall, assembler: ReplyAssembler)
     const failure = toModelError(error, secrets);
     const { usage, costUsd = null } = reportedUsage({ body: assembler.body(), header });
     throw failure instanceof ModelError && usage !== null ? failure.with({ billed: { usage, costUsd } }) : failure;
+  }
+}
+
+/** Reads up to the last event, or to the end of the stream. */
+async function assemble(events: AsyncGenerator<string>, assembler: ReplyAssembler, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const { value: data = "", done } = await events.next();
+    // Parts that arrive after an abort are not reported.
+    signal.throwIfAborted();
+    if (done || data.trim() === "[DONE]" || assembler.add(JSON.parse(data))) return;
+  }
+}
+
+/** Milliseconds after the last event in which a server ends its stream. */
+const DRAIN_MS = 1_000;
+
+/** Reads to the end of a stream, because the next call can then use the same connection. */
+async function drain(events: AsyncGenerator<string>, close: () => void): Promise<void> {
+  const timer = setTimeout(close, DRAIN_MS);
+  timer.unref();
+  try {
+    for (let at = await events.next(); !at.done; ) at = await events.next();
+  } catch {
+    // The reply is complete, so a failure only costs the connection.
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -85,6 +114,8 @@ interface OpenReply {
   readonly status: number;
   readonly headers: Headers;
   readonly chunks: AsyncIterable<Buffer>;
+  /** Closes the connection. */
+  close(): void;
 }
 
 /** Resolves when the headers have arrived. Follows redirects within one origin, like a plain call. */
@@ -98,7 +129,7 @@ async function open({ url, headers, body }: StreamedCall, signal: AbortSignal): 
     const target = redirectTarget(at, received, reply.statusCode, redirects);
     if (target === null) {
       const chunks = decompressed(reply.body, received.get("content-encoding"));
-      return { status: reply.statusCode, headers: received, chunks };
+      return { status: reply.statusCode, headers: received, chunks, close: () => void reply.body.destroy() };
     }
     await reply.body.dump();
     at = target;
@@ -134,7 +165,8 @@ async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
 type Send = () => Promise<JsonReply>;
 
 /** Statuses for a request that the server does not support. */
-const UNSUPPORTED = new Set([400, 404, 405, 415, 422, 501]);
+const UNSUPPORTED = new Set([400, 403, 404, 405, 415, 422, 501]);
+const UNKNOWN_PATH = new Set([404, 405, 501]);
 
 /**
  * Remembers how a server can be asked for a reply: with streaming, or without it if the server refuses to stream, such
@@ -143,8 +175,8 @@ const UNSUPPORTED = new Set([400, 404, 405, 415, 422, 501]);
 export class StreamSupport {
   private first = 0;
 
-  /** @param isRefusal whether a message refuses to stream. By default, a message about streaming does. */
-  constructor(private readonly isRefusal: (message: string) => boolean = (message) => /stream/i.test(message)) {}
+  /** @param hasOwnPath whether streaming has its own path, which a compatible server might not have */
+  constructor(private readonly hasOwnPath = false) {}
 
   /** Sends in the first of several ways that the server does not refuse. */
   async send(ways: readonly [Send, ...Send[]]): Promise<JsonReply> {
@@ -161,6 +193,7 @@ export class StreamSupport {
 
   private isRefused(error: unknown): boolean {
     if (!(error instanceof ModelError) || error.status === null) return false;
-    return UNSUPPORTED.has(error.status) && this.isRefusal(error.message);
+    if (this.hasOwnPath && UNKNOWN_PATH.has(error.status)) return true;
+    return UNSUPPORTED.has(error.status) && /stream/i.test(error.message);
   }
 }
