@@ -1,8 +1,8 @@
 import type { ChatEvent } from "./chat-event.js";
 
 /**
- * Text of an answer, without refusals, for a reader that cannot take back what it has shown, such as a terminal or an
- * OpenAI client. Such a reader also shows text before tool calls, because only the end of a reply shows whether its
+ * Text of an answer, without refusals, for a reader that cannot take back shown text, such as a terminal or an OpenAI
+ * client. Such a reader also shows text before tool calls, because only the end of a reply shows whether its
  * text is the answer. A blank line separates the texts.
  */
 export class StreamedContent {

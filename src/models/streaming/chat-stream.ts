@@ -153,7 +153,7 @@ function pickSet(from: Fields, names: readonly string[]): Fields {
 /** Fields that identify a part and are repeated or sent once, unlike text. */
 const WHOLE = new Set(["id", "type", "format", "index", "signature"]);
 
-/** Appends a part of a field: text to text, list items by their `index` and type, and objects field by field. */
+/** Appends a part of a field. Texts are joined, list items by `index` and type, and objects field by field. */
 function joined(before: unknown, part: unknown): unknown {
   if (before == null) return part;
   if (typeof before === "string" && typeof part === "string") return before + part;

@@ -21,7 +21,7 @@ const callSchema = z.object({ id: z.string().nullish(), name: z.string(), args: 
 
 /**
  * Assembles a reply of Gemini's `streamGenerateContent` (https://ai.google.dev/api/generate-content). Each chunk has
- * the form of a plain reply with further parts. The stream has no last event.
+ * the form of a plain reply with further parts. The end of the stream is not marked.
  */
 export class GoogleAssembler implements ReplyAssembler {
   private last: Record<string, unknown> = {};
@@ -73,7 +73,7 @@ export class GoogleAssembler implements ReplyAssembler {
   }
 }
 
-/** Parts with a signature must be sent back as they are, so they are not joined with others. */
+/** Returns false for parts with a signature, which must be sent back unchanged. */
 function isPlainText(part: Part): boolean {
   return typeof part.text === "string" && Object.keys(part).every((key) => key === "text" || key === "thought");
 }

@@ -20,9 +20,9 @@ const lastSchema = z.looseObject({ response: z.looseObject({ output: z.array(z.u
  */
 export class ResponsesAssembler implements ReplyAssembler {
   private response: z.output<typeof lastSchema>["response"] | null = null;
-  /** Finished items by their position in the output. */
+  /** Finished items per output position. */
   private readonly items = new Map<number, unknown>();
-  /** Numbers of the function calls by their position in the output. */
+  /** Number of each function call per output position. */
   private readonly calls = new Map<number, number>();
 
   /** @param failure converts an error event */

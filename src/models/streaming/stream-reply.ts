@@ -43,7 +43,7 @@ export interface StreamedCall {
 
 /**
  * Posts a request and returns the body that `assembler` builds from its events. A server that replies with JSON does
- * not stream, and its reply is returned as it is.
+ * not stream, and its reply is returned unchanged.
  *
  * @throws ModelError, which includes the usage that the server reported before a failure, or the signal's reason
  */
@@ -85,7 +85,7 @@ async function assemble(events: AsyncGenerator<string>, assembler: ReplyAssemble
   }
 }
 
-/** Milliseconds after the last event in which a server ends its stream. */
+/** Maximum milliseconds between the last event and the end of its stream. */
 const DRAIN_MS = 1_000;
 
 /** Reads to the end of a stream, because the next call can then use the same connection. */

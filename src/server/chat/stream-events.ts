@@ -27,7 +27,7 @@ export function streamEvents(
   };
 }
 
-/** A tool call whose beginning was sent. */
+/** A tool call after its `tool-call` event. */
 interface StartedCall {
   /** The id in the events. */
   readonly id: string;
@@ -39,15 +39,15 @@ interface StartedCall {
 }
 
 /**
- * Converts the parts of replies, and the steps of the agent loop, to events. A step only adds what its parts have not
- * sent yet, so a reply that did not stream results in the same events with its text in one piece.
+ * Converts the parts of replies, and the steps of the agent loop, to events. A step only adds the missing events, so a
+ * reply that was not streamed results in the same events with its text in one piece.
  */
 class ChatEvents {
   /** Text of the current reply that was sent. */
   private sentText = "";
-  /** Calls of the current reply, by their number. */
+  /** Calls of the current reply per number. */
   private started = new Map<number, StartedCall>();
-  /** Calls of complete replies, by their id in the transcript. */
+  /** Calls of complete replies per id in the transcript. */
   private readonly calls = new Map<string, StartedCall>();
   private readonly usedIds = new Set<string>();
 
@@ -125,7 +125,7 @@ class ChatEvents {
 
 type TextEvent = Extract<ChatEvent, { type: "text-delta" | "text-replaced" }>;
 
-/** Returns the events that complete a text of which `sent` was sent. White space at its ends does not matter. */
+/** Returns the events that complete `whole` after `sent`. White space at its ends does not matter. */
 function missingText(sent: string, whole: string, toolCallId?: string): TextEvent[] {
   const of = toolCallId === undefined ? {} : { toolCallId };
   if (whole === sent || (sent !== "" && whole.trim() === sent.trim())) return [];

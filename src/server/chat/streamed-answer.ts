@@ -2,10 +2,10 @@
 const BEFORE_ANSWER =
   /^\s*\{\s*(?:"(?!answer")[^"\\]*"\s*:\s*(?:\[[^\]]*\]|"(?:[^"\\]|\\.)*"|[^,"{[\]}]+)\s*,\s*)*"answer"\s*:\s*"/;
 
-/** Longest beginning of the arguments that is searched for the answer, in characters. */
+/** Maximum characters before the answer. */
 const MAX_BEFORE = 20_000;
 
-/** One character of a JSON string, or an escape sequence. A surrogate pair is one. */
+/** A character of a JSON string, or an escape sequence. A surrogate pair counts as one. */
 const CHARACTER =
   /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\["\\/bfnrt]|[^"\\\p{Cc}]/uy;
 
