@@ -1,4 +1,4 @@
-import type { Completion, Message, TaskActivity, ToolCall } from "../models/model.js";
+import type { Completion, Message, ReplyDelta, TaskActivity, ToolCall } from "../models/model.js";
 import type { TaskId } from "../tasks/question.js";
 import type { ToolContext, ToolResult } from "../tools/tool.js";
 import type { TaskVariables } from "./prompt-template.js";
@@ -28,6 +28,11 @@ export interface AgentTask {
   readonly history?: readonly Message[];
   /** Receives each reply and tool result of the agent loop, which waits for it. An error ends the loop. */
   readonly onStep?: ((step: AgentStep) => Promise<void> | void) | undefined;
+  /**
+   * Receives the parts of each reply before `onStep` receives the whole reply, and makes the agent loop stream.
+   * `onDelta` must not throw.
+   */
+  readonly onDelta?: ((delta: ReplyDelta) => void) | undefined;
   /** Receives the current activity, such as a model or tool call. `onActivity` must not throw. */
   readonly onActivity?: ((activity: TaskActivity) => void) | undefined;
 }

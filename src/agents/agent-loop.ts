@@ -73,7 +73,7 @@ export function agentLoop({ agent, model, tools, maxTaskCostUsd }: LoopAgent): A
   const rules: LoopRules = { tools, toolCalls: settings.toolCalls, toolTimeoutMs: null, isOverBudget };
   return {
     async answer(task, transcript) {
-      const { id, epoch, variables, maxTurns, instructions = null, onActivity } = task;
+      const { id, epoch, variables, maxTurns, instructions = null, onActivity, onDelta } = task;
       const prompt = promptFor(agent, tools, variables, maxTurns);
       const system = instructions === null ? prompt : `${prompt}\n\n${instructions}`;
       const loop = new AgentLoop(rules, task, transcript);
@@ -93,6 +93,7 @@ export function agentLoop({ agent, model, tools, maxTaskCostUsd }: LoopAgent): A
             temperature: settings.temperature,
             task: id === null ? undefined : { id, epoch },
             onProgress: onActivity,
+            onDelta,
           },
           task.context.signal,
         );

@@ -1,5 +1,5 @@
 import { isJsonObject, parseJsonOrNull } from "../platform/json.js";
-import type { Completion, Model, ModelRequest, ToolCall, ToolSpec } from "./model.js";
+import type { Completion, Model, ModelRequest, ReplyDelta, ToolCall, ToolSpec } from "./model.js";
 import { readArguments, uniqueIds } from "./tool-calls.js";
 
 /**
@@ -11,13 +11,44 @@ import { readArguments, uniqueIds } from "./tool-calls.js";
  * the harmony format (https://cookbook.openai.com/articles/openai-harmony).
  */
 
-/** Decorates a model: moves reasoning and tool calls from the text of its replies to their own fields. */
+/**
+ * Decorates a model: moves reasoning and tool calls from the text of its replies to their own fields. Streamed text is
+ * held back from the first possible tag on. After a reply with tags, the text of later replies is not streamed.
+ */
 export function withSeparatedText(model: Model): Model {
+  let leavesTags = false;
   return {
     id: model.id,
     async complete(request, signal) {
-      return separateReply(await model.complete(request, signal), request);
+      const { onDelta } = request;
+      const gated = onDelta === undefined ? request : { ...request, onDelta: textBeforeTags(onDelta, leavesTags) };
+      const reply = separateReply(await model.complete(gated, signal), request);
+      leavesTags ||= reply.unparsed !== undefined;
+      return reply;
     },
+  };
+}
+
+/** Passes on the parts of a reply, but no text from the first possible tag on. The complete reply contains it. */
+function textBeforeTags(onDelta: (delta: ReplyDelta) => void, isHeldFromStart: boolean) {
+  let pending = "";
+  let isStart = true;
+  let isHeld = isHeldFromStart;
+  return (delta: ReplyDelta): void => {
+    if (delta.type !== "text") {
+      onDelta(delta);
+      return;
+    }
+    if (isHeld) return;
+    pending += delta.text;
+    if (isStart && UNDECIDED_START.test(pending)) return;
+    const tag = pending.search(isStart ? MARKERS : MARKERS_ANYWHERE);
+    isStart = false;
+    isHeld = tag !== -1;
+    const end = isHeld ? tag : pending.search(UNDECIDED_END);
+    const text = end === -1 ? pending : pending.slice(0, end);
+    pending = pending.slice(text.length);
+    if (text !== "") onDelta({ type: "text", text });
   };
 }
 
@@ -79,8 +110,13 @@ export function separateReply(reply: Completion, request: Pick<ModelRequest, "to
   }
 }
 
-const MARKERS =
-  /<[|/｜\w:]|^\s*(?:[Hh]ere(?: is|'s) my thought process|functools\[|\w+\()|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|^\s*(?:`{3}|[{[]|analysis\S)|default_api\./;
+const MARKERS_ANYWHERE = /<[|/｜\w:]|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|default_api\./;
+const MARKERS_AT_START = /^\s*(?:[Hh]ere(?: is|'s) my thought process|functools\[|\w+\(|`{3}|[{[]|analysis\S)/;
+const MARKERS = new RegExp(`${MARKERS_ANYWHERE.source}|${MARKERS_AT_START.source}`);
+
+/** Streamed text that might become one of the markers. */
+const UNDECIDED_START = /^\s*(?:\w*|`{1,2}|[Hh]ere(?: |').{0,21})$/;
+const UNDECIDED_END = /(?:<|\[[A-Z_/]{0,11}|◁\/?[a-z]{0,5}|\bd\w{0,10})$/;
 
 const TAGS = "(?:seed:)?think|thinking|thought|reasoning";
 const COHERE = "<\\|";

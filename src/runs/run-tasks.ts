@@ -109,9 +109,10 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     }
   };
 
-  const save = async ({ trace: unscored, abandoned }: Answered): Promise<void> => {
+  const save = async ({ trace: unscored, abandoned: earlier }: Answered): Promise<void> => {
     const trace = await scored(unscored);
     const result = toTaskResult(trace);
+    const abandoned = earlier === null ? null : { trace: earlier, result: toTaskResult(earlier) };
     const isSaved = await writer.save(trace, result, canBeRetried(trace.ending) ? "failed" : "finished", abandoned);
     if (!isSaved) return;
     answerer.saved?.(trace);

@@ -3,8 +3,8 @@ import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
-import { type JournalRow, openJournalEraser } from "./journal-store.js";
-import { type TaskResult, toTaskResult } from "./task-result.js";
+import { openJournalEraser } from "./result-writer/journal-writer.js";
+import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
 export interface ResultWriter {
@@ -13,7 +13,12 @@ export interface ResultWriter {
    * `trace`. Resolves to true after the commit, or to false if the wait was aborted while another program had locked
    * the file.
    */
-  save(trace: Trace, result: TaskResult, outcome: AttemptOutcome, abandoned?: Trace | null): Promise<boolean>;
+  save(
+    trace: Trace,
+    result: TaskResult,
+    outcome: AttemptOutcome,
+    abandoned?: AbandonedAttempt | null,
+  ): Promise<boolean>;
   /**
    * Saves a paid reply. Resolves after the commit. If another program has locked the file, resolves at once and keeps
    * trying, because a running task cannot wait for as long as an import takes.
@@ -24,6 +29,12 @@ export interface ResultWriter {
   /** The most recent traces as JSON, saved or not. */
   recent(): readonly string[];
   close(): Promise<void>;
+}
+
+/** An earlier attempt at a task, of which only the cost counts. */
+export interface AbandonedAttempt {
+  readonly trace: Trace;
+  readonly result: TaskResult;
 }
 
 const YOUNG_GENERATION_MB = 8;
@@ -96,7 +107,7 @@ export function threadedResultWriter(
     recent: () => recent.all(),
     keep: (trace) => recent.add(JSON.stringify(trace)),
     async save(trace, result, outcome, abandoned = null) {
-      const superseded = abandoned === null ? null : toResultRow(abandoned, toTaskResult(abandoned), "abandoned");
+      const superseded = abandoned === null ? null : toResultRow(abandoned.trace, abandoned.result, "abandoned");
       const row = { ...toResultRow(trace, result, outcome, growing), abandoned: superseded };
       recent.add(row.trace);
       const key = keyOf(row);
@@ -142,6 +153,15 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
     "Finished tasks are saved. Check that the disk works and has free space, then continue with --resume latest.",
     1,
   );
+}
+
+/** The stored form of a paid reply. `entry` is JSON. */
+export interface JournalRow {
+  readonly runId: string;
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly position: number;
+  readonly entry: string;
 }
 
 /** The stored form of a finished task. `trace` and `result` are JSON. */

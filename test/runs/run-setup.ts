@@ -23,13 +23,13 @@ import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import type { Tool } from "../../src/tools/tool.js";
-import { openJournalWriter } from "../../src/traces/journal-store.js";
 import type { RunEvent } from "../../src/traces/progress.js";
+import { openJournalWriter } from "../../src/traces/result-writer/journal-writer.js";
 import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
 import { NO_LIMITS, type OwnRunSettings, type RunLimits } from "../../src/traces/run-settings.js";
 import { getRun, type RunOwner, type RunRow } from "../../src/traces/runs-store.js";
-import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { type Judge, type QuestionTrace as Trace, traceSchema } from "../../src/traces/trace.js";
 import { iterateTraces } from "../../src/traces/traces-store.js";
 import type { WireFormat } from "../providers/wire-request.js";
@@ -120,7 +120,7 @@ function writerTo(db: Db): ResultWriter {
   const writeReply = openJournalWriter(db);
   return {
     async save(trace, result, outcome, abandoned = null) {
-      const superseded = abandoned === null ? null : toResultRow(abandoned, toTaskResult(abandoned), "abandoned");
+      const superseded = abandoned === null ? null : toResultRow(abandoned.trace, abandoned.result, "abandoned");
       write({ ...toResultRow(trace, result, outcome), abandoned: superseded });
       return true;
     },

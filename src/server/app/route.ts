@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { CorpusCopies } from "../../mail/corpus-transfer.js";
 import { ByteBudget } from "../../platform/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
-import type { ChatServices } from "../chat.js";
+import type { ChatServices } from "../chat-services.js";
 import { errorShape, openaiErrorShape } from "../response-shapes.js";
 import type { StreamLimits } from "../sse-writer.js";
 import { ApiError } from "./api-error.js";

@@ -3,8 +3,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type RpcAnswer, type RpcCall, tellLoaded } from "../../platform/worker-rpc.js";
 import { FileWatch } from "../../store/database-file.js";
 import { limitPageCache, openStore } from "../../store/open-store.js";
-import { openJournalWriter } from "../journal-store.js";
 import { FILE_LOST, openRowWriter, type SaveCall, type SaveOutcome } from "../result-writer.js";
+import { openJournalWriter } from "./journal-writer.js";
 
 /** The thread of `threadedResultWriter`: saves each batch of finished tasks and paid replies in one transaction. */
 

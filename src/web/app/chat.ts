@@ -235,6 +235,9 @@ class Exchange {
   private readonly results: { result: unknown }[] = [];
   /** The text of the current reply, or null between replies. */
   private text: HTMLElement | null = null;
+  /** The answer in the arguments of a call, by the call's id. */
+  private readonly answers = new Map<string, HTMLElement>();
+  private reasoning: HTMLElement | null = null;
 
   constructor(
     question: string,
@@ -252,11 +255,19 @@ class Exchange {
   show(event: ChatEvent): void {
     switch (event.type) {
       case "text-delta":
-        this.addText(event.text);
+        this.addText(event.text, event.toolCallId);
+        break;
+      case "text-replaced":
+        this.replaceText(event.text, event.toolCallId);
+        break;
+      case "reasoning-delta":
+        this.addReasoning(event.text);
         break;
       case "tool-call":
         this.moveTextToSteps();
         this.calls.set(event.toolCallId, { name: event.toolName });
+        this.status.textContent =
+          event.toolName === "return_final_answer" ? "Answering …" : `Calling ${event.toolName} …`;
         break;
       case "tool-call-args":
         this.showCall(event.toolCallId, parseArguments(event.args));
@@ -286,16 +297,38 @@ class Exchange {
     this.status.remove();
   }
 
-  private addText(text: string): void {
-    if (this.text === null) {
-      this.text = untrustedText("", "answer", "p");
-      this.outcome.append(this.text);
+  /** Adds text of the current reply, or of the answer in the arguments of a call. */
+  private addText(text: string, toolCallId: string | undefined): void {
+    this.reasoning = null;
+    this.textElement(toolCallId).textContent += text;
+  }
+
+  private replaceText(text: string, toolCallId: string | undefined): void {
+    this.textElement(toolCallId).textContent = text;
+  }
+
+  private textElement(toolCallId: string | undefined): HTMLElement {
+    const known = toolCallId === undefined ? this.text : this.answers.get(toolCallId);
+    if (known) return known;
+    const element = untrustedText("", "answer", "p");
+    this.outcome.append(element);
+    if (toolCallId === undefined) this.text = element;
+    else this.answers.set(toolCallId, element);
+    return element;
+  }
+
+  private addReasoning(text: string): void {
+    if (this.reasoning === null) {
+      this.reasoning = untrustedText("", "reasoning", "p");
+      this.steps.append(this.reasoning);
+      this.status.textContent = "Reasoning …";
     }
-    this.text.textContent += text;
+    this.reasoning.textContent += text;
   }
 
   /** Text before a tool call is not the answer. */
   private moveTextToSteps(): void {
+    this.reasoning = null;
     if (this.text === null) return;
     this.text.className = "said";
     this.steps.append(this.text);
@@ -310,6 +343,8 @@ class Exchange {
       call.sources = (args as { sources?: unknown } | null)?.sources;
       return;
     }
+    // The end of a text can arrive only when the reply is complete.
+    this.moveTextToSteps();
     call.card = toolCallCard(call.name, args);
     this.steps.append(call.card.element);
     this.status.textContent = `Calling ${call.name} …`;
