@@ -155,8 +155,9 @@ describe("a run over a queue", needs("redis"), () => {
     const CALLS = 4;
 
     beforeEach(async () => {
-      // Only the workers of the test take tasks.
+      // Only the workers of the test take tasks. A killed worker can leave keys of BullMQ.
       await workers.close();
+      await redis.client.flushall();
       callsPerTask = CALLS;
       onRequest = () => delay(20);
     });
