@@ -13,6 +13,7 @@ import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
+import { type SequentialFigures, sequentialFigures } from "./sequential-comparison.js";
 
 /**
  * OpenPipe's published ART-E results (https://openpipe.ai/blog/art-e-mail-agent). They include no intervals and no
@@ -124,6 +125,41 @@ export function pairsOf(metric: string, baseline: ComparableRun, candidate: Comp
       Math.abs(after - before) <= ROUNDING.absolute + ROUNDING.relative * Math.max(Math.abs(before), Math.abs(after));
     return [{ taskId, before, after: isSame ? before : after }];
   });
+}
+
+/**
+ * Adds always-valid figures to the comparisons of candidates with one baseline, corrected for the number of candidates.
+ * @param widthOf distance between a metric's lowest and highest possible value, or infinity
+ */
+export function withSequentialFigures(
+  comparisons: readonly RunComparison[],
+  baseline: ComparableRun,
+  candidates: readonly ComparableRun[],
+  widthOf: (metric: MetricDescription) => number,
+): RunComparison[] {
+  const figures = new Map<MetricComparison, SequentialFigures>();
+  const tested = comparisons.flatMap(({ metrics }, i) => {
+    const candidate = candidates[i];
+    return candidate === undefined ? [] : metrics.map((metric) => ({ metric, candidate }));
+  });
+  for (const first of new Map(tested.map(({ metric }) => [metric.metric, metric])).values()) {
+    const width = widthOf(first);
+    if (!Number.isFinite(width)) continue;
+    const same = tested.filter(({ metric }) => metric.metric === first.metric);
+    const inputs = same.map(({ metric: { better, p }, candidate }) => ({
+      better,
+      p,
+      differences: pairsOf(first.metric, baseline, candidate).map(({ before, after }) => after - before),
+    }));
+    sequentialFigures(inputs, width).forEach((each, i) => {
+      const input = same[i];
+      if (input !== undefined) figures.set(input.metric, each);
+    });
+  }
+  return comparisons.map((comparison) => ({
+    ...comparison,
+    metrics: comparison.metrics.map((metric) => ({ ...metric, sequential: figures.get(metric) ?? null })),
+  }));
 }
 
 /**
@@ -456,4 +492,6 @@ export interface MetricComparison {
   readonly moreQuestions: number | null;
   /** The smallest difference that this number of questions detects with 80% power. */
   readonly detectable: number | null;
+  /** Absent if not requested. Null for a metric without two ends, such as the cost. */
+  readonly sequential?: SequentialFigures | null;
 }

@@ -1,4 +1,5 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
+import type { ExpectedStop } from "../analysis/sequential-comparison.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
@@ -34,6 +35,7 @@ import { fromDatabase, saveResults } from "./results-file.js";
 import type { RunOptions } from "./run-flags.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
+import { openUntil, type Until } from "./run-until.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
@@ -50,7 +52,7 @@ export function runBenchmark(
 
 export function estimateBenchmark(request: RunRequest, context: AppContext): Promise<RunEstimate> {
   return withDatabase(request, context, ({ db }) =>
-    withPlan(db, request, context, (plan) => estimateRun(db, plan, request)),
+    withPlan(db, request, context, (plan, _gates, until) => estimateRun(db, plan, until, request)),
   );
 }
 
@@ -127,7 +129,7 @@ async function execute(
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
   const { db } = opened;
-  return withPlan(db, request, context, async (plan, gates) => {
+  return withPlan(db, request, context, async (plan, gates, until) => {
     await checkJudgePriced(plan.settings.judge, plan.limits);
     const evals = evalsAmong(db, plan.settings.scorers, context.settings);
     refuseUncountedRubrics(evals, plan.limits);
@@ -135,10 +137,11 @@ async function execute(
       request.queue === undefined
         ? await localAnswerer(opened, plan, request, context)
         : await openQueue(plan, request.queue, request, context);
-    const end = await answerAll(opened, plan, { opening, evals }, request, context, openMonitor);
+    const end = await answerAll(opened, plan, { opening, evals, until }, request, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
-    // A stopped run is not gated, because it can be resumed first.
-    const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
+    // A run that was stopped early is not gated, because it can be resumed first.
+    const isWhole = end.stopped === null || end.stopped.by === "evidence";
+    const gated = isWhole ? await gates.check(fromDatabase(db, end.totals)) : [];
     return { end, gates: gated, output: plan.output, shortfall: opening.shortfall() };
   });
 }
@@ -147,7 +150,7 @@ async function withPlan<T>(
   db: Db,
   request: RunRequest,
   context: AppContext,
-  use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
+  use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>, until: Until | null) => Promise<T>,
 ): Promise<T> {
   const gates = await openGates(request, context);
   const plan = await planRun(db, request, context);
@@ -156,7 +159,9 @@ async function withPlan<T>(
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);
     noteStoredLimits(plan, request, context);
-    return await use(plan, gates);
+    const { until } = plan.settings;
+    const identity = { ...plan.over, settings: { ...plan.settings } };
+    return await use(plan, gates, until === undefined ? null : await openUntil(until, identity, context));
   } finally {
     plan.model.close();
     await plan.suite.close();
@@ -185,10 +190,16 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   return planSuiteRun(db, suite, request, context);
 }
 
+interface RunParts {
+  readonly opening: AnswererOfRun;
+  readonly evals: ScoringEvals;
+  readonly until: Until | null;
+}
+
 async function answerAll(
-  { db, watch }: OpenDatabase,
+  { db, watch: fileWatch }: OpenDatabase,
   plan: RunPlan,
-  { opening, evals }: { readonly opening: AnswererOfRun; readonly evals: ScoringEvals },
+  { opening, evals, until }: RunParts,
   options: RunOptions,
   context: AppContext,
   openMonitor: OpenMonitor,
@@ -205,7 +216,7 @@ async function answerAll(
   const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);
   const writer = forwardTraces(threadedResultWriter(settings.db, { waiting }), live);
-  const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
+  const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch: fileWatch }, waiting, context);
   try {
     const owner = options.force ? forcedProcess : thisProcess;
     const session = await plan.begin(owner, { ...waiting, signal: context.signal });
@@ -215,7 +226,8 @@ async function answerAll(
       for (const { result, isSuperseded } of page) budget.charge(result, isSuperseded);
     }
     const mailbox = openMailbox(mailDb);
-    const mayStart = () => !context.signal.aborted && budget.reached() === null;
+    const watch = until?.watch(db, plan.runId) ?? null;
+    const mayStart = () => !context.signal.aborted && budget.reached() === null && watch?.isSettled !== true;
     const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
       monitor.emit({ type: "task_activity", taskId, epoch, activity });
     const answerer = await opening.start({ db, mailbox, budget, mayStart, onActivity });
@@ -228,6 +240,7 @@ async function answerAll(
         session,
         budget,
         writer,
+        until: watch,
         onConcurrency: opening.onConcurrency,
         windDown: context.signal,
         waiting,
@@ -283,6 +296,8 @@ export interface RunEstimate {
   readonly seconds: number;
   /** Number of earlier tasks that the estimate is based on, or null for a guess. */
   readonly basis: number | null;
+  /** Expected number of questions with `--until` at several true gains, or null without a claim. */
+  readonly until: readonly ExpectedStop[] | null;
 }
 
 /** Typical usage per task for an agent that searches and reads, with most models. Used if there is no earlier run. */
@@ -309,7 +324,7 @@ function usageOf(each: AverageTask, tasks: number, round = (tokens: number) => t
 }
 
 /** Estimates a run based on earlier runs of the same agent and model, otherwise based on a guess. */
-async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<RunEstimate> {
+async function estimateRun(db: Db, plan: RunPlan, until: Until | null, options: RunOptions): Promise<RunEstimate> {
   const { settings, model } = plan;
   const tasks = await plan.tasks();
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
@@ -332,5 +347,6 @@ async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<
     judgeCalls: judge === null ? 0 : tasks * judge.votes,
     seconds: Math.max((tasks * each.seconds) / Math.min(concurrency, tasks || 1), byRate),
     basis: known === null ? null : known.tasks,
+    until: until === null ? null : until.expectedStops(Math.round(tasks / settings.epochs)),
   };
 }

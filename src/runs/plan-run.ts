@@ -19,6 +19,7 @@ import { createRun, type NewRunRequest, type RunSession } from "./execute-run/cr
 import { type CreatedModel, createModel } from "./model-of-run.js";
 import type { RunOptions } from "./run-flags.js";
 import { agentOfNewRun, type RunRequest, refuseFlags } from "./run-options.js";
+import { inTestOrder, withUntil } from "./run-until.js";
 import {
   externalAgentSettings,
   newRunSettings,
@@ -40,7 +41,8 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
     target === undefined
       ? newRunSettings(db, request, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, request, env);
-  const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
+  const scorers = await pinEvals(db, unpinned.scorers, context.settings);
+  const settings = await withUntil({ ...unpinned, scorers }, request, context);
   refuseOracle(settings.model);
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
@@ -83,7 +85,8 @@ export function newRunPlan(
 ): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
-  const tasks = repeatTasks(list, options.epochs);
+  const repeated = repeatTasks(list, options.epochs);
+  const tasks = settings.until === undefined ? repeated : inTestOrder(repeated, settings.until.seed);
   const runId = newRunId();
   const limits = limitsOf(options, NO_LIMITS);
   const output = outputToKeep(options.output);

@@ -39,6 +39,7 @@ import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
 import type { AgentTarget } from "../traces/run-settings.js";
+import { CLAIM_FORMS, parseClaim } from "./run-until/claim-text.js";
 
 /** A flag of `art-e run`. */
 interface RunFlag extends SharedFlag {
@@ -136,6 +137,13 @@ const bodyFields = parsedBy(
 );
 
 const reasoningEffort = oneOf(REASONING_EFFORTS);
+
+const claim = text.transform((written, issues) => {
+  const parsed = parseClaim(written);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: "custom", message: parsed.problem });
+  return z.NEVER;
+});
 
 export type ScorerChoice = ScorerName | EvalScore;
 
@@ -286,7 +294,7 @@ const QUESTION_SELECTION_FLAGS = {
   shuffle: { schema: toggle, help: "Ask in random order (see --seed)", config: "run.shuffle", notFor: STORED },
   seed: {
     schema: wholeNumber(0, 2 ** 32 - 1).optional(),
-    help: "Seed for --shuffle [default: 1]",
+    help: "Seed for --shuffle and --until [default: 1]",
     config: "run.seed",
     notFor: STORED,
   },
@@ -632,6 +640,13 @@ const LIMIT_FLAGS = {
     placeholder: "MINUTES",
     help: "Stop the run after this time, in minutes",
     config: "limits.max-time",
+  },
+  until: {
+    schema: claim.optional(),
+    placeholder: "CLAIM",
+    help: `Stop the run when a claim is settled, and ask in random order (see --seed): ${CLAIM_FORMS}`,
+    config: "run.until",
+    notFor: ["resume"],
   },
   maxFailures: {
     schema: failures.optional(),

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import { readFingerprint } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { batchCalls } from "../platform/batches.js";
@@ -23,6 +24,7 @@ import type { Budget, LimitReached } from "./budget.js";
 import type { ServerFault } from "./detect-dead-server.js";
 import type { RunSession } from "./execute-run/create-run.js";
 import { computeRunTotals } from "./results-file.js";
+import type { UntilWatch } from "./run-until.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
 const GROWN = "mail was imported while it ran";
@@ -110,6 +112,8 @@ export interface RunTasksRequest {
   readonly session: RunSession;
   readonly budget: Budget;
   readonly writer: ResultWriter;
+  /** The claim that stops the run when it is settled, if there is one. */
+  readonly until?: UntilWatch | null;
   /** Calls the listener immediately, and again whenever the number of concurrent tasks changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** When this signal aborts, no further task starts, and running tasks are finished. */
@@ -117,7 +121,12 @@ export interface RunTasksRequest {
   readonly waiting?: LockWait;
 }
 
-export type RunStop = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
+export type RunStop =
+  | { readonly by: "user" }
+  /** The claim of `--until` is settled. */
+  | { readonly by: "evidence" }
+  | ({ readonly by: "limit" } & LimitReached)
+  | ServerFault;
 
 const NEVER = new AbortController().signal;
 
@@ -127,6 +136,8 @@ export interface SessionEnd {
   readonly asked: number;
   /** The reason for stopping, or null if every task is answered. */
   readonly stopped: RunStop | null;
+  /** State of the claim of `--until`, or null without one. */
+  readonly until: UntilOutcome | null;
 }
 
 /**
@@ -135,7 +146,7 @@ export interface SessionEnd {
  * is saved, and a resume answers them again, as it does if the server is dead. In each case, no further task starts.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { runId, answerer, session, budget, writer, windDown, waiting = WAIT_INDEFINITELY } = request;
+  const { runId, answerer, session, budget, writer, windDown, until = null, waiting = WAIT_INDEFINITELY } = request;
   const { watch } = answerer;
   const started = performance.now();
   // A bug in one task stops the others before the error is thrown.
@@ -153,6 +164,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     try {
       for (const task of session.tasks) {
         if (stop.aborted || windDown?.aborted || budget.reached() !== null || watch.fault !== null) return;
+        if (until?.isSettled) return;
         yield task;
       }
     } catch (error) {
@@ -206,11 +218,12 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     if (!isSaved) return;
     answerer.saved?.(trace);
     left--;
+    until?.add(result);
     emit({ type: "task_finished", result });
   };
 
   /** If another program locks the database and the user stops waiting, the run is left as if it had been killed. */
-  const end = async (status: "completed" | "interrupted") => {
+  const finish = async (status: "completed" | "interrupted") => {
     const activeMs = performance.now() - started;
     const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
     await withWriteTransaction(db, waiting, write).catch((error) => {
@@ -221,6 +234,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     emit({ type: "run_started", runId, tasks: asked });
     for await (const result of session.done) {
       if (stop.aborted || windDown?.aborted) break;
+      until?.add(result);
       emit({ type: "task_kept", result });
     }
     const stopAll = (error: unknown) => {
@@ -241,17 +255,19 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
       if (watch.fault === null) await saveHeld();
     }
   } catch (error) {
-    await end("interrupted").catch(() => undefined);
+    await finish("interrupted").catch(() => undefined);
     throw error;
   }
-  await end(left > 0 ? "interrupted" : "completed");
+  await finish(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
   const totals = await computeRunTotals(db, getRun(db, runId));
-  if (left === 0) return { totals, asked, stopped: null };
+  const end = { totals, asked, until: until?.outcome() ?? null };
+  if (left === 0) return { ...end, stopped: null };
+  if (until?.isSettled) return { ...end, stopped: { by: "evidence" } };
   const limit = budget.reached();
   const byRun: RunStop | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
   const isByUser = signal.aborted || windDown?.aborted || byRun === null;
-  return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
+  return { ...end, stopped: isByUser ? { by: "user" } : byRun };
 }
 
 /** The two steps of a task. Neither promise may reject. */

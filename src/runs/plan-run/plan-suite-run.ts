@@ -18,6 +18,7 @@ import { createModel, modelNameOf } from "../model-of-run.js";
 import { newRunPlan, type RunPlan } from "../plan-run.js";
 import type { RunOptions } from "../run-flags.js";
 import { agentOfNewRun, chosenScorers, type RunRequest, recordedScorers, refuseFlags } from "../run-options.js";
+import { withUntil } from "../run-until.js";
 import {
   externalAgentSettings,
   newRunSettings,
@@ -42,7 +43,8 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   refuseMachineTasks(target, tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
   const unaided = await suiteSettings(db, target, tasks, request, context);
-  const settings = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
+  const aided = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
+  const settings = await withUntil(aided, request, context);
   const model = await createModel(settings, request, context);
   return newRunPlan(db, { suite, list, settings, model }, request);
 }
