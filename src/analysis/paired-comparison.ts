@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../platform/json.js";
+import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf } from "../statistics/intervals.js";
 import { computePower } from "../statistics/power.js";
@@ -11,7 +12,7 @@ import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { headlineFirst } from "../traces/headline-score.js";
 import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
-import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
+import { isScored, METRIC_ALIASES, type ScoredTasks, scaleOf, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 import { type SequentialFigures, sequentialFigures } from "./sequential-comparison.js";
 
@@ -127,15 +128,11 @@ export function pairsOf(metric: string, baseline: ComparableRun, candidate: Comp
   });
 }
 
-/**
- * Adds always-valid figures to the comparisons of candidates with one baseline, corrected for the number of candidates.
- * @param widthOf distance between a metric's lowest and highest possible value, or infinity
- */
+/** Adds always-valid figures to the comparisons of candidates with a baseline, corrected for the number of candidates. */
 export function withSequentialFigures(
   comparisons: readonly RunComparison[],
   baseline: ComparableRun,
   candidates: readonly ComparableRun[],
-  widthOf: (metric: MetricDescription) => number,
 ): RunComparison[] {
   const figures = new Map<MetricComparison, SequentialFigures>();
   const tested = comparisons.flatMap(({ metrics }, i) => {
@@ -160,6 +157,12 @@ export function withSequentialFigures(
     ...comparison,
     metrics: comparison.metrics.map((metric) => ({ ...metric, sequential: figures.get(metric) ?? null })),
   }));
+}
+
+/** Distance between a metric's lowest and highest possible value. Infinite for cost, time and turns. */
+function widthOf({ metric, kind }: MetricDescription): number {
+  const { min, max } = scaleOf(SCORES[metric] ?? { kind });
+  return max - min;
 }
 
 /**

@@ -2,7 +2,6 @@ import {
   type ComparableRun,
   comparableRun,
   compareRuns,
-  type MetricDescription,
   PUBLISHED,
   type PublishedResults,
   protocolDifferences,
@@ -15,8 +14,6 @@ import {
 } from "../analysis/paired-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { SCORES } from "../scoring/scorers.js";
-import { scaleOf } from "../traces/score.js";
 import { RunSources, unfinished } from "./results-file.js";
 
 interface CompareOptions {
@@ -72,7 +69,7 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
   const differences = Object.fromEntries(beside.map(({ head }) => [head.runId, protocolDifferences(head)]));
   return {
     runs: runs.map(({ head }) => head),
-    comparisons: options.sequential ? withSequentialFigures(comparisons, baseline, candidates, widthOf) : comparisons,
+    comparisons: options.sequential ? withSequentialFigures(comparisons, baseline, candidates) : comparisons,
     published: beside.length === 0 ? null : { figures: PUBLISHED.figures, differences },
   };
 }
@@ -81,12 +78,6 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
 function noteOnUntil({ settings }: RunHead, { sequential }: CompareOptions): string {
   if (settings.until === undefined || sequential) return "";
   return " It was run with --until, so only always-valid intervals may be read (--sequential).";
-}
-
-/** Infinite for cost, time and turns. */
-function widthOf({ metric, kind }: MetricDescription): number {
-  const { min, max } = scaleOf(SCORES[metric] ?? { kind });
-  return max - min;
 }
 
 function refuseIncomparable({ baseline, candidate, incomparable }: RunComparison): void {

@@ -160,12 +160,21 @@ async function withPlan<T>(
     checkPriced(plan.model, plan.settings, plan.limits);
     noteStoredLimits(plan, request, context);
     const { until } = plan.settings;
+    if (until !== undefined && request.baseline !== undefined) throw untilWithBaseline();
     const identity = { ...plan.over, settings: { ...plan.settings } };
     return await use(plan, gates, until === undefined ? null : await openUntil(until, identity, context));
   } finally {
     plan.model.close();
     await plan.suite.close();
   }
+}
+
+function untilWithBaseline(): UserError {
+  return new UserError(
+    "flags_contradict",
+    "--until and --baseline cannot be combined: the gate's interval needs all planned tasks.",
+    "Remove --baseline, and use the claim's verdict: --until 'no worse than RUN by 0.02'.",
+  );
 }
 
 async function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {

@@ -13,8 +13,8 @@ const LEVEL = 0.05;
 
 /** The tests to choose from. All but `asymptotic` are valid for any number of looks. */
 export const CANDIDATES: Readonly<Record<string, () => LookingTest>> = {
-  "betting, mixture of 4 (art-e)": () => bettingMixture(),
-  "betting, mixture of 3": () => bettingMixture([0.15, 0.3, 0.6]),
+  "betting, mixture of 3 (art-e)": () => bettingMixture(),
+  "betting, mixture of 4": () => bettingMixture([0.1, 0.2, 0.4, 0.8]),
   "betting, uniform mixture": () => bettingMixture(Array.from({ length: 20 }, (_, i) => (i + 0.5) / 20)),
   "betting, predictable plug-in": predictableBets,
   "empirical Bernstein": empiricalBernstein,
