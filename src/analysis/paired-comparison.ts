@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../platform/json.js";
-import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf } from "../statistics/intervals.js";
 import { computePower } from "../statistics/power.js";
@@ -12,9 +11,8 @@ import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { headlineFirst } from "../traces/headline-score.js";
 import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
-import { isScored, METRIC_ALIASES, type ScoredTasks, scaleOf, scorerOfMetric } from "../traces/score.js";
+import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
-import { type SequentialFigures, sequentialFigures } from "./sequential-comparison.js";
 
 /**
  * OpenPipe's published ART-E results (https://openpipe.ai/blog/art-e-mail-agent). They include no intervals and no
@@ -126,43 +124,6 @@ export function pairsOf(metric: string, baseline: ComparableRun, candidate: Comp
       Math.abs(after - before) <= ROUNDING.absolute + ROUNDING.relative * Math.max(Math.abs(before), Math.abs(after));
     return [{ taskId, before, after: isSame ? before : after }];
   });
-}
-
-/** Adds always-valid figures to the comparisons of candidates with a baseline, corrected for the number of candidates. */
-export function withSequentialFigures(
-  comparisons: readonly RunComparison[],
-  baseline: ComparableRun,
-  candidates: readonly ComparableRun[],
-): RunComparison[] {
-  const figures = new Map<MetricComparison, SequentialFigures>();
-  const tested = comparisons.flatMap(({ metrics }, i) => {
-    const candidate = candidates[i];
-    return candidate === undefined ? [] : metrics.map((metric) => ({ metric, candidate }));
-  });
-  for (const first of new Map(tested.map(({ metric }) => [metric.metric, metric])).values()) {
-    const width = widthOf(first);
-    if (!Number.isFinite(width)) continue;
-    const same = tested.filter(({ metric }) => metric.metric === first.metric);
-    const inputs = same.map(({ metric: { better, p }, candidate }) => ({
-      better,
-      p,
-      differences: pairsOf(first.metric, baseline, candidate).map(({ before, after }) => after - before),
-    }));
-    sequentialFigures(inputs, width).forEach((each, i) => {
-      const input = same[i];
-      if (input !== undefined) figures.set(input.metric, each);
-    });
-  }
-  return comparisons.map((comparison) => ({
-    ...comparison,
-    metrics: comparison.metrics.map((metric) => ({ ...metric, sequential: figures.get(metric) ?? null })),
-  }));
-}
-
-/** Distance between a metric's lowest and highest possible value. Infinite for cost, time and turns. */
-function widthOf({ metric, kind }: MetricDescription): number {
-  const { min, max } = scaleOf(SCORES[metric] ?? { kind });
-  return max - min;
 }
 
 /**
@@ -497,4 +458,18 @@ export interface MetricComparison {
   readonly detectable: number | null;
   /** Absent if not requested. Null for a metric without two ends, such as the cost. */
   readonly sequential?: SequentialFigures | null;
+}
+
+/** What an always-valid test says about one score of two runs. */
+export interface SequentialFigures {
+  /** Candidate minus baseline with the always-valid 95% interval. May be read at any time. */
+  readonly difference: Estimate;
+  /** Evidence against equal runs. Equal runs ever reach 20 with a probability of at most 5%. */
+  readonly eValue: number;
+  /** Null if the interval contains 0. */
+  readonly verdict: "better" | "worse" | null;
+  /** The same for several candidates, by the e-BH procedure: at most 5% of the verdicts are expected to be false. */
+  readonly correctedVerdict: "better" | "worse" | null;
+  /** Holm's correction of the fixed-n p value. May be read only at the planned number of questions. */
+  readonly correctedP: number | null;
 }

@@ -1,9 +1,19 @@
 // Comparisons that may be read while their runs are still working: claims about a run that stop it (`run --until`), and
 // always-valid intervals (`compare --sequential`).
+import { SCORES } from "../scoring/scorers.js";
 import { confidenceSequence, E_ESTABLISHED, EProcess, eValueOfDifference } from "../statistics/confidence-sequence.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { eBenjaminiHochberg, holm } from "../statistics/multiple-comparisons.js";
 import { seededRandom } from "../statistics/seeded-random.js";
+import { scaleOf } from "../traces/score.js";
+import {
+  type ComparableRun,
+  type MetricComparison,
+  type MetricDescription,
+  pairsOf,
+  type RunComparison,
+  type SequentialFigures,
+} from "./paired-comparison.js";
 
 /**
  * A claim about a run's gain over a baseline. A gain is the mean difference per question, positive if the run is better,
@@ -116,18 +126,41 @@ export interface UntilOutcome {
   readonly fixedN: Estimate;
 }
 
-/** What an always-valid test says about one score of two runs. */
-export interface SequentialFigures {
-  /** Candidate minus baseline with the always-valid 95% interval. May be read at any time. */
-  readonly difference: Estimate;
-  /** Evidence against equal runs. Equal runs ever reach 20 with a probability of at most 5%. */
-  readonly eValue: number;
-  /** Null if the interval contains 0. */
-  readonly verdict: "better" | "worse" | null;
-  /** The same for several candidates, by the e-BH procedure: at most 5% of the verdicts are expected to be false. */
-  readonly correctedVerdict: "better" | "worse" | null;
-  /** Holm's correction of the fixed-n p value. May be read only at the planned number of questions. */
-  readonly correctedP: number | null;
+/** Adds always-valid figures to the comparisons of candidates with a baseline, corrected for the number of candidates. */
+export function withSequentialFigures(
+  comparisons: readonly RunComparison[],
+  baseline: ComparableRun,
+  candidates: readonly ComparableRun[],
+): RunComparison[] {
+  const figures = new Map<MetricComparison, SequentialFigures>();
+  const tested = comparisons.flatMap(({ metrics }, i) => {
+    const candidate = candidates[i];
+    return candidate === undefined ? [] : metrics.map((metric) => ({ metric, candidate }));
+  });
+  for (const first of new Map(tested.map(({ metric }) => [metric.metric, metric])).values()) {
+    const width = widthOf(first);
+    if (!Number.isFinite(width)) continue;
+    const same = tested.filter(({ metric }) => metric.metric === first.metric);
+    const inputs = same.map(({ metric: { better, p }, candidate }) => ({
+      better,
+      p,
+      differences: pairsOf(first.metric, baseline, candidate).map(({ before, after }) => after - before),
+    }));
+    sequentialFigures(inputs, width).forEach((each, i) => {
+      const input = same[i];
+      if (input !== undefined) figures.set(input.metric, each);
+    });
+  }
+  return comparisons.map((comparison) => ({
+    ...comparison,
+    metrics: comparison.metrics.map((metric) => ({ ...metric, sequential: figures.get(metric) ?? null })),
+  }));
+}
+
+/** Distance between a metric's lowest and highest possible value. Infinite for cost, time and turns. */
+function widthOf({ metric, kind }: MetricDescription): number {
+  const { min, max } = scaleOf(SCORES[metric] ?? { kind });
+  return max - min;
 }
 
 export interface SequentialInput {

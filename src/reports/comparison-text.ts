@@ -5,7 +5,6 @@ import type {
   RunComparison,
   RunHead,
 } from "../analysis/paired-comparison.js";
-import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/score.js";
 import {
@@ -121,18 +120,6 @@ function sequentialLines(metrics: readonly MetricComparison[], isCorrected: bool
 
 function eText(eValue: number): string {
   return eValue >= 1_000 ? ">1,000" : eValue.toFixed(2);
-}
-
-/** Formats the state of a run's claim: the verdict, and both intervals with the time when each may be read. */
-export function untilLines(outcome: UntilOutcome): string[] {
-  const { claim, verdict, settledAfter, questions, plannedQuestions, alwaysValid, fixedN } = outcome;
-  const progress = `${count(settledAfter ?? questions)} of ${count(plannedQuestions)} questions`;
-  const isWhole = questions === plannedQuestions;
-  return [
-    verdict === null ? `${claim}: open after ${progress}` : `${claim}: ${verdict} after ${progress}`,
-    `difference ${differenceText(alwaysValid, share)} always-valid, may be read at any time`,
-    `difference ${differenceText(fixedN, share)} fixed-n, ${isWhole ? "may be read: all planned questions are answered" : "must not be read before all planned questions are answered"}`,
-  ];
 }
 
 function flipLines(side: "lost" | "won", flip: Flip): string[] {

@@ -1,5 +1,4 @@
-import type { MetricComparison, RunHead } from "../analysis/paired-comparison.js";
-import type { SequentialFigures } from "../analysis/sequential-comparison.js";
+import type { MetricComparison, RunHead, SequentialFigures } from "../analysis/paired-comparison.js";
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { count, duration, estimate, share, table } from "../text/format.js";

@@ -12,8 +12,8 @@ import {
   scorersAmong,
   sharedMetrics,
   sharedScores,
-  withSequentialFigures,
 } from "../analysis/paired-comparison.js";
+import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
 import { openMailLookup } from "../mail/mail-lookup.js";

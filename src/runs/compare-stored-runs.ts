@@ -10,8 +10,8 @@ import {
   scorersAmong,
   sharedMetrics,
   sharedScores,
-  withSequentialFigures,
 } from "../analysis/paired-comparison.js";
+import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { RunSources, unfinished } from "./results-file.js";

@@ -35,7 +35,7 @@ import { fromDatabase, saveResults } from "./results-file.js";
 import type { RunOptions } from "./run-flags.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
-import { openUntil, type Until } from "./run-until.js";
+import type { Until } from "./run-until.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
@@ -159,18 +159,25 @@ async function withPlan<T>(
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);
     noteStoredLimits(plan, request, context);
-    const { until } = plan.settings;
-    if (until !== undefined && request.baseline !== undefined) throw untilWithBaseline();
-    const identity = { ...plan.over, settings: { ...plan.settings } };
-    return await use(plan, gates, until === undefined ? null : await openUntil(until, identity, context));
+    return await use(plan, gates, await untilOf(plan, request, context));
   } finally {
     plan.model.close();
     await plan.suite.close();
   }
 }
 
-function untilWithBaseline(): UserError {
-  return new UserError(
+/** Opens the claim that stops the run, if there is one. */
+async function untilOf(
+  { settings, over }: RunPlan,
+  { baseline }: RunRequest,
+  context: AppContext,
+): Promise<Until | null> {
+  if (settings.until === undefined) return null;
+  if (baseline === undefined) {
+    const { openUntil } = await import("./run-until.js");
+    return openUntil(settings.until, { ...over, settings: { ...settings } }, context);
+  }
+  throw new UserError(
     "flags_contradict",
     "--until and --baseline cannot be combined: the gate's interval needs all planned tasks.",
     "Remove --baseline, and use the claim's verdict: --until 'no worse than RUN by 0.02'.",

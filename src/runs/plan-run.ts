@@ -9,9 +9,9 @@ import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
-import { artESuite } from "../questions/dataset.js";
+import { artESuite, shuffled } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
-import type { PlannedTask } from "../tasks/question.js";
+import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
 import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
@@ -19,7 +19,6 @@ import { createRun, type NewRunRequest, type RunSession } from "./execute-run/cr
 import { type CreatedModel, createModel } from "./model-of-run.js";
 import type { RunOptions } from "./run-flags.js";
 import { agentOfNewRun, type RunRequest, refuseFlags } from "./run-options.js";
-import { inTestOrder, withUntil } from "./run-until.js";
 import {
   externalAgentSettings,
   newRunSettings,
@@ -173,6 +172,32 @@ export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
     maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
     maxFailures: options.maxFailures ?? stored.maxFailures,
   };
+}
+
+/** Returns the settings with the claim of `--until`, if there is one. Throws a UserError if it cannot be tested. */
+export async function withUntil<Settings extends ExecutedRunSettings>(
+  settings: Settings,
+  { until, seed = 1 }: Pick<RunOptions, "until" | "seed">,
+  context: AppContext,
+): Promise<Settings> {
+  if (until === undefined) return settings;
+  // Imported only now, because few runs stop themselves.
+  const { untilSettings } = await import("./run-until.js");
+  return { ...settings, until: await untilSettings(until, settings, seed, context) };
+}
+
+/**
+ * Returns the tasks in a seeded random order. All epochs of a question are asked one after another, because the question
+ * counts once all of them are answered.
+ */
+export function inTestOrder(tasks: readonly PlannedTask[], seed: number): PlannedTask[] {
+  const byQuestion = new Map<TaskId, PlannedTask[]>();
+  for (const planned of tasks) {
+    const epochs = byQuestion.get(planned.task.id) ?? [];
+    epochs.push(planned);
+    byQuestion.set(planned.task.id, epochs);
+  }
+  return shuffled([...byQuestion.values()], seed).flat();
 }
 
 /** Returns the limits as flags, like `{"--max-cost": "0.5"}`. Empty if there are no limits. */

@@ -11,37 +11,34 @@ import {
 } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { shuffled } from "../questions/dataset.js";
 import { SCORES } from "../scoring/scorers.js";
 import { confidenceSequence } from "../statistics/confidence-sequence.js";
 import { meanOf } from "../statistics/intervals.js";
 import { pairedDifference } from "../statistics/significance.js";
 import type { Db } from "../store/open-store.js";
-import type { PlannedTask, TaskId } from "../tasks/question.js";
+import type { TaskId } from "../tasks/question.js";
 import { plannedOrder, type TaskCursor } from "../traces/results-store.js";
 import type { ExecutedRunSettings, UntilSettings } from "../traces/run-settings.js";
 import { isScored, type ScoredTasks, scaleOf, scaleText, scorerOfMetric } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { RunSources } from "./results-file.js";
-import type { RunOptions } from "./run-flags.js";
-import { claimText } from "./run-until/claim-text.js";
+import { claimText, type TypedClaim } from "./run-until/claim-text.js";
 
-/** Returns the settings with the claim of `--until`, if there is one. Throws a UserError if it cannot be tested. */
-export async function withUntil<Settings extends ExecutedRunSettings>(
-  settings: Settings,
-  { until, seed = 1 }: Pick<RunOptions, "until" | "seed">,
+/** Returns the settings for a typed claim. Throws a UserError if the claim cannot be tested. */
+export async function untilSettings(
+  { run, metric = "accuracy", ...margins }: TypedClaim,
+  { scorers }: Pick<ExecutedRunSettings, "scorers">,
+  seed: number,
   context: AppContext,
-): Promise<Settings> {
-  if (until === undefined) return settings;
-  const { run, metric = "accuracy", ...margins } = until;
+): Promise<UntilSettings> {
   const baseline = await readBaseline(run, context);
   const known = baseline.run.head.scores;
-  const own: ScoredTasks = Object.fromEntries(settings.scorers.map((name) => [name, { n: 1 }]));
+  const own: ScoredTasks = Object.fromEntries(scorers.map((name) => [name, { n: 1 }]));
   const scorer = scorerOfMetric(metric, known, own);
   refuseUnscored(metric, scorer, known, `run ${run}`);
   refuseUnscored(metric, scorer, own, "this run");
   refuseScale({ metric, scorer, margin: Math.max(margins.by, margins.notBy ?? 0) });
-  return { ...settings, until: { ...margins, baseline: baseline.name, metric: scorer, seed } };
+  return { ...margins, baseline: baseline.name, metric: scorer, seed };
 }
 
 function refuseUnscored(metric: string, scorer: string, scores: ScoredTasks, whose: string): void {
@@ -91,20 +88,6 @@ async function readBaseline(
   } finally {
     sources.close();
   }
-}
-
-/**
- * Returns the tasks in a seeded random order. All epochs of a question are asked one after another, because the question
- * counts once all of them are answered.
- */
-export function inTestOrder(tasks: readonly PlannedTask[], seed: number): PlannedTask[] {
-  const byQuestion = new Map<TaskId, PlannedTask[]>();
-  for (const planned of tasks) {
-    const epochs = byQuestion.get(planned.task.id) ?? [];
-    epochs.push(planned);
-    byQuestion.set(planned.task.id, epochs);
-  }
-  return shuffled([...byQuestion.values()], seed).flat();
 }
 
 /** The run properties that must be the same in both runs. */

@@ -105,12 +105,12 @@ export interface Setting {
 
 export const TYPICAL: Setting = { accuracy: 0.8, correlation: 0.5, effect: 0.05 };
 
-/** Returns the number of pairs with which the two-sided 5% test for a fixed number detects the effect with this power. */
-export function fixedNumber({ accuracy, correlation, effect }: Setting, power: 0.8 | 0.9): number {
+/** Returns the number of pairs with which the 5% z test for a fixed number detects the effect with this power. */
+export function fixedNumber({ accuracy, correlation, effect }: Setting, power: 0.8 | 0.9, sides: 1 | 2 = 2): number {
   const other = accuracy + effect;
   const [a, b] = [accuracy * (1 - accuracy), other * (1 - other)];
   const variance = a + b - 2 * correlation * Math.sqrt(a * b);
-  const z = 1.959964 + (power === 0.8 ? 0.841621 : 1.281552);
+  const z = (sides === 2 ? 1.959964 : 1.644854) + (power === 0.8 ? 0.841621 : 1.281552);
   return Math.ceil((z ** 2 * variance) / effect ** 2);
 }
 
@@ -176,12 +176,13 @@ export function simultaneousCoverage(
 
 interface SequentialBench {
   readonly runs: number;
-  readonly pairs: { readonly power80: number; readonly power90: number };
+  readonly pairs: { readonly power80: number; readonly power90: number; readonly oneSided90: number };
   readonly candidates: readonly {
     readonly name: string;
     readonly falseBetter: number;
     readonly power80: Simulated;
     readonly power90: Simulated;
+    readonly oneSided90: Simulated;
   }[];
   readonly coverage: { readonly null: number; readonly effect: number };
 }
@@ -191,7 +192,11 @@ const NULL_PAIRS = 1_000;
 
 export function benchSequential(runs: number): SequentialBench {
   const none = { ...TYPICAL, effect: 0 };
-  const pairs = { power80: fixedNumber(TYPICAL, 0.8), power90: fixedNumber(TYPICAL, 0.9) };
+  const pairs = {
+    power80: fixedNumber(TYPICAL, 0.8),
+    power90: fixedNumber(TYPICAL, 0.9),
+    oneSided90: fixedNumber(TYPICAL, 0.9, 1),
+  };
   return {
     runs,
     pairs,
@@ -200,6 +205,7 @@ export function benchSequential(runs: number): SequentialBench {
       falseBetter: simulateStops(open, none, { pairs: NULL_PAIRS, runs, seed: 1 }).better,
       power80: simulateStops(open, TYPICAL, { pairs: pairs.power80, runs, seed: 2 }),
       power90: simulateStops(open, TYPICAL, { pairs: pairs.power90, runs, seed: 3 }),
+      oneSided90: simulateStops(open, TYPICAL, { pairs: pairs.oneSided90, runs, seed: 6 }),
     })),
     coverage: {
       null: simultaneousCoverage(none, { pairs: NULL_PAIRS, runs, seed: 4 }),
@@ -219,14 +225,15 @@ export function printSequentialBench(runs: number, isJson: boolean): void {
   console.log(
     [
       `${runs} simulated runs with a look after each pair: accuracy ${accuracy}, correlation ${correlation}, gain ${effect}.`,
-      `The test for a fixed number needs ${bench.pairs.power80} pairs for 80% power, ${bench.pairs.power90} for 90%.`,
+      `The two-sided test for a fixed number needs ${bench.pairs.power80} pairs for 80% power, ${bench.pairs.power90} for 90%.`,
+      `The one-sided test needs ${bench.pairs.oneSided90} pairs for 90%.`,
       "",
       table(
-        ["test", "false better", "tasks of 80%", "power", "tasks of 90%", "power"],
-        bench.candidates.map(({ name, falseBetter, power80, power90 }) => [
+        ["test", "false better", "tasks of 80%", "power", "tasks of 90%", "power", "tasks of one-sided 90%", "power"],
+        bench.candidates.map(({ name, falseBetter, power80, power90, oneSided90 }) => [
           name,
           percent(falseBetter),
-          ...[power80, power90].flatMap(({ used, better }) => [percent(used), percent(better)]),
+          ...[power80, power90, oneSided90].flatMap(({ used, better }) => [percent(used), percent(better)]),
         ]),
       ),
       "",

@@ -24,10 +24,18 @@ import {
 import type { TaskResult } from "../../traces/task-result.js";
 import { createModel } from "../model-of-run.js";
 import type { ExecutedRun, LocatedSuite } from "../plan-run/locate-suite.js";
-import { createRunOnce, limitsOf, newRunId, outputToKeep, type RunPlan, toolsNow } from "../plan-run.js";
+import {
+  createRunOnce,
+  inTestOrder,
+  limitsOf,
+  newRunId,
+  outputToKeep,
+  type RunPlan,
+  toolsNow,
+  withUntil,
+} from "../plan-run.js";
 import type { RunOptions } from "../run-flags.js";
 import { type RunRequest, refuseFlags } from "../run-options.js";
-import { inTestOrder, withUntil } from "../run-until.js";
 import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "../settings-from-options.js";
 import type { RunSession } from "./create-run.js";
 

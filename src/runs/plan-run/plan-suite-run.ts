@@ -15,10 +15,9 @@ import type { PlannedSuiteTask } from "../../tasks/question.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
 import type { AgentTarget, ExecutedRunSettings } from "../../traces/run-settings.js";
 import { createModel, modelNameOf } from "../model-of-run.js";
-import { newRunPlan, type RunPlan } from "../plan-run.js";
+import { newRunPlan, type RunPlan, withUntil } from "../plan-run.js";
 import type { RunOptions } from "../run-flags.js";
 import { agentOfNewRun, chosenScorers, type RunRequest, recordedScorers, refuseFlags } from "../run-options.js";
-import { withUntil } from "../run-until.js";
 import {
   externalAgentSettings,
   newRunSettings,
