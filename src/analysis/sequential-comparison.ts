@@ -117,7 +117,7 @@ export interface UntilOutcome {
   readonly verdict: ClaimVerdict | null;
   /** Number of questions that the verdict took. */
   readonly settledAfter: number | null;
-  /** Number of tested questions, including those that were already running when the claim was settled. */
+  /** Number of tested questions. Includes questions that were already running when the claim was settled. */
   readonly questions: number;
   readonly plannedQuestions: number;
   /** May be read at any time. */

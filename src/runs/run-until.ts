@@ -1,5 +1,5 @@
-// `run --until`: stops a run when a claim about its gain over a baseline is settled. Questions are tested in the order
-// in which the run asks them, because otherwise quick answers would count first and the test would be biased.
+// `run --until`: stops a run when a claim about its gain over a baseline is settled. Questions are tested in the order of
+// the run, not of their answers, because otherwise quick answers would count first and the test would be biased.
 import { resolve } from "node:path";
 import { type ComparableRun, comparableRun, incomparable } from "../analysis/paired-comparison.js";
 import {
@@ -46,7 +46,7 @@ function refuseUnscored(metric: string, scorer: string, scores: ScoredTasks, who
   const available = Object.keys(scores).filter((name) => isScored(name, scores));
   throw new UserError(
     "metric_unknown",
-    `--until: ${whose} has no score "${metric}".`,
+    `--until: unknown score "${metric}" of ${whose}.`,
     `Available: ${available.join(", ")}.`,
   );
 }
@@ -56,7 +56,7 @@ function refuseScale({ metric, scorer, margin }: { metric: string; scorer: strin
   const width = scale.max - scale.min;
   if (!Number.isFinite(width)) {
     throw new UserError(
-      "threshold_impossible",
+      "metric_unbounded",
       `--until: cannot test ${metric}: it is ${scaleText(scale)}, and the test needs a scale with two ends.`,
       "Name a score from 0 to 1, such as accuracy.",
     );
@@ -143,7 +143,7 @@ export class Until {
     return this.settings.metric;
   }
 
-  /** Returns candidate minus baseline on a question, or null if the baseline has no value for it. */
+  /** Returns candidate minus baseline on a question, or null if the baseline does not have a value for it. */
   differenceOn(taskId: TaskId, value: number): number | null {
     const before = this.baseline.questions.get(taskId)?.values[this.metric];
     return before === undefined ? null : value - before;
@@ -169,10 +169,10 @@ export class Until {
   }
 }
 
-/** True gains for which `--dry-run` estimates the number of questions. */
+/** `--dry-run` estimates the number of questions for these true gains. */
 const TYPICAL_GAINS = [0, 0.02, 0.05, 0.1] as const;
 
-/** The epochs of a question that have a result, and the sum of their values. */
+/** A question with the number of its epochs without a result, and its values so far. */
 interface OpenQuestion {
   readonly taskId: TaskId;
   missing: number;
@@ -241,7 +241,7 @@ export class UntilWatch {
       const question = this.questions[this.next];
       if (question === undefined || question.missing > 0) return;
       this.next++;
-      // A failed question has no value.
+      // The question failed.
       if (question.values === 0) continue;
       const difference = this.until.differenceOn(question.taskId, question.sum / question.values);
       if (difference === null) continue;

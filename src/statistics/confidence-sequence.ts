@@ -3,7 +3,7 @@
 import type { Estimate } from "./estimate.js";
 import { NO_ESTIMATE } from "./estimate.js";
 
-/** E-value from which a null hypothesis is rejected: by Ville's inequality, a true one ever reaches it in 5% of runs. */
+/** Rejects a null hypothesis. By Ville's inequality, the e-value of a true one ever reaches 20 in at most 5% of runs. */
 export const E_ESTABLISHED = 20;
 
 /** The two bounds of the interval have an error of 2.5% each. */

@@ -142,7 +142,7 @@ describe("a run that stops itself (--until)", () => {
     ["different from short by 0.1", '"different from" has no "by"'],
     ["better than nothing", "nothing"],
     ["better than short on goldRank", "cannot test goldRank: it is of at least 1"],
-    ["better than short on nonsense", '--until: run short has no score "nonsense".'],
+    ["better than short on nonsense", '--until: unknown score "nonsense" of run short.'],
     ["better than short by 2 on sources", "a difference of 2 is impossible: sources is from 0 to 1."],
   ])("refuses the claim %s", async (claim, message) => {
     const { code, stderr } = await until(claim);
@@ -150,7 +150,7 @@ describe("a run that stops itself (--until)", () => {
     expect(stderr).toContain(message);
   });
 
-  it("refuses other questions and a baseline gate", async () => {
+  it("refuses a baseline gate and a new claim for a resumed run", async () => {
     const gated = await until("better than short on sources", "--baseline", "short");
     expect(gated).toMatchObject({ code: 2 });
     expect(gated.stderr).toContain("--until and --baseline cannot be combined");
