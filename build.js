@@ -1,5 +1,5 @@
-// Builds dist/: the program, the scripts of its two pages, the files of src/ that are read as they are, and the notices
-// and the bill of materials of the packages that are built in.
+// Builds dist/: the program, the scripts of its two pages, copies of other files in src/, and the license notices and the
+// bill of materials for the bundled packages.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { builtinModules, createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { sbomOf } from "./sbom.js";
 const require = createRequire(import.meta.url);
 const readText = (...path) => readFileSync(join(...path), "utf8");
 
-/** What the program starts by the name of its file: itself, threads, and child processes. */
+/** Files that are started by path: the program, its threads and its child processes. */
 const ENTRIES = [
   "cli",
   "mail/import/reader-thread",
@@ -21,7 +21,7 @@ const ENTRIES = [
   "traces/result-writer/result-writer-thread",
 ];
 
-/** Packages that stay outside of the bundle, and why. A fix of any other package needs a release of art-e. */
+/** Packages excluded from the bundle, with the reason. Fixes to other packages reach users with art-e's next release. */
 const OUTSIDE = {
   "@anthropic-ai/sdk": "large, loaded with its first model",
   "@duckdb/node-api": "optional peer: native code for twelve suite tasks",
@@ -40,24 +40,24 @@ const OUTSIDE = {
 checkOutside(JSON.parse(readText("package.json")));
 rmSync("dist", { recursive: true, force: true });
 const packages = await buildProgram();
-for (const page of ["report", "playground"]) await buildPage(page);
+for (const page of ["report", "app"]) await buildPage(page);
 cpSync("src", "dist", { recursive: true, filter: (path) => !/(\.tsx?|tsconfig\.json)$/.test(path) });
 const copied = copyLibrariesOfReport();
 writeFileSync("dist/THIRD_PARTY_LICENSES.txt", licensesOf(packages));
 writeFileSync("dist/sbom.cdx.json", sbomOf(packages, copied));
 
-/** npm installs what package.json names: exactly the packages that the bundle leaves outside. */
+/** Checks that npm installs exactly the packages excluded from the bundle. */
 function checkOutside({ dependencies, peerDependencies }) {
   const named = Object.keys({ ...dependencies, ...peerDependencies })
     .sort()
     .join(", ");
   const outside = Object.keys(OUTSIDE).sort().join(", ");
-  if (named !== outside) throw new Error(`package.json names ${named}; build.js leaves outside ${outside}.`);
+  if (named !== outside) throw new Error(`package.json lists ${named}, but build.js excludes ${outside}.`);
 }
 
 /**
- * Few files instead of a thousand: reading and compiling them is most of a start. All packages but those of `OUTSIDE`
- * are built in. Returns their folders.
+ * Bundles a thousand files into a few, because reading and compiling them dominates the startup time. Includes all
+ * packages except those in `OUTSIDE`. Returns the folders of the bundled packages.
  */
 async function buildProgram() {
   const isOutside = (id) => Object.keys(OUTSIDE).some((name) => id === name || id.startsWith(`${name}/`));
@@ -73,15 +73,14 @@ async function buildProgram() {
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name].js",
     keepNames: true,
-    // For tests and profilers in a checkout. The package leaves the maps out, so no file refers to its map.
+    // For tests and profilers in a checkout. The published package has no maps, so files must not refer to them.
     sourcemap: "hidden",
   });
   await bundle.close();
   const files = new Set(output.map(({ fileName }) => fileName));
   const imported = output.flatMap(({ imports = [], dynamicImports = [] }) => [...imports, ...dynamicImports]);
   const missing = imported.find((id) => !files.has(id) && !isOutside(id) && !isBuiltinOfNode(id));
-  if (missing !== undefined)
-    throw new Error(`The bundle imports ${missing}, which is neither built in nor in OUTSIDE.`);
+  if (missing !== undefined) throw new Error(`The bundle imports ${missing}, which is neither bundled nor in OUTSIDE.`);
   return packageFolders(output);
 }
 
@@ -90,9 +89,9 @@ function isBuiltinOfNode(id) {
 }
 
 /**
- * A page's script: one file without imports, put into a report or served by `art-e serve`. Lower modules export
- * constants and functions next to zod schemas. The schemas are dropped: a page that needs one would contain all of zod,
- * so that fails the build.
+ * Bundles a page's script into one file without imports, which is embedded in reports or served by `art-e serve`. Lower
+ * modules export constants and functions next to zod schemas. The schemas are dropped. The build fails if a page needs
+ * one, because it would then contain all of zod.
  */
 async function buildPage(page) {
   const bundle = await rolldown({
@@ -105,18 +104,18 @@ async function buildPage(page) {
   await bundle.close();
   const [library] = packageFolders(output);
   if (library !== undefined) {
-    throw new Error(`${page}.js would hold ${library}: import its caller's file no more, or split it.`);
+    throw new Error(`${page}.js would contain ${library}: split the file that imports it, or do not import that file.`);
   }
 }
 
-/** The folders below node_modules/ whose code is in these files. */
+/** Returns the folders in node_modules/ with code in these files. */
 function packageFolders(output) {
   const ids = output.flatMap(({ modules = {} }) => Object.keys(modules).filter((id) => modules[id].renderedLength > 0));
   const folders = ids.flatMap((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll("\\", "/")) ?? []);
   return [...new Set(folders)].sort();
 }
 
-/** Copies builds of libraries that the report's page contains, each with its license at its head. Returns their folders. */
+/** Copies the libraries embedded in the report's page, each preceded by its license. Returns their folders. */
 function copyLibrariesOfReport() {
   const plot = require.resolve("@observablehq/plot");
   const d3 = createRequire(plot).resolve("d3");
@@ -124,7 +123,7 @@ function copyLibrariesOfReport() {
   const libraries = {
     d3: readText(dirname(d3), "../dist/d3.min.js"),
     plot: readText(dirname(plot), "../dist/plot.umd.min.js"),
-    // Its build has no notice of its own.
+    // The build does not include its license.
     diff: `/*!\n${readText(diff, "LICENSE")}*/\n${readText(diff, "dist/diff.min.js")}`,
   };
   mkdirSync("dist/web/libraries", { recursive: true });
@@ -132,7 +131,7 @@ function copyLibrariesOfReport() {
   return [join(dirname(plot), ".."), join(dirname(d3), ".."), diff];
 }
 
-/** Names, versions and licences, as these ask of who passes the code on. */
+/** Returns names, versions and license texts, which the licenses require when the code is redistributed. */
 function licensesOf(folders) {
   const parts = folders.map((folder) => {
     const { name, version, license } = JSON.parse(readText(folder, "package.json"));
@@ -140,5 +139,5 @@ function licensesOf(folders) {
     const texts = files.map((file) => readText(folder, file).trim());
     return [`${name} ${version} (${license})`, ...texts].join("\n\n");
   });
-  return `Packages that are built into this program.\n\n${parts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+  return `Packages bundled with this program.\n\n${parts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
 }

@@ -23,13 +23,13 @@ import { stripControls } from "./platform/strings.js";
 import { databaseError } from "./store/database-error.js";
 
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
-export async function main(given: readonly string[]): Promise<ExitCode> {
-  handleOutputErrors((error) => printError(error, given));
-  if (given[0] === COMPLETE) {
+export async function main(words: readonly string[]): Promise<ExitCode> {
+  handleOutputErrors((error) => printError(error, words));
+  if (words[0] === COMPLETE) {
     const { complete } = await import("./cli/commands/completion.js");
-    return complete(given.slice(1), COMMANDS);
+    return complete(words.slice(1), COMMANDS);
   }
-  const args = withHelpFlag(given);
+  const args = withHelpFlag(words);
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};
   const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {

@@ -5,6 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import { ModuleFailed } from "../platform/module-workers.js";
+import { definedProperties } from "../platform/optional-values.js";
 import { redact } from "../platform/secrets.js";
 import { trimEndOf } from "../platform/strings.js";
 import { openWorkspace } from "../sandbox/workspace.js";
@@ -14,9 +15,10 @@ import { addInboxArgument, checkAttached, toTool } from "../tools/load-tools.js"
 import { openMailbox } from "../tools/mailbox.js";
 import { isTaskOnly, listServerTools, McpFailed, type ServerTool } from "../tools/mcp-connections.js";
 import { resolveServer, type StoredServer, secretsOf, serverSchema } from "../tools/mcp-tool.js";
-import { findTool, getTool, listTools, type StoredTool, type ToolResult, type ToolRow } from "../tools/tool.js";
+import type { ToolResult } from "../tools/tool.js";
 import { type ExternalResources, openExternalResources } from "../tools/tool-connections.js";
-import { checkInput, createTool, defined, type NewTool, updateTool, withNewVersion } from "./registry.js";
+import { findTool, getTool, listTools, type StoredTool, type ToolRow } from "../tools/tools-store.js";
+import { checkInput, createTool, type NewTool, updateTool, withNewVersion } from "./registry.js";
 
 interface ToolTrial {
   readonly id: string;
@@ -69,7 +71,7 @@ export async function addTool(
   // The built-in tool with the same name describes the handler's parameters.
   const { description: ofHandler, parametersSchema } = (kind === "handlerKey" ? findTool(db, handlerKey) : null) ?? {};
   const { description = ofHandler, ...columns } = {
-    ...defined({ parametersSchema }),
+    ...definedProperties({ parametersSchema }),
     ...(await describedColumns(described, settings, signal)),
   };
   if (description === undefined) {
@@ -208,7 +210,7 @@ async function describedColumns(
 ): Promise<Partial<Pick<NewTool, "name" | "description" | "category" | "parametersSchema">>> {
   const { name, description, category, parameters, module } = described;
   const fromModule = module === undefined ? {} : await columnsOfModule(module, described.env ?? [], env, signal);
-  return { ...fromModule, ...defined({ name, description, category, parametersSchema: parameters }) };
+  return { ...fromModule, ...definedProperties({ name, description, category, parametersSchema: parameters }) };
 }
 
 async function columnsOfModule(file: string, names: readonly string[], env: AppSettings["env"], signal: AbortSignal) {
@@ -239,7 +241,7 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
   const { http, method, headers, allowPrivate, command, cwd, module, env, config } = described;
   return jsonObjectSchema.parse({
     ...config,
-    ...defined({
+    ...definedProperties({
       url: http,
       method,
       headers,
@@ -256,14 +258,14 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
 
 function callLimits({ timeout, maxBytes, maxResultChars, resultSchema }: ToolDescription): JsonObject {
   const timeoutMs = timeout === undefined ? undefined : Math.ceil(timeout * 1_000);
-  return jsonObjectSchema.parse(defined({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
+  return jsonObjectSchema.parse(definedProperties({ timeoutMs, maxBytes, maxResultChars, resultSchema }));
 }
 
 /** Returns an MCP server, either a URL or a program with its arguments. */
 function mcpServer({ mcp = "", headers, env }: ToolDescription): JsonObject {
   const isUrl = /^https?:\/\//i.test(mcp);
   const address = isUrl ? { url: mcp } : { command: splitShellWords(mcp, "--mcp") };
-  return jsonObjectSchema.parse(defined({ ...address, headers, env }));
+  return jsonObjectSchema.parse(definedProperties({ ...address, headers, env }));
 }
 
 const TIMEOUT_MS = 60_000;
@@ -284,17 +286,17 @@ export async function importServerTools(
 ): Promise<ImportedTools> {
   const server = checkInput(serverSchema, request.server, "tool_invalid", "Cannot use the MCP server");
   const { tools, malformed, serverName } = await requestTools(server, external, signal);
-  const taken = new Set(listTools(db).map(({ id }) => id));
+  const usedIds = new Set(listTools(db).map(({ id }) => id));
   const skipped: { name: string; why: string }[] = [];
   const rows = tools.flatMap((tool) => {
     if (isTaskOnly(tool)) {
       skipped.push({ name: tool.name, why: "It can only be called as an MCP task, which is unsupported." });
       return [];
     }
-    const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, taken), request.handlerConfig);
+    const row = rowOf(tool, server, uniqueId(request.prefix ?? serverName, tool.name, usedIds), request.handlerConfig);
     try {
       checkAttached({ tool: row, config: null });
-      taken.add(row.id);
+      usedIds.add(row.id);
       return row;
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -339,7 +341,7 @@ function rowOf(tool: ServerTool, server: StoredServer, id: string, handlerConfig
   };
 }
 
-function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): string {
+function uniqueId(prefix: string, name: string, usedIds: ReadonlySet<string>): string {
   const plain = [prefix, name].map((part) => trimEndOf(part.replace(/[^a-zA-Z0-9_-]+/g, "_").replace(/^_+/, ""), "_"));
   const base =
     plain
@@ -348,7 +350,7 @@ function uniqueId(prefix: string, name: string, taken: ReadonlySet<string>): str
       .slice(0, 64) || "tool";
   for (let n = 1; ; n++) {
     const id = n === 1 ? base : `${base.slice(0, 63 - String(n).length)}_${n}`;
-    if (!taken.has(id)) return id;
+    if (!usedIds.has(id)) return id;
   }
 }
 

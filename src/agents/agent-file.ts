@@ -5,14 +5,8 @@ import { UserError } from "../platform/errors.js";
 import { firstIssue, jsonObjectSchema } from "../platform/json.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../platform/yaml.js";
 import type { Db } from "../store/open-store.js";
-import {
-  agentSettingsSchema,
-  findTool,
-  getTool,
-  registryIdSchema,
-  type StoredAgent,
-  type ToolRow,
-} from "../tools/tool.js";
+import { findTool, getTool, registryIdSchema, type ToolRow } from "../tools/tools-store.js";
+import { agentSettingsSchema, type StoredAgent } from "./agent.js";
 import {
   createAgent,
   createTool,

@@ -1,19 +1,20 @@
 import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
 import { openDeadline } from "../platform/deadline.js";
 import type { Ending } from "../tasks/ending.js";
-import type { Agent, AgentSettings, Tool, ToolContext, ToolErrorKind, ToolResult } from "../tools/tool.js";
-import type { ToolCallRecord, Turn } from "../traces/trace.js";
 import {
-  type AgentBackend,
-  type AgentTask,
-  type CallResult,
-  endingOfAnswer,
-  type Rollout,
-  readAnswer,
-  refusalReason,
-  renderPrompt,
-  type Transcript,
-} from "./agent.js";
+  resultJson,
+  resultValue,
+  type Tool,
+  type ToolContext,
+  type ToolErrorKind,
+  type ToolResult,
+} from "../tools/tool.js";
+import type { ToolCallRecord, Turn } from "../traces/trace.js";
+import type { Agent, AgentSettings } from "./agent.js";
+import type { AgentBackend, AgentTask, CallResult } from "./agent-backend.js";
+import { turnOf } from "./new-trace.js";
+import { renderPrompt } from "./prompt-template.js";
+import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./rollout.js";
 
 /**
  * The agent loop: the only rules for executing an agent's replies and for ending its work. Runs and chats drive it with
@@ -72,7 +73,7 @@ export function agentLoop({ agent, model, tools, maxTaskCostUsd }: LoopAgent): A
   const rules: LoopRules = { tools, toolCalls: settings.toolCalls, toolTimeoutMs: null, isOverBudget };
   return {
     async answer(task, transcript) {
-      const { id, epoch, variables, maxTurns, instructions = null, onActivity } = task;
+      const { id, epoch, variables, maxTurns, instructions = null, onActivity, onDelta } = task;
       const prompt = promptFor(agent, tools, variables, maxTurns);
       const system = instructions === null ? prompt : `${prompt}\n\n${instructions}`;
       const loop = new AgentLoop(rules, task, transcript);
@@ -92,6 +93,7 @@ export function agentLoop({ agent, model, tools, maxTaskCostUsd }: LoopAgent): A
             temperature: settings.temperature,
             task: id === null ? undefined : { id, epoch },
             onProgress: onActivity,
+            onDelta,
           },
           task.context.signal,
         );
@@ -244,24 +246,6 @@ function assistantMessage({ content, toolCalls, reasoning, providerState }: Comp
   };
 }
 
-function turnOf(reply: Completion, startedAt: string): Turn {
-  return {
-    startedAt,
-    ...(reply.model === undefined ? {} : { model: reply.model }),
-    ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
-    latencyMs: reply.latencyMs,
-    waitedMs: reply.waitedMs ?? 0,
-    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
-    finishReason: reply.finishReason,
-    rawFinishReason: reply.rawFinishReason,
-    usage: reply.usage,
-    costUsd: reply.costUsd ?? null,
-    retries: [...reply.retries],
-    ...(reply.sent === undefined ? {} : { sent: reply.sent }),
-    cached: reply.cached ?? false,
-  };
-}
-
 const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
 
 /** Memoized per tools array, so that providers can reuse its serialized form. */
@@ -334,7 +318,9 @@ function calledWith<R extends CallResult>(
   turn: number,
   times: Pick<ToolCallRecord, "startedAt" | "durationMs">,
 ): CalledTool<R> {
-  const content = result.ok ? textOf(result) : result.error;
+  const value = result.ok ? resultValue(result) : null;
+  // JSON would quote text and escape its line breaks.
+  const content = !result.ok ? result.error : typeof value === "string" ? value : resultJson(result);
   // To the scorers, a tool without a result in time is a tool that failed.
   const errorKind = result.ok ? null : result.kind === "timeout" ? "failed" : result.kind;
   const repairs = "repairs" in result ? result.repairs : undefined;
@@ -345,7 +331,7 @@ function calledWith<R extends CallResult>(
       id: call.id,
       name: call.name,
       arguments: call.arguments,
-      result: result.ok ? result.value : null,
+      result: value,
       error: result.ok ? null : result.error,
       errorKind,
       ...(repairs === undefined ? {} : { repairs }),
@@ -353,11 +339,6 @@ function calledWith<R extends CallResult>(
       ...times,
     },
   };
-}
-
-/** Returns text unchanged, because JSON would quote it and escape its line breaks. */
-function textOf({ value, json }: Extract<ToolResult, { ok: true }>): string {
-  return typeof value === "string" ? value : (json ?? JSON.stringify(value));
 }
 
 function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMessage {

@@ -1,7 +1,9 @@
 import { openDeadline } from "../platform/deadline.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Ending } from "../tasks/ending.js";
-import type { AgentBackend, AgentTask, Rollout, TaskAccess, Transcript } from "./agent.js";
+import type { AgentBackend, AgentTask } from "./agent-backend.js";
+import type { Rollout, Transcript } from "./rollout.js";
+import type { TaskAccess } from "./task-suite.js";
 
 export interface AnswerAttempt {
   readonly task: Omit<AgentTask, "context">;

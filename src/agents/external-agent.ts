@@ -10,13 +10,13 @@ import { splitShellWords } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { parseServerUrl } from "../platform/http.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, ExternalRunSettings } from "../traces/run-settings.js";
-import type { AgentBackend } from "./agent.js";
+import type { AgentBackend } from "./agent-backend.js";
 
 /**
  * External agents: a person, a server with the playground API, a program (command agent) or an OpenAI-compatible
@@ -40,7 +40,7 @@ export interface OpenExternalAgent {
   close(): Promise<void>;
 }
 
-export const HUMAN = "human";
+const HUMAN = "human";
 
 export const FLAG_OF = {
   human: "-a human",
@@ -52,16 +52,16 @@ export const FLAG_OF = {
 /** Returns the external agent of a new run, or undefined for art-e's own agent loop. */
 export function externalAgentOf(options: ExternalAgentOptions, env: Environment): AgentTarget | undefined {
   const { apiUrl, agentCommand, agentUrl, workspace } = options;
-  const given = Object.entries({
+  const flags = Object.entries({
     "--api-url": apiUrl,
     "--agent-command": agentCommand,
     "--agent-url": agentUrl,
   }).filter(([, value]) => value !== undefined);
-  if (given.length > 1) {
-    throw contradiction(`${given.map(([flag]) => flag).join(" and ")} select different agents`, "Remove one of them.");
+  if (flags.length > 1) {
+    throw contradiction(`${flags.map(([flag]) => flag).join(" and ")} select different agents`, "Remove one of them.");
   }
-  if (options.agent === HUMAN && given.length === 0) return { kind: "human" };
-  const url = apiUrl ?? (given.length === 0 ? playgroundUrlOf(env) : undefined);
+  if (options.agent === HUMAN && flags.length === 0) return { kind: "human" };
+  const url = apiUrl ?? (flags.length === 0 ? playgroundUrlOf(env) : undefined);
   if (url === undefined && (workspace !== undefined || options.tellTask)) {
     throw contradiction(
       `${workspace === undefined ? "--tell-task" : "--workspace"} requires --api-url`,
@@ -91,8 +91,10 @@ export function requestedExternalAgent(stored: AgentTarget, options: ExternalAge
     return { ...stored, workspace: workspace ?? stored.workspace, tellTask: tellTask || stored.tellTask };
   }
   const env = stored.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
-  const asked = externalAgentOf(options, env) ?? stored;
-  return asked.kind === "api" && stored.kind === "api" ? { ...asked, tellTask: tellTask || stored.tellTask } : asked;
+  const requested = externalAgentOf(options, env) ?? stored;
+  return requested.kind === "api" && stored.kind === "api"
+    ? { ...requested, tellTask: tellTask || stored.tellTask }
+    : requested;
 }
 
 /** Returns the model name in results for an external agent, which chooses its own model. */
@@ -160,7 +162,10 @@ export async function openExternalAgent(
       const { url: apiUrl, workspace, tellTask } = agent;
       return retried(
         playgroundApiAgent({
-          ...{ apiUrl, workspace, agentId: run.agentId, tellTask },
+          apiUrl,
+          workspace,
+          agentId: run.agentId,
+          tellTask,
           model: provider === "playground" ? null : { provider, id: run.model },
           token: playgroundTokenOf(apiUrl, env),
           idleMs: options.requestTimeout * 1_000,

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Completion } from "../models/model.js";
 import type { Ending } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
-import type { ChatTrace, MailboxBinding, TaskRecord, Trace } from "../traces/trace.js";
+import type { ChatTrace, MailboxBinding, TaskRecord, Trace, Turn } from "../traces/trace.js";
 import type { AttemptedAnswer } from "./attempt-answer.js";
 
 /** Builds the unscored traces of tasks, training episodes and chats. */
@@ -53,4 +54,24 @@ export function notAttempted(ending: Ending, reason: string, startedAt = new Dat
   };
   const transcript = { messages: [], toolCalls: [], turns: [] };
   return { times, rollout: { ...transcript, ending, answer: null, sources: [] }, error: reason };
+}
+
+/** Returns the trace's record of a model call. */
+export function turnOf(reply: Completion, startedAt: string): Turn {
+  return {
+    startedAt,
+    ...(reply.model === undefined ? {} : { model: reply.model }),
+    ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
+    latencyMs: reply.latencyMs,
+    waitedMs: reply.waitedMs ?? 0,
+    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
+    finishReason: reply.finishReason,
+    rawFinishReason: reply.rawFinishReason,
+    usage: reply.usage,
+    costUsd: reply.costUsd ?? null,
+    retries: [...reply.retries],
+    ...(reply.sent === undefined ? {} : { sent: reply.sent }),
+    cached: reply.cached ?? false,
+    ...(reply.resumed === true ? { resumed: true } : {}),
+  };
 }

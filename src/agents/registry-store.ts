@@ -3,16 +3,12 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, parseJsonOrNull } from "../platform/json.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import { type Db, openStore } from "../store/open-store.js";
-import {
-  type Agent,
-  type AttachedTool,
-  agentSettingsSchema,
-  attachedOrDefault,
-  type StoredAgent,
-} from "../tools/tool.js";
+import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import { getRun } from "../traces/runs-store.js";
+import { type Agent, agentSettingsSchema, type StoredAgent } from "./agent.js";
 
 /**
  * Reads the registry. If the database does not exist, uses an in-memory one with the agents and tools of a new
@@ -208,7 +204,7 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   // The settings of the model calls are known only for art-e's own runs.
   if (settings.kind !== "own") return { ...described, settings: { ...agent.settings, maxTurns } };
   const { prompt, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
-  const optional = { ...(temperature === null ? {} : { temperature }), reasoningTokens, reasoningEffort };
+  const optional = { ...presentProperties({ temperature }), reasoningTokens, reasoningEffort };
   return {
     ...described,
     prompt,

@@ -3,12 +3,11 @@ import { parseModelName } from "../models/model-names.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, type JsonObject, jsonObjectSchema } from "../platform/json.js";
+import { definedProperties } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
 import { checkAttached } from "../tools/load-tools.js";
 import {
-  type Agent,
   type AttachedTool,
-  agentSettingsSchema,
   attachedOrDefault,
   DEFAULT_TOOL_IDS,
   findTool,
@@ -16,11 +15,11 @@ import {
   listAgentsWithTool,
   registryIdSchema,
   removeTool,
-  type StoredAgent,
   type StoredTool,
   saveTool,
-} from "../tools/tool.js";
-import { checkPrompt } from "./agent.js";
+} from "../tools/tools-store.js";
+import { type Agent, agentSettingsSchema, type StoredAgent } from "./agent.js";
+import { checkPrompt } from "./prompt-template.js";
 import { findAgent, getAgent, getVersion, listAgentIds, saveCurrentVersion } from "./registry-store.js";
 
 const changeableTool = {
@@ -77,7 +76,7 @@ export function updateTool(db: Db, id: string, input: z.input<typeof toolChanges
     const before = getTool(db, id);
     refuseBuiltin("tool", before);
     const changes = checkInput(toolChangesSchema, input, "tool_invalid", `Cannot change tool "${id}"`);
-    const after = { ...before, ...defined(changes) };
+    const after = { ...before, ...definedProperties(changes) };
     checkAttached({ tool: after, config: null });
     for (const { config } of listAgentsWithTool(db, id)) checkAttached({ tool: after, config });
     saveTool(db, after);
@@ -160,7 +159,7 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
     const { settings: changed = {}, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
     const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
     const settings = checkInput(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
-    saveAgent(db, normalizeRow({ ...before, ...defined(changes), settings }));
+    saveAgent(db, normalizeRow({ ...before, ...definedProperties(changes), settings }));
     return getAgent(db, id);
   });
 }
@@ -319,13 +318,6 @@ function saveIfReadable(db: Db, agentId: string): void {
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
   }
-}
-
-/** Returns the object without undefined fields. */
-export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }
 
 /** Parses the input of a change. The error names the first invalid field. */

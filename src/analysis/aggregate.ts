@@ -12,12 +12,12 @@ import {
 import { type Estimate, NO_ESTIMATE, type Scale } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { passAtK, passHatK } from "../statistics/pass-at-k.js";
-import { DIFFICULTIES, difficultyOf, instructionStyleOf } from "../tasks/difficulty.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
+import { DIFFICULTIES, difficultyOf, instructionStyleOf, realismBand } from "../tasks/task-groups.js";
 import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
-import { realismBand, type ScoreDescription } from "../traces/score.js";
-import { repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
+import type { ScoreDescription } from "../traces/score.js";
+import { type Consumption, repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
 
 type AveragedMetric = Exclude<keyof Averages, "tasks">;
@@ -58,8 +58,8 @@ export class RunAggregate {
   private readonly suite = new SuiteAggregate();
   private readonly sums = new Map<AveragedMetric, { sum: number; scored: number }>();
 
-  /** Adds a superseded attempt. Only its cost and usage count. */
-  charge(result: TaskResult): void {
+  /** Adds a superseded or unfinished attempt. Only its cost and usage count. */
+  charge(result: Consumption & Pick<TaskResult, "repairedCalls">): void {
     this.usage = addUsage(this.usage, result.usage);
     this.costUsd = addCost(this.costUsd, result.costUsd);
     this.cachedReplies += result.cachedReplies;
@@ -199,8 +199,8 @@ function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] 
 }
 
 /**
- * Whether a task's value counts in the figures of a score. Evals also judge failed tasks, and their results count like
- * any other value. A failed episode has a reward, which does not count.
+ * Whether a task's value counts in the figures of a score. Evals can also fail failed tasks, and these results count
+ * like any other value. A failed episode has a reward, which does not count.
  */
 export function countsInScore(scorer: string, result: Pick<TaskResult, "ending" | "suite">): boolean {
   return isEvalScore(scorer) || isGraded(result);
@@ -266,7 +266,8 @@ export class AllScores {
         sums = new ScoreAggregate();
         this.byScorer.set(name, sums);
       }
-      sums.add(values, isEvalScore(name) ? 0 : failed, first.inbox);
+      if (isEvalScore(name)) sums.add(values, countUnjudged(name, this.question), first.inbox);
+      else if (values.length > 0) sums.add(values, failed, first.inbox);
     }
     this.slices.add(first, this.question.length, scored);
     this.question = [];
@@ -283,7 +284,13 @@ export class AllScores {
   }
 }
 
+/** Evals add their failed tasks themselves. */
 const NONE_FAILED = new ClusteredMean();
+
+/** Returns the number of failed tasks that an eval neither passed nor failed. They count as wrong over all tasks. */
+function countUnjudged(name: string, question: readonly TaskResult[]): number {
+  return question.filter((result) => !isGraded(result) && result.scores[name] === null).length;
+}
 
 /** Returns the values that count, per scorer, for the tasks of one question. */
 function scoresOf(question: readonly TaskResult[], counts: typeof countsInScore): Map<string, number[]> {
@@ -443,14 +450,13 @@ class ScoreAggregate {
   private lowest = 0;
   private highest = 0;
 
-  /** Adds the values of a question's completed tasks and its number of failed tasks. */
+  /** Adds a question's values and its number of failed tasks without a value. */
   add(values: readonly number[], failed: number, inbox: string): void {
-    // Completed without a value: the score does not apply to the question.
-    if (values.length === 0) return;
-    this.hasValues = true;
     const { n, sum } = sumsOf(values);
+    if (n + failed > 0) this.withFailed.add(n + failed, sum);
+    if (n === 0) return;
+    this.hasValues = true;
     this.completed.add(n, sum);
-    this.withFailed.add(n + failed, sum);
     if (inbox !== "") {
       const inboxSums = this.inboxes.get(inbox) ?? { n: 0, sum: 0 };
       this.inboxes.set(inbox, { n: inboxSums.n + n, sum: inboxSums.sum + sum });

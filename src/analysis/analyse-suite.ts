@@ -2,15 +2,15 @@
 import { sampleRankCorrelation } from "simple-statistics";
 import { meanOf } from "../statistics/intervals.js";
 import { quantile } from "../statistics/quantile.js";
+import { pairTasks, TASK_STATES, type TaskState } from "../tasks/suite-task.js";
 import {
   DIFFICULTIES,
   type Difficulty,
   difficultyOf,
   type InstructionStyle,
   instructionStyleOf,
-} from "../tasks/difficulty.js";
-import { pairTasks, TASK_STATES, type TaskState } from "../tasks/suite-task.js";
-import { BANDS, type Band, bandOf } from "../traces/score.js";
+} from "../tasks/task-groups.js";
+import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import { modelAndToolTimeOf, type TaskResult } from "../traces/task-result.js";
 import { comparePairs, type MetricComparison, type MetricDescription } from "./paired-comparison.js";
 

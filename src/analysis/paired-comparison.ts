@@ -9,9 +9,9 @@ import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significa
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { headlineFirst } from "../traces/headline-score.js";
+import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/metrics.js";
 import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
-import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/score.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 
 /**
@@ -82,9 +82,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** Returns the scorers for the requested metrics. Throws a UserError for a metric without a score. */
-export function scorersAmong(wanted: readonly string[], scores: ScoredTasks): string[] {
-  const scorers = wanted.map((metric) => scorerOfMetric(metric, scores));
-  const unknown = wanted.find((_, i) => scores[scorers[i] ?? ""] === undefined);
+export function scorersAmong(names: readonly string[], scores: ScoredTasks): string[] {
+  const scorers = names.map((metric) => scorerOfMetric(metric, scores));
+  const unknown = names.find((_, i) => scores[scorers[i] ?? ""] === undefined);
   if (unknown === undefined) return [...new Set(scorers)];
   throw new UserError(
     "metric_unknown",

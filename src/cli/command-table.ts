@@ -29,11 +29,7 @@ export const COMMANDS: readonly TableEntry[] = [
     "Try everything on a bundled mailbox, offline and without an API key",
     async () => (await import("./commands/demo.js")).demoCommand,
   ),
-  command(
-    "init",
-    "Write a config file for run and gate, after three questions",
-    async () => (await import("./commands/init.js")).initCommand,
-  ),
+  command("init", "Write a config file for run and gate", async () => (await import("./commands/init.js")).initCommand),
   command(
     "import [source..]",
     "Import mail into the database",
@@ -209,7 +205,6 @@ export const COMMANDS: readonly TableEntry[] = [
       ["show <name>", "Show an eval with its versions and its newest test", "showEvalCommand"],
       ["history <name>", "Show the versions of an eval with their changes and tests", "evalHistoryCommand"],
       ["review [name]", "List training traces on which evals and labels disagree", "reviewEvalCommand"],
-      ["refine <name>", "Create a new version of an eval from contradicting training traces", "refineEvalCommand"],
       ["use <name>", "Put a version of an eval into use (retires the previous one)", "useEvalCommand"],
       ["retire <name>", "Take an eval out of use", "retireEvalCommand"],
       ["run <names..>", "Run evals on the stored traces of a run", "runEvalsCommand"],
@@ -234,3 +229,8 @@ export const COMMANDS: readonly TableEntry[] = [
     async () => (await import("./commands/completion.js")).completionCommand,
   ),
 ];
+
+/** Commands of earlier checkouts, with the sentence that names their replacement. */
+export const REMOVED_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ["evals refine", "Fit the thresholds to the labels again: art-e evals suggest."],
+]);

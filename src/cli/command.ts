@@ -8,7 +8,7 @@ import { shellWord } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { type ExitCode, UserError } from "../platform/errors.js";
 import type { NameKind } from "../platform/flag-values.js";
-import { programFile } from "../platform/installation.js";
+import { programFile } from "../platform/program-files.js";
 import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Settings } from "./terminal.js";
 
 export const GLOBAL_FLAGS: Flags = {
@@ -94,7 +94,7 @@ export function lastRepeated(values: unknown): unknown {
 }
 
 /** Flag names by group title. */
-export type FlagGroups = Readonly<Record<string, readonly string[]>>;
+type FlagGroups = Readonly<Record<string, readonly string[]>>;
 
 /** A command with its flags. `run` receives the flags unchecked. */
 export interface Command {

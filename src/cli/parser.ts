@@ -2,7 +2,8 @@ import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
-import { programVersion } from "../platform/installation.js";
+import { presentProperties } from "../platform/optional-values.js";
+import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
   type Argument,
@@ -16,6 +17,7 @@ import {
   nameOf,
   type TableEntry,
 } from "./command.js";
+import { REMOVED_COMMANDS } from "./command-table.js";
 import { parsedName, parsedUsage, withRunArgument } from "./flags/run-argument.js";
 
 /** Runs the parsed command with its unchecked arguments. */
@@ -137,7 +139,7 @@ export function formatError(error: unknown, { json, verbose }: ErrorForm): { tex
   const { code, message, hint, exitCode } = describe(error);
   const stack = verbose && code !== "interrupted" ? stackOf(error) : null;
   if (json) {
-    const fields = { code, message, hint, exitCode, ...(stack === null ? {} : { stack }) };
+    const fields = { code, message, hint, exitCode, ...presentProperties({ stack }) };
     return { text: toWellFormedJson({ error: fields }), exitCode };
   }
   // The hint for a bug is to use --verbose, so it is redundant if the stack is shown.
@@ -199,6 +201,8 @@ function usageError(
     .trim();
   const words = unknownWords(line, args);
   const help = `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`;
+  const replacement = REMOVED_COMMANDS.get([path, words?.[0]].join(" "));
+  if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement);
   const near = words === null ? "" : didYouMean(words[0] ?? "", inUse?.known ?? commands);
   return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);
 }
@@ -241,9 +245,9 @@ function pathOf({ usage }: CommandInUse): string {
 }
 
 /** Returns the missing arguments as named in the usage, such as `INBOX_ADDRESS and WORDS`. */
-function missingArguments(usage: string, given: number): string {
+function missingArguments(usage: string, count: number): string {
   const required = [...usage.matchAll(/<([\w-]+)(?:\.\.)?>/g)].map(([, name = ""]) => name.toUpperCase());
-  return required.slice(given).join(" and ");
+  return required.slice(count).join(" and ");
 }
 
 /** Returns the names as typed. The parser names flags without dashes, and names some flags twice in two spellings. */

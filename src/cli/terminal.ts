@@ -270,6 +270,8 @@ function bar(done: number, total: number, width: number): string {
 export interface Output {
   /** Writes one JSON document with `--json`, otherwise the text. */
   result(json: unknown, text: () => string): void;
+  /** Writes a part of the text that `result` completes. */
+  part(text: string): void;
   /** Writes lines of JSON to stdout with backpressure. */
   lines(lines: Iterable<string>): Promise<void>;
   /** Writes text to stdout in chunks, with or without `--json`. */
@@ -282,6 +284,9 @@ export function openOutput(settings: Settings): Output {
   return {
     result(json, text) {
       process.stdout.write(`${settings.json ? withoutC1(toWellFormedJson(json, 2)) : stripControls(text())}\n`);
+    },
+    part(text) {
+      process.stdout.write(stripControls(text));
     },
     async lines(lines) {
       for (const line of lines) await write(`${withoutC1(line)}\n`);

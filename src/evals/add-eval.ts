@@ -73,5 +73,5 @@ function draftOf(db: Db, options: AddOptions): EvalDraft {
     const hint = bound === null ? "Pass --at-most N." : "Remove --at-most.";
     throw new UserError("template_threshold_invalid", `${message}.`, hint);
   }
-  return templateEval(name, [{ template, cut: bound ?? 0 }], { ...origin, by: "templates" });
+  return templateEval(template, bound ?? 0, { ...origin, by: "templates" });
 }

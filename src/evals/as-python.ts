@@ -1,7 +1,8 @@
-// Exports evals as Python programs, promptfoo assertions and Inspect scorers.
+// Exports evals as Python programs and Inspect scorers.
 import { UserError } from "../platform/errors.js";
-import { readBuiltFile } from "../platform/installation.js";
-import { toWellFormedJson } from "../platform/well-formed-json.js";
+import { presentProperties } from "../platform/optional-values.js";
+import { canBeRetried, ENDINGS } from "../tasks/ending.js";
+import { FEATURE_LIBRARY } from "./as-python/feature-library.js";
 import {
   type Assertion,
   type Condition,
@@ -19,62 +20,6 @@ export function readableFunction(definition: EvalDefinition): string {
   if (isCode(definition)) return definition.code;
   if (definition.kind === "rubric") return definition.rubric;
   return functionOf(definition);
-}
-
-/**
- * promptfoo calls `get_assert(output, context)`. The promptfoo provider determines which facts about the trace are
- * available.
- */
-const GET_ASSERT = `
-
-def get_assert(output, context):
-    # The trace is the provider's metadata.trace or the variable "trace". Otherwise, only the output is available.
-    import json
-
-    variables = context.get("vars") or {}
-    metadata = (context.get("providerResponse") or {}).get("metadata") or {}
-    exported = metadata.get("trace") or variables.get("trace") or {"answer": output, "ending": "answered"}
-    if isinstance(exported, str):
-        exported = json.loads(exported)
-    facts = exported.get("task") or {}
-    asked = variables.get("question") or facts.get("question") or context.get("prompt") or ""
-    given = {"user_message": asked, "task_id": exported.get("taskId"), "suite": facts.get("suite")}
-    given.update(inbox=facts.get("inbox_address"), query_date=facts.get("query_date"))
-    gold = {"expected_output": variables.get("answer") or facts.get("answer")}
-    score, feedback = eval_function(given, gold, exported, None)
-    if score is None:
-        return {"pass": True, "score": 1.0, "reason": f"does not apply: {feedback}"}
-    return {"pass": score >= 0.5, "score": score, "reason": feedback}
-`;
-
-/** Returns the promptfoo files: one Python file per code eval, and the assertions for its configuration. */
-function promptfooFiles(definitions: readonly EvalDefinition[]): Map<string, string> {
-  const files = new Map<string, string>();
-  const assertions = definitions.map((definition) => {
-    const { name } = definition;
-    if (definition.kind === "rubric") {
-      return { type: "llm-rubric", metric: name, value: literalTemplate(definition.rubric) };
-    }
-    files.set(`${name}.py`, `${pythonModule(definition).trimEnd()}\n${GET_ASSERT}`);
-    return { type: "python", metric: name, value: `file://${name}.py` };
-  });
-  // JSON is valid YAML.
-  files.set("promptfoo-assertions.json", `${toWellFormedJson({ assert: assertions }, 2)}\n`);
-  return files;
-}
-
-/**
- * Returns a Nunjucks template that renders a text literally. promptfoo renders rubrics as templates, so their braces
- * would be treated as variables. Tags that end a raw block are rendered outside of it.
- */
-function literalTemplate(text: string): string {
-  const parts = text.split(/(\{%[-\s]*(?:end)?raw\b)/);
-  return parts
-    .map((part, i) => {
-      if (i % 2 === 0) return part === "" ? "" : `{% raw %}${part}{% endraw %}`;
-      return `{{ ${JSON.stringify(part)} }}`;
-    })
-    .join("");
 }
 
 /** Converts Inspect's state to a trace. */
@@ -183,8 +128,6 @@ const CALL_RUBRIC = `from types import SimpleNamespace
         reply = await get_model().generate(asked[0])
         value, feedback = eval_function(given, gold, trace, SimpleNamespace(call_llm=lambda *_: reply.completion))`;
 
-const FEATURES = readBuiltFile("evals/run-evals/trace_features.py");
-
 /** Runs the file on exported traces. */
 const MAIN = `
 if __name__ == "__main__":
@@ -250,14 +193,21 @@ function functionOf(definition: DataEval): string {
 
 function moduleOf(definition: DataEval): string {
   const code = functionOf(definition);
-  const library = prunePython(FEATURES, code.match(/\w+/g) ?? []);
+  const library = prunePython(FEATURE_LIBRARY, code.match(/\w+/g) ?? []);
   return `${docstring(definition)}\n${library}\n\n\n${code}\n`;
 }
+
+/** A failed task never passes, see `withoutPassOfFailure`. */
+const NO_PASS_OF_FAILURE = [
+  `if trace.get("ending") in ${pythonText(ENDINGS.filter(canBeRetried))}:`,
+  "    return None, f\"the task failed ({trace['ending']})\"",
+];
 
 function rulesBody(conditions: readonly Condition[]): string[] {
   return [
     'trace = {**trace, **{key: task.get(key) for key in ("inbox", "query_date")}}',
     'trace.update(user_message=task.get("user_message") or "", is_suite=task.get("suite") is not None)',
+    "applies = False",
     ...conditions.flatMap((condition) => {
       const [sign, bound, wanted] =
         "at_least" in condition ? ["<", condition.at_least, "at least"] : [">", condition.at_most, "at most"];
@@ -265,8 +215,12 @@ function rulesBody(conditions: readonly Condition[]): string[] {
         `value, detail = ${condition.feature}(trace)`,
         `if value is not None and value ${sign} ${bound}:`,
         `    return 0.0, f"${condition.feature} is {value:.4g}, expected ${wanted} ${bound}" + (f": {detail}" if detail else "")`,
+        "applies = applies or value is not None",
       ];
     }),
+    "if not applies:",
+    '    return None, "it does not apply to this trace"',
+    ...NO_PASS_OF_FAILURE,
     'return 1.0, "all conditions are met"',
   ];
 }
@@ -285,6 +239,7 @@ function casesBody(cases: readonly RegressionCase[]): string[] {
     'cited = not must_cite or any(source in must_cite for source in trace.get("sources") or [])',
     "if missing or not cited:",
     "    return 0.0, f\"missing: {', '.join(missing)}; cited: {cited}\"",
+    ...NO_PASS_OF_FAILURE,
     'return 1.0, "the answer contains everything that the case requires"',
   ];
 }
@@ -296,6 +251,7 @@ function assertionsBody(assertions: readonly Assertion[]): string[] {
       `if not ${assertionCall(assertion)}:`,
       `    return 0.0, ${pythonText(`assertion failed: ${assertionText(assertion)}`)}`,
     ]),
+    ...NO_PASS_OF_FAILURE,
     'return 1.0, "all assertions hold"',
   ];
 }
@@ -396,21 +352,23 @@ function blocksOf(source: string): Block[] {
   });
 }
 
-export const EVAL_FORMATS = ["json", "python", "promptfoo", "inspect"] as const;
+export const EVAL_FORMATS = ["json", "python", "inspect"] as const;
 
 type EvalFormat = (typeof EVAL_FORMATS)[number];
 
+/** Formats of earlier checkouts, with their replacements. */
+export const REMOVED_EVAL_FORMATS = { promptfoo: "python" } as const;
+
 /** Returns the files for the evals in a format, keyed by file name. JSON files include the validation results. */
 export function evalFiles(evals: readonly ExportedEval[], format: EvalFormat): Map<string, string> {
-  if (format === "promptfoo") return promptfooFiles(evals.map(({ definition }) => definition));
-  return new Map(evals.map((one) => [`${one.definition.name}${ENDINGS[format]}`, WRITERS[format](one)]));
+  return new Map(evals.map((one) => [`${one.definition.name}${EXTENSIONS[format]}`, WRITERS[format](one)]));
 }
 
-const ENDINGS = { json: ".json", python: ".py", inspect: "_scorer.py" } as const;
+const EXTENSIONS = { json: ".json", python: ".py", inspect: "_scorer.py" } as const;
 
-const WRITERS: Readonly<Record<keyof typeof ENDINGS, (one: ExportedEval) => string>> = {
+const WRITERS: Readonly<Record<EvalFormat, (one: ExportedEval) => string>> = {
   json: ({ definition, validation }) =>
-    `${JSON.stringify({ ...definition, ...(validation === null ? {} : { validation }) }, null, 2)}\n`,
+    `${JSON.stringify({ ...definition, ...presentProperties({ validation }) }, null, 2)}\n`,
   python: ({ definition }) => pythonProgram(definition),
   inspect: ({ definition }) => inspectSource(definition),
 };

@@ -1,83 +1,13 @@
 // Chooses templates and thresholds that agree with training labels, using cross-validation and a shuffling test.
 import { createHash } from "node:crypto";
 import { seededRandom } from "../statistics/seeded-random.js";
-import { type Condition, MAX_CONDITIONS } from "./definition.js";
-import { FEATURES } from "./run-evals/features.js";
+import { MAX_CONDITIONS } from "./definition.js";
 import { isMissed } from "./run-evals/run-rules.js";
-import { conditionOf, type EvalTemplate, TEMPLATES } from "./templates.js";
+import { conditionOf, type EvalTemplate } from "./templates.js";
 
 /** Returns the fold of a training question, 0 to `folds` - 1, from its hash with a seed. */
 export function foldOf(question: string, folds: number, seed: number): number {
   return createHash("sha256").update(`${seed} ${question}`).digest().readUInt32BE(0) % folds;
-}
-
-/**
- * Changes conditions that contradict the training labels. Thresholds are fitted again. A condition is removed if the
- * others agree with the labels equally well without it. Templates that improve alignment are added. Returns the same
- * conditions if no change is an improvement.
- */
-export function refineRules(
-  conditions: readonly Condition[],
-  all: readonly MeasuredTemplate[],
-  labels: TrainingLabels,
-  seed: number,
-): Condition[] {
-  const { bad } = labels;
-  const valuesOf = (feature: string) =>
-    all.find(({ template }) => template.feature === feature)?.values ?? bad.map(() => null);
-  const alignmentWith = (some: readonly Condition[]) =>
-    alignmentOf(
-      bad,
-      bad.map((_, i) =>
-        some.some((condition) => isMissed(condition, { value: valuesOf(condition.feature)[i] ?? null })),
-      ),
-    ).alignment;
-  let refined = conditions.map((condition, i) => {
-    const moved = moveBound(condition, valuesOf(condition.feature), bad);
-    // A bound that is right by construction is moved only if the gain is clear.
-    const gain = alignmentWith(conditions.with(i, moved)) - alignmentWith(conditions);
-    return gain > (isCut(condition.feature) ? 0 : MIN_GAIN) ? moved : condition;
-  });
-  for (const condition of refined.length > 1 ? [...refined] : []) {
-    const others = refined.filter((other) => other !== condition);
-    if (others.length > 0 && alignmentWith(others) >= alignmentWith(refined)) refined = others;
-  }
-  for (const { measured, cut, rejection } of chooseTemplates(all, labels, seed).candidates) {
-    if (rejection !== null || refined.length >= MAX_CONDITIONS) continue;
-    const added = conditionOf(measured.template, cut ?? 0);
-    if (refined.some(({ feature }) => feature === added.feature)) continue;
-    if (alignmentWith([...refined, added]) - alignmentWith(refined) >= MIN_GAIN) refined = [...refined, added];
-  }
-  return refined;
-}
-
-/**
- * Returns the condition with the bound that best separates good from bad traces. The bound stays the same if no good
- * trace has a value.
- */
-function moveBound(condition: Condition, values: readonly (number | null)[], bad: readonly boolean[]): Condition {
-  if ("at_most" in condition) return { ...condition, at_most: fitCut(values, bad) ?? condition.at_most };
-  const cut = fitCut(
-    values.map((value) => (value === null ? null : -value)),
-    bad,
-  );
-  return { ...condition, at_least: cut === null ? condition.at_least : -cut };
-}
-
-/** Whether labels set the bound on this feature. */
-function isCut(feature: string): boolean {
-  return TEMPLATES.some((template) => template.feature === feature && template.bound === "cut");
-}
-
-/** Describes conditions with the criteria of their templates, otherwise with the meanings of their features. */
-export function criterionOf(conditions: readonly Condition[]): string {
-  return conditions
-    .map(
-      ({ feature }) =>
-        TEMPLATES.find((template) => template.feature === feature)?.criterion ??
-        `The bound holds: ${FEATURES[feature]?.meaning ?? feature}.`,
-    )
-    .join(" ");
 }
 
 /** Minimum number of training traces that a template must fail to be informative. */

@@ -11,6 +11,11 @@ export const criterionNameSchema = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "expected a name of lowercase letters, digits and _, such as invented_numbers");
 
+/** Returns the flag that selects a criterion in a command line, or an empty string for the default. */
+export function criterionFlag(criterion: string): string {
+  return criterion === OVERALL ? "" : ` --criterion ${criterion}`;
+}
+
 export const sentenceSchema = z.string().trim().min(1, "expected a sentence").max(1_000);
 
 interface Criterion {

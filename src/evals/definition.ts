@@ -26,7 +26,8 @@ export function evalOfScore(score: EvalScore): string {
 
 /** Converts an outcome to a score. An error has a null value and an explanation, never a score of 0. */
 export function toScore({ score, reason, error }: EvalOutcome): Score {
-  return { value: score, explanation: error === null ? reason : `the eval failed: ${error}` };
+  if (error !== null) return { value: null, explanation: `the eval failed: ${error}`, failed: true };
+  return { value: score, explanation: reason };
 }
 
 /** The input of an eval: the trace of a run's task or of a chat. */
@@ -55,20 +56,13 @@ const agreementSchema = z.object({
   errors: countSchema,
   /** Fraction of the good traces, and of the bad ones, that the eval applies to. Null if there are no such traces. */
   judged: z.object({ good: shareSchema.nullable(), bad: shareSchema.nullable() }),
-  accuracy: estimateSchema,
   /** Fraction of the good traces that pass, also called recall. */
   truePositiveRate: estimateSchema,
   /** Fraction of the bad traces that fail, also called coverage. */
   trueNegativeRate: estimateSchema,
-  /** Fraction of the passing traces that are good. */
-  precision: estimateSchema,
-  /** Cohen's kappa, the agreement beyond chance. */
-  kappa: estimateSchema,
   /** Fraction of the good traces that fail. */
   falseFailureRate: estimateSchema,
   confusion: confusionSchema,
-  /** The 95% quantile of kappa with shuffled labels, or null if it cannot be computed. */
-  shuffledKappa: z.number().nullable(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;
@@ -129,6 +123,8 @@ export const fileValidationSchema = evalTestSchema.extend({
   /** Hash of the tested definition. The test is not valid for any other definition. */
   definitionHash: z.string(),
   testedAt: z.string(),
+  /** Hash of all other fields. Absent in files of earlier versions. */
+  figuresHash: z.string().exactOptional(),
 });
 
 export type FileValidation = z.output<typeof fileValidationSchema>;
@@ -146,7 +142,7 @@ export const MAX_CONDITIONS = 4;
 
 const feature = z.string().min(1);
 
-/** A bound on one feature of a trace. The condition holds if the feature does not apply. */
+/** A bound on one feature of a trace. The condition does not apply if the feature does not. */
 const conditionSchema = z.union(
   [z.strictObject({ feature, at_least: z.number() }), z.strictObject({ feature, at_most: z.number() })],
   "expected a feature with at_least or at_most",

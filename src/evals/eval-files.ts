@@ -21,6 +21,7 @@ import {
 import { FEATURES } from "./run-evals/features.js";
 import { describePython } from "./run-evals/run-python-evals.js";
 import { describeTypescript } from "./run-evals/run-typescript-evals.js";
+import { toFileValidation } from "./store/file-validation.js";
 import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
 import { newestOf } from "./test-eval.js";
 import { openEvals } from "./use-evals.js";
@@ -42,8 +43,8 @@ export function importEvals(paths: readonly string[], settings: AppSettings): Pr
       .transaction(() =>
         read.map(({ path, definition: { version: _, ...draft }, validation }) => {
           const saved = saveDraft(db, draft, new Date().toISOString());
-          const kept = validation === undefined ? null : saveImportedTest(db, saved.stored, validation);
-          return { path, ...saved, validation: kept };
+          const storedTest = validation === undefined ? null : saveImportedTest(db, saved.stored, validation);
+          return { path, ...saved, validation: storedTest };
         }),
       )
       .immediate(),
@@ -78,9 +79,7 @@ export function evalsToExport(names: readonly string[], settings: AppSettings): 
       const { definition } = stored;
       const test = latestTest(db, stored);
       if (test === null || test.isStale) return { definition, validation: null };
-      const { isImported: _, ...report } = test.report;
-      const validation = { definitionHash: hashDefinition(definition), testedAt: test.createdAt, ...report };
-      return { definition, validation };
+      return { definition, validation: toFileValidation(test.report, hashDefinition(definition), test.createdAt) };
     });
   });
 }

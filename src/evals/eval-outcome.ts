@@ -1,3 +1,5 @@
+import { canBeRetried, type Ending } from "../tasks/ending.js";
+
 /** The result of an eval on one trace. */
 export interface EvalOutcome {
   /** 0 to 1, or null if the eval does not apply or failed. */
@@ -20,6 +22,15 @@ const PASS_SCORE = 0.5;
 
 export function isPass(score: number): boolean {
   return score >= PASS_SCORE;
+}
+
+/**
+ * Returns the outcome of an eval on a trace with this ending. A failed task can fail an eval but never passes one,
+ * because its agent did not finish.
+ */
+export function withoutPassOfFailure<T extends EvalOutcome>(outcome: T, ending: Ending): T {
+  if (outcome.score === null || !isPass(outcome.score) || !canBeRetried(ending)) return outcome;
+  return { ...outcome, score: null, reason: `the task failed (${ending})` };
 }
 
 /** The outcome of an eval that failed before it used any time or money. */

@@ -1,10 +1,10 @@
 // `art-e evals generate`: a model writes evals from training labels and improves them in rounds.
 import { CostLimit } from "../models/call-budget.js";
+import { type Price, priceAt, requirePriced } from "../models/call-cost.js";
 import { serverOf } from "../models/connections.js";
 import type { Model, ModelRequest, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf } from "../models/open-model.js";
-import { type Price, priceAt, requirePriced } from "../models/prices.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
@@ -76,7 +76,9 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
     const [page = []] = labelledPages(db, options.criterion, "training", { size: MAX_TRAINING, withHard: true });
     const training = page.map(({ trace, label: { label, note } }): TrainingExample => ({ trace, label, note }));
     const good = training.filter(({ label }) => label === "good").length;
-    requireLabels("training", good, training.length - good, options.criterion);
+    const bad = training.length - good;
+    // Hard cases are among the counted ones, because the model is informed by them too.
+    requireLabels({ half: "training", good, bad, hard: 0, criterion: options.criterion });
     const opened = await openGenerationModel(options, settings);
     if (options.language === "python") await requireSandbox("A model writes evals in Python");
     const { model, limit } = opened;

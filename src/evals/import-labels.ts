@@ -5,13 +5,14 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
 import { isUnanswerable } from "../tasks/question.js";
 import { newestFeedback } from "../traces/chats-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
 import { getRun } from "../traces/runs-store.js";
-import { bandOf } from "../traces/score.js";
+import { bandOf } from "../traces/score-bands.js";
 import type { Feedback, Trace } from "../traces/trace.js";
 import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
 import {
@@ -70,7 +71,7 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     }
     if (rows.length === 0) throw nothingToLabel(options, unlabelled);
     saveLabels(db, rows);
-    return { source, labels, unlabelled, ...(score === undefined ? {} : { score }) };
+    return { source, labels, unlabelled, ...presentProperties({ score }) };
   });
 }
 
@@ -242,9 +243,9 @@ export function labelLine({ traceId, label, note, source, annotator, drawn, isRe
   return JSON.stringify({
     trace: traceId,
     label,
-    ...(note === null ? {} : { note }),
+    ...presentProperties({ note }),
     source,
-    ...(annotator === null ? {} : { annotator }),
+    ...presentProperties({ annotator }),
     drawn,
     ...(isRepeat ? { again: true } : {}),
   } satisfies z.output<typeof lineSchema>);

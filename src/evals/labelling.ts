@@ -123,7 +123,7 @@ function candidates(db: Db): DataEval[] {
     .map(({ definition }) => definition)
     .filter(isDataEval);
   const templates = TEMPLATES.filter(({ bound }) => bound !== "cut").map(
-    (template): DataEval => ({ ...templateEval(template.name, [{ template, cut: 0 }], NO_ORIGIN), version: 1 }),
+    (template): DataEval => ({ ...templateEval(template, 0, NO_ORIGIN), version: 1 }),
   );
   return [...stored, ...templates];
 }

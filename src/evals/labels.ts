@@ -81,6 +81,8 @@ export function* labelledPages(
 export interface LabelSummary {
   /** The effective labels, one per trace from its best source. */
   readonly labels: Readonly<Record<EvalLabel, number>>;
+  /** Those among them that are labels of hard cases, which no figure counts. */
+  readonly hard: Readonly<Record<"good" | "bad", number>>;
   /** How often a person gave the same label again. */
   readonly selfAgreement: Estimate;
   /** How often two people gave a trace the same label. */
@@ -89,14 +91,18 @@ export interface LabelSummary {
 
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
-  for (const { label } of effectiveLabels(db, criterion)) labels[label]++;
+  const hard = { good: 0, bad: 0 };
+  for (const { label, drawn } of effectiveLabels(db, criterion)) {
+    labels[label]++;
+    if (drawn === "hard" && (label === "good" || label === "bad")) hard[label]++;
+  }
   const isTold = (label: EvalLabel) => label === "good" || label === "bad";
   const repeated = repeatedLabels(db, criterion)
     .filter(({ first, again }) => isTold(first) && isTold(again))
     .map(({ first, again }, i) => ({ success: first === again, cluster: String(i) }));
   const pairs = annotatorPairs(db, criterion).flatMap((pair) => pair.traces);
   const between = pairs.map(({ first, second, cluster }) => ({ success: first === second, cluster }));
-  return { labels, selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) };
+  return { labels, hard, selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) };
 }
 
 /** Two people who labeled the same traces. */
@@ -228,7 +234,7 @@ export interface EffectiveLabel {
 }
 
 /** A label that is good or bad. */
-export interface TellingLabel extends EffectiveLabel {
+interface TellingLabel extends EffectiveLabel {
   readonly label: "good" | "bad";
 }
 

@@ -10,7 +10,7 @@ import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
-import { failedOutcome, type MeasuredOutcome } from "./eval-outcome.js";
+import { failedOutcome, type MeasuredOutcome, withoutPassOfFailure } from "./eval-outcome.js";
 import { runPythonEval } from "./run-evals/run-python-evals.js";
 import { runDataEvals } from "./run-evals/run-rules.js";
 import { runTypescriptEval } from "./run-evals/run-typescript-evals.js";
@@ -36,7 +36,7 @@ export interface EvalBackends {
   readonly rubric: EvalBackend<"rubric">;
 }
 
-/** Returns the outcomes per trace, in the order of the evals. */
+/** Returns the outcomes per trace, in the order of the evals. A failed task never passes. */
 export async function runEvals(
   definitions: readonly EvalDefinition[],
   traces: readonly EvaluatedTrace[],
@@ -53,7 +53,9 @@ export async function runEvals(
   const data = definitions.filter(isDataEval);
   return traces.map((trace, i) => {
     const ofData = data.length === 0 ? [] : runMeasured(data, trace);
-    return definitions.flatMap((definition) => columns.get(definition)?.[i] ?? ofData.shift() ?? []);
+    return definitions
+      .flatMap((definition) => columns.get(definition)?.[i] ?? ofData.shift() ?? [])
+      .map((outcome) => withoutPassOfFailure(outcome, trace.ending));
   });
 }
 

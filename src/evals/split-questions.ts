@@ -122,11 +122,11 @@ function groupByQuestion(
         byKey.set(key, group);
       }
     }
-    const found = [...new Set(keys.flatMap((key) => byKey.get(key) ?? []))];
+    const matchingGroups = [...new Set(keys.flatMap((key) => byKey.get(key) ?? []))];
     // A trace that matches questions in both halves counts as seen in training.
     const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [], isReserved: false }] =
-      found.toSorted((a, b) => rank(a.half) - rank(b.half));
-    for (const other of found) {
+      matchingGroups.toSorted((a, b) => rank(a.half) - rank(b.half));
+    for (const other of matchingGroups) {
       if (other === group || other.half !== null) continue;
       group.traces.push(...other.traces);
       for (const key of other.keys) group.keys.add(key);

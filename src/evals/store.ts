@@ -15,6 +15,8 @@ import {
   type StoredEval,
 } from "./definition.js";
 import { hashHeldOut } from "./labels.js";
+import { canonicalJson } from "./store/canonical-json.js";
+import { fromFileValidation } from "./store/file-validation.js";
 
 const SELECT = "SELECT id, definition, status, proved_for AS validatedFor, created_at AS createdAt FROM evals";
 
@@ -31,8 +33,8 @@ export function findEval(db: Db, reference: string): StoredEval | null {
 
 /** Like `findEval`, but throws a UserError if the eval does not exist. */
 export function getEval(db: Db, reference: string): StoredEval {
-  const found = findEval(db, reference);
-  if (found !== null) return found;
+  const storedEval = findEval(db, reference);
+  if (storedEval !== null) return storedEval;
   throw new UserError(
     "eval_unknown",
     `Unknown eval "${reference}" in ${db.name}.`,
@@ -87,17 +89,7 @@ export function hashDefinition(definition: EvalDraft): string {
 /** The behavior of an eval, without its version or origin. */
 function contentOf(definition: EvalDraft): string {
   const { version: _, origin: __, ...content } = definition as EvalDefinition;
-  return JSON.stringify(content, Object.keys(flatten(content)).sort());
-}
-
-/** Collects all keys at any depth. JSON.stringify uses the list to write them in a fixed order. */
-function flatten(value: unknown, keys: Record<string, true> = {}): Record<string, true> {
-  if (typeof value !== "object" || value === null) return keys;
-  for (const [key, inner] of Object.entries(value)) {
-    if (!Array.isArray(value)) keys[key] = true;
-    flatten(inner, keys);
-  }
-  return keys;
+  return canonicalJson(content);
 }
 
 /** Activates a version for the criterion it was validated for, and retires the previous one. */
@@ -168,16 +160,19 @@ function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string)
 }
 
 /**
- * Saves the test from an eval file, unless the eval was tested in this database or differs from the tested definition.
+ * Saves the test from an eval file, unless the eval was tested in this database, differs from the tested definition, or
+ * the test's figures were changed.
  */
 export function saveImportedTest(
   db: Db,
   stored: StoredEval,
-  { definitionHash, testedAt, ...report }: FileValidation,
-): "kept" | "tested here" | "of another version" {
-  if (definitionHash !== hashDefinition(stored.definition)) return "of another version";
+  validation: FileValidation,
+): "kept" | "tested here" | "of another version" | "changed" {
+  if (validation.definitionHash !== hashDefinition(stored.definition)) return "of another version";
   if (latestTest(db, stored, null) !== null) return "tested here";
-  insertTest(db, stored.id, { ...report, isImported: true }, testedAt);
+  const report = fromFileValidation(validation, stored.definition);
+  if (report === null) return "changed";
+  insertTest(db, stored.id, report, validation.testedAt);
   return "kept";
 }
 

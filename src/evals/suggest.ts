@@ -1,31 +1,25 @@
-// `art-e evals suggest` and `refine`: evals from templates and training labels.
+// `art-e evals suggest`: evals from templates and training labels.
 import type { AppSettings } from "../platform/app-context.js";
-import { commandLine } from "../platform/command-line.js";
-import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import {
   type Alignment,
   type Candidate,
   chooseTemplates,
-  criterionOf,
   foldOf,
   type MeasuredTemplate,
-  refineRules,
   type TrainingLabels,
 } from "./choose-templates.js";
 import type { EvalDraft, RegressionCase, StoredEval } from "./definition.js";
 import { type EffectiveLabel, hashLabels, iterateLabelled } from "./labels.js";
 import { FEATURES, viewOf } from "./run-evals/features.js";
 import { hasGold, regressionCaseOf } from "./run-evals/run-rules.js";
-import { getEval, saveDraft } from "./store.js";
+import { saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
 import { requireLabels } from "./test-eval/thresholds.js";
 
 interface SuggestOptions {
   readonly criterion: string;
   readonly seed: number;
-  /** Name of the eval that combines all chosen conditions. */
-  readonly name: string;
   /** Whether to make regression cases from good answers to questions with gold answers. */
   readonly cases: boolean;
 }
@@ -36,9 +30,7 @@ export interface Suggestion {
   readonly bad: number;
   readonly candidates: readonly Candidate[];
   readonly together: Alignment;
-  /**
-   * The saved evals: one per chosen template, a combination of several templates, and the regression cases.
-   */
+  /** The saved evals: one per chosen template, and the regression cases. */
   readonly evals: readonly { readonly stored: StoredEval; readonly isNew: boolean }[];
 }
 
@@ -48,11 +40,9 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     const { measured, labels, good, bad, hash } = measureTraining(db, options.criterion, options.seed);
     const choice = chooseTemplates(measured, labels, options.seed);
     const origin = { by: "templates", seed: options.seed, labels: hash, parent: null } as const;
-    const chosen = choice.candidates
+    const drafts: EvalDraft[] = choice.candidates
       .filter(({ rejection }) => rejection === null)
-      .map(({ measured: { template }, cut }) => ({ template, cut: cut ?? 0 }));
-    const drafts: EvalDraft[] = chosen.map((one) => templateEval(one.template.name, [one], origin));
-    if (chosen.length > 1) drafts.push(templateEval(options.name, chosen, origin));
+      .map(({ measured: { template }, cut }) => templateEval(template, cut ?? 0, origin));
     const cases = options.cases ? collectCases(db, options.criterion) : [];
     if (cases.length > 0) drafts.push(casesDraft(cases, { ...origin, seed: null }));
     const createdAt = new Date().toISOString();
@@ -71,44 +61,6 @@ function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"
     cases: [...cases],
     origin,
   };
-}
-
-interface RefinedEval {
-  readonly parent: StoredEval;
-  /** The new version, or null if the training labels do not require a change. */
-  readonly refined: StoredEval | null;
-}
-
-/** Saves a new version of an eval, based on the training labels that contradict it. */
-export function refineEval(name: string, criterion: string, seed: number, settings: AppSettings): Promise<RefinedEval> {
-  return withStore(settings, (db) => {
-    const parent = getEval(db, name);
-    const { definition } = parent;
-    if (definition.kind !== "rules") {
-      throw new UserError(
-        "eval_unrefinable",
-        `Cannot refine ${definition.name}: only rules have thresholds.`,
-        definition.kind === "cases"
-          ? `Regenerate its cases: ${commandLine`art-e evals suggest --cases`}.`
-          : `Edit and import its file, or have a model write new evals: ${commandLine`art-e evals generate`}`,
-      );
-    }
-    const { measured, labels, hash } = measureTraining(db, criterion, seed);
-    const all = refineRules(definition.pass.all, measured, labels, seed);
-    if (JSON.stringify(all) === JSON.stringify(definition.pass.all)) return { parent, refined: null };
-    const { version: _, ...draft } = definition;
-    const { stored } = saveDraft(
-      db,
-      {
-        ...draft,
-        criterion: criterionOf(all),
-        pass: { all },
-        origin: { by: "templates", seed, labels: hash, parent: definition.version },
-      },
-      new Date().toISOString(),
-    );
-    return { parent, refined: stored };
-  });
 }
 
 interface Training {
@@ -130,9 +82,13 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
   const bad: boolean[] = [];
   const questions: string[] = [];
   const used: EffectiveLabel[] = [];
+  let hard = 0;
   const columns = TEMPLATES.map((template) => ({ template, values: [] as (number | null)[] }));
   for (const { trace, label, question } of iterateLabelled(db, criterion, "training")) {
-    if (label.drawn === "hard") continue;
+    if (label.drawn === "hard") {
+      hard++;
+      continue;
+    }
     used.push(label);
     bad.push(label.label === "bad");
     questions.push(question);
@@ -140,7 +96,7 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
     for (const { template, values } of columns) values.push(FEATURES[template.feature]?.of(view).value ?? null);
   }
   const good = bad.filter((isBad) => !isBad).length;
-  requireLabels("training", good, bad.length - good, criterion);
+  requireLabels({ half: "training", good, bad: bad.length - good, hard, criterion });
   const folds = questions.map((question) => foldOf(question, FOLDS, seed));
   const labels = { bad, questions, folds };
   return { measured: columns, labels, good, bad: bad.length - good, hash: hashLabels(used) };
@@ -165,7 +121,7 @@ function collectCases(db: Db, criterion: string): RegressionCase[] {
 const COMMON = 1_000;
 
 /** Returns a function that counts the emails that contain a word in any of its forms, up to `COMMON`. */
-export function wordFrequency(db: Db): (word: string) => number {
+function wordFrequency(db: Db): (word: string) => number {
   const count = db
     .prepare("SELECT count(*) FROM (SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? LIMIT ?)")
     .pluck();

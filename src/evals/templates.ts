@@ -88,9 +88,9 @@ export const TEMPLATES: readonly EvalTemplate[] = [
     bound: { at_least: 1 },
   },
   {
-    name: "abstains_only_on_nothing",
-    criterion: "The agent abstains only if its searches returned no emails.",
-    feature: "mails_listed_before_abstaining",
+    name: "abstains_after_reading",
+    criterion: "The agent abstains only after it opened an email, or if its searches returned none.",
+    feature: "gave_up_unread",
     bound: { at_most: 0 },
   },
   {
@@ -125,23 +125,24 @@ export const TEMPLATES: readonly EvalTemplate[] = [
   },
 ];
 
-/** Returns the template's condition. `cut` matters only for templates with a threshold set by labels. */
-export function conditionOf({ feature, bound }: EvalTemplate, cut: number): Condition {
-  return bound === "cut" ? { feature, at_most: cut } : { feature, ...bound };
+/** Returns the template's condition. `threshold` matters only for templates with a threshold set by labels. */
+export function conditionOf({ feature, bound }: EvalTemplate, threshold: number): Condition {
+  return bound === "cut" ? { feature, at_most: threshold } : { feature, ...bound };
 }
 
-/** Combines templates into one eval that requires all of them. */
+/** Returns a template as an eval with one condition. */
 export function templateEval(
-  name: string,
-  parts: readonly { readonly template: EvalTemplate; readonly cut: number }[],
+  template: EvalTemplate,
+  threshold: number,
   origin: EvalDraft["origin"],
 ): EvalDraft<"rules"> {
+  const { name, criterion } = template;
   return {
     name,
     kind: "rules",
     reference: false,
-    criterion: parts.map(({ template }) => template.criterion).join(" "),
-    pass: { all: parts.map(({ template, cut }) => conditionOf(template, cut)) },
+    criterion,
+    pass: { all: [conditionOf(template, threshold)] },
     origin,
   };
 }

@@ -2,13 +2,13 @@
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
+import { compact } from "../platform/optional-values.js";
+import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
-import { labelShuffler } from "./choose-templates.js";
-import { criterionSentence } from "./criteria.js";
+import { criterionFlag, criterionSentence } from "./criteria.js";
 import {
   type Agreement,
   type Confusion,
@@ -54,7 +54,7 @@ export function reviewEval(
     const stored = getEval(db, name);
     await requireRunnable([stored.definition], settings);
     const { tested, contradictions } = await runOnHalf(db, stored, { criterion, half: "training", settings }, signal);
-    return { stored, agreement: measureAgreement(tested, stored.id), contradictions };
+    return { stored, agreement: measureAgreement(tested), contradictions };
   });
 }
 
@@ -129,7 +129,7 @@ export function testEval(
     }
     await requireRunnable([stored.definition], settings);
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
-    const agreement = measureAgreement(half.tested, stored.id);
+    const agreement = measureAgreement(half.tested);
     requireOutcomes(stored, half, agreement, criterion);
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
     const twiceAlike = labelAgreement(summarizeLabels(db, criterion));
@@ -144,7 +144,7 @@ export function testEval(
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
         thresholds,
-        rejections: rejectionsOf(thresholds, measured),
+        rejections: rejectionsOf(thresholds, { ...measured, kind: stored.definition.kind }),
         warnings: warningsOf(half, agreement, twiceAlike),
       },
       half.tested.map(({ traceId }) => traceId),
@@ -249,7 +249,9 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
       throw new UserError(
         "eval_silent",
         `Cannot test ${label}: it judges only ${good} of ${labelled.good} good and ${bad} of ${labelled.bad} bad held-out traces.`,
-        "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
+        definition.kind === "rules"
+          ? `Label more traces that it applies to: ${commandLine`art-e evals label`}${criterionFlag(criterion)}`
+          : "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
       );
     }
     const first = tested.find(({ error }) => error !== null)?.error;
@@ -259,7 +261,7 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
       `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
-  requireLabels("held-out", good, bad, criterion);
+  requireLabels({ half: "held-out", good, bad, hard: 0, criterion });
 }
 
 function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {
@@ -268,21 +270,15 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
 }
 
 function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, { value, n }: Estimate): string[] {
-  return [
-    ...(unknownDraws > 0
-      ? [
-          `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
-        ]
-      : []),
-    ...(Math.min(good, bad) < FEW_OF_A_KIND
-      ? [`only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`]
-      : []),
-    ...(value !== null && value < LOW_SELF_AGREEMENT
-      ? [
-          `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
-        ]
-      : []),
-  ];
+  return compact([
+    unknownDraws > 0 &&
+      `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
+    Math.min(good, bad) < FEW_OF_A_KIND &&
+      `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
+    value !== null &&
+      value < LOW_SELF_AGREEMENT &&
+      `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
+  ]);
 }
 
 /** A labeled trace with the eval's result. */
@@ -300,10 +296,8 @@ interface ScoredTrace {
   readonly passed: boolean;
 }
 
-const SHUFFLES = 200;
-
 /** Computes all measures of the agreement between an eval and the labels. */
-export function measureAgreement(tested: readonly TestedTrace[], seed: number): Agreement {
+export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
   const scored = tested.flatMap(({ question, bad, score }) =>
     score === null ? [] : [{ question, good: !bad, passed: isPass(score) }],
   );
@@ -320,28 +314,15 @@ export function measureAgreement(tested: readonly TestedTrace[], seed: number): 
     notApplicable: tested.length - scored.length - errors,
     errors,
     judged: { good: share(good.length, labelled.good), bad: share(bad.length, labelled.bad) },
-    accuracy: rateOf(scored, (one) => one.passed === one.good),
     truePositiveRate,
     trueNegativeRate,
-    precision: rateOf(
-      scored.filter(({ passed }) => passed),
-      (one) => one.good,
-    ),
-    kappa: kappaOf(scored),
     falseFailureRate: rateOf(good, ({ passed }) => !passed),
     confusion: confusionOf(scored),
-    shuffledKappa: shuffledKappa(scored, seed),
   };
 }
 
 function rateOf(traces: readonly ScoredTrace[], isSuccess: (one: ScoredTrace) => boolean): Estimate {
   return clusteredRate(traces.map((one) => ({ success: isSuccess(one), cluster: one.question })));
-}
-
-function kappaOf(scored: readonly ScoredTrace[]): Estimate {
-  return clusteredKappa(
-    scored.map(({ good, passed, question }) => ({ first: good, second: passed, cluster: question })),
-  );
 }
 
 function confusionOf(scored: readonly ScoredTrace[]): Confusion {
@@ -353,21 +334,4 @@ function confusionOf(scored: readonly ScoredTrace[]): Confusion {
     badPassed: count(false, true),
     badFailed: count(false, false),
   };
-}
-
-/**
- * Returns the 95% quantile of kappa when labels are shuffled among questions, which is the level that chance alone
- * reaches.
- */
-function shuffledKappa(scored: readonly ScoredTrace[], seed: number): number | null {
-  const questions = scored.map(({ question }) => question);
-  const shuffle = labelShuffler({ bad: scored.map((one) => !one.good), questions }, seed);
-  const kappas = Array.from({ length: SHUFFLES }, () => {
-    const bad = shuffle();
-    return kappaOf(scored.map((one, i) => ({ ...one, good: bad[i] !== true }))).value;
-  });
-  return quantile(
-    kappas.filter((value) => value !== null),
-    0.95,
-  );
 }

@@ -7,6 +7,7 @@ import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
+import { criterionFlag, OVERALL } from "./criteria.js";
 import {
   type Agreement,
   type EvalDefinition,
@@ -153,7 +154,7 @@ interface ScoredRun {
 export function describedEvalOfRun(db: Db, score: EvalScore, run: ScoredRun | null): DescribedEval | null {
   const onRecord = run?.settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
   const stored = findEval(db, evalOfScore(onRecord ?? score));
-  return stored === null ? null : withLatestTest(db, stored);
+  return stored === null ? null : describeStored(db, stored);
 }
 
 /** Opens evals by name: the specified version, otherwise the one in use. Throws if a name occurs twice. */
@@ -195,7 +196,7 @@ export function describeEvals(withRetired: boolean, settings: AppSettings): Prom
   return withStore(settings, (db) =>
     listEvals(db)
       .filter(({ status }) => withRetired || status !== "retired")
-      .map((stored) => withLatestTest(db, stored)),
+      .map((stored) => describeStored(db, stored)),
   );
 }
 
@@ -206,8 +207,8 @@ export function describeEval(
 ): Promise<DescribedEval & { readonly versions: readonly DescribedEval[] }> {
   return withStore(settings, (db) => {
     const stored = getEval(db, name);
-    const versions = listEvals(db, stored.definition.name).map((version) => withLatestTest(db, version));
-    return { ...withLatestTest(db, stored), versions };
+    const versions = listEvals(db, stored.definition.name).map((version) => describeStored(db, version));
+    return { ...describeStored(db, stored), versions };
   });
 }
 
@@ -228,17 +229,18 @@ export function evalHistory(
  */
 export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): Agreement {
   const active = run === null ? activeEval(db, evalOfScore(score)) : null;
-  const described = active === null ? describedEvalOfRun(db, score, run) : withLatestTest(db, active);
+  const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
   if (described?.test?.isStale === false) return described.test.report.agreement;
   const name = evalOfScore(score);
   throw new UserError(
     "eval_uncorrected",
     `Cannot correct the pass rate of ${name}: ${described?.test ? "its test is stale" : "it was never tested"}.`,
-    `Test it (${commandLine`art-e evals test ${name}`}), or import an eval file that contains the test.`,
+    `Test it (${commandLine`art-e evals test ${name}`}${criterionFlag(described?.test?.report.criterion ?? OVERALL)}), or import an eval file that contains the test.`,
   );
 }
 
-function withLatestTest(db: Db, stored: StoredEval): DescribedEval {
+/** Returns a version with its newest test. */
+export function describeStored(db: Db, stored: StoredEval): DescribedEval {
   return { stored, test: latestTest(db, stored) };
 }
 
@@ -276,7 +278,7 @@ export function useEval(
         throw new UserError(
           "eval_untested",
           `Cannot activate ${label}: it was never tested on held-out labels.`,
-          `Test it: ${commandLine`art-e evals test ${label}`}. Or activate it anyway: --anyway.`,
+          `Test it: ${commandLine`art-e evals test ${label}`}${criterionFlag(criterion ?? OVERALL)}. Or activate it anyway: --anyway.`,
         );
       }
       if (test.isStale) {
@@ -290,7 +292,7 @@ export function useEval(
         throw new UserError(
           "eval_rejected",
           `Cannot activate ${label}, which its test rejected: ${test.report.rejections.join("; ")}.`,
-          `Refine it (${commandLine`art-e evals refine ${definition.name}`}), or activate it anyway: --anyway.`,
+          `Review its contradictions (${commandLine`art-e evals review ${definition.name} --criterion ${test.report.criterion}`}), or activate it anyway: --anyway.`,
         );
       }
     }

@@ -26,9 +26,9 @@ export function openAddressBook(db: Db): AddressBook {
       const id = idOf(text);
       if (id !== null) return { found: "some", ids: [id] };
       // "Kay Mann" matches kay.mann@.
-      const wanted = text.trim().toLowerCase().replace(/\s+/g, ".");
-      if (wanted === "") return { found: "none" };
-      const ids = inTickTransaction(() => containing.all(wanted, MAX_FILTER_ADDRESSES + 1)) as number[];
+      const part = text.trim().toLowerCase().replace(/\s+/g, ".");
+      if (part === "") return { found: "none" };
+      const ids = inTickTransaction(() => containing.all(part, MAX_FILTER_ADDRESSES + 1)) as number[];
       if (ids.length === 0) return { found: "none" };
       if (ids.length > MAX_FILTER_ADDRESSES) return { found: "too_many", count: ids.length };
       return { found: "some", ids };

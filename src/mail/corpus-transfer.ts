@@ -12,8 +12,8 @@ import { type DownloadHints, downloadFile, readJson, removeDownload, withDownloa
 import { EXIT, UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
 import { authorization, getJson, parseServerUrl, type RequestFailed } from "../platform/http.js";
-import { programVersion } from "../platform/installation.js";
 import { isProcessAlive } from "../platform/processes.js";
+import { programVersion } from "../platform/program-files.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { trimEndOf } from "../platform/strings.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";
@@ -82,12 +82,12 @@ export class CorpusCopies {
   }
 
   private async find(fingerprint: string): Promise<CorpusCopyFile | null> {
-    const found = await readJson(this.path(fingerprint, ".json"), corpusCopyFileSchema);
+    const record = await readJson(this.path(fingerprint, ".json"), corpusCopyFileSchema);
     const size = await stat(this.path(fingerprint, ".gz")).then(
       (file) => file.size,
       () => null,
     );
-    return found?.bytes === size ? found : null;
+    return record?.bytes === size ? record : null;
   }
 
   private async create(): Promise<void> {
@@ -255,11 +255,11 @@ async function unpackCopy(
 
 /** Limits the unpacked size, because a small file can be crafted to unpack to any size. */
 function atMost(bytes: number): Transform {
-  let left = bytes;
+  let remaining = bytes;
   return new Transform({
     transform(chunk: Buffer, _, done) {
-      left -= chunk.length;
-      if (left < 0) done(new Error("it is larger than announced"));
+      remaining -= chunk.length;
+      if (remaining < 0) done(new Error("it is larger than announced"));
       else done(null, chunk);
     },
   });

@@ -11,7 +11,7 @@ import { downloadEnronEmails, EMAILS_DATASET } from "./enron-emails.js";
 import { importFailure, openForImport } from "./import/atomic-import.js";
 import { openCorpus } from "./import/corpus-formats.js";
 import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource } from "./import/import-corpus.js";
-import { readOnThread } from "./import/read-on-thread.js";
+import { readOnThread } from "./import/import-reader.js";
 import { countParquetRows } from "./import/readers/parquet.js";
 import { largestInboxes, openMailCount } from "./mailbox-positions.js";
 import { type AddressCount, listImportedInboxes, readOwnerMap } from "./owners.js";
@@ -189,7 +189,7 @@ function openSkippedFile(path: string): SkippedFile {
  * Returns the mailboxes with the most mail first. If no mailboxes were imported (mbox), returns the addresses that most
  * mail is from or to.
  */
-export function largestMailboxes(db: Db, limit: number): AddressCount[] {
+function largestMailboxes(db: Db, limit: number): AddressCount[] {
   const imported = listImportedInboxes(db);
   if (imported.size === 0) return largestInboxes(db, limit);
   const addresses = openAddressBook(db);

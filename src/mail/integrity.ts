@@ -43,17 +43,17 @@ export function repairIndex(db: Db, onProgress: (done: number, total: number) =>
 }
 
 function sqliteIntegrity(db: Db): Finding {
-  const found = db.prepare("PRAGMA integrity_check(5)").pluck().all() as string[];
-  const ok = found.length === 1 && found[0] === "ok";
-  return { check: "SQLite integrity", ok, detail: ok ? "no damage" : found.join("; ") };
+  const faults = db.prepare("PRAGMA integrity_check(5)").pluck().all() as string[];
+  const ok = faults.length === 1 && faults[0] === "ok";
+  return { check: "SQLite integrity", ok, detail: ok ? "no damage" : faults.join("; ") };
 }
 
 function foreignKeys(db: Db): Finding {
-  const found = db.prepare("PRAGMA foreign_key_check").all() as { table: string }[];
-  const tables = [...new Set(found.map(({ table }) => table))].join(", ");
+  const faults = db.prepare("PRAGMA foreign_key_check").all() as { table: string }[];
+  const tables = [...new Set(faults.map(({ table }) => table))].join(", ");
   const detail =
-    found.length === 0 ? "all references are valid" : `${found.length} rows with invalid references in ${tables}`;
-  return { check: "Foreign keys", ok: found.length === 0, detail };
+    faults.length === 0 ? "all references are valid" : `${faults.length} rows with invalid references in ${tables}`;
+  return { check: "Foreign keys", ok: faults.length === 0, detail };
 }
 
 /** Runs FTS5's integrity check. */

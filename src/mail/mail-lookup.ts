@@ -119,8 +119,8 @@ export function resolveInbox(db: Db, address: string): string {
 const MIN_SIMILARITY = 0.5;
 
 /** Returns addresses similar to a probably mistyped one, most similar first. */
-function nearAddresses(db: Db, given: string, limit: number): string[] {
-  const [local, domain] = partsOf(given);
+function nearAddresses(db: Db, query: string, limit: number): string[] {
+  const [local, domain] = partsOf(query);
   if (local === "") return [];
   const localBigrams = bigramsOf(local);
   const scored: { address: string; score: number }[] = [];
@@ -159,12 +159,12 @@ function bigramAt(word: string, i: number): number {
 }
 
 /** Returns the Sorensen-Dice coefficient of the bigram sets, or 0 without comparing if the lengths rule out a match. */
-function diceCoefficient(wanted: ReadonlySet<number>, word: string): number {
+function diceCoefficient(bigrams: ReadonlySet<number>, word: string): number {
   const pairs = word.length + 1;
-  if (word.length === 0 || 2 * Math.min(pairs, wanted.size) < MIN_SIMILARITY * (pairs + wanted.size)) return 0;
+  if (word.length === 0 || 2 * Math.min(pairs, bigrams.size) < MIN_SIMILARITY * (pairs + bigrams.size)) return 0;
   let shared = 0;
-  for (let i = 0; i < pairs; i++) if (wanted.has(bigramAt(word, i))) shared++;
-  return Math.min(1, (2 * shared) / (pairs + wanted.size));
+  for (let i = 0; i < pairs; i++) if (bigrams.has(bigramAt(word, i))) shared++;
+  return Math.min(1, (2 * shared) / (pairs + bigrams.size));
 }
 
 function unknown(db: Db, address: string, hint: string): UserError {
@@ -222,8 +222,8 @@ export function openMailLookup(db: Db): MailLookup {
     },
     canonicalId(messageId) {
       for (const id of spellings(messageId)) {
-        const found = inTickTransaction(() => canonical.get(id)) as string | null;
-        if (found !== null) return found;
+        const original = inTickTransaction(() => canonical.get(id)) as string | null;
+        if (original !== null) return original;
       }
       return messageId;
     },

@@ -45,17 +45,17 @@ export interface MailHit {
   readonly match: "all_words" | "best_match";
 }
 
-export interface ExplainedHit extends MailHit {
+interface ExplainedHit extends MailHit {
   readonly explanation: ScoreExplanation;
 }
 
-export interface MailHits<Hit = MailHit> {
+interface MailHits<Hit = MailHit> {
   readonly hits: readonly Hit[];
   /** Number of emails that contain every content word. Never less than the number of hits. */
   readonly total: number;
 }
 
-export interface ExplainedHits extends MailHits<ExplainedHit> {
+interface ExplainedHits extends MailHits<ExplainedHit> {
   /** Query words that occur in no email, and their replacements. */
   readonly corrections: readonly TermCorrection[];
 }
@@ -124,10 +124,10 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       ...(fromIds === null ? [] : [index.mail.withParty(fromIds, "sender")]),
       ...(toIds === null ? [] : [index.mail.withParty(toIds, "recipient")]),
     ];
-    const asked = query.words.slice(0, MAX_QUERY_CHARS);
-    const text = plainQuery(asked);
+    const queryText = query.words.slice(0, MAX_QUERY_CHARS);
+    const text = plainQuery(queryText);
     const typed = distinctTerms(contentTokens(text));
-    const spellingsOf = openSpellings(asked);
+    const spellingsOf = openSpellings(queryText);
     const postingsOf = (word: string) => {
       const asTyped = index.postingsOf(word, inboxId);
       const spellings = spellingsOf(word, asTyped.rowids.length >= FREQUENT_EMAILS);
@@ -163,8 +163,8 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       const [mailId, subject, body, sender, date] = readAt(position);
       const text = body.slice(0, SNIPPET_BODY_CHARS);
       const asTyped = find(text);
-      const found = new Set(asTyped.map(({ term }) => term));
-      const others = terms.filter(({ postings }, term) => !found.has(term) && hasPosition(postings, position));
+      const exactTerms = new Set(asTyped.map(({ term }) => term));
+      const others = terms.filter(({ postings }, term) => !exactTerms.has(term) && hasPosition(postings, position));
       const inBody =
         others.length === 0
           ? asTyped
@@ -187,21 +187,21 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
       const index = indexNow();
       return index.remember(JSON.stringify(query), () => {
         const prepared = prepare(query, index);
-        const found = rankMails(prepared.ranked, index.mail);
-        return { hits: found.best.map(openHits(prepared)), total: totalOf(prepared, found) };
+        const ranking = rankMails(prepared.ranked, index.mail);
+        return { hits: ranking.best.map(openHits(prepared)), total: totalOf(prepared, ranking) };
       });
     }),
 
     explainBestFirst: db.transaction((query: MailQuery) => {
       const index = indexNow();
       const prepared = prepare(query, index);
-      const found = rankMails(prepared.ranked, index.mail);
+      const ranking = rankMails(prepared.ranked, index.mail);
       const toHit = openHits(prepared);
-      const hits = found.best.map((one) => ({
+      const hits = ranking.best.map((one) => ({
         ...toHit(one),
         explanation: explainScore(one, prepared.ranked, index.mail),
       }));
-      return { hits, total: totalOf(prepared, found), corrections: prepared.corrections };
+      return { hits, total: totalOf(prepared, ranking), corrections: prepared.corrections };
     }),
   };
 }

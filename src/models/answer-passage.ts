@@ -143,9 +143,9 @@ export function splitPassages(text: string): string[] {
 /** Returns a window of whole words around the expected kind of answer, otherwise around the question's words. */
 function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): string {
   if (passage.length <= MAX_ANSWER) return passage;
-  const wanted = wants === undefined ? -1 : passage.search(wants);
+  const position = wants === undefined ? -1 : passage.search(wants);
   const word = [...passage.matchAll(/\S+/g)].find(([text]) => coverage(text, weights) > 0);
-  const centre = wanted === -1 ? (word?.index ?? 0) : wanted;
+  const centre = position === -1 ? (word?.index ?? 0) : position;
   const from = Math.max(0, Math.min(centre - MAX_ANSWER / 2, passage.length - MAX_ANSWER));
   const cut = passage.slice(from, from + MAX_ANSWER);
   const start = from === 0 ? 0 : cut.indexOf(" ") + 1;

@@ -13,8 +13,8 @@ const MAX_REPORTED = 20;
  * with a maker prefix, and the same name with dots instead of dashes. A moving alias (`-latest`) matches any version.
  * `asked` is `provider/name`.
  */
-export function isOtherModel(asked: string, named: string): boolean {
-  const a = plainName(asked);
+export function isOtherModel(model: string, named: string): boolean {
+  const a = plainName(model);
   const b = plainName(named);
   if (a === b || /(^|-)latest$/.test(a)) return false;
   const [snapshotA, snapshotB] = [SNAPSHOT.test(a), SNAPSHOT.test(b)];
@@ -35,8 +35,8 @@ function familyOf(name: string): string {
 }
 
 /** Returns the models in replies that differ from the requested model. Always empty for offline and replay models. */
-export function otherModels(asked: string, named: Readonly<Record<string, number>> = {}): string[] {
-  return isAskedByName(asked) ? Object.keys(named).filter((model) => isOtherModel(asked, model)) : [];
+export function otherModels(requested: string, named: Readonly<Record<string, number>> = {}): string[] {
+  return isAskedByName(requested) ? Object.keys(named).filter((model) => isOtherModel(requested, model)) : [];
 }
 
 /** Decorates a model: reports each different model that appears in its replies, once per model. */
@@ -57,9 +57,9 @@ export function warnOfOtherModel(model: Model, note: (text: string) => void): Mo
   };
 }
 
-function otherModelNote(asked: string, named: string): string {
+function otherModelNote(requested: string, named: string): string {
   return stripControls(
-    `Requested ${asked}, but replies are from ${named}. The provider might have substituted another model.`,
+    `Requested ${requested}, but replies are from ${named}. The provider might have substituted another model.`,
   );
 }
 

@@ -10,6 +10,7 @@ import {
   type Usage,
 } from "./model.js";
 import { parseModelName } from "./model-names.js";
+import { type JournalEntry, type TaskJournal, withJournal } from "./reply-journal.js";
 import { rulesFor, sentOf } from "./request-parameters.js";
 
 /** Low estimate of the characters per token, so that token estimates are too high rather than too low. */
@@ -26,6 +27,26 @@ export interface CallBudget {
   /** Throws `BudgetReached` once a run limit is reached. */
   beforeCall(): Promise<void>;
   afterCall(spending: Spending): Promise<void>;
+}
+
+/** Shared by a task's model calls. */
+export interface TaskCalls {
+  readonly budget: CallBudget;
+  readonly journal: TaskJournal;
+}
+
+/**
+ * Decorates a model for the calls of one task: stored replies first, otherwise calls within the budget. Offline models
+ * compute the same reply again for free, so their replies are not stored.
+ */
+export function forTask(
+  model: Model,
+  { budget, journal }: TaskCalls,
+  caller: JournalEntry["caller"],
+  priceOf: PriceOf,
+): Model {
+  const limited = withCallBudget(model, budget, priceOf);
+  return model.id.startsWith("offline/") ? limited : withJournal(limited, journal, caller);
 }
 
 /** A run limit was reached, so the call was not made. */

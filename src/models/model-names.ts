@@ -125,7 +125,7 @@ const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baselin
  * prefix is part of the name, as at OpenRouter. Throws a UserError if the two flags conflict or no model is specified.
  */
 export function parseModelName(id: string, provider: string | null, hasBaseUrl = false): ModelName {
-  const given = id.trim();
+  const name = id.trim();
   if (provider !== null && !isProvider(provider)) {
     throw new UserError(
       "provider_unknown",
@@ -133,23 +133,23 @@ export function parseModelName(id: string, provider: string | null, hasBaseUrl =
       `${didYouMean(provider, PROVIDERS)}Available: ${PROVIDERS.join(", ")}.`,
     );
   }
-  const slash = given.indexOf("/");
-  if (slash === -1) return named(provider ?? providerOf(given), given);
+  const slash = name.indexOf("/");
+  if (slash === -1) return named(provider ?? providerOf(name), name);
 
-  const prefix = given.slice(0, slash);
+  const prefix = name.slice(0, slash);
   if (!isProvider(prefix)) {
-    if (provider !== null) return named(provider, given);
+    if (provider !== null) return named(provider, name);
     throw new UserError(
       "provider_unknown",
-      `Unknown provider "${prefix}" in --model-id ${given}.`,
+      `Unknown provider "${prefix}" in --model-id ${name}.`,
       `${didYouMean(prefix, PROVIDERS)}Available: ${PROVIDERS.join(", ")}. If the model's name contains a slash, pass its provider with --model-provider.`,
     );
   }
-  if (provider === null || provider === prefix) return named(prefix, given.slice(slash + 1));
-  if (hasBaseUrl) return named(provider, given);
+  if (provider === null || provider === prefix) return named(prefix, name.slice(slash + 1));
+  if (hasBaseUrl) return named(provider, name);
   throw new UserError(
     "model_flags_contradict",
-    `--model-provider ${provider} and --model-id ${given} specify different providers.`,
+    `--model-provider ${provider} and --model-id ${name} specify different providers.`,
     "Remove one of them, or pass --base-url if another server uses this name for the model.",
   );
 }

@@ -6,6 +6,7 @@ import {
   type Completion,
   type Model,
   ModelError,
+  type ReplyDelta,
   type Retry,
   sumBilled,
 } from "./model.js";
@@ -14,7 +15,7 @@ import { CallWaits } from "./rate-limiter.js";
 /**
  * Retries a model or agent call that fails with a retryable `ModelError`. Passes the progress of each attempt, and each
  * retry, to `listener`. Returns the failed attempts in `retries`. If all attempts fail, the last error contains them,
- * and its message starts with `name`.
+ * and its message starts with `name`. Once `canRetry` returns false, no error is retried.
  */
 export async function retryFollowed<T>(
   name: string,
@@ -23,6 +24,7 @@ export async function retryFollowed<T>(
   listener: ((progress: CallProgress) => void) | undefined,
   policy: RetryPolicy = DEFAULT_RETRY,
   sleep?: Sleep,
+  canRetry: () => boolean = () => true,
 ) {
   const waits = new CallWaits();
   const retries: Retry[] = [];
@@ -36,7 +38,7 @@ export async function retryFollowed<T>(
       policy,
       signal,
       sleep,
-      failureOf: (error) => (error instanceof ModelError ? error : null),
+      failureOf: (error) => (error instanceof ModelError && canRetry() ? error : null),
       onRetry(error, waitedMs) {
         const billed = error instanceof ModelError && error.billed !== null ? { billed: error.billed } : {};
         const failed = { attempt: retries.length + 1, reason: (error as Error).message, waitedMs, ...billed };
@@ -68,19 +70,32 @@ function lastingFailure(error: ModelError, elapsedMs: number, { maxMs, totalMs }
 
 /**
  * Decorates a model: retries failed calls. Its replies report the waiting time, including rate limiting inside the
- * model.
+ * model. A streamed call is retried only until a part of its reply has been delivered, because its reader might already
+ * show that part.
  */
 export function withRetry(model: Model, policy: RetryPolicy = DEFAULT_RETRY, sleep?: Sleep): Model {
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
+      let isShown = false;
+      const { onDelta } = request;
+      const showing =
+        onDelta === undefined
+          ? {}
+          : {
+              onDelta: (delta: ReplyDelta) => {
+                isShown = true;
+                onDelta(delta);
+              },
+            };
       const { done, retries, waits, elapsedMs } = await retryFollowed(
         model.id,
-        (onProgress) => model.complete({ ...request, onProgress }, signal),
+        (onProgress) => model.complete({ ...request, ...showing, onProgress }, signal),
         signal,
         request.onProgress,
         policy,
         sleep,
+        () => !isShown,
       );
       const waitedMs = Math.max(0, elapsedMs - done.latencyMs);
       return { ...done, ...costWithRetries(done, retries), waitedMs, ...waits, retries };

@@ -184,7 +184,21 @@ export interface ModelRequest {
   readonly task?: { readonly id: TaskId; readonly epoch: number } | undefined;
   /** Receives the progress of the call. Never sent. `onProgress` must not throw. */
   readonly onProgress?: ((progress: CallProgress) => void) | undefined;
+  /**
+   * Receives the parts of the reply as they arrive, and makes the call stream. Never called by models that cannot
+   * stream. `onDelta` must not throw.
+   */
+  readonly onDelta?: ((delta: ReplyDelta) => void) | undefined;
 }
+
+/** A part of a streamed reply. `index` numbers the reply's tool calls from 0. */
+export type ReplyDelta =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "reasoning"; readonly text: string }
+  /** A tool call begins. `id` is the server's, or empty if it sent none. */
+  | { readonly type: "tool_call"; readonly index: number; readonly id: string; readonly name: string }
+  /** Part of the JSON text of a call's arguments. */
+  | { readonly type: "tool_arguments"; readonly index: number; readonly text: string };
 
 export const sentParametersSchema = z.strictObject({
   maxTokens: z.number().int().describe("Maximum tokens per reply, including reasoning."),
@@ -419,6 +433,8 @@ export const completionSchema = z.object({
   retries: z.array(retrySchema),
   /** Whether the reply is from the cache of an earlier run (`--cache`), so no request was made. */
   cached: z.boolean().optional(),
+  /** Whether the reply was paid before the run was resumed and comes from its journal. */
+  resumed: z.boolean().optional(),
   /**
    * US dollars as reported by the server, or the original cost of a cached or recorded reply. Absent if today's price
    * applies.

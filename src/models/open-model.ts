@@ -6,6 +6,7 @@ import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { warnOfOtherModel } from "./answering-model.js";
 import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
+import { withPrices } from "./call-cost.js";
 import { connectionOf, hasKey } from "./connections.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer, NO_KEY } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
@@ -18,7 +19,6 @@ import {
   successorOf,
 } from "./model-names.js";
 import { withRetry } from "./model-retries.js";
-import { withPrices } from "./prices.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
 import { noteUnparsedReplies, withSeparatedText } from "./reply-text.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
@@ -105,7 +105,7 @@ export function noteReplies(model: Model, note: (text: string) => void): Model {
 /** Returns prices from the table. The table is half a megabyte, so it is loaded only for models that cost money. */
 export async function pricesOf({ id, provider }: ModelName): Promise<PriceOf> {
   if (!isRemote(provider)) return () => 0;
-  const { priceOfReply } = await import("./price-table.js");
+  const { priceOfReply } = await import("./price-lookup.js");
   return (usage, answeredBy) => priceOfReply(id, answeredBy, usage);
 }
 
@@ -189,8 +189,8 @@ async function remoteModel(name: ModelName, connection: EndpointSettings): Promi
 }
 
 /** Returns the wire format for the openai provider: the requested one, otherwise the better one for the server. */
-export function wireApiOf(asked: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
-  return asked ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
+export function wireApiOf(requested: EndpointSettings["wireApi"], baseUrl: string | null): "chat" | "responses" {
+  return requested ?? (isOpenaiServer(baseUrl) ? "responses" : "chat");
 }
 
 function endpointFor(provider: Provider, connection: EndpointSettings): Endpoint {

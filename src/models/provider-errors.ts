@@ -252,8 +252,8 @@ const retryInfoSchema = z.object({
 export function retryAfterMs(headers: Headers | undefined, errorDetails: readonly unknown[] = []): number | null {
   const exact = headers?.get("retry-after-ms");
   if (exact && Number.isFinite(Number(exact))) return Math.max(0, Number(exact));
-  const asked = parseRetryAfter(headers?.get("retry-after"));
-  if (asked !== null) return asked;
+  const headerDelay = parseRetryAfter(headers?.get("retry-after"));
+  if (headerDelay !== null) return headerDelay;
   for (const detail of errorDetails) {
     const info = retryInfoSchema.safeParse(detail);
     if (info.success) return Math.round(Number(info.data.retryDelay.slice(0, -1)) * 1000);

@@ -79,8 +79,12 @@ export async function postJson(
   const reply = await sendRequest(url, { method: "POST", headers, body }, options);
   if (reply.ok) return { body: JSON.parse(await reply.text()), header: (name) => reply.headers.get(name) };
   // The status is informative even if the body cannot be read.
-  const text = await reply.text().catch(() => "");
-  throw new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
+  throw httpError(reply.status, reply.headers, await reply.text().catch(() => ""));
+}
+
+/** Returns the error for a reply that is neither a success nor a followed redirect. */
+export function httpError(status: number, headers: Headers, text: string): Error {
+  return new HttpError(status, headers, parseJsonOrNull(text), text.trim() || "without a body");
 }
 
 /** Allowed request headers. SDKs add others based on environment variables that are meant for other programs. */
@@ -122,8 +126,8 @@ interface HttpOptions {
   readonly timeoutMs: number | null;
 }
 
-function toHeaderRecord(given: RequestInit["headers"]): Record<string, string> {
-  return Object.fromEntries([...new Headers(given)].filter(([name]) => ALLOWED.has(name)));
+function toHeaderRecord(headers: RequestInit["headers"]): Record<string, string> {
+  return Object.fromEntries([...new Headers(headers)].filter(([name]) => ALLOWED.has(name)));
 }
 
 /**
@@ -137,15 +141,23 @@ async function sendRequest(url: string, request: HttpRequest, options: HttpOptio
   let at = url;
   for (let redirects = 0; ; redirects++) {
     const reply = await dispatch(at, request, options);
-    const location = REDIRECTS.has(reply.status) ? reply.headers.get("location") : null;
-    if (location === null) return reply;
+    // The headers are read only for a redirect, because that takes time.
+    const target = REDIRECTS.has(reply.status) ? redirectTarget(at, reply.headers, reply.status, redirects) : null;
+    if (target === null) return reply;
     await reply.bytes;
-    at = redirectTarget(at, location, reply.status, redirects);
+    at = target;
   }
 }
 
-/** Follows redirects only within one origin, because the key and the prompt are meant for the user's chosen server. */
-function redirectTarget(from: string, location: string, status: number, redirects: number): string {
+/**
+ * Returns the URL that a reply redirects to, or null if it is not a redirect that repeats the request. Follows
+ * redirects only within one origin, because the key and the prompt are meant for the user's chosen server.
+ *
+ * @param redirects number of redirects before this one
+ */
+export function redirectTarget(from: string, headers: Headers, status: number, redirects: number): string | null {
+  const location = REDIRECTS.has(status) ? headers.get("location") : null;
+  if (location === null) return null;
   const to = URL.parse(location, from);
   // The error has the same kind as for an unknown address, because every further call would also fail.
   const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
@@ -277,11 +289,14 @@ class WholeReply {
     const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
     const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
     const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
-    if (this.ok && WEB_PAGE.test(text)) {
-      throw new ModelError("protocol", ANSWERED_WEB_PAGE, { status: this.status, retryable: false });
-    }
-    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+    return this.ok ? replyText(text, this.status) : text;
   }
+}
+
+/** Returns a successful reply's text without a byte order mark. Throws a ModelError if it is a web page. */
+export function replyText(text: string, status: number): string {
+  if (WEB_PAGE.test(text)) throw new ModelError("protocol", ANSWERED_WEB_PAGE, { status, retryable: false });
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
 }
 
 /** The start of an HTML page, which means that the address does not belong to an API or requires a login first. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
 import { firstIssue, jsonValueSchema } from "../platform/json.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { requestKey } from "./cache.js";
 import {
   billedSchema,
@@ -74,7 +75,7 @@ function outcomeOf(entry: Recorded): Completion {
   if ("timedOut" in failure)
     throw new DOMException("The recorded call took longer than its task's time limit.", "TimeoutError");
   const { kind, message, retries, billed } = failure;
-  throw new ModelError(kind, message, { retryable: false, retries, ...(billed === undefined ? {} : { billed }) });
+  throw new ModelError(kind, message, { retryable: false, retries, ...presentProperties({ billed }) });
 }
 
 function fromScripts(scripts: readonly Script[], request: ModelRequest): Completion | undefined {
@@ -125,7 +126,7 @@ export function recording(model: Model, write: (line: string) => void): Model {
 function failureOf(error: unknown): RecordedFailure | null {
   if (error instanceof ModelError) {
     const { kind, message, retries, billed } = error;
-    return { kind, message, retries: [...retries], ...(billed === null ? {} : { billed }) };
+    return { kind, message, retries: [...retries], ...presentProperties({ billed }) };
   }
   return error instanceof DOMException && error.name === "TimeoutError" ? { timedOut: true } : null;
 }

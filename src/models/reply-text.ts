@@ -1,5 +1,5 @@
 import { isJsonObject, parseJsonOrNull } from "../platform/json.js";
-import type { Completion, Model, ModelRequest, ToolCall, ToolSpec } from "./model.js";
+import type { Completion, Model, ModelRequest, ReplyDelta, ToolCall, ToolSpec } from "./model.js";
 import { readArguments, uniqueIds } from "./tool-calls.js";
 
 /**
@@ -11,13 +11,44 @@ import { readArguments, uniqueIds } from "./tool-calls.js";
  * the harmony format (https://cookbook.openai.com/articles/openai-harmony).
  */
 
-/** Decorates a model: moves reasoning and tool calls from the text of its replies to their own fields. */
+/**
+ * Decorates a model: moves reasoning and tool calls from the text of its replies to their own fields. Streamed text is
+ * held back from the first possible tag on. After a reply with tags, the text of later replies is not streamed.
+ */
 export function withSeparatedText(model: Model): Model {
+  let leavesTags = false;
   return {
     id: model.id,
     async complete(request, signal) {
-      return separateReply(await model.complete(request, signal), request);
+      const { onDelta } = request;
+      const gated = onDelta === undefined ? request : { ...request, onDelta: textBeforeTags(onDelta, leavesTags) };
+      const reply = separateReply(await model.complete(gated, signal), request);
+      leavesTags ||= reply.unparsed !== undefined;
+      return reply;
     },
+  };
+}
+
+/** Passes on the parts of a reply, but no text from the first possible tag on. The complete reply contains it. */
+function textBeforeTags(onDelta: (delta: ReplyDelta) => void, isHeldFromStart: boolean) {
+  let pending = "";
+  let isStart = true;
+  let isHeld = isHeldFromStart;
+  return (delta: ReplyDelta): void => {
+    if (delta.type !== "text") {
+      onDelta(delta);
+      return;
+    }
+    if (isHeld) return;
+    pending += delta.text;
+    if (isStart && UNDECIDED_START.test(pending)) return;
+    const tag = pending.search(isStart ? MARKERS : MARKERS_ANYWHERE);
+    isStart = false;
+    isHeld = tag !== -1;
+    const end = isHeld ? tag : pending.search(UNDECIDED_END);
+    const text = end === -1 ? pending : pending.slice(0, end);
+    pending = pending.slice(text.length);
+    if (text !== "") onDelta({ type: "text", text });
   };
 }
 
@@ -51,35 +82,41 @@ export function separateReply(reply: Completion, request: Pick<ModelRequest, "to
   // Almost every reply is plain text or calls, and one test is faster than the patterns of all formats.
   if (!MARKERS.test(reply.content)) return reply;
   const { text, reasoning } = separateReasoning(reply.content);
-  const found = reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request.tools);
-  if (reasoning === "" && found.kind === "none") return reply;
+  const textCalls =
+    reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request.tools);
+  if (reasoning === "" && textCalls.kind === "none") return reply;
   const separated: Completion = {
     ...reply,
     content: text,
     ...(reasoning === "" ? {} : { reasoning: [reply.reasoning, reasoning].filter(Boolean).join("\n\n") }),
     unparsed: [
       ...(reasoning === "" ? [] : (["reasoning"] as const)),
-      ...(found.kind === "none" ? [] : (["tool_call"] as const)),
+      ...(textCalls.kind === "none" ? [] : (["tool_call"] as const)),
     ],
   };
-  switch (found.kind) {
+  switch (textCalls.kind) {
     case "none":
       return separated;
     case "unreadable":
       return { ...separated, finishReason: "broken_call" };
     case "calls": {
       const ids = uniqueIds(
-        found.calls.map(() => ""),
+        textCalls.calls.map(() => ""),
         request.messages,
       );
-      const toolCalls = found.calls.map((call, i) => ({ id: ids[i] ?? "", ...call }));
-      return { ...separated, content: found.text, toolCalls, finishReason: "tool_calls" };
+      const toolCalls = textCalls.calls.map((call, i) => ({ id: ids[i] ?? "", ...call }));
+      return { ...separated, content: textCalls.text, toolCalls, finishReason: "tool_calls" };
     }
   }
 }
 
-const MARKERS =
-  /<[|/｜\w:]|^\s*(?:[Hh]ere(?: is|'s) my thought process|functools\[|\w+\()|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|^\s*(?:`{3}|[{[]|analysis\S)|default_api\./;
+const MARKERS_ANYWHERE = /<[|/｜\w:]|\[(?:TOOL_CALLS|\/?THINK)\]|◁\/?think▷|default_api\./;
+const MARKERS_AT_START = /^\s*(?:[Hh]ere(?: is|'s) my thought process|functools\[|\w+\(|`{3}|[{[]|analysis\S)/;
+const MARKERS = new RegExp(`${MARKERS_ANYWHERE.source}|${MARKERS_AT_START.source}`);
+
+/** Streamed text that might become one of the markers. */
+const UNDECIDED_START = /^\s*(?:\w*|`{1,2}|[Hh]ere(?: |').{0,21})$/;
+const UNDECIDED_END = /(?:<|\[[A-Z_/]{0,11}|◁\/?[a-z]{0,5}|\bd\w{0,10})$/;
 
 const TAGS = "(?:seed:)?think|thinking|thought|reasoning";
 const COHERE = "<\\|";
@@ -97,19 +134,19 @@ export function separateReasoning(content: string): { text: string; reasoning: s
   const [spoken, thought] = GRANITE.exec(content) ?? [];
   if (spoken !== undefined) reasoning.push(thought ?? "");
   const plain = separateHarmony(content.slice(spoken?.length ?? 0), reasoning);
-  let kept = "";
+  let answer = "";
   let from = 0;
   let isOpen = false;
   for (const { 0: tag, index, groups } of plain.matchAll(REASONING_TAG)) {
     const isOpening = groups?.opening !== undefined;
     if (isOpen && isOpening) continue;
     const part = plain.slice(from, index);
-    if (isOpening) kept += part;
+    if (isOpening) answer += part;
     else if (isOpen) reasoning.push(part);
     else {
       // The chat templates of DeepSeek-R1 and Qwen3 put the opening tag into the prompt.
-      reasoning.push(kept + part);
-      kept = "";
+      reasoning.push(answer + part);
+      answer = "";
     }
     isOpen = isOpening;
     from = index + tag.length;
@@ -119,7 +156,7 @@ export function separateReasoning(content: string): { text: string; reasoning: s
   const end = isOpen ? rest.search(FIRST_CALL) : 0;
   const cut = end === -1 ? rest.length : end;
   reasoning.push(rest.slice(0, cut));
-  const text = unwrapped(kept + rest.slice(cut));
+  const text = unwrapped(answer + rest.slice(cut));
   const thoughts = reasoning.map((thought) => thought.trim()).filter((thought) => thought !== "");
   return { text: text === content ? content : text.trim(), reasoning: thoughts.join("\n\n") };
 }
@@ -269,7 +306,7 @@ function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
     const matches = [...text.matchAll(pattern)];
     if (matches.length === 0) continue;
     const calls = matches.map(({ groups = {} }) => read(groups, byName));
-    if (calls.some((found) => found === null)) return { kind: "unreadable" };
+    if (calls.some((call) => call === null)) return { kind: "unreadable" };
     const all = calls.flatMap((found) => found ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
     if (all.length === 0 || !all.every(({ name }) => byName.has(name))) return { kind: "unreadable" };
     return { kind: "calls", calls: all, text: text.replace(pattern, "").trim() };
@@ -352,7 +389,7 @@ function pythonValue(text: string): unknown {
 
 function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools: Tools): UnidentifiedCall[] | null {
   const calls = [...body.matchAll(pattern)].map(({ groups = {} }) => read(groups, tools));
-  if (calls.length === 0 || calls.some((found) => found === null)) return null;
+  if (calls.length === 0 || calls.some((call) => call === null)) return null;
   return calls.flatMap((found) => found ?? []);
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { compact } from "../platform/optional-values.js";
 import { cacheWrites, reasoningUsage, type Usage } from "./model.js";
 import type { JsonReply } from "./provider-http.js";
 
@@ -91,10 +92,10 @@ export function reportedUsage({ body, header }: JsonReply): ReportedUsage {
   const costUsd = costOf(report) ?? headerCost(header(COST_HEADER));
   const impossible = counted !== null && Object.values(counted).some((tokens) => tokens > MAX_TOKENS);
   const isTooDear = costUsd !== null && costUsd > MAX_COST_USD;
-  const notes = [
-    ...(impossible ? [`reports more than ${MAX_TOKENS} tokens for one reply. Its tokens count as unknown`] : []),
-    ...(isTooDear ? [`reports a cost above $${MAX_COST_USD} for one reply. The price list applies instead`] : []),
-  ];
+  const notes = compact([
+    impossible && `reports more than ${MAX_TOKENS} tokens for one reply. Its tokens count as unknown`,
+    isTooDear && `reports a cost above $${MAX_COST_USD} for one reply. The price list applies instead`,
+  ]);
   return {
     usage: impossible ? null : counted,
     ...(costUsd === null || isTooDear ? {} : { costUsd }),
@@ -150,8 +151,8 @@ function inputOf(report: Report): number | null {
  * includes reasoning for all of them.
  */
 function outputOf(report: Report, inputTokens: number, reasoning: number): number {
-  const told = report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0;
-  const completion = told + (report.thoughtsTokenCount ?? 0);
+  const reported = report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0;
+  const completion = reported + (report.thoughtsTokenCount ?? 0);
   const total = report.total_tokens ?? report.totalTokenCount ?? 0;
   return Math.max(completion, total - inputTokens, reasoning > completion ? completion + reasoning : 0);
 }

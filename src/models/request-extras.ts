@@ -253,13 +253,13 @@ function isPublic(name: string, value: string): boolean {
 }
 
 /** Returns a stored run's extras, with the current extras taking precedence. */
-export function changedExtras(stored: RequestExtras, given: GivenExtras): RequestExtras {
-  const { extraHeaders = {}, extraBody } = recordedExtras(given);
+export function changedExtras(stored: RequestExtras, changes: GivenExtras): RequestExtras {
+  const { extraHeaders = {}, extraBody } = recordedExtras(changes);
   const names = new Set(Object.keys(extraHeaders).map((name) => name.toLowerCase()));
-  const kept = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
+  const storedHeaders = Object.entries(stored.extraHeaders ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
   const headers = Object.fromEntries(
     // Uses the order of the stored run, so that equal extras are equal as JSON.
-    [...kept, ...Object.entries(extraHeaders)].sort(byOrderOf(Object.keys(stored.extraHeaders ?? {}))),
+    [...storedHeaders, ...Object.entries(extraHeaders)].sort(byOrderOf(Object.keys(stored.extraHeaders ?? {}))),
   );
   const body = { ...stored.extraBody, ...extraBody };
   return {

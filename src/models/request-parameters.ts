@@ -108,17 +108,17 @@ type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffo
 };
 
 /** Returns the parameters to send for a request, with the reason for each difference from it. */
-export function sentParameters(rules: ParameterRules, asked: Asked): SentParameters {
-  const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = asked;
+export function sentParameters(rules: ParameterRules, requested: Asked): SentParameters {
+  const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = requested;
   const adjusted: NonNullable<SentParameters["adjusted"]>[number][] = [];
   const { mostTokens, limitField } = rules;
-  const wanted = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, asked));
-  const maxTokens = Math.min(wanted, mostTokens?.tokens ?? wanted);
+  const minimum = Math.max(rules.minTokens, asksTokens + reasoningRoom(rules, requested));
+  const maxTokens = Math.min(minimum, mostTokens?.tokens ?? minimum);
   if (maxTokens !== asksTokens) {
     const reason =
-      mostTokens !== undefined && maxTokens < wanted
+      mostTokens !== undefined && maxTokens < minimum
         ? mostTokens.reason
-        : reasoningRoom(rules, asked) > 0
+        : reasoningRoom(rules, requested) > 0
           ? "includes room for the model's reasoning, which counts as output"
           : `the API requires at least ${rules.minTokens}`;
     adjusted.push({ parameter: "maxTokens", asked: asksTokens, sent: maxTokens, reason });
@@ -126,7 +126,7 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
   if (limitField !== undefined) {
     adjusted.push({ parameter: "maxTokens", asked: maxTokens, sent: maxTokens, reason: limitField.reason });
   }
-  const effort = sentEffort(rules, asked, maxTokens);
+  const effort = sentEffort(rules, requested, maxTokens);
   if (effort?.adjusted !== undefined) adjusted.push(effort.adjusted);
   const isThinking = effort !== null && effort.sent !== null && effort.sent !== "none" && effort.sent !== 0;
   const whileThinking = isThinking ? (rules.onlyWithoutEffort ?? null) : null;
@@ -136,7 +136,7 @@ export function sentParameters(rules: ParameterRules, asked: Asked): SentParamet
     adjusted.push({ parameter: "temperature", asked: temperature, sent: null, reason: noTemperature });
     temperature = null;
   }
-  let toolChoice = hasTools ? asked.toolChoice : null;
+  let toolChoice = hasTools ? requested.toolChoice : null;
   const noForcedTools = rules.noForcedTools ?? whileThinking;
   if (toolChoice === "required" && noForcedTools !== null) {
     adjusted.push({ parameter: "toolChoice", asked: toolChoice, sent: "auto", reason: noForcedTools });
@@ -163,11 +163,11 @@ interface SentEffort {
  * Returns null if no effort was requested. Converting an effort to a budget does not count as an adjustment, because a
  * budget is how the provider expresses an effort.
  */
-function sentEffort(rules: ParameterRules, asked: Asked, maxTokens: number): SentEffort | null {
-  const { reasoningEffort: effort, reasoningTokens } = asked;
+function sentEffort(rules: ParameterRules, requested: Asked, maxTokens: number): SentEffort | null {
+  const { reasoningEffort: effort, reasoningTokens } = requested;
   if (effort === undefined) return null;
   // Thinking must leave room for an answer.
-  const room = reasoningTokens ?? Math.max(1, maxTokens - asked.maxTokens);
+  const room = reasoningTokens ?? Math.max(1, maxTokens - requested.maxTokens);
   const sent = acceptedEffort(rules.effort, effort, Math.min(room, maxTokens - 1), reasoningTokens);
   if (typeof sent === "number" || sent === effort) return { sent };
   return { sent, adjusted: { parameter: "reasoningEffort", asked: effort, sent, reason: rules.effort.reason } };

@@ -28,43 +28,51 @@ let connections: Dispatcher | undefined;
  * Throws a ModelError if the reply is not an event stream, or the signal's reason. If the stream ends inside a frame,
  * that part is still yielded.
  */
-export async function* readServerSentEvents(asked: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
+export async function* readServerSentEvents(sent: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
   connections ??= openConnections({ connections: null });
   try {
-    const reply = await request(asked.url, {
+    const reply = await request(sent.url, {
       dispatcher: connections,
       method: "POST",
-      headers: { ...asked.headers, "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify(asked.body),
-      headersTimeout: asked.idleMs,
-      bodyTimeout: asked.idleMs,
+      headers: { ...sent.headers, "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify(sent.body),
+      headersTimeout: sent.idleMs,
+      bodyTimeout: sent.idleMs,
       signal,
     });
-    checkHead(reply.statusCode, reply.headers, await errorBody(reply, asked.apiKey), asked);
-    const frames: string[] = [];
-    let broken: Error | null = null;
-    const parser = createParser({
-      maxBufferSize: MAX_FRAME_CHARS,
-      onEvent: ({ data }) => frames.push(data),
-      onError: (error) => {
-        if (error.type === "max-buffer-size-exceeded") broken = error;
-      },
-    });
-    const decoder = new TextDecoder();
-    let bytes = 0;
-    for await (const chunk of reply.body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      parser.feed(decoder.decode(chunk, { stream: true }));
-      if (broken !== null || bytes > MAX_STREAM_BYTES) throw streamTooLong();
-      yield* frames.splice(0);
-    }
-    parser.feed(`${decoder.decode()}\n\n`);
-    yield* frames.splice(0);
+    checkHead(reply.statusCode, reply.headers, await errorBody(reply, sent.apiKey), sent);
+    yield* eventData(reply.body);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw toModelError(error, [asked.apiKey]);
+    throw toModelError(error, [sent.apiKey]);
   }
+}
+
+/**
+ * Yields the data of each event in the body of a reply when it arrives. If the body ends inside a frame, that part is
+ * still yielded. Throws a ModelError if the body is too large.
+ */
+export async function* eventData(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const frames: string[] = [];
+  let broken: Error | null = null;
+  const parser = createParser({
+    maxBufferSize: MAX_FRAME_CHARS,
+    onEvent: ({ data }) => frames.push(data),
+    onError: (error) => {
+      if (error.type === "max-buffer-size-exceeded") broken = error;
+    },
+  });
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    if (broken !== null || bytes > MAX_STREAM_BYTES) throw streamTooLong();
+    yield* frames.splice(0);
+  }
+  parser.feed(`${decoder.decode()}\n\n`);
+  yield* frames.splice(0);
 }
 
 function streamTooLong(): ModelError {
@@ -80,7 +88,7 @@ type StreamReply = Awaited<ReturnType<typeof request>>;
  * event stream.
  */
 async function errorBody(reply: StreamReply, apiKey: string): Promise<string | null> {
-  if (reply.statusCode === 200 && isEventStream(reply.headers)) return null;
+  if (reply.statusCode === 200 && isEventStream(toHeaders(reply.headers))) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of reply.body as AsyncIterable<Buffer>) {
@@ -109,11 +117,16 @@ function checkHead(
     const type = String(headers["content-type"] ?? "no type");
     throw new ModelError("protocol", `the server returned ${type}, expected text/event-stream`, { retryable: false });
   }
-  const told = new Headers();
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) told.set(name, String(value));
-  throw toModelError({ status, message: body, headers: told, error: parseJsonOrNull(body) }, [apiKey]);
+  const error = { status, message: body, headers: toHeaders(headers), error: parseJsonOrNull(body) };
+  throw toModelError(error, [apiKey]);
 }
 
-function isEventStream(headers: StreamReply["headers"]): boolean {
-  return /^text\/event-stream\b/i.test(String(headers["content-type"] ?? ""));
+export function toHeaders(received: StreamReply["headers"]): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(received)) if (value !== undefined) headers.set(name, String(value));
+  return headers;
+}
+
+export function isEventStream(headers: Headers): boolean {
+  return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 }

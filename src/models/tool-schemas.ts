@@ -85,8 +85,8 @@ function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema
   }
   const root: Root = { schema: parameters, parts: 0 };
   const whole = resolve(parameters, root) ?? {};
-  const options = [whole.anyOf, whole.oneOf].map((given) =>
-    asArray(given)
+  const options = [whole.anyOf, whole.oneOf].map((alternatives) =>
+    asArray(alternatives)
       .map((option) => resolve(option, root))
       .filter((option) => option !== null),
   );
@@ -96,10 +96,10 @@ function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema
   );
   const sets = options.flat().map((option) => requiredBy(option).join(" and "));
   // The target of a top-level `$ref` might use other definitions.
-  const kept = Object.entries({ ...definitionsOf(parameters), ...whole }).filter(
+  const keywords = Object.entries({ ...definitionsOf(parameters), ...whole }).filter(
     ([key]) => key !== "$ref" && !REFUSED_AT_TOP.includes(key),
   );
-  const schema = { ...Object.fromEntries(kept), properties, ...(required.length === 0 ? {} : { required }) };
+  const schema = { ...Object.fromEntries(keywords), properties, ...(required.length === 0 ? {} : { required }) };
   const distinct = [...new Set(sets.filter((set) => set !== ""))];
   return { schema, hint: distinct.length < 2 ? "" : `Give ${distinct.join(", or ")}.` };
 }
@@ -171,13 +171,13 @@ function propertyNames(schema: JsonValue, names = new Set<string>(), depth = 0):
 function acceptedNames(schema: JsonSchema): Map<string, string> {
   const all = propertyNames(schema);
   const names = new Map<string, string>();
-  const taken = new Set([...all].filter((name) => ACCEPTED_NAME.test(name)));
+  const usedNames = new Set([...all].filter((name) => ACCEPTED_NAME.test(name)));
   for (const name of all) {
     if (ACCEPTED_NAME.test(name)) continue;
     const plain = name.replace(/[^a-zA-Z0-9_.-]+/g, "_").slice(0, 60) || "_";
     let accepted = plain;
-    for (let number = 2; taken.has(accepted); number++) accepted = `${plain}_${number}`;
-    taken.add(accepted);
+    for (let number = 2; usedNames.has(accepted); number++) accepted = `${plain}_${number}`;
+    usedNames.add(accepted);
     names.set(name, accepted);
   }
   return names;
@@ -274,17 +274,17 @@ function hasKey(object: JsonValue | undefined, key: string): object is JsonSchem
  * Returns all schemas that describe one value: the `schemas` themselves, their `$ref` targets, and their alternatives.
  */
 function schemasInPlace(schemas: readonly JsonValue[], root: JsonSchema): JsonSchema[] {
-  const found = new Set<JsonSchema>();
+  const parts = new Set<JsonSchema>();
   const open = [...schemas];
-  while (open.length > 0 && found.size < MAX_PARTS) {
+  while (open.length > 0 && parts.size < MAX_PARTS) {
     const schema = open.pop();
-    if (!isJsonObject(schema) || found.has(schema)) continue;
-    found.add(schema);
+    if (!isJsonObject(schema) || parts.has(schema)) continue;
+    parts.add(schema);
     if (typeof schema.$ref === "string") open.push(targetOf(schema.$ref, root) ?? null);
     for (const keyword of IN_PLACE) open.push(...asArray(schema[keyword]));
     if (isJsonObject(schema.dependentSchemas)) open.push(...Object.values(schema.dependentSchemas));
   }
-  return [...found];
+  return [...parts];
 }
 
 /** Returns the target of a `$ref` within the same schema. */
@@ -348,8 +348,8 @@ export function googleSchema(parameters: JsonSchema): JsonSchema | null {
 
 type Node = { [key: string]: JsonValue };
 
-function convert(given: JsonValue | undefined, root: Root, depth: number): Node {
-  const source = resolve(given, root);
+function convert(schema: JsonValue | undefined, root: Root, depth: number): Node {
+  const source = resolve(schema, root);
   if (depth > MAX_DEPTH || source === null || root.parts++ > MAX_PARTS) return { type: "string" };
   const out: Node = {};
   const notes = typeof source.description === "string" ? [source.description] : [];
@@ -411,8 +411,8 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
 }
 
 /** Follows `#/$defs/X` and merges the parts of an `allOf`. Returns null if the result is not a schema object. */
-function resolve(given: JsonValue | undefined, root: Root, depth = 0): JsonSchema | null {
-  let at = given;
+function resolve(schema: JsonValue | undefined, root: Root, depth = 0): JsonSchema | null {
+  let at = schema;
   for (let hops = 0; isJsonObject(at) && typeof at.$ref === "string" && hops < MAX_DEPTH; hops++) {
     const { $ref, ...beside } = at;
     const target = targetOf($ref, root.schema);

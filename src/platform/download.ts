@@ -293,8 +293,8 @@ function partialIn(folder: string, target: string): PartialDownload {
     },
     async release() {
       const { size, etag } = await partial.state();
-      const kept = size > 0 && etag !== null && (await tryRename(folder, `${target}.partial`));
-      if (!kept) await rm(folder, { recursive: true, force: true });
+      const isSaved = size > 0 && etag !== null && (await tryRename(folder, `${target}.partial`));
+      if (!isSaved) await rm(folder, { recursive: true, force: true });
       activeFolders.delete(folder);
     },
     async finish() {
@@ -321,14 +321,14 @@ async function tryRename(from: string, to: string): Promise<boolean> {
 /** Returns the folders of unfinished downloads of the target whose process is dead. */
 async function findAbandoned(target: string): Promise<string[]> {
   const prefix = `${basename(target)}.partial-`;
-  const found: string[] = [];
+  const folders: string[] = [];
   for (const name of await readdir(dirname(target))) {
     const claim = name.startsWith(prefix) ? /^(.+)-(\d+)-[0-9a-f]{8}$/.exec(name.slice(prefix.length)) : null;
     if (claim === null) continue;
     const path = join(dirname(target), name);
-    if (await isAbandoned(path, claim[1] ?? "", Number(claim[2]))) found.push(path);
+    if (await isAbandoned(path, claim[1] ?? "", Number(claim[2]))) folders.push(path);
   }
-  return found;
+  return folders;
 }
 
 async function isAbandoned(path: string, host: string, pid: number): Promise<boolean> {
@@ -430,8 +430,8 @@ export async function verifiedRecord(
   if (expected.revision !== undefined && record.revision !== expected.revision) return null;
   if (expected.size !== undefined && record.size !== expected.size) return null;
   if (expected.sha256 !== undefined && record.sha256 !== expected.sha256) return null;
-  const found = await stat(file).catch(() => null);
-  if (found === null || found.size !== record.size) return null;
+  const fileStats = await stat(file).catch(() => null);
+  if (fileStats === null || fileStats.size !== record.size) return null;
   return (await sha256OfFile(file, signal)) === record.sha256 ? record : null;
 }
 

@@ -278,11 +278,11 @@ export async function replaceFile(
 
 async function writeToPipeOrDevice(path: string, pieces: Iterable<string | Uint8Array>): Promise<void> {
   // Held until the file is open, because a reader treats the end of the only writer as the end of the text.
-  const held = statSync(path).isFIFO() ? await openReadPipe(path) : null;
+  const pipe = statSync(path).isFIFO() ? await openReadPipe(path) : null;
   try {
     await writeTo(path, "w", pieces, false);
   } finally {
-    if (held !== null) closeSync(held);
+    if (pipe !== null) closeSync(pipe);
   }
 }
 

@@ -1,6 +1,7 @@
 // Values of flags: how they are typed on a command line and written in the config file. Knows nothing about commands.
 import { z } from "zod";
 import { type JsonObject, jsonObjectSchema } from "./json.js";
+import { compact, presentProperties } from "./optional-values.js";
 
 /** Kinds of names that a shell can complete. */
 export type NameKind =
@@ -94,8 +95,7 @@ export function shapeOf<T extends Readonly<Record<string, SharedFlag>>>(flags: T
     name,
     schema.meta({
       description: help,
-      ...(alias === undefined ? {} : { alias }),
-      ...(placeholder === undefined ? {} : { placeholder }),
+      ...presentProperties({ alias, placeholder }),
     }),
   ]);
   return Object.fromEntries(described) as FlagShape<T>;
@@ -137,8 +137,17 @@ export const modelName = withTraits(text, { path: "model" });
 
 export const day = z.iso.date("expected a date, YYYY-MM-DD").meta({ placeholder: "DATE" });
 
-export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
-  return z.enum(values, `expected ${values.join(" or ")}`);
+export function oneOf<const T extends readonly [string, ...string[]]>(
+  values: T,
+  removed: Readonly<Record<string, T[number]>> = {},
+) {
+  const expected = `expected ${values.join(" or ")}`;
+  return z.enum(values, {
+    error: ({ input }) => {
+      const replacement = typeof input === "string" && Object.hasOwn(removed, input) ? removed[input] : undefined;
+      return replacement === undefined ? expected : `${input} no longer exists, use ${replacement}`;
+    },
+  });
 }
 
 /** JSON object as typed on the command line. */
@@ -225,7 +234,7 @@ export const price = withTraits(
     placeholder: "IN,OUT",
     inConfig: z
       .strictObject({ input: dollars, output: dollars, cached: dollars.optional() }, "expected input and output")
-      .transform(({ input, output, cached }) => [input, output, ...(cached === undefined ? [] : [cached])].join(",")),
+      .transform(({ input, output, cached }) => compact([input, output, cached]).join(",")),
   },
 ).transform((text) => {
   const [input = 0, output = 0, cachedInput = input] = text.split(",").map(Number);

@@ -134,9 +134,9 @@ function checkUrl(url: URL, { allows }: WebRequest): void {
 
 function guardedLookup({ allows, lookup = systemLookup as LookupFunction }: WebRequest): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found) => {
+    lookup(hostname, { ...options, all: true }, (error, result) => {
       if (error !== null) return callback(error, "");
-      const addresses = (Array.isArray(found) ? found : [{ address: found, family: isIP(found) }]).filter(
+      const addresses = (Array.isArray(result) ? result : [{ address: result, family: isIP(result) }]).filter(
         ({ address }) => isIP(address) !== 0,
       );
       const [first] = addresses;

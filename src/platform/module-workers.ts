@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
-import { programFile } from "./installation.js";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "./json.js";
+import { programFile } from "./program-files.js";
 
 const WORKER = programFile("bin/module-worker.mjs");
 

@@ -1,5 +1,5 @@
 import { EXIT, UserError } from "./errors.js";
-import { readManifest } from "./installation.js";
+import { readManifest } from "./program-files.js";
 
 /** Features with optional peer dependencies, which npm installs only on request. */
 const NEEDED_FOR: readonly (readonly [need: string, packages: readonly string[]])[] = [

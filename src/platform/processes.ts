@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { programFile } from "./installation.js";
+import { programFile } from "./program-files.js";
 import { longestSecret, redactEnd } from "./secrets.js";
 
 interface ProgramOutput {

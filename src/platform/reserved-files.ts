@@ -29,8 +29,8 @@ export function reserveFile(path: string, endings: readonly string[], isHeld: ()
 }
 
 function listReserved(): string[] {
-  const held = [...reservations].filter((reservation) => reservation.isHeld());
-  const own = held.flatMap(({ path, endings }) => ["", ...endings].map((ending) => path + ending));
+  const active = [...reservations].filter((reservation) => reservation.isHeld());
+  const own = active.flatMap(({ path, endings }) => ["", ...endings].map((ending) => path + ending));
   return [...new Set([...inherited, ...own])];
 }
 

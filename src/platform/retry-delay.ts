@@ -25,7 +25,7 @@ export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
-export interface AttemptFailure {
+interface AttemptFailure {
   readonly retryable: boolean;
   /** Wait that the server requested, in milliseconds. */
   readonly retryAfterMs: number | null;

@@ -110,13 +110,13 @@ export function longestSecret(secrets: readonly string[]): number {
 }
 
 /** Returns the last `shown` characters of a text whose end was buffered, without a partial secret at its start. */
-export function redactEnd(kept: string, isCut: boolean, shown: number, secrets: readonly string[]): string {
-  const clean = redact(kept, secrets);
+export function redactEnd(text: string, isCut: boolean, shown: number, secrets: readonly string[]): string {
+  const clean = redact(text, secrets);
   return (isCut ? clean.slice(longestSecret(secrets)) : clean).slice(-shown);
 }
 
 /** Returns a text whose start was buffered, without a partial secret at its end. */
-export function redactStart(kept: string, isCut: boolean, secrets: readonly string[]): string {
-  const clean = redact(kept, secrets);
+export function redactStart(text: string, isCut: boolean, secrets: readonly string[]): string {
+  const clean = redact(text, secrets);
   return isCut ? clean.slice(0, Math.max(0, clean.length - longestSecret(secrets))) : clean;
 }

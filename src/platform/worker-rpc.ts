@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ExitCode, UserError } from "./errors.js";
+import { presentProperties } from "./optional-values.js";
 
 /** One call. Its answer carries the same id, and both are sent in batches. */
 export interface RpcCall<Call> {
@@ -92,6 +93,8 @@ export class WorkerRpc<Call, Answer> {
   private calls = 0;
   private gathered: RpcCall<Call>[] = [];
   private gathering: NodeJS.Timeout | undefined;
+  /** Whether one of the gathered calls is urgent. */
+  private isUrgent = false;
   private handedOverAt = Number.NEGATIVE_INFINITY;
   private ended: Error | null = null;
   /** Resolves when the code of the thread is loaded, or the thread has ended. */
@@ -103,14 +106,14 @@ export class WorkerRpc<Call, Answer> {
     this.worker = new Worker(file, {
       workerData: data,
       resourceLimits: {
-        ...(youngGenerationMb === undefined ? {} : { maxYoungGenerationSizeMb: youngGenerationMb }),
-        ...(oldGenerationMb === undefined ? {} : { maxOldGenerationSizeMb: oldGenerationMb }),
+        ...presentProperties({ maxYoungGenerationSizeMb: youngGenerationMb, maxOldGenerationSizeMb: oldGenerationMb }),
       },
     });
     this.loaded = new Promise((resolve) => {
       this.worker.on("message", (answers: readonly RpcAnswer<Answer>[]) => {
         resolve();
         for (const answer of answers) this.settle(answer);
+        if (this.isUrgent && this.waiting.size === this.gathered.length) this.handOver();
       });
       this.worker.on("error", (error) => this.end(error as Error));
       this.worker.on("exit", (code) => {
@@ -124,13 +127,22 @@ export class WorkerRpc<Call, Answer> {
     return this.waiting.size;
   }
 
-  /** Calls the thread. Rejects with the error that the thread threw, or with the reason that it ended. */
-  call(call: Call): Promise<Answer> {
+  /**
+   * Calls the thread. Rejects with the error that the thread threw, or with the reason that it ended. An urgent call is
+   * not delayed: it is sent with the other waiting calls as soon as the thread is idle.
+   */
+  call(call: Call, { isUrgent = false } = {}): Promise<Answer> {
     if (this.ended !== null) return Promise.reject(this.ended);
     const id = this.calls++;
     return new Promise((resolve, reject) => {
+      const isIdle = this.waiting.size === this.gathered.length;
       this.waiting.set(id, { resolve, reject });
       this.gathered.push({ id, call });
+      if (isUrgent) {
+        this.isUrgent = true;
+        if (isIdle) this.handOver();
+        return;
+      }
       if (this.gathering !== undefined) return;
       const wait = this.handedOverAt + this.batchDelayMs - performance.now();
       if (wait <= 0) this.handOver();
@@ -151,9 +163,11 @@ export class WorkerRpc<Call, Answer> {
   }
 
   private handOver(): void {
+    clearTimeout(this.gathering);
     const calls = this.gathered;
     this.gathered = [];
     this.gathering = undefined;
+    this.isUrgent = false;
     this.handedOverAt = performance.now();
     try {
       this.worker.postMessage(calls);

@@ -94,12 +94,12 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
     if (signal.aborted) {
       throw new Interrupted("interrupted. Run the same command again to continue. The checker's replies are cached.");
     }
-    const kept = checked.filter((one) => one !== null);
+    const remaining = checked.filter((one) => one !== null);
     return {
       source: set.source,
       checker: checker?.id ?? null,
-      questions: kept,
-      unchecked: questions.length - kept.length,
+      questions: remaining,
+      unchecked: questions.length - remaining.length,
       costUsd: spending.limit.costUsd,
     };
   });
@@ -120,8 +120,8 @@ export async function checkQuestion(
   isChange = false,
 ): Promise<{ readonly checks: readonly QuestionCheck[]; readonly equivalent: readonly string[] }> {
   const citedMail = (messageId: string) => {
-    const found = mailbox.get(messageId);
-    return { messageId, mail: found?.mail ?? null, isInInbox: found?.isInInbox ?? false };
+    const email = mailbox.get(messageId);
+    return { messageId, mail: email?.mail ?? null, isInInbox: email?.isInInbox ?? false };
   };
   const cited = question.message_ids.map(citedMail);
   const gold = checkGold(question, cited);

@@ -1,4 +1,4 @@
-import type { OpenedTask, Suite } from "../agents/agent.js";
+import type { OpenedTask, Suite } from "../agents/task-suite.js";
 import { endOfDay } from "../mail/date-range.js";
 import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";
@@ -167,9 +167,9 @@ export function noteKnownBad(
   { note }: AppContext,
 ): void {
   if (!excludeKnownBad || dataset === undefined) return;
-  const left = questions.filter(({ id }) => KNOWN_BAD_IDS.has(id)).map(({ id }) => id);
-  if (left.length === 0) return;
-  const ids = left.length === 1 ? `question ${left[0]}` : `questions ${left.join(", ")}`;
+  const badIds = questions.filter(({ id }) => KNOWN_BAD_IDS.has(id)).map(({ id }) => id);
+  if (badIds.length === 0) return;
+  const ids = badIds.length === 1 ? `question ${badIds[0]}` : `questions ${badIds.join(", ")}`;
   note(`Left out ${ids} as known to be bad, assuming that ${dataset} is a copy of ${QUESTIONS_DATASET}.`);
 }
 
@@ -212,7 +212,7 @@ export function selectQuestions(questions: readonly Question[], selection: Selec
   } = selection;
   const ids = selection.ids === undefined ? null : knownIds(questions, selection.ids);
   const inbox = selection.inbox?.trim().toLowerCase();
-  const kept = questions.filter(
+  const matches = questions.filter(
     (question) =>
       question.how_realistic >= minRealism &&
       question.message_ids.length <= maxSources &&
@@ -220,7 +220,7 @@ export function selectQuestions(questions: readonly Question[], selection: Selec
       (inbox === undefined || question.inbox_address === inbox) &&
       !(excludeKnownBad && KNOWN_BAD_IDS.has(question.id)),
   );
-  const ordered = shuffle ? shuffled(kept, seed) : kept;
+  const ordered = shuffle ? shuffled(matches, seed) : matches;
   return limit === 0 ? ordered : ordered.slice(0, limit);
 }
 

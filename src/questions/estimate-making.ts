@@ -1,6 +1,6 @@
 import { addUsage, type ModelRequest, NO_USAGE, promptChars, type Usage } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
-import { priceOf } from "../models/price-table.js";
+import { priceOf } from "../models/price-lookup.js";
 import { rulesFor } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import { verdictProtocol } from "../scoring/judge.js";

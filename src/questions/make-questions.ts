@@ -347,7 +347,7 @@ class QuestionQuota {
    */
   takeFrom(queue: QuestionDraft[]): TakenDraft[] {
     const planned = this.tally();
-    const taken: TakenDraft[] = [];
+    const accepted: TakenDraft[] = [];
     const underCheck = new NearDuplicates();
     const waiting: QuestionDraft[] = [];
     for (let drafted = queue.shift(); drafted !== undefined; drafted = queue.shift()) {
@@ -359,11 +359,11 @@ class QuestionQuota {
       if (draft === null) continue;
       planned[draft.unanswerable === null ? "answerable" : "unanswerable"]++;
       underCheck.add(drafted);
-      taken.push({ draft, drafted });
-      if (taken.length === this.missing) break;
+      accepted.push({ draft, drafted });
+      if (accepted.length === this.missing) break;
     }
     queue.unshift(...waiting);
-    return taken;
+    return accepted;
   }
 
   private tally(): Tally {
@@ -446,9 +446,9 @@ async function verifyDraft(
   );
   const failed = checks.find(({ passed }) => !passed);
   if (failed !== undefined) return { refused: failed.reason };
-  const found = equivalent.map((messageId) => ({ messageId, date: mailbox.get(messageId)?.mail.date ?? "" }));
+  const sources = equivalent.map((messageId) => ({ messageId, date: mailbox.get(messageId)?.mail.date ?? "" }));
   // Emails on the question's date are also sources, so the question is given a later date and checked again.
-  const sameDay = found.filter(({ date }) => date.startsWith(day));
+  const sameDay = sources.filter(({ date }) => date.startsWith(day));
   if (sameDay.length > 0) {
     return verifyDraft({ ...draft, sources: [...draft.sources, ...sameDay] }, mailbox, settings, signal);
   }

@@ -1,13 +1,13 @@
 import { checkMailboxes } from "../mail/corpus.js";
 import { questionQuery } from "../mail/mail-lookup.js";
 import type { AppContext } from "../platform/app-context.js";
+import type { SameMail } from "../scoring/scorer.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { quantile } from "../statistics/quantile.js";
 import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { openMailbox } from "../tools/mailbox.js";
-import type { SameMail } from "../traces/score.js";
 import { loadDataset, noteKnownBad, type QuestionOptions, select } from "./dataset.js";
 
 interface MeasuredSearch {
@@ -67,14 +67,14 @@ export function measureSearch(
   search: SearchForQuestion,
   sameMail: SameMail,
 ): SearchQuality {
-  const asked = questions.filter((question) => question.message_ids.length > 0);
+  const measurable = questions.filter((question) => question.message_ids.length > 0);
   const times: number[] = [];
-  const ranks = asked.map((question): GoldRank => {
+  const ranks = measurable.map((question): GoldRank => {
     const started = performance.now();
-    const found = search(question).slice(0, DEPTH);
+    const hits = search(question).slice(0, DEPTH);
     times.push(performance.now() - started);
     const gold = new Set(question.message_ids.map(sameMail));
-    const index = found.findIndex((id) => gold.has(sameMail(id)));
+    const index = hits.findIndex((id) => gold.has(sameMail(id)));
     return { id: question.id, rank: index === -1 ? null : index + 1 };
   });
   const estimates = {
@@ -84,7 +84,7 @@ export function measureSearch(
     mrrAt10: clusterPerQuestion(ranks.map(reciprocalRank)).mean({ min: 0, max: 1 }),
   };
   return {
-    questions: asked.length,
+    questions: measurable.length,
     recallAt1: estimates.recallAt1.value,
     recallAt5: estimates.recallAt5.value,
     recallAt10: estimates.recallAt10.value,

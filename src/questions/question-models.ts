@@ -1,9 +1,9 @@
 import { CostLimit } from "../models/call-budget.js";
+import { requirePriced } from "../models/call-cost.js";
 import { serverOf } from "../models/connections.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { isSameAccount, openModel, pricesOf } from "../models/open-model.js";
-import { requirePriced } from "../models/prices.js";
 import type { RateLimiter } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/app-context.js";
 import { protocolVersion } from "../scoring/judge.js";

@@ -1,20 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
+import type { TaskCalls } from "../models/call-budget.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import type { Answered, AnswererOfRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
 import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
+import type { RunJournal } from "../runs/run-journal.js";
 import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
 import type { PlannedTask } from "../tasks/question.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
 import type { QueueConnection } from "./connection/queue-connection.js";
 import {
+  compressJson,
   connectRedis,
   lostConnectionNotes,
   parseQueueUrl,
@@ -22,6 +26,7 @@ import {
   StrangeMessage,
 } from "./connection/redis.js";
 import { type FinishedTask, RunQueue, taskKey } from "./protocol/run-queue.js";
+import { removeSharedJournal, takeSharedJournals } from "./protocol/shared-journal.js";
 import {
   beginSpending,
   getReachedLimit,
@@ -68,13 +73,14 @@ export async function queueAnswerer(
     },
     onConcurrency: (listener) => listener(TASKS_AHEAD),
     shortfall: () => (settings.judge === null ? null : shortfall.text(settings.judge.model)),
-    async start({ db, budget, mayStart }) {
+    async start({ db, budget, journal, mayStart }) {
       tasks = new DispatchedTasks({
         redis,
         manifest,
         limits: plan.limits,
         isSaved: (traceId) => hasTrace(db, traceId),
         budget,
+        journal,
         mayStart,
         onTrace: ({ judge }) => judge !== null && shortfall.add(judge),
         note,
@@ -96,7 +102,7 @@ async function manifestOf(
   options: RunOptions,
   signal: AbortSignal,
 ): Promise<RunManifest> {
-  const suite = over.split === "suite" ? await identifySuite(over.dataset.source, signal) : null;
+  const suite = taskKindOf(over) === "suite" ? await identifySuite(over.dataset.source, signal) : null;
   const { requestTimeout, rpm = null, tpm = null, cache } = options;
   return {
     protocol: PROTOCOL,
@@ -113,9 +119,7 @@ async function manifestOf(
   };
 }
 
-interface ReturnedResult extends Pick<ResultMessage, "isHeld" | "isStopped" | "server"> {
-  readonly trace: Trace;
-}
+interface ReturnedResult extends Answered, Pick<ResultMessage, "server"> {}
 
 /**
  * Returns the trace of a finished task, or a failed trace with the reason if the worker's result is missing or invalid.
@@ -128,17 +132,21 @@ async function readResult(
   const failed = (why: string): ReturnedResult => ({
     trace: failedTrace(why, planned, manifest),
     isHeld: false,
-    isStopped: false,
+    abandoned: null,
     server: "answering",
   });
   if ("failure" in finished) return failed(reasonOf(finished.failure));
   const { result } = finished;
   try {
     const schema = planned.kind === "question" ? traceSchema : suiteTraceSchema;
-    const trace = await readCompressed("The trace", result.trace, schema);
-    checkSameTask(trace, planned, manifest);
-    const { isHeld, isStopped, server } = result;
-    return { trace, isHeld, isStopped, server };
+    const read = async (text: string) => {
+      const trace = await readCompressed("The trace", text, schema);
+      checkSameTask(trace, planned, manifest);
+      return trace;
+    };
+    const { isHeld, server } = result;
+    const abandoned = result.abandoned === null ? null : await read(result.abandoned);
+    return { trace: await read(result.trace), isHeld, abandoned, server };
   } catch (error) {
     if (error instanceof StrangeMessage) return failed(`Cannot use the result of ${result.worker}: ${error.message}`);
     throw error;
@@ -207,7 +215,7 @@ class OutstandingTasks {
   }
 
   /** Resolves when the task is settled, with null if the signal aborts. Rejects if the tasks end with a fault. */
-  add(planned: PlannedTask, signal: AbortSignal): Promise<Answered | null> {
+  add(planned: PlannedTask, replies: string | null, signal: AbortSignal): Promise<Answered | null> {
     const id = taskKey(planned.task.id, planned.epoch);
     return new Promise((resolve, reject) => {
       const settle = (answered: Answered | null) => {
@@ -219,7 +227,7 @@ class OutstandingTasks {
       const leave = () => settle(null);
       if (this.isOver) return settle(null);
       signal.addEventListener("abort", leave, { once: true });
-      this.tasks.set(id, { planned, message: messageOf(planned), settle });
+      this.tasks.set(id, { planned, message: messageOf(planned, replies), settle });
       this.unsent.push(id);
     });
   }
@@ -240,8 +248,8 @@ class OutstandingTasks {
   /** Returns at most N of the tasks that are not on the queue yet. */
   takeUnsent(most: number): { readonly id: string; readonly message: TaskMessage }[] {
     return this.unsent.splice(0, most).flatMap((id) => {
-      const found = this.tasks.get(id);
-      return found === undefined ? [] : [{ id, message: found.message }];
+      const entry = this.tasks.get(id);
+      return entry === undefined ? [] : [{ id, message: entry.message }];
     });
   }
 
@@ -253,8 +261,12 @@ class OutstandingTasks {
   }
 }
 
-function messageOf({ kind, task, epoch }: PlannedTask): TaskMessage {
-  return { task: kind === "question" ? task : { suiteTask: task.id }, epoch };
+function messageOf({ kind, task, epoch }: PlannedTask, replies: string | null): TaskMessage {
+  return {
+    task: kind === "question" ? task : { suiteTask: task.id },
+    epoch,
+    ...(replies === null ? {} : { replies }),
+  };
 }
 
 /** Number of tasks or results per round trip. */
@@ -272,6 +284,7 @@ interface DispatchRequest {
   readonly manifest: RunManifest;
   readonly limits: RunLimits;
   readonly budget: Budget;
+  readonly journal: Pick<RunJournal, "restore">;
   mayStart(): boolean;
   isSaved(traceId: string): boolean;
   onTrace(trace: Trace): void;
@@ -300,14 +313,27 @@ class DispatchedTasks implements TaskAnswerer {
   }
 
   /** Resolves with null if the run stops before the task is answered. */
-  answer(planned: PlannedTask, signal: AbortSignal): Promise<Answered | null> {
-    if (signal.aborted) return Promise.resolve(null);
+  async answer(planned: PlannedTask, signal: AbortSignal, { journal }: TaskCalls): Promise<Answered | null> {
+    if (signal.aborted) return null;
     this.results.expect(taskKey(planned.task.id, planned.epoch));
-    return this.tasks.add(planned, signal);
+    const { stored } = journal;
+    return this.tasks.add(planned, stored.length === 0 ? null : await compressJson("Its replies", stored), signal);
   }
 
   saved({ taskId, epoch }: Trace): void {
     this.results.saved(taskKey(taskId, epoch));
+  }
+
+  /** If workers still have tasks, the replies stay in Redis for them. */
+  async storeUnfinished(): Promise<void> {
+    const { redis, manifest, journal } = this.request;
+    try {
+      const { active } = await this.queue.counts();
+      if (active > 0) return;
+      await takeSharedJournals(redis, manifest.runId, (task, entries) => journal.restore(task, entries));
+    } catch (error) {
+      if (!redis.isAbandoned) throw error;
+    }
   }
 
   /**
@@ -393,6 +419,7 @@ class DispatchedTasks implements TaskAnswerer {
     await this.results.removeHeld();
     const { active, finished } = await this.queue.counts();
     if (active + finished > 0) return;
+    await this.storeUnfinished();
     await this.queue.obliterate();
     await withdrawRun(redis, manifest.runId);
   }
@@ -446,7 +473,13 @@ class ResultCollector {
 
   async removeSaved(): Promise<void> {
     const ids = this.unneeded.splice(0);
-    await Promise.all(ids.map((id) => this.queue.remove(id)));
+    const { redis, manifest } = this.request;
+    await Promise.all(
+      ids.map(async (id) => {
+        await this.queue.remove(id);
+        await removeSharedJournal(redis, manifest.runId, id);
+      }),
+    );
     for (const id of ids) {
       this.seen.delete(id);
       this.held.delete(id);
@@ -473,7 +506,8 @@ class ResultCollector {
       if (await this.isOfSavedTrace(finished)) this.unneeded.push(id);
       return;
     }
-    const { trace, isHeld, isStopped, server } = await readResult(finished, planned, this.request.manifest);
+    const { server, ...answered } = await readResult(finished, planned, this.request.manifest);
+    const { trace, isHeld } = answered;
     if (this.request.isSaved(trace.traceId)) {
       // A coordinator was killed after saving this result and before removing it. Now the task is requested again.
       await this.queue.remove(id);
@@ -484,8 +518,7 @@ class ResultCollector {
     if (isHeld) this.held.add(id);
     this.watch.heard(server, trace);
     this.request.onTrace(trace);
-    if (isStopped) await learnReached(this.request);
-    this.tasks.settle(id, { trace, isHeld, isStopped });
+    this.tasks.settle(id, answered);
   }
 
   private async isOfSavedTrace(finished: FinishedTask): Promise<boolean> {

@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Suite } from "../agents/agent.js";
+import type { Suite } from "../agents/task-suite.js";
 import { readFingerprint } from "../mail/corpus.js";
 import { type CorpusServer, fetchCorpus } from "../mail/corpus-transfer.js";
 import { BudgetReached, type CallBudget } from "../models/call-budget.js";
+import { TaskJournal } from "../models/reply-journal.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import { stripControls } from "../platform/strings.js";
 import { questionOpener } from "../questions/dataset.js";
 import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "../runs/answer-task.js";
@@ -24,8 +25,16 @@ import { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { QueueConnection } from "./connection/queue-connection.js";
-import { compressJson, connectRedis, lostConnectionNotes, parseQueueUrl, StrangeMessage } from "./connection/redis.js";
-import { TaskWorker } from "./protocol/run-queue.js";
+import {
+  compressJson,
+  connectRedis,
+  lostConnectionNotes,
+  parseQueueUrl,
+  readCompressed,
+  StrangeMessage,
+} from "./connection/redis.js";
+import { TaskWorker, taskKey } from "./protocol/run-queue.js";
+import { addSharedReplies, readSharedJournal, storedRepliesSchema } from "./protocol/shared-journal.js";
 import { accountOf, SharedLimits } from "./protocol/shared-limits.js";
 import {
   addCall,
@@ -275,8 +284,8 @@ class RunsOfWorker {
   private leave(runId: string, run: WorkerRun): void {
     this.joined.delete(runId);
     if (run.fault !== null) run.abort();
-    const left = run.close().finally(() => this.leaving.delete(run));
-    this.leaving.set(run, left);
+    const closing = run.close().finally(() => this.leaving.delete(run));
+    this.leaving.set(run, closing);
   }
 
   /** Divides the slots among the runs with tasks. A run without tasks keeps one slot to notice its next task. */
@@ -377,9 +386,9 @@ async function openTasks(
   return {
     suite,
     toTask({ task, epoch }) {
-      const found = "suiteTask" in task ? own.tasks.get(task.suiteTask) : undefined;
-      if (found === undefined) throw new Error(`unknown task in the suite ${own.name}`);
-      return { kind: "suite", task: found, epoch };
+      const suiteTask = "suiteTask" in task ? own.tasks.get(task.suiteTask) : undefined;
+      if (suiteTask === undefined) throw new Error(`unknown task in the suite ${own.name}`);
+      return { kind: "suite", task: suiteTask, epoch };
     },
     close: () => suite.close(),
   };
@@ -540,22 +549,48 @@ class WorkerRun {
     afterCall: (spending) => addCall(this.shared.redis, this.manifest.runId, spending).catch(this.onFault),
   };
 
+  /** Opens the journal of a task, with the replies of another worker or of an earlier attempt at the run. */
+  private async openJournal({ task, epoch }: PlannedTask, { replies }: TaskMessage): Promise<TaskJournal> {
+    const { redis } = this.shared;
+    const { runId } = this.manifest;
+    const id = taskKey(task.id, epoch);
+    let stored = await readSharedJournal(redis, runId, id);
+    if (stored.length === 0 && replies !== undefined) {
+      stored = await readCompressed("Its replies", replies, storedRepliesSchema);
+      await addSharedReplies(redis, runId, id, stored);
+    }
+    return new TaskJournal(stored, async (entry) => {
+      const isStored = addSharedReplies(redis, runId, id, [entry]).catch(this.onFault);
+      // While Redis is away, the task goes on, and the reply is sent when Redis is back.
+      if (!redis.isAway) await isStored;
+    });
+  }
+
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
     this.active++;
     try {
-      const answered = await this.opened.answerer.answer(this.opened.toTask(message), signal, this.budget);
+      const planned = this.opened.toTask(message);
+      const journal = await this.openJournal(planned, message).catch(this.onFault);
+      if (journal === undefined) return null;
+      const answered = await this.opened.answerer.answer(planned, signal, { budget: this.budget, journal });
       if (answered === null) {
         // Otherwise this worker would immediately take the task again.
         await this.tasks.pause();
         return null;
       }
-      const { trace, isHeld, isStopped } = answered;
+      const { trace, isHeld, abandoned } = answered;
       const { name, redis } = this.shared;
       this.rate.add();
-      if (!isStopped) await addTask(redis, this.manifest.runId, isFailure(trace.ending)).catch(this.onFault);
+      await addTask(redis, this.manifest.runId, isFailure(trace.ending)).catch(this.onFault);
       await this.reached().catch(this.onFault);
       const { server } = this.watch;
-      return { worker: name, trace: await compressJson("Its trace", trace), isHeld, isStopped, server };
+      return {
+        worker: name,
+        trace: await compressJson("Its trace", trace),
+        isHeld,
+        abandoned: abandoned === null ? null : await compressJson("Its trace", abandoned),
+        server,
+      };
     } finally {
       this.active--;
     }

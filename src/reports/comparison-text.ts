@@ -6,7 +6,7 @@ import type {
   RunHead,
 } from "../analysis/paired-comparison.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
-import { scorerOfMetric } from "../traces/score.js";
+import { scorerOfMetric } from "../traces/metrics.js";
 import {
   differenceText,
   metricCells,

@@ -1,5 +1,6 @@
 import type { Agreement, Contradiction, EvalTest, StoredEval } from "../evals/definition.js";
 import { commandLine } from "../platform/command-line.js";
+import { compact } from "../platform/optional-values.js";
 import { share, table } from "../text/format.js";
 import { estimateText, oneLine } from "./wording.js";
 
@@ -73,12 +74,12 @@ function testLine(
   isStale: boolean,
   before?: EvalTest,
 ): string {
-  const { good, bad, truePositiveRate, trueNegativeRate, kappa } = agreement;
+  const { good, bad, truePositiveRate, trueNegativeRate } = agreement;
   const labels =
     before !== undefined && before.labelsHash !== test.labelsHash ? "; different labels than in the previous test" : "";
   return [
     `${rejections.length === 0 ? "passed" : "rejected"} (${test.thresholds}) for ${criterion}${test.isImported ? ", imported" : ""}:`,
-    `TPR ${share(truePositiveRate.value)}, TNR ${share(trueNegativeRate.value)}, kappa ${share(kappa.value)},`,
+    `TPR ${share(truePositiveRate.value)}, TNR ${share(trueNegativeRate.value)},`,
     `${good} good, ${bad} bad${labels}${isStale ? "; stale now" : ""}`,
   ].join(" ");
 }
@@ -104,28 +105,18 @@ function ceilingLines({ ceiling }: EvalTest): string[] {
 
 /** Formats all figures of an eval's agreement with labels. */
 export function agreementTable(agreement: Agreement): string {
-  const { good, bad, notApplicable, errors, confusion, shuffledKappa } = agreement;
-  const rows: [string, string][] = [
+  const { good, bad, notApplicable, errors, confusion } = agreement;
+  const rows: [string, string][] = compact([
     ["labels", `${good} good, ${bad} bad${extra(notApplicable, "not applicable to")}${extra(errors, "failed on")}`],
     // Absent in tests of earlier versions.
-    ...(agreement.judged === undefined
-      ? []
-      : [
-          ["judged (good / bad)", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`] as [
-            string,
-            string,
-          ],
-        ]),
+    agreement.judged !== undefined &&
+      (["judged (good / bad)", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`] as [string, string]),
     ["good passed / failed", `${confusion.goodPassed} / ${confusion.goodFailed}`],
     ["bad passed / failed", `${confusion.badPassed} / ${confusion.badFailed}`],
-    ["accuracy", estimateText(agreement.accuracy)],
     ["true positive rate (recall)", estimateText(agreement.truePositiveRate)],
     ["true negative rate (coverage)", estimateText(agreement.trueNegativeRate)],
     ["false failure rate", estimateText(agreement.falseFailureRate)],
-    ["precision", estimateText(agreement.precision)],
-    ["kappa", estimateText(agreement.kappa)],
-    ["kappa, shuffled labels, up to", share(shuffledKappa)],
-  ];
+  ]);
   return table(["figure", "value (95% interval)"], rows);
 }
 
@@ -137,12 +128,12 @@ export function contradictionLines(contradictions: readonly Contradiction[]): st
   return groups.flatMap(([title, some]) =>
     some.length === 0
       ? []
-      : [
+      : compact([
           "",
           `${title}: ${some.length}`,
           ...some.slice(0, LISTED).map(lineOf),
-          ...(some.length > LISTED ? [`  ... and ${some.length - LISTED} more; --json lists all`] : []),
-        ],
+          some.length > LISTED && `  ... and ${some.length - LISTED} more; --json lists all`,
+        ]),
   );
 }
 

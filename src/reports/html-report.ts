@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
-import { readBuiltFile } from "../platform/installation.js";
+import { compact } from "../platform/optional-values.js";
+import { readBuiltFile } from "../platform/program-files.js";
 import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
 
 /**
@@ -61,19 +62,19 @@ ${assets.style}</style>
 }
 
 function policyOf({ scripts }: PageAssets, { traces, runs }: ReportHead): string {
-  const allowed = [...scripts.map(policyHash), ...(traces.kind === "folder" ? ["'strict-dynamic'"] : [])];
-  return [
+  const allowed = compact([...scripts.map(policyHash), traces.kind === "folder" && "'strict-dynamic'"]);
+  return compact([
     "default-src 'none'",
     `script-src ${allowed.join(" ")}`,
     // Images that agents created. data: URIs make no requests.
-    ...(runs.some(({ suite }) => suite !== null) ? ["img-src data:"] : []),
+    runs.some(({ suite }) => suite !== null) && "img-src data:",
     // Plot adds a style element to each chart. Styles cannot make requests under this policy.
     "style-src 'unsafe-inline'",
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
     `trusted-types ${traces.kind === "folder" ? "art-e" : "'none'"}`,
-  ].join("; ");
+  ]).join("; ");
 }
 
 function* dataBlock(id: string, pieces: Iterable<string>): Generator<string> {

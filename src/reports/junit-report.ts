@@ -1,7 +1,8 @@
+import type { Gate } from "../analysis/gate.js";
 import type { RunHead } from "../analysis/paired-comparison.js";
-import { type Gate, type OutcomeScore, type TaskOutcome, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { gateText } from "./run-text.js";
+import { type OutcomeScore, type TaskOutcome, taskOutcome } from "./task-outcome.js";
 import { runTitle } from "./wording.js";
 
 /** Maximum characters of a question in the name of its test case. */

@@ -1,13 +1,15 @@
+import type { Gate } from "../analysis/gate.js";
 import type { RunHead } from "../analysis/paired-comparison.js";
+import { compact } from "../platform/optional-values.js";
 import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
 import { headlineFirst } from "../traces/headline-score.js";
-import { type Gate, type OutcomeScore, taskOutcome } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
 import { gateText } from "./run-text.js";
 import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
+import { type OutcomeScore, taskOutcome } from "./task-outcome.js";
 import {
   endingsText,
   metricCells,
@@ -34,13 +36,13 @@ export function stepSummary(
 ): string {
   const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
   const time = workTime(run);
-  return `${[
+  return `${compact([
     `### ART-E: ${escapeSummary(runTitle(run))}`,
     "",
     `Run ${escapeSummary(run.runId)}: ${count(run.completedTasks)} of ${count(run.totalTasks)} tasks completed, ${count(run.failedTasks)} failed; cost ${escapeSummary(cost)}; ${escapeSummary(time)} per task.`,
     "",
     ...gates.map((gate) => `- ${gate.passed ? ":white_check_mark:" : ":x:"} ${escapeSummary(gateText(gate))}`),
-    ...(gates.length === 0 ? [] : [""]),
+    gates.length > 0 && "",
     "| score | value | 95% interval | n |",
     "| --- | ---: | --- | ---: |",
     ...headlineFirst(run.scores)
@@ -51,7 +53,7 @@ export function stepSummary(
           `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
       ),
     ...wrongTasks(score, results),
-  ].join("\n")}\n\n`;
+  ]).join("\n")}\n\n`;
 }
 
 function wrongTasks(score: OutcomeScore, results: Iterable<TaskResult>): string[] {
@@ -172,11 +174,11 @@ function errorsAndTools({ label, errors, refusals, tools }: RunFigures, hasSever
   const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
   const refused = refusals.map(({ message, tasks }) => [count(tasks), message]);
   const used = tools.map(({ name, calls, errors: failures }) => [name, count(calls), count(failures)]);
-  return [
-    ...(failed.length === 0 ? [] : [details(`Errors${of}`, table(["Tasks", "Error"], failed))]),
-    ...(refused.length === 0 ? [] : [details(`Refusals${of}`, table(["Tasks", "Reason"], refused))]),
-    ...(used.length === 0 ? [] : [details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used))]),
-  ];
+  return compact([
+    failed.length > 0 && details(`Errors${of}`, table(["Tasks", "Error"], failed)),
+    refused.length > 0 && details(`Refusals${of}`, table(["Tasks", "Reason"], refused)),
+    used.length > 0 && details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used)),
+  ]);
 }
 
 function sliceTable(by: SliceName, leader: ReportHead["scores"][number], runs: readonly RunFigures[]): string[] {
@@ -242,7 +244,7 @@ function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures
     significanceText(metric, noun),
   ]);
   const first = metrics.find(({ metric }) => metric === headline);
-  return [title, ...(first === undefined ? [] : [escapeMarkdown(verdictSentence(first, noun))]), table(COLUMNS, rows)];
+  return compact([title, first !== undefined && escapeMarkdown(verdictSentence(first, noun)), table(COLUMNS, rows)]);
 }
 
 /** A collapsed section. */

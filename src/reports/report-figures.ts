@@ -1,7 +1,7 @@
 import { meanOf } from "../statistics/intervals.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
-import { bandOf } from "../traces/score.js";
+import { bandOf } from "../traces/score-bands.js";
 import { modelAndToolTimeOf, type TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import {

@@ -1,7 +1,11 @@
+import type { Gate, GateValidation } from "../analysis/gate.js";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
+import { compact } from "../platform/optional-values.js";
+import type { Calibration } from "../scoring/calibration.js";
+import type { Estimate } from "../statistics/estimate.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -17,7 +21,6 @@ import {
 } from "../text/format.js";
 import { type Headline, headlineFirst } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
-import type { Calibration, Gate } from "../traces/score.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
@@ -172,13 +175,13 @@ export function runDetailsText(
     ["Note", run.note ?? ""],
     ["Dataset", run.dataset],
   ];
-  const left = tasks.length - listed;
+  const unlisted = tasks.length - listed;
   return [
     runSummary(totals),
     ...labels.filter(([, value]) => value !== "").map(([label, value]) => `${`${label}:`.padEnd(19)}${value}`),
     "",
     taskTable(tasks.slice(0, listed), run.headline, totals.totalTasks),
-    ...(left > 0 ? ["", `${count(left)} more; --all lists them.`] : []),
+    ...(unlisted > 0 ? ["", `${count(unlisted)} more; --all lists them.`] : []),
     ...hint(totals.runId, tasks),
   ].join("\n");
 }
@@ -200,24 +203,39 @@ function taskTable(tasks: readonly TaskLine[], headline: string | null, total: n
 /** Explains how to show a task of the list. */
 function hint(runId: string, [first]: readonly TaskLine[]): string[] {
   if (first === undefined) return [];
-  const name = [runId, first.taskId, ...(first.epoch > 1 ? [first.epoch] : [])].join("/");
+  const name = compact([runId, first.taskId, first.epoch > 1 && first.epoch]).join("/");
   return ["", `Show a complete task: ${commandLine`art-e show ${name}`}`];
 }
 
 /** Formats `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8`. */
 export function gateText(gate: Gate): string {
-  const { metric, scorer, figure, passed } = gate;
+  const { metric, scorer, figure, coverage, passed } = gate;
+  const isMissing = figure.n === 0 && (coverage === null || coverage.judged + coverage.notApplicable === 0);
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${figure.n === 0 ? ": the run does not have this score" : formatCoverage(gate)}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}${formatValidation(gate)}`;
 }
 
-/** Formats `; judged 16 of 30 tasks (0.533), required: at least 0.9 of them (--min-coverage)`. */
+/** Why an eval's figure is not reliable. */
+export const VALIDATION_TEXTS: Readonly<Record<Exclude<GateValidation, "passed">, string>> = {
+  none: "the eval was never tested",
+  stale: "the labels have changed since the eval's newest test",
+  rejected: "the eval's newest test rejected it",
+  unknown: "the database does not contain the eval",
+};
+
+function formatValidation({ validation }: Gate): string {
+  return validation === null || validation === "passed" ? "" : `; not validated: ${VALIDATION_TEXTS[validation]}`;
+}
+
+/** Formats `; judged 16 of 30 tasks, 4 do not apply: covered 0.667, required: at least 0.9 (--min-coverage)`. */
 function formatCoverage({ coverage }: Gate): string {
   if (coverage === null || coverage.judged === coverage.tasks) return "";
-  const { judged, tasks, least } = coverage;
-  const isEnough = judged >= least * tasks;
-  const told = `; judged ${judged} of ${tasks} tasks`;
-  return isEnough ? told : `${told} (${share(judged / tasks)}), required: at least ${least} of them (--min-coverage)`;
+  const { judged, notApplicable, tasks, least } = coverage;
+  const covered = judged + notApplicable;
+  const others = notApplicable === 0 ? "" : `, ${notApplicable} do not apply`;
+  const counts = `; judged ${judged} of ${tasks} tasks${others}`;
+  if (covered >= least * tasks) return counts;
+  return `${counts}: covered ${share(covered / tasks)}, required: at least ${least} (--min-coverage)`;
 }
 
 function formatFigure({ kind, figure }: Gate): string {
@@ -269,14 +287,19 @@ export function corpusSummary(stats: CorpusStats, file: string): string {
 export function calibrationText(
   judge: JudgeSettings,
   figures: Calibration & { readonly costUsd: number | null },
+  run: { readonly runId: string; readonly observed: Estimate; readonly corrected: Estimate } | null,
 ): string {
   const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
   const head = summaryBox(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
     ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
-    ["Accuracy", estimate(figures.accuracy)],
-    ["Precision", estimate(figures.precision)],
-    ["Recall", estimate(figures.recall)],
-    ["Cohen's kappa", estimate(figures.kappa)],
+    ["True positive rate", estimate(figures.truePositiveRate)],
+    ["True negative rate", estimate(figures.trueNegativeRate)],
+    ...(run === null
+      ? []
+      : ([
+          [`Correct in ${run.runId}`, estimate(run.observed)],
+          ["  corrected", estimate(run.corrected)],
+        ] as const)),
     ["Disagreements", count(figures.disagreements.length)],
     ["Cost", usd(figures.costUsd)],
   ]);
@@ -298,33 +321,34 @@ export function calibrationText(
  * tasks failed, scores are also shown over all tasks, with the failed ones as wrong.
  */
 export function runSummary(totals: RunTotals): string {
-  return summaryBox(`ART-E Benchmark Results: ${runTitle(totals)}`, [
-    ["Run", totals.runId],
-    ...(totals.status === "completed"
-      ? []
-      : [["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const]),
-    [
-      "Tasks",
-      `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
-    ],
-    ...errorRow(totals),
-    ...refusalRow(totals),
-    ...gradedRow(totals),
-    ...scoreRows(totals),
-    ...(totals.suite === undefined ? [] : [["States", statesText(totals.suite.states)] as const]),
-    ["Endings", endingsText(totals.endings)],
-    ...answeredByRow(totals),
-    ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
-    ["Time per task", timePerTask(totals)],
-    ["Total time", duration(totals.totalTimeMs)],
-    ["Tokens", tokensText(totals.usage)],
-    ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
-    ...cacheRow(totals),
-    ["Retries", count(totals.retries)],
-    ...(totals.repairedCalls === undefined
-      ? []
-      : [["Repaired tool calls", count(totals.repairedCalls)] satisfies [string, string]]),
-  ]);
+  return summaryBox(
+    `ART-E Benchmark Results: ${runTitle(totals)}`,
+    compact([
+      ["Run", totals.runId],
+      totals.status !== "completed" &&
+        (["Status", `${totals.status}: ${count(totals.totalTasks)} of ${count(totals.plannedTasks)} tasks`] as const),
+      [
+        "Tasks",
+        `${count(totals.totalTasks)} of ${sourceText(totals)}: ${count(totals.completedTasks)} completed, ${count(totals.failedTasks)} failed${notRunnableText(totals)}`,
+      ],
+      ...errorRow(totals),
+      ...refusalRow(totals),
+      ...gradedRow(totals),
+      ...scoreRows(totals),
+      totals.suite !== undefined && (["States", statesText(totals.suite.states)] as const),
+      ["Endings", endingsText(totals.endings)],
+      ...answeredByRow(totals),
+      ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
+      ["Time per task", timePerTask(totals)],
+      ["Total time", duration(totals.totalTimeMs)],
+      ["Tokens", tokensText(totals.usage)],
+      ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
+      ...cacheRow(totals),
+      ["Retries", count(totals.retries)],
+      totals.repairedCalls !== undefined &&
+        (["Repaired tool calls", count(totals.repairedCalls)] satisfies [string, string]),
+    ]),
+  );
 }
 
 function tokensText({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens = 0 }: RunTotals["usage"]): string {
@@ -360,8 +384,8 @@ function refusalRow({ refusals = [] }: RunTotals): [string, string][] {
   const shown = refusals
     .slice(0, SHOWN_REFUSALS)
     .map(({ reason, tasks }) => `${oneLine(reason, LONGEST_ERROR)} (${counted(tasks, "task")})`);
-  const left = refusals.length - shown.length;
-  const more = left === 0 ? [] : [`${counted(left, "more reason")} in the results file`];
+  const hidden = refusals.length - shown.length;
+  const more = hidden === 0 ? [] : [`${counted(hidden, "more reason")} in the results file`];
   return [["Refusals", [...shown, ...more].join("; ")]];
 }
 

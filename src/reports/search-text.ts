@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ScoreExplanation, TermCorrection } from "../mail/search.js";
 import { commandLine } from "../platform/command-line.js";
+import { compact } from "../platform/optional-values.js";
 import { count, table } from "../text/format.js";
 import { counted } from "./wording.js";
 
@@ -25,17 +26,15 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
     .parse(value);
   if (emails.length === 0) return "No emails found.";
   const shown = emails.map((mail, i) =>
-    [
+    compact([
       `${mail.message_id}${mail.match === undefined ? "" : `  (${mail.match.replace("_", " ")})`}`,
-      ...(mail.subject === undefined
-        ? []
-        : [`  ${mail.date?.slice(0, 10) ?? "no date"}  ${mail.sender}  ${mail.subject}`]),
+      mail.subject !== undefined && `  ${mail.date?.slice(0, 10) ?? "no date"}  ${mail.sender}  ${mail.subject}`,
       `  ${mail.snippet}`,
       ...(explanations[i] ?? "")
         .split("\n")
         .filter(Boolean)
         .map((line) => `    ${line}`),
-    ].join("\n"),
+    ]).join("\n"),
   );
   return [
     ...shown,
@@ -48,14 +47,14 @@ const two = (value: number) => value.toFixed(2);
 /** Formats the parts of a hit's score: a table of the words in the email, and a line for the effect of its date. */
 export function explainedScore({ score, words, raises }: ScoreExplanation): string {
   const sum = words.reduce((total, word) => total + word.score, 0);
-  const held = words.filter((word) => word.score > 0);
+  const matched = words.filter((word) => word.score > 0);
   const missing = words.filter((word) => word.score === 0).map(({ word }) => word);
   const { recency, namedMonth } = raises;
-  return [
+  return compact([
     `score ${two(score)} = words ${two(sum)} x recency ${two(1 + recency)} x month ${two(1 + namedMonth)}`,
-    ...(held.length === 0 ? [] : [wordTable(held)]),
-    ...(missing.length === 0 ? [] : [`not found: ${missing.join(", ")}`]),
-  ].join("\n");
+    matched.length > 0 && wordTable(matched),
+    missing.length > 0 && `not found: ${missing.join(", ")}`,
+  ]).join("\n");
 }
 
 function wordTable(words: ScoreExplanation["words"]): string {
@@ -74,6 +73,6 @@ export function correctedWords(corrections: readonly TermCorrection[]): string {
   return lines.join("\n");
 }
 
-function takenText(taken: string): string {
-  return taken.endsWith("*") ? `words starting with ${taken.slice(0, -1)}` : taken;
+function takenText(spelling: string): string {
+  return spelling.endsWith("*") ? `words starting with ${spelling.slice(0, -1)}` : spelling;
 }

@@ -1,3 +1,4 @@
+import { compact } from "../platform/optional-values.js";
 import type { SuiteCheck } from "../suites/check-suite.js";
 import { isEqual, isSkipped, type OracleReport } from "../suites/grade-oracle.js";
 import type { SuiteFinding } from "../suites/suite-folder.js";
@@ -10,11 +11,11 @@ const LISTED = 10;
 export function checkText({ suite, tasks, errors, warnings, notReady }: SuiteCheck): string {
   const groups = [...byCode(errors), ...byCode(warnings)].map(([code, findings]) => {
     const more = findings.length - LISTED;
-    return [
+    return compact([
       `${findings[0]?.level} ${code}: ${findings.length}`,
       ...findings.slice(0, LISTED).map(({ file, field, message }) => `  ${file}: ${field}${field && ": "}${message}`),
-      ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
-    ].join("\n");
+      more > 0 && `  ... and ${more} more; --json lists all`,
+    ]).join("\n");
   });
   const summary = `${suite}: ${tasks} tasks read, ${errors.length} errors, ${warnings.length} warnings`;
   const lines = notReady.map(

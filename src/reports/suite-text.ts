@@ -2,7 +2,7 @@ import type { GuidanceComparison, SuiteAnalysis } from "../analysis/analyse-suit
 import type { MetricComparison } from "../analysis/paired-comparison.js";
 import { count, duration, oneDecimal, share, table } from "../text/format.js";
 import type { RunTotals, SuiteTotals } from "../traces/run-totals.js";
-import { BANDS } from "../traces/score.js";
+import { BANDS } from "../traces/score-bands.js";
 import type { ToolUse } from "./report-data.js";
 import { differenceText, pText, sliceTable, stateName } from "./wording.js";
 

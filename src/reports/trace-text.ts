@@ -1,6 +1,7 @@
 import { otherModels } from "../models/answering-model.js";
 import { type Message, repliesBy } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
+import { compact } from "../platform/optional-values.js";
 import { instructionOf, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
@@ -48,11 +49,11 @@ export function traceText(trace: Trace | ChatTrace): string {
       ? scores.length === 0
         ? []
         : [`Scores:   ${scores.join(", ")}`]
-      : [
+      : compact([
           ...goldLines(trace),
-          ...(trace.judge === null ? [] : [`Judge:    ${judgeText(trace.judge)}`]),
+          trace.judge !== null && `Judge:    ${judgeText(trace.judge)}`,
           `Scores:   ${scores.join(", ") || "none (failed tasks are not scored)"}`,
-        ]),
+        ])),
   ];
   return [...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n");
 }
@@ -67,10 +68,10 @@ function whereOf({ kind, task }: TaskFacts): string {
 function suiteLines({ kind, task }: TaskFacts): string[] {
   if (kind === "question") return [];
   const { tags, relatedApps, actionNumber, counterpart } = task;
-  return [
+  return compact([
     `${[...new Set([...tags, ...relatedApps])].join(", ")}  ${actionNumber ?? "unknown"} human actions`,
-    ...(counterpart === null ? [] : [`counterpart ${counterpart}`]),
-  ];
+    counterpart !== null && `counterpart ${counterpart}`,
+  ]);
 }
 
 function isOfSuite(trace: Trace | ChatTrace): boolean {
@@ -94,7 +95,7 @@ function pictureLine({ pictures, omitted }: FinalState = { pictures: [], omitted
   const named = pictures.map(
     ({ path, cell, width, height }) => `${path}${cell === null ? "" : ` cell ${cell}`} (${width} x ${height})`,
   );
-  return [`Pictures: ${[...named, ...(omitted === 0 ? [] : [`${count(omitted)} omitted`])].join(", ")}`];
+  return [`Pictures: ${compact([...named, omitted > 0 && `${count(omitted)} omitted`]).join(", ")}`];
 }
 
 /** Shown only if a model other than the requested one replied. */
@@ -146,11 +147,13 @@ function resultText(content: string): string {
   const view = readToolResult(value);
   if (view.kind === "hits") {
     const of = view.total === null || view.total <= view.hits.length ? "" : ` of ${count(view.total)}`;
-    const hits = view.hits.flatMap(({ messageId, date, sender, subject, snippet }) => [
-      [date?.slice(0, 10), sender, subject].filter((part) => (part ?? "") !== "").join("  ") || messageId,
-      ...(subject === null ? [] : [`  ${messageId}`]),
-      ...(snippet === "" ? [] : [`  ${snippet.replace(/\s+/g, " ")}`]),
-    ]);
+    const hits = view.hits.flatMap(({ messageId, date, sender, subject, snippet }) =>
+      compact([
+        [date?.slice(0, 10), sender, subject].filter((part) => (part ?? "") !== "").join("  ") || messageId,
+        subject !== null && `  ${messageId}`,
+        snippet !== "" && `  ${snippet.replace(/\s+/g, " ")}`,
+      ]),
+    );
     return [`${count(view.hits.length)}${of} mails`, ...hits].join("\n");
   }
   if (view.kind === "mail") {
@@ -241,12 +244,8 @@ function commandText({ stdout, stderr, exitCode, stopped }: Extract<MachineResul
 }
 
 function notebookText({ path, outputs, stopped }: Extract<MachineResultView, { kind: "notebook" }>): string {
-  const cells = outputs.flatMap(({ cell, text, error }) => [
-    `cell ${cell}:`,
-    ...(text.trim() === "" ? [] : [shorten(text.trimEnd())]),
-    ...(error === null ? [] : [error]),
-  ]);
-  return [`${path}${outputs.length === 0 ? ": no output" : ""}`, ...cells, ...(stopped === null ? [] : [stopped])].join(
-    "\n",
+  const cells = outputs.flatMap(({ cell, text, error }) =>
+    compact([`cell ${cell}:`, text.trim() !== "" && shorten(text.trimEnd()), error]),
   );
+  return compact([`${path}${outputs.length === 0 ? ": no output" : ""}`, ...cells, stopped]).join("\n");
 }

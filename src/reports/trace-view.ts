@@ -1,6 +1,6 @@
 import type { Message, ToolMessage } from "../models/model.js";
+import type { SameMail } from "../scoring/scorer.js";
 import { questionOf } from "../tasks/question.js";
-import type { SameMail } from "../traces/score.js";
 import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
 import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "./report-data.js";

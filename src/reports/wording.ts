@@ -1,6 +1,7 @@
 import type { MetricComparison, RunHead, SequentialFigures } from "../analysis/paired-comparison.js";
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import { count, duration, estimate, share, table } from "../text/format.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { SliceName } from "../traces/task-slices.js";
@@ -187,9 +188,10 @@ export function pText(p: number | null): string {
 }
 
 /** Returns a dataset's name without its revision, or the last part of a path. */
-export function datasetText({ dataset, split }: { readonly dataset: string; readonly split: string }): string {
+export function datasetText(run: { readonly dataset: string; readonly split: string }): string {
+  const { dataset, split } = run;
   const short = dataset.startsWith("/") ? (dataset.split("/").at(-1) ?? dataset) : dataset.replace(/@.*$/, "");
-  return split === "suite" ? short : `${short} ${split}`;
+  return taskKindOf(run) === "suite" ? short : `${short} ${split}`;
 }
 
 /** Note below a list of runs with a star at unjudged headline scores. */

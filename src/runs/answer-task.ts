@@ -1,10 +1,13 @@
-import type { AgentBackend, Rollout, Suite } from "../agents/agent.js";
+import type { Agent } from "../agents/agent.js";
+import type { AgentBackend } from "../agents/agent-backend.js";
 import { agentLoop, type LoopAgent } from "../agents/agent-loop.js";
 import { attemptAnswer } from "../agents/attempt-answer.js";
 import { type OpenExternalAgent, openExternalAgent } from "../agents/external-agent.js";
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
+import type { Rollout } from "../agents/rollout.js";
+import type { Suite } from "../agents/task-suite.js";
 import { NO_EVALS } from "../evals/use-evals.js";
-import { BudgetReached, type CallBudget, withCallBudget } from "../models/call-budget.js";
+import { BudgetReached, forTask, type TaskCalls } from "../models/call-budget.js";
 import { ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/model-names.js";
 import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
@@ -19,9 +22,9 @@ import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { toTool } from "../tools/load-tools.js";
 import type { Mailbox } from "../tools/mailbox.js";
 import type { SearchPool } from "../tools/search-pool.js";
-import type { Agent, AttachedTool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
+import type { AttachedTool } from "../tools/tools-store.js";
 import type { ExecutedRunSettings } from "../traces/run-settings.js";
 import type { Judge, Trace } from "../traces/trace.js";
 import type { Budget } from "./budget.js";
@@ -29,6 +32,7 @@ import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { RunPlan } from "./plan-run.js";
 import type { RunOptions } from "./run-flags.js";
+import { abandonedAttempt, type RunJournal } from "./run-journal.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 
@@ -66,17 +70,20 @@ export interface Answered {
   readonly trace: Trace;
   /** True for a failure without a reply, which counts only if the server answers again. */
   readonly isHeld: boolean;
-  /** The run reached a limit during this task. Its cost counts, and a resume answers the task again. */
-  readonly isStopped: boolean;
+  /** Earlier attempt with paid replies that `trace` does not contain, or null. */
+  readonly abandoned: Trace | null;
 }
 
 export interface TaskAnswerer {
   readonly watch: Pick<ServerWatch, "fault" | "isAnswering" | "close">;
   /**
-   * Returns the answer, or null if it was interrupted or no task can succeed anymore. A resume answers the task again.
+   * Returns the answer, or null if the task was interrupted, the run reached a limit, or no task can succeed anymore. A
+   * resume continues the task with the replies in its journal.
    */
-  answer(task: PlannedTask, signal: AbortSignal, budget: CallBudget): Promise<Answered | null>;
+  answer(task: PlannedTask, signal: AbortSignal, calls: TaskCalls): Promise<Answered | null>;
   saved?(trace: Trace): void;
+  /** Called when no more tasks are running. Stores the paid replies of tasks that other machines did not finish. */
+  storeUnfinished?(): Promise<void>;
 }
 
 /**
@@ -97,6 +104,7 @@ interface StartedRun {
   readonly db: Db;
   readonly mailbox: Mailbox;
   readonly budget: Budget;
+  readonly journal: RunJournal;
   readonly onActivity: OnActivity;
   mayStart(): boolean;
 }
@@ -116,20 +124,17 @@ export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnsw
   const watched = watchedBy(context, watch);
   return {
     watch,
-    async answer(task, signal, budget) {
+    async answer(task, signal, calls) {
       let isHeld = false;
-      let isStopped = false;
-      const trace = await answerTask(watched, task, { signal, budget }, (error) => {
-        isStopped = error instanceof BudgetReached;
+      const trace = await answerTask(watched, task, { signal, calls }, (error) => {
         if (!signal.aborted) isHeld = watch.failed(error);
       }).catch((error) => {
         if (!signal.aborted) throw error;
         return null;
       });
-      if (trace === null) return null;
-      if (isStopped) return trace.turns.length === 0 ? null : { trace, isHeld: false, isStopped };
-      const isLeft = trace.ending === "interrupted" || (isFailure(trace.ending) && watch.fault !== null);
-      return isLeft ? null : { trace, isHeld, isStopped };
+      if (trace === null || trace.ending === "interrupted") return null;
+      if (isFailure(trace.ending) && watch.fault !== null) return null;
+      return { trace, isHeld, abandoned: abandonedAttempt(trace, calls.journal.unused) };
     },
   };
 }
@@ -182,7 +187,7 @@ export function buildAnswerContext(
 async function answerTask(
   run: AnswerContext,
   planned: PlannedTask,
-  { signal, budget }: { readonly signal: AbortSignal; readonly budget: CallBudget },
+  { signal, calls }: { readonly signal: AbortSignal; readonly calls: TaskCalls },
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
   const startedAt = new Date();
@@ -199,7 +204,7 @@ async function answerTask(
   try {
     const { instruction, variables, access, secrets = [] } = opened;
     const attempted = await attemptAnswer(
-      run.backend ?? agentLoop({ ...run, model: withCallBudget(run.model, budget, run.priceOf) }),
+      run.backend ?? agentLoop({ ...run, model: forTask(run.model, calls, "agent", run.priceOf) }),
       {
         task: { ...key, instruction, variables, maxTurns: fields.maxTurns, onActivity },
         access,
@@ -218,7 +223,7 @@ async function answerTask(
     await opened.close();
   }
   if (run.scoring.judge !== null) onActivity({ type: "judging" });
-  return withVerdict(trace, run.scoring, signal, budget);
+  return withVerdict(trace, run.scoring, signal, calls);
 }
 
 /** Redacts secrets. Tools never show them to an agent, but it might have assembled one from its parts. */

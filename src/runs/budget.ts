@@ -129,15 +129,19 @@ export class Budget {
     this.until = limits.maxTimeMs === null ? Number.POSITIVE_INFINITY : now() + limits.maxTimeMs - workedMs;
   }
 
-  /** Adds the cost of a task from an earlier attempt, without cached replies. Its failure does not count. */
-  charge(cost: TaskCost, isSuperseded = false): void {
+  /**
+   * Adds the cost of a task from an earlier attempt, without cached replies. Its failure does not count. If `isPart` is
+   * true, it is not the cost of an entire task.
+   */
+  charge(cost: TaskCost, isPart = false): void {
     const spending = spendingOf(cost);
     this.add(spending);
-    if (!isSuperseded) this.learn(spending);
+    if (!isPart) this.learn(spending);
   }
 
-  start(): TaskBudget {
-    const task = new TaskBudget(this);
+  /** @param stored cost of the task's stored replies, which is already charged */
+  start(stored?: TaskCost): TaskBudget {
+    const task = new TaskBudget(this, stored === undefined ? { costUsd: 0, tokens: 0 } : spendingOf(stored));
     this.underWay.add(task);
     return task;
   }
@@ -216,9 +220,11 @@ export class Budget {
 }
 
 export class TaskBudget implements CallBudget {
-  spent: Spending = { costUsd: 0, tokens: 0 };
-
-  constructor(private readonly run: Budget) {}
+  /** @param spent what the task has cost so far */
+  constructor(
+    private readonly run: Budget,
+    public spent: Spending,
+  ) {}
 
   async beforeCall(): Promise<void> {
     const limit = this.run.spentLimit();
@@ -248,7 +254,7 @@ function uncounted(trace: Spending, calls: Spending): Spending {
 }
 
 /** Returns the spending of a task: the cost including its judge, and the agent's tokens. */
-export function spendingOf({ spent, judgeCostUsd }: TaskCost): Spending {
+function spendingOf({ spent, judgeCostUsd }: TaskCost): Spending {
   return {
     costUsd: (spent.costUsd ?? 0) + (judgeCostUsd ?? 0),
     tokens: spent.usage.inputTokens + spent.usage.outputTokens,

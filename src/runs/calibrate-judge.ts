@@ -2,9 +2,11 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { addCost } from "../models/model.js";
 import type { AppContext } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
+import { type Calibration, calibration, type Label, type LabelledVerdict } from "../scoring/calibration.js";
 import {
   anyCheapModel,
   createJudge,
@@ -14,17 +16,35 @@ import {
   judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
-import { kappa } from "../statistics/agreement.js";
+import { clusteredRate, correctedRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { wilson } from "../statistics/intervals.js";
+import { withStore } from "../store/open-store.js";
 import { count } from "../text/format.js";
-import type { Calibration, Label, LabelledVerdict } from "../traces/score.js";
-import type { Judge } from "../traces/trace.js";
+import { iterateResults } from "../traces/results-store.js";
+import { getRun } from "../traces/runs-store.js";
+import type { Judge, JudgeSettings } from "../traces/trace.js";
 
-export async function calibrateJudge(options: JudgeOptions & { readonly labels: string }, context: AppContext) {
+interface CalibrateOptions extends JudgeOptions {
+  readonly labels: string;
+  /** Run whose rate of correct answers is corrected for the judge's errors. */
+  readonly run?: string | undefined;
+}
+
+/** The rate of correct answers in a run. */
+export interface CorrectedRun {
+  readonly runId: string;
+  /** The rate according to the judge. */
+  readonly observed: Estimate;
+  /** The rate corrected for the judge's errors on the labeled answers. Without a value if these are as for chance. */
+  readonly corrected: Estimate;
+}
+
+/** Measures a judge on answers graded by people. Throws a UserError if the run was graded by another judge. */
+export async function calibrateJudge(options: CalibrateOptions, context: AppContext) {
   const { settings, note, signal } = context;
   const items = readLabels(options.labels);
-  const judge = judgeSettings(options, null, anyCheapModel(settings.env), settings.env);
+  const graded = options.run === undefined ? null : await readGradedRun(options.run, settings);
+  const judge = judgeSettings(options, graded?.judge ?? null, anyCheapModel(settings.env), settings.env);
   if (judge === null) {
     throw new UserError(
       "judge_missing",
@@ -32,12 +52,62 @@ export async function calibrateJudge(options: JudgeOptions & { readonly labels: 
       "Pass --judge PROVIDER/MODEL, or set a provider's API key.",
     );
   }
-  const given = judgeExtras(options);
-  const created = await createJudge(judge, settings, { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given });
+  if (graded !== null) refuseOtherJudge(graded, judge);
+  const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given: judgeExtras(options) };
+  const created = await createJudge(judge, settings, connection);
   const bar = context.progress("Judging");
   const showProgress = (judged: number) => bar.update(judged, items.length, `${count(judged)}/${count(items.length)}`);
   const figures = await calibrate(items, created.judge, showProgress, signal).finally(() => bar.stop());
-  return { judge, figures, shortfall: created.shortfall() };
+  const run = graded === null ? null : correctedRun(graded, figures);
+  return { judge, figures, run, shortfall: created.shortfall() };
+}
+
+interface GradedRun {
+  readonly runId: string;
+  readonly judge: JudgeSettings | null;
+  readonly observed: Estimate;
+}
+
+function readGradedRun(name: string, settings: AppContext["settings"]): Promise<GradedRun> {
+  return withStore(settings, (db) => {
+    const run = getRun(db, name);
+    const trials: { success: boolean; cluster: string }[] = [];
+    for (const { taskId, scores } of iterateResults(db, run.id)) {
+      const { judgeCorrect = null } = scores;
+      if (judgeCorrect !== null) trials.push({ success: judgeCorrect === 1, cluster: JSON.stringify(taskId) });
+    }
+    return { runId: run.id, judge: run.settings.judge, observed: clusteredRate(trials) };
+  });
+}
+
+/** Error rates of one judge do not apply to another. */
+function refuseOtherJudge({ runId, judge: ofRun }: GradedRun, judge: JudgeSettings): void {
+  const differs = (["model", "protocol", "version", "votes"] as const).some((key) => ofRun?.[key] !== judge[key]);
+  if (!differs) return;
+  const other = ofRun === null ? "it was not graded by a judge" : `its judge is ${judgeLabel(ofRun)}`;
+  throw new UserError(
+    "judge_different",
+    `Cannot correct run ${runId} for the errors of ${judgeLabel(judge)}: ${other}.`,
+    ofRun === null
+      ? `Grade it first: ${commandLine`art-e score ${runId} --judge ${judge.model}`}`
+      : "Remove the judge's flags to calibrate the judge of the run.",
+  );
+}
+
+function judgeLabel({ model, protocol, version, votes }: JudgeSettings): string {
+  return `${model} (${protocol} ${version}, ${votes} ${votes === 1 ? "vote" : "votes"})`;
+}
+
+function correctedRun(
+  { runId, observed }: GradedRun,
+  { truePositiveRate, trueNegativeRate }: Pick<Calibration, "truePositiveRate" | "trueNegativeRate">,
+): CorrectedRun {
+  const corrected = correctedRate(
+    independentTrials(observed),
+    independentTrials(truePositiveRate),
+    independentTrials(trueNegativeRate),
+  );
+  return { runId, observed, corrected: { ...corrected, n: observed.n } };
 }
 
 async function calibrate(
@@ -57,33 +127,6 @@ async function calibrate(
   });
   signal.throwIfAborted();
   return { ...calibration(rows), costUsd };
-}
-
-export function calibration(rows: readonly LabelledVerdict[]): Calibration {
-  const scored = rows.filter(({ verdict }) => verdict !== null);
-  const count = (label: boolean, verdict: boolean) =>
-    scored.filter((row) => (row.label === "correct") === label && (row.verdict === "correct") === verdict).length;
-  const bothCorrect = count(true, true);
-  const judgeOnly = count(false, true);
-  const labelOnly = count(true, false);
-  const neither = count(false, false);
-  return {
-    labels: rows.length,
-    unscored: rows.length - scored.length,
-    accuracy: rate(bothCorrect + neither, scored.length),
-    precision: rate(bothCorrect, bothCorrect + judgeOnly),
-    recall: rate(bothCorrect, bothCorrect + labelOnly),
-    kappa: kappa([
-      [bothCorrect, judgeOnly],
-      [labelOnly, neither],
-    ]),
-    confusion: { bothCorrect, judgeOnly, labelOnly, neither },
-    disagreements: scored.filter(({ label, verdict }) => (label === "correct") !== (verdict === "correct")),
-  };
-}
-
-function rate(successes: number, n: number): Estimate {
-  return { value: n === 0 ? null : successes / n, n, ...wilson(successes, n) };
 }
 
 const LABELS = new Map<string, Label>(

@@ -20,7 +20,7 @@ import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
-import { programVersion } from "../platform/installation.js";
+import { programVersion } from "../platform/program-files.js";
 import type { Report } from "../reports/html-report.js";
 import {
   type EvalFigures,
@@ -133,7 +133,16 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
   return {
     hasConversations: stored !== null,
     name: head.name ?? null,
-    ...{ runId, agentId, model, split, status, startedAt, corpusFingerprint, plannedTasks, costUsd, retries },
+    runId,
+    agentId,
+    model,
+    split,
+    status,
+    startedAt,
+    corpusFingerprint,
+    plannedTasks,
+    costUsd,
+    retries,
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
     // Only the file name, because the path might be private.
     dataset: dataset.revision === null ? (dataset.source.split(/[\\/]/).at(-1) ?? "") : dataset.source,
@@ -248,16 +257,16 @@ class EvalTally {
   }
 
   private figuresOf(score: EvalScore, run: number): EvalFigures {
-    const found = this.runs[run]?.stored?.evalOf(score) ?? null;
-    const test = found?.test?.isStale === false ? found.test.report : null;
+    const storedEval = this.runs[run]?.stored?.evalOf(score) ?? null;
+    const test = storedEval?.test?.isStale === false ? storedEval.test.report : null;
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
     const { passRate, corrected, falseAlarms } = passes.figures(test?.agreement ?? null);
     return {
       score,
       run,
       name: evalOfScore(score),
-      version: found?.stored.definition.version ?? null,
-      reference: found?.stored.definition.reference ?? false,
+      version: storedEval?.stored.definition.version ?? null,
+      reference: storedEval?.stored.definition.reference ?? false,
       passRate: figureOf(passRate),
       corrected: corrected && figureOf(corrected),
       falseAlarms: falseAlarms && figureOf(falseAlarms),
@@ -298,8 +307,8 @@ export async function withReportRuns<T>(
   try {
     const runs: ReportRun[] = [];
     for (const name of names) {
-      const found = sources.find(name);
-      runs.push(found.kind === "file" ? fileRun(found.path) : await storedRun(found.db, found.run));
+      const source = sources.find(name);
+      runs.push(source.kind === "file" ? fileRun(source.path) : await storedRun(source.db, source.run));
     }
     refuseTwice(runs);
     return await use(runs);
@@ -356,7 +365,11 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
   const isComparable = incomparable.length === 0 && questions.common > 0;
   const scores = isComparable ? metrics.filter(({ metric }) => scorers.includes(metric)) : [];
   return {
-    ...{ candidate: index, questions, ungraded, incomparable, settings },
+    candidate: index,
+    questions,
+    ungraded,
+    incomparable,
+    settings,
     headline: isComparable ? (headlineScorer(shared) ?? scores[0]?.metric ?? null) : null,
     metrics: isComparable ? metrics : [],
     outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),

@@ -139,17 +139,17 @@ const FAULTS_SHOWN = 3;
  * Returns the first faults that SQLite's integrity check reports: https://sqlite.org/pragma.html#pragma_integrity_check
  */
 function checkOf(db: Db, table: string): string[] {
-  const found: string[] = [];
+  const faults: string[] = [];
   try {
     // Read line by line, because the check itself can fail after it has reported some faults.
     for (const line of db.prepare(`PRAGMA integrity_check('${table}')`).pluck().iterate() as Iterable<string>) {
-      if (line !== "ok") found.push(...line.split("\n").filter((part) => !part.startsWith("***")));
+      if (line !== "ok") faults.push(...line.split("\n").filter((part) => !part.startsWith("***")));
     }
   } catch (error) {
-    if (found.length === 0) found.push((error as Error).message);
+    if (faults.length === 0) faults.push((error as Error).message);
   }
-  const more = found.length > FAULTS_SHOWN ? [`and ${found.length - FAULTS_SHOWN} more`] : [];
-  return [...found.slice(0, FAULTS_SHOWN), ...more];
+  const more = faults.length > FAULTS_SHOWN ? [`and ${faults.length - FAULTS_SHOWN} more`] : [];
+  return [...faults.slice(0, FAULTS_SHOWN), ...more];
 }
 
 function lostRows(db: Db, { name }: StoredTable, read: number): number | null {

@@ -1,4 +1,4 @@
-import type { AgentBackend } from "../agents/agent.js";
+import type { AgentBackend } from "../agents/agent-backend.js";
 import { ANSWERED_WEB_PAGE, type Model, ModelError } from "../models/model.js";
 
 /** The reason why no further task of a run can succeed. */

@@ -14,6 +14,7 @@ import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
+import { canBeRetried } from "../tasks/ending.js";
 import { count } from "../text/format.js";
 import { saveChatScores } from "../traces/chats-store.js";
 import { releaseRun, saveScoringSettings } from "../traces/results-store.js";
@@ -29,6 +30,8 @@ interface EvalRunFigures extends PassRates {
   readonly passed: number;
   readonly failed: number;
   readonly notApplicable: number;
+  /** Number of failed tasks that the eval does not fail. They are not judged. */
+  readonly failedTasks: number;
   readonly errors: number;
   readonly firstError: string | null;
 }
@@ -115,7 +118,10 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
   const tallies = openEvals(db, names).map((stored) => ({
     stored,
     passes: new PassTally(),
-    ...{ notApplicable: 0, errors: 0, firstError: null as string | null },
+    notApplicable: 0,
+    failedTasks: 0,
+    errors: 0,
+    firstError: null as string | null,
   }));
   const definitions = tallies.map(({ stored }) => stored.definition);
   await requireRunnable(definitions, settings);
@@ -130,6 +136,7 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
           const { score = null, error = null } = outcomes[k]?.[i] ?? {};
           tally.firstError ??= error;
           if (error !== null) tally.errors++;
+          else if (score === null && canBeRetried(trace.ending)) tally.failedTasks++;
           else if (score === null) tally.notApplicable++;
           else tally.passes.add("taskId" in trace ? trace.taskId : questionKeys(trace)[0], score);
         }

@@ -1,4 +1,5 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
+import type { Gate } from "../analysis/gate.js";
 import type { ExpectedStop } from "../analysis/sequential-comparison.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
@@ -25,16 +26,17 @@ import { type ResultWriter, threadedResultWriter } from "../traces/result-writer
 import { type AverageTask, attemptPages, averageTask } from "../traces/results-store.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
-import type { Gate } from "../traces/score.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
+import { detectLostDatabase } from "./execute-run/detect-lost-database.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
 import type { RunOptions } from "./run-flags.js";
+import { RunJournal } from "./run-journal.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
-import { detectLostDatabase, runTasks, type SessionEnd } from "./run-tasks.js";
+import { runTasks, type SessionEnd } from "./run-tasks.js";
 import type { Until } from "./run-until.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
@@ -46,7 +48,7 @@ export function runBenchmark(
   monitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  if (request.queue !== undefined) refuseFlags("queue", request.given);
+  if (request.queue !== undefined) refuseFlags("queue", request.explicitFlags);
   return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
 }
 
@@ -153,6 +155,7 @@ async function withPlan<T>(
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>, until: Until | null) => Promise<T>,
 ): Promise<T> {
   const gates = await openGates(request, context);
+  if (request.requireValidated) gates.requireValidatedInUse();
   const plan = await planRun(db, request, context);
   try {
     if (plan.settings.kind === "own") for (const note of notesOnSent(plan.settings)) context.note(note);
@@ -241,12 +244,15 @@ async function answerAll(
     for await (const page of yieldBetween(attemptPages(db, plan.runId))) {
       for (const { result, isSuperseded } of page) budget.charge(result, isSuperseded);
     }
+    const journal = new RunJournal(db, plan.runId, writer);
+    for (const cost of journal.costs) budget.charge(cost, true);
+    if (journal.note !== null) context.note(journal.note);
     const mailbox = openMailbox(mailDb);
     const watch = until?.watch(db, plan.runId) ?? null;
     const mayStart = () => !context.signal.aborted && budget.reached() === null && watch?.isSettled !== true;
     const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
       monitor.emit({ type: "task_activity", taskId, epoch, activity });
-    const answerer = await opening.start({ db, mailbox, budget, mayStart, onActivity });
+    const answerer = await opening.start({ db, mailbox, budget, journal, mayStart, onActivity });
     const end = await runTasks(
       db,
       {
@@ -257,6 +263,7 @@ async function answerAll(
         budget,
         writer,
         until: watch,
+        journal,
         onConcurrency: opening.onConcurrency,
         windDown: context.signal,
         waiting,
@@ -269,7 +276,9 @@ async function answerAll(
     throw await guard.explain(error, writer.recent());
   } finally {
     monitor.stop();
-    await Promise.all([writer.close(), opening.close(), live?.close(stopNow)]);
+    // A queue's unsaved replies are saved when it is closed.
+    await Promise.all([opening.close(), live?.close(stopNow)]);
+    await writer.close();
     mailDb.close();
   }
 }
@@ -285,9 +294,9 @@ function forwardTraces(writer: ResultWriter, live: LiveTraces | null): ResultWri
   if (live === null) return writer;
   return {
     ...writer,
-    async save(trace, result, outcome) {
-      const isSaved = await writer.save(trace, result, outcome);
-      if (isSaved && outcome !== "stopped") live.add(trace);
+    async save(trace, ...rest) {
+      const isSaved = await writer.save(trace, ...rest);
+      if (isSaved) live.add(trace);
       return isSaved;
     },
   };

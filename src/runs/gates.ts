@@ -1,33 +1,30 @@
 import { appendFileSync } from "node:fs";
 import { z } from "zod";
+import { coverageOf, failUnder, type Gate, type GateValidation, noWorseThan } from "../analysis/gate.js";
 import {
   type ComparableRun,
   comparableRun,
   compareRuns,
   incomparable,
-  type MetricComparison,
   type RunHead,
 } from "../analysis/paired-comparison.js";
-import { type EvalScore, isEvalScore } from "../evals/definition.js";
-import { agreementFor, PassTally } from "../evals/use-evals.js";
+import { type EvalScore, evalOfScore, isEvalScore, validationOf } from "../evals/definition.js";
+import { activeEval } from "../evals/store.js";
+import { agreementFor, describedEvalOfRun, describeStored, PassTally } from "../evals/use-evals.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
+import { statOf } from "../platform/file-stats.js";
 import { writeFileAtomically } from "../platform/files.js";
-import { gateText } from "../reports/run-text.js";
+import { compact } from "../platform/optional-values.js";
+import { gateText, VALIDATION_TEXTS } from "../reports/run-text.js";
+import type { OutcomeScore } from "../reports/task-outcome.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import {
-  type Gate,
-  METRIC_ALIASES,
-  type OutcomeScore,
-  scaleOf,
-  scaleText,
-  scorerOfMetric,
-  type Threshold,
-} from "../traces/score.js";
+import { METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
+import { scaleOf, scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 import type { GateOptions } from "./run-flags.js";
@@ -80,14 +77,17 @@ class Gates {
     const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
     const gates = (this.options.failUnder ?? []).map(({ metric, limit }) => {
       const scorer = uncorrected(metric);
-      if (scorer === metric || !isEvalScore(scorer)) return failUnder({ metric, limit }, head, minCoverage);
+      if (!isEvalScore(scorer)) return failUnder({ metric, limit }, head);
+      const validation = this.validationOf(scorer, head);
+      const coverage = coverageOf(scorer, results(), minCoverage);
+      if (scorer === metric) return { ...failUnder({ metric, limit }, head, coverage), validation };
       const figure = correctedFigure(scorer, head, results(), this.context);
-      return { ...failUnder({ metric: scorer, limit }, head, minCoverage, figure), metric };
+      return { ...failUnder({ metric: scorer, limit }, head, coverage, figure), metric, validation };
     });
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
     // The gates' scores decide which answers count as wrong in the JUnit report and the step summary.
-    const asked = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
-    const named = asked === null ? [] : [scorerOfMetric(asked, head.scores)];
+    const requestedMetric = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
+    const named = requestedMetric === null ? [] : [scorerOfMetric(requestedMetric, head.scores)];
     const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);
     const outcomeScore = (name: string): OutcomeScore => ({
       scorer: name,
@@ -105,6 +105,39 @@ class Gates {
       appendSummary(summary, stepSummary(head, gates, outcomeScore(scorer), results()), this.context);
     }
     return gates;
+  }
+
+  /** Throws with `--require-validated` if a version in use was not validated. Called before anything is spent. */
+  requireValidatedInUse(): void {
+    for (const { metric } of this.options.failUnder ?? []) {
+      const scorer = uncorrected(metric);
+      if (isEvalScore(scorer)) this.validationOf(scorer, null);
+    }
+  }
+
+  /** Returns the newest test's result for the version that scored the run, or the version in use if `head` is null. */
+  private validationOf(score: EvalScore, head: Pick<RunHead, "settings"> | null): GateValidation | null {
+    const { db: path } = this.context.settings;
+    if (statOf(path) === undefined) return this.accepted(score, "unknown");
+    const db = openStore(path, { mustExist: true });
+    try {
+      const active = head === null ? activeEval(db, evalOfScore(score)) : null;
+      const run = head === null ? null : { settings: scored.parse(head.settings) };
+      const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
+      if (described?.stored.definition.kind === "cases") return null;
+      return this.accepted(score, described === null ? "unknown" : validationOf(described.test));
+    } finally {
+      db.close();
+    }
+  }
+
+  private accepted(score: EvalScore, validation: GateValidation): GateValidation {
+    if (this.options.requireValidated !== true || validation === "passed") return validation;
+    throw new UserError(
+      "eval_unvalidated",
+      `Cannot gate on ${score}: ${VALIDATION_TEXTS[validation]}.`,
+      `Test it (${commandLine`art-e evals test ${evalOfScore(score)}`}), or remove --require-validated.`,
+    );
   }
 
   private compareWithBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
@@ -187,7 +220,15 @@ function appendSummary(path: string, markdown: string, { note, settings }: AppCo
 }
 
 /** Refuses contradictions and unknown metrics before anything is spent. The judge's scores are not known yet. */
-function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, metric, junit }: GateOptions): void {
+function checkGateOptions({
+  failUnder = [],
+  minCoverage,
+  requireValidated,
+  baseline,
+  noWorseThan,
+  metric,
+  junit,
+}: GateOptions): void {
   const without =
     baseline === undefined && noWorseThan !== undefined
       ? "--no-worse-than goes with --baseline"
@@ -195,11 +236,13 @@ function checkGateOptions({ failUnder = [], minCoverage, baseline, noWorseThan, 
         ? "--metric goes with --baseline or --junit"
         : minCoverage !== undefined && !failUnder.some((threshold) => isEvalScore(threshold.metric))
           ? "--min-coverage goes with --fail-under eval:NAME=LIMIT"
-          : null;
+          : requireValidated === true && !failUnder.some((threshold) => isEvalScore(threshold.metric))
+            ? "--require-validated goes with --fail-under eval:NAME=LIMIT"
+            : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
   const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
-  const asked = [...failUnder.map((threshold) => threshold.metric), ...(metric === undefined ? [] : [metric])];
-  const unknown = asked.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
+  const metrics = compact([...failUnder.map((threshold) => threshold.metric), metric]);
+  const unknown = metrics.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
   if (unknown !== undefined) {
     throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);
   }
@@ -238,59 +281,8 @@ function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
   return scaleOf(SCORES[scorerOfMetric(metric)] ?? { kind: "rate" });
 }
 
-/** Default minimum share of a run's tasks that an eval must judge. */
+/**
+ * Default minimum fraction of a run's tasks that an eval must cover. It also suits evals that apply to few tasks,
+ * because only failed tasks and failures of the eval reduce the coverage.
+ */
 const MIN_COVERAGE = 0.9;
-
-/**
- * Checks whether a run's score over its completed tasks reaches the limit. The limit is a maximum if lower is better. A
- * missing score does not pass. An eval counts over all tasks and must have judged enough of them.
- */
-export function failUnder(
-  { metric, limit }: Threshold,
-  { scores, totalTasks }: Pick<RunHead, "scores" | "totalTasks">,
-  minCoverage: number,
-  /** Replaces the score's own figure. */
-  corrected?: Estimate,
-): Gate {
-  const scorer = scorerOfMetric(metric, scores);
-  const score = scores[scorer];
-  const better = score?.better ?? "higher";
-  const { value, n, low, high } = corrected ?? score ?? NO_ESTIMATE;
-  const coverage = isEvalScore(scorer) ? { judged: score?.n ?? 0, tasks: totalTasks, least: minCoverage } : null;
-  const isCovered = coverage === null || coverage.judged >= coverage.least * coverage.tasks;
-  const isReached = value !== null && (better === "higher" ? value >= limit : value <= limit);
-  return {
-    kind: "fail_under",
-    metric,
-    scorer,
-    better,
-    limit,
-    baseline: null,
-    figure: { value, n, low, high },
-    coverage,
-    passed: isReached && isCovered,
-  };
-}
-
-/**
- * Checks non-inferiority. Passes only if the 95 % interval of the paired difference shows that the run is worse by less
- * than the limit. Does not pass if there are too few questions to show this.
- */
-export function noWorseThan(
-  { metric, limit }: Threshold,
-  baseline: string,
-  { metric: scorer, better, difference }: MetricComparison,
-): Gate {
-  const worst = better === "higher" ? difference.low : difference.high === null ? null : -difference.high;
-  return {
-    kind: "no_worse_than",
-    metric,
-    scorer,
-    better,
-    limit,
-    baseline,
-    figure: difference,
-    coverage: null,
-    passed: worst !== null && worst > -limit,
-  };
-}

@@ -1,14 +1,14 @@
 import { closeSync, openSync, writeSync } from "node:fs";
+import type { Agent } from "../agents/agent.js";
+import { priceAt, requirePriced } from "../models/call-cost.js";
 import type { Model, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf } from "../models/open-model.js";
-import { priceAt, requirePriced } from "../models/prices.js";
 import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";
 import { recording } from "../models/replay.js";
 import { type GivenExtras, openExtras } from "../models/request-extras.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
-import type { Agent } from "../tools/tool.js";
 import { refuseInputs, replayFile } from "../trace-formats/output-files.js";
 import type { ExecutedRunSettings, RunLimits } from "../traces/run-settings.js";
 import type { RunOptions } from "./run-flags.js";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import type { Suite, TaskList } from "../agents/agent.js";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
+import type { Suite, TaskList } from "../agents/task-suite.js";
 import { pinEvals } from "../evals/use-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { unrecordedHeader } from "../models/request-extras.js";
@@ -12,7 +12,7 @@ import { statOf } from "../platform/file-stats.js";
 import { artESuite, shuffled } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
-import { type AttachedTool, attachedOrDefault } from "../tools/tool.js";
+import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
 import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
@@ -27,8 +27,8 @@ import {
 } from "./settings-from-options.js";
 
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
-  refuseFlags("questions", given);
+  const { explicitFlags } = request;
+  refuseFlags("questions", explicitFlags);
   const { env } = context.settings;
   const agentId = agentOfNewRun(request);
   const target = externalAgentOf(request, env);
@@ -92,7 +92,14 @@ export function newRunPlan(
   // The plan keeps only the number of tasks, so that they can be freed when the run is created.
   const count = tasks.length;
   const create = createRunOnce(db, {
-    ...{ runId, name: options.name, tags: options.tags, set, tasks, settings, limits, output },
+    runId,
+    name: options.name,
+    tags: options.tags,
+    set,
+    tasks,
+    settings,
+    limits,
+    output,
   });
   return {
     runId,

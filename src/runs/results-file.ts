@@ -5,18 +5,21 @@ import { yieldBetween } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
-import { programVersion } from "../platform/installation.js";
 import { firstIssue } from "../platform/json.js";
+import { presentProperties } from "../platform/optional-values.js";
+import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Db, openStore } from "../store/open-store.js";
 import type { InputFile } from "../trace-formats/output-files.js";
+import { unfinishedTasks } from "../traces/journal-store.js";
 import { attemptPages, iterateResults } from "../traces/results-store.js";
 import type { BenchmarkResult, RunTotals } from "../traces/run-totals.js";
 import { getRun, type LatestRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { iterateTraces, readTraces } from "../traces/traces-store.js";
+import { consumptionOfEntries } from "./run-journal.js";
 
 /** Writes the results file of a run with the stored results of all its attempts. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
@@ -68,9 +71,9 @@ export class RunSources {
   ) {}
 
   async open(name: string): Promise<RunSource> {
-    const found = this.find(name);
-    if (found.kind === "file") return fromFile(found.path, runFileSchema);
-    return fromDatabase(found.db, await computeRunTotals(found.db, found.run));
+    const source = this.find(name);
+    if (source.kind === "file") return fromFile(source.path, runFileSchema);
+    return fromDatabase(source.db, await computeRunTotals(source.db, source.run));
   }
 
   find(name: string): NamedRun {
@@ -175,7 +178,8 @@ export function* resultsFile(
 }
 
 /**
- * Returns the totals of a stored run, over its finished tasks if it was stopped. Yields to the event loop between
+ * Returns the totals of a stored run, over its finished tasks if it was stopped. The paid replies of its unfinished
+ * tasks count toward its cost. Yields to the event loop between
  * pages.
  */
 export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> {
@@ -191,9 +195,10 @@ export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> 
       }
     }
   }
+  for (const { entries } of unfinishedTasks(db, run.id)) tally.charge(consumptionOfEntries(entries));
   return tally.totals({
     runId: run.id,
-    ...(run.name === null ? {} : { name: run.name }),
+    ...presentProperties({ name: run.name }),
     agentId: run.agentId,
     model: run.model,
     split: run.split,

@@ -738,8 +738,14 @@ export const GATE_FLAGS = {
   minCoverage: {
     schema: numberBetween(0, 1).optional(),
     placeholder: "FRACTION",
-    help: "With --fail-under eval:NAME: minimum fraction of tasks that the eval must cover [default: 0.9]",
+    help: "With --fail-under eval:NAME: minimum fraction of tasks that it judges or that it does not apply to [default: 0.9]",
     config: "gates.min-coverage",
+    isPerSession: true,
+  },
+  requireValidated: {
+    schema: toggle,
+    help: "With --fail-under eval:NAME: refuse an eval whose newest test did not pass",
+    config: "gates.require-validated",
     isPerSession: true,
   },
   baseline: {

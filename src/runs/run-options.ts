@@ -3,6 +3,7 @@ import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { traitsOf } from "../platform/flag-values.js";
 import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, SUITE_SCORERS } from "../scoring/scorers.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import type { LiveOptions } from "../trace-formats/otlp-live.js";
 import { type InputFile, type OutputFile, replayFile } from "../trace-formats/output-files.js";
 import {
@@ -17,14 +18,14 @@ import {
 
 export interface RunRequest extends RunOptions {
   /** Names of explicitly given options. All others have their defaults. */
-  readonly given: ReadonlySet<string>;
+  readonly explicitFlags: ReadonlySet<string>;
   /** Tags for a new run. */
   readonly tags?: readonly string[];
 }
 
 /** Throws a UserError for the first given flag that does not apply to runs of this kind. */
-export function refuseFlags(kind: RunKind, given: ReadonlySet<string>): void {
-  const [other] = flagsWhere(({ notFor = [] }) => notFor.includes(kind)).filter((name) => given.has(name));
+export function refuseFlags(kind: RunKind, explicitFlags: ReadonlySet<string>): void {
+  const [other] = flagsWhere(({ notFor = [] }) => notFor.includes(kind)).filter((name) => explicitFlags.has(name));
   if (other === undefined) return;
   const { name, todo }: { readonly name: string; readonly todo?: string } = RUN_KINDS[kind];
   const flag = flagName(other);
@@ -65,7 +66,7 @@ export function sendsTraces({ otlp, otlpEndpoint, scores }: LiveOptions): boolea
 }
 
 export function agentOfNewRun(request: RunRequest): string {
-  const { agent, agentCommand, given } = request;
+  const { agent, agentCommand, explicitFlags } = request;
   if (agent === undefined && agentCommand === undefined) {
     throw new UserError(
       "flag_missing",
@@ -73,7 +74,7 @@ export function agentOfNewRun(request: RunRequest): string {
       `Pass an agent: ${commandLine`art-e run -a baseline`} (${commandLine`art-e agents list`} lists them).`,
     );
   }
-  refuseFlags("new", given);
+  refuseFlags("new", explicitFlags);
   return agent ?? "agent-command";
 }
 
@@ -82,10 +83,10 @@ export function agentOfNewRun(request: RunRequest): string {
  * If only evals are requested, they run in addition to the default scorers. Throws if a requested scorer needs a
  * verdict and there is no judge.
  */
-export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVerdicts: boolean): ScorerChoice[] {
-  if (asked === undefined || asked.every(isEvalScore))
-    return [...SCORER_NAMES.filter((name) => hasVerdicts || judgeUse(name) !== "needed"), ...(asked ?? [])];
-  const without = asked.find((name) => !isEvalScore(name) && judgeUse(name) === "needed");
+export function chosenScorers(choices: readonly ScorerChoice[] | undefined, hasVerdicts: boolean): ScorerChoice[] {
+  if (choices === undefined || choices.every(isEvalScore))
+    return [...SCORER_NAMES.filter((name) => hasVerdicts || judgeUse(name) !== "needed"), ...(choices ?? [])];
+  const without = choices.find((name) => !isEvalScore(name) && judgeUse(name) === "needed");
   if (without !== undefined && !hasVerdicts) {
     throw new UserError(
       "judge_missing",
@@ -93,15 +94,15 @@ export function chosenScorers(asked: readonly ScorerChoice[] | undefined, hasVer
       "Name one, for example --judge anthropic/claude-haiku-5-5, or leave it out.",
     );
   }
-  const wanted = new Set<string>([...RESULT_FILE_SCORERS, ...asked]);
-  return [...SCORER_NAMES.filter((name) => wanted.has(name)), ...asked.filter(isEvalScore)];
+  const names = new Set<string>([...RESULT_FILE_SCORERS, ...choices]);
+  return [...SCORER_NAMES.filter((name) => names.has(name)), ...choices.filter(isEvalScore)];
 }
 
 /** Returns the scorer names that a run records. Suite tasks also have the scores of their evaluation functions. */
 export function recordedScorers(split: string, scorers: readonly string[]): string[] {
-  return split === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
+  return taskKindOf({ split }) === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
 }
 
-export function wantsJudge(asked: readonly ScorerChoice[] | undefined): boolean {
-  return asked === undefined || asked.some((name) => isEvalScore(name) || judgeUse(name) !== null);
+export function wantsJudge(choices: readonly ScorerChoice[] | undefined): boolean {
+  return choices === undefined || choices.some((name) => isEvalScore(name) || judgeUse(name) !== null);
 }

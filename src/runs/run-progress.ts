@@ -1,6 +1,7 @@
 import { countsInScore, estimateOf, sumsOf } from "../analysis/aggregate.js";
 import { addCost, type TaskActivity } from "../models/model.js";
 import { chunk, yieldBetween } from "../platform/batches.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";
@@ -257,7 +258,8 @@ class EpisodeCourse {
 
   points(): NonNullable<RunProgress["episodes"]> {
     return this.stretches.map(({ until, episodes, paid, reward, tokens }) => ({
-      ...{ until, episodes },
+      until,
+      episodes,
       reward: paid === 0 ? null : reward / paid,
       tokens: tokens / episodes,
     }));
@@ -294,7 +296,7 @@ class FinishedTasks {
     if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
     const line = toLine(result, startedAt);
     const endedAt = Date.parse(line.endedAt);
-    this.tasks.set(key, { taskId, ending, scores, ...(suite === undefined ? {} : { suite }), endedAt });
+    this.tasks.set(key, { taskId, ending, scores, ...presentProperties({ suite }), endedAt });
     this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.course.add(result, line.endedAt);
@@ -431,9 +433,9 @@ class RunProgressReader {
       getRun(this.db, this.runId);
     this.figures ??= this.finished.figures();
     const { figures } = this;
-    const left = totalTasks - figures.doneTasks;
-    const isGoingOn = status === "running" && left > 0;
-    const pace = isGoingOn ? estimatePace(this.finished.endTimes, left, Date.now()) : null;
+    const remaining = totalTasks - figures.doneTasks;
+    const isGoingOn = status === "running" && remaining > 0;
+    const pace = isGoingOn ? estimatePace(this.finished.endTimes, remaining, Date.now()) : null;
     return {
       runId: id,
       name,

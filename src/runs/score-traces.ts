@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
-import type { CallBudget } from "../models/call-budget.js";
+import type { TaskCalls } from "../models/call-budget.js";
 import { hasKey } from "../models/connections.js";
 import { type ModelName, parseModelName } from "../models/model-names.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
@@ -20,10 +20,12 @@ import {
   judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
+import type { SameMail } from "../scoring/scorer.js";
 import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { questionOf } from "../tasks/question.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import { count } from "../text/format.js";
 import { type Mailbox, openMailbox } from "../tools/mailbox.js";
 import {
@@ -35,7 +37,6 @@ import {
 } from "../traces/results-store.js";
 import type { RunSettings } from "../traces/run-settings.js";
 import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
-import type { SameMail } from "../traces/score.js";
 import { toTaskResult } from "../traces/task-result.js";
 import { type Judge, type Judgement, type JudgeSettings, judgeSettingsSchema, type Trace } from "../traces/trace.js";
 import { computeRunTotals, saveResults } from "./results-file.js";
@@ -86,8 +87,9 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
  * Returns the requested scorers. Suite tasks have the scores of their evaluation functions, and their answers are
  * scored only if they have gold answers.
  */
-function scorersOf({ id, split, settings }: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerChoice[] {
-  if (split !== "suite") return chosenScorers(options.scorers, hasVerdicts);
+function scorersOf(run: RunRow, options: ScoreOptions, hasVerdicts: boolean): ScorerChoice[] {
+  const { id, settings } = run;
+  if (taskKindOf(run) === "question") return chosenScorers(options.scorers, hasVerdicts);
   const hasAnswers = settings.scorers.includes("exactMatch");
   const evals = options.scorers?.filter(isEvalScore) ?? [];
   const isOnlyEvals = evals.length === (options.scorers?.length ?? 0);
@@ -203,12 +205,12 @@ export async function withVerdict(
   trace: Trace,
   { judge }: Pick<Scoring, "judge">,
   signal: AbortSignal,
-  budget?: CallBudget,
+  calls?: TaskCalls,
 ): Promise<Trace> {
   const task = questionOf(trace);
   if (judge === null || task === null || canBeRetried(trace.ending) || isBy(trace.judge, judge)) return trace;
   const { question, answer: gold } = task;
-  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, budget) };
+  return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, calls) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type Agent, agentSettingsSchema } from "../agents/agent.js";
 import { externalAgentOf, externalModelName, FLAG_OF, requestedExternalAgent } from "../agents/external-agent.js";
 import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
@@ -11,13 +12,14 @@ import { rulesFor, sentParameters } from "../models/request-parameters.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
 import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
-import { type Agent, agentSettingsSchema, attachedOrDefault } from "../tools/tool.js";
+import { attachedOrDefault } from "../tools/tools-store.js";
 import {
   type AgentTarget,
   type ExecutedRunSettings,
@@ -47,7 +49,7 @@ export function agentOf(settings: ExecutedRunSettings): Agent {
       reasoningEffort,
       toolCalls,
       toolChoice,
-      ...(temperature === null ? {} : { temperature }),
+      ...presentProperties({ temperature }),
     }),
   };
 }
@@ -83,9 +85,9 @@ function requestedOwnSettings(
     baseUrl: options.baseUrl ?? stored.baseUrl,
     wireApi: options.wireApi ?? stored.wireApi,
     maxTokens: options.maxTokens ?? stored.maxTokens,
-    ...(options.reasoningTokens === undefined ? {} : { reasoningTokens: options.reasoningTokens }),
+    ...presentProperties({ reasoningTokens: options.reasoningTokens }),
     temperature: options.temperature ?? stored.temperature,
-    ...(options.reasoningEffort === undefined ? {} : { reasoningEffort: options.reasoningEffort }),
+    ...presentProperties({ reasoningEffort: options.reasoningEffort }),
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     ...requestedOracle(stored, options.oracle),
@@ -114,7 +116,7 @@ function requestedConditions(
   cheap: ReturnType<typeof cheapModel>,
   env: Environment,
 ) {
-  const { given } = options;
+  const { explicitFlags } = options;
   if (stored.judge !== null && !asksJudge(options)) {
     refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
   }
@@ -124,8 +126,8 @@ function requestedConditions(
     agentId: options.agent ?? stored.agentId,
     maxTurns: options.maxTurns ?? stored.maxTurns,
     ...changedExtras(stored, options),
-    cutoff: given.has("cutoff") ? options.cutoff : stored.cutoff,
-    taskTimeoutMs: given.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
+    cutoff: explicitFlags.has("cutoff") ? options.cutoff : stored.cutoff,
+    taskTimeoutMs: explicitFlags.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
     ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
     scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
     judge,
@@ -208,9 +210,9 @@ export function unusedAddress(settings: ExecutedRunSettings, options: RunOptions
   return `the model server is still ${baseUrl ?? "the provider's own"}, not the one in ${variable}. To change it, pass --base-url URL`;
 }
 
-function differing(stored: object, asked: Readonly<Record<string, unknown>>): string[] {
+function differing(stored: object, requested: Readonly<Record<string, unknown>>): string[] {
   const before = new Map<string, unknown>(Object.entries(stored));
-  return Object.entries(asked).flatMap(([name, now]) => {
+  return Object.entries(requested).flatMap(([name, now]) => {
     const [a, b] = [JSON.stringify(before.get(name)), JSON.stringify(now)];
     return a === b ? [] : [`${name} was ${a} and would be ${b}`];
   });
@@ -239,14 +241,14 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
     maxTokens: options.maxTokens ?? agent.settings.maxTokens,
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    ...presentProperties({ reasoningTokens }),
     temperature: options.temperature ?? agent.settings.temperature ?? null,
-    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    ...presentProperties({ reasoningEffort }),
     ...recordedExtras(options),
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
     ...settingsOfAnyAgent(options),
-    ...(mailFilter === null ? {} : { mailFilter }),
+    ...presentProperties({ mailFilter }),
     maxTaskCostUsd: options.maxTaskCost ?? null,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
     scorers: chosenScorers(options.scorers, judge !== null),
@@ -280,8 +282,8 @@ export function externalAgentSettings(
 }
 
 /** A person answers one question at a time and takes breaks. */
-function conditionsOfPerson({ given, taskTimeout }: RunRequest) {
-  return { concurrency: 1, taskTimeoutMs: given.has("taskTimeout") ? taskTimeout * 1_000 : 24 * 3_600_000 };
+function conditionsOfPerson({ explicitFlags, taskTimeout }: RunRequest) {
+  return { concurrency: 1, taskTimeoutMs: explicitFlags.has("taskTimeout") ? taskTimeout * 1_000 : 24 * 3_600_000 };
 }
 
 function settingsOfAnyAgent(options: RunOptions) {
@@ -308,8 +310,8 @@ function withSent({ sent: _, ...settings }: OwnRunSettings): OwnRunSettings {
   if (rules === null) return settings;
   const toolChoice = settings.toolChoice === "required" ? "required" : "auto";
   const reasoning = { reasoningTokens, reasoningEffort };
-  const asked = { maxTokens, ...reasoning, temperature: temperature ?? undefined, toolChoice } as const;
-  return { ...settings, sent: sentParameters(rules, { ...asked, hasTools: tools.length > 0 }) };
+  const parameters = { maxTokens, ...reasoning, temperature: temperature ?? undefined, toolChoice } as const;
+  return { ...settings, sent: sentParameters(rules, { ...parameters, hasTools: tools.length > 0 }) };
 }
 
 const FLAGS: Readonly<Record<string, string>> = {
@@ -367,9 +369,9 @@ function notFor(model: string): UserError {
   return new UserError("flags_contradict", what, "Leave it out, or run -a oracle.");
 }
 
-export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { given, cutoff }: RunRequest): void {
-  refuseFlags(kind, given);
-  if (given.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
+export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { explicitFlags, cutoff }: RunRequest): void {
+  refuseFlags(kind, explicitFlags);
+  if (explicitFlags.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
     const message = `--cutoff off does not apply to an external agent (${FLAG_OF[kind]}).`;
     throw new UserError("flags_contradict", message, "Remove --cutoff.");
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Agent } from "../agents/agent.js";
 import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import { NO_EVALS } from "../evals/use-evals.js";
@@ -6,6 +7,7 @@ import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
@@ -22,9 +24,10 @@ import { type Question, SPLITS, type Split, type TaskId, type TaskSet } from "..
 import { loadTools, toolsDigest, toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
-import { type Agent, attachedOrDefault, getTool, type Tool } from "../tools/tool.js";
+import type { Tool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
+import { attachedOrDefault, getTool } from "../tools/tools-store.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { TrainingRunSettings } from "../traces/run-settings.js";
@@ -61,7 +64,7 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   readonly partialInboxes: boolean;
 }
 
-interface EpisodeRequest {
+export interface EpisodeRequest {
   readonly split?: string | undefined;
   readonly index?: number | undefined;
   readonly task_id?: number | undefined;
@@ -155,7 +158,7 @@ const FINAL_ANSWER = "return_final_answer";
  * Returns the agent's tools as in a run, plus return_final_answer, because an episode cannot be answered without it.
  */
 function offeredTools(db: Db, agent: Agent, resources: ToolResources): readonly Tool[] {
-  const own = loadTools(db, agent, resources);
+  const own = loadTools(db, agent.id, resources);
   const reserved = own.find(({ id }) => RESERVED_NAMES.has(id));
   if (reserved !== undefined) {
     throw new UserError(
@@ -195,7 +198,7 @@ function environmentSettings(
     toolsDigest: toolsDigest(db, agent.id),
     maxTurns: options.maxTurns ?? agent.settings.maxTurns,
     cutoff: options.cutoff,
-    ...(mailFilter === null ? {} : { mailFilter }),
+    ...presentProperties({ mailFilter }),
     taskTimeoutMs: options.episodeTimeout * 1_000,
     concurrency: options.maxSessions,
     selection: selectionOf(options),
@@ -376,12 +379,12 @@ export class TrainingEnvironment {
   choose({ split, index, task_id, seed }: EpisodeRequest): OfferedTask {
     const { name, questions } = this.questionsOf(split ?? this.defaultSplit);
     if (task_id !== undefined) {
-      const found = questions.findIndex(({ id }) => id === task_id);
-      if (found === -1) throw new NoSuchTask(`Unknown task_id ${task_id} in split "${name}".`);
-      if (index !== undefined && index !== found) {
-        throw new NoSuchTask(`Task ${task_id} of split "${name}" has the index ${found}, not ${index}.`);
+      const position = questions.findIndex(({ id }) => id === task_id);
+      if (position === -1) throw new NoSuchTask(`Unknown task_id ${task_id} in split "${name}".`);
+      if (index !== undefined && index !== position) {
+        throw new NoSuchTask(`Task ${task_id} of split "${name}" has the index ${position}, not ${index}.`);
       }
-      return this.task(name, found);
+      return this.task(name, position);
     }
     if (index !== undefined) return this.task(name, index);
     if (seed !== undefined) return this.task(name, seed % questions.length);

@@ -1,16 +1,21 @@
 import { z } from "zod";
-import type { CallResult, OpenedTask, Rollout, Transcript } from "../agents/agent.js";
+import type { Agent } from "../agents/agent.js";
+import type { CallResult } from "../agents/agent-backend.js";
 import { AgentLoop } from "../agents/agent-loop.js";
 import { newTaskTrace } from "../agents/new-trace.js";
+import type { Rollout, Transcript } from "../agents/rollout.js";
+import type { OpenedTask } from "../agents/task-suite.js";
 import { type Completion, NO_USAGE, type ToolCall } from "../models/model.js";
 import type { JsonObject } from "../platform/json.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { openWorkspace } from "../sandbox/workspace.js";
+import type { ScorerEntry } from "../scoring/scorer.js";
 import { REWARD, SCORERS, type ScorerName, similarity } from "../scoring/scorers.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
-import type { Agent, Tool } from "../tools/tool.js";
+import type { Tool } from "../tools/tool.js";
 import type { AttemptOutcome } from "../traces/result-writer.js";
-import type { Score, ScorerEntry } from "../traces/score.js";
+import type { Score } from "../traces/score.js";
 import { sumUsage } from "../traces/task-result.js";
 import type { Judgement, QuestionTrace, Trace } from "../traces/trace.js";
 import { type Scoring, withScores } from "./score-traces.js";
@@ -197,7 +202,7 @@ export class Episode {
       toolCalls: [call],
       finishReason: "tool_calls",
       rawFinishReason: "tool_calls",
-      ...(model === undefined ? {} : { model }),
+      ...presentProperties({ model }),
       usage: {
         ...NO_USAGE,
         inputTokens: usage?.input_tokens ?? Math.ceil(unreadTokens(this.transcript)),

@@ -7,6 +7,7 @@ import { createFolder, readNamedFile, writeFileAtomically } from "../platform/fi
 import { csvHead, csvLine, csvSummaries, SUMMARY_FILES } from "../reports/csv-report.js";
 import { htmlReport, packedTrace, type Report, readPageAssets, traceFile } from "../reports/html-report.js";
 import type { ReportHead, TRACE_PLACEMENTS } from "../reports/report-data.js";
+import { taskKindOf } from "../tasks/task-kind.js";
 import { count } from "../text/format.js";
 import { collectReport, type ReportRun, scoreMeanings, withReportRuns } from "./collect-report.js";
 import { countTasks } from "./results-file.js";
@@ -88,7 +89,7 @@ function collect(
 }
 
 function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]): Generator<string> {
-  const ofSuites = runs.some(({ head }) => head.split === "suite");
+  const ofSuites = runs.some(({ head }) => taskKindOf(head) === "suite");
   yield csvHead(meanings, ofSuites);
   for (const { head, results } of runs) {
     for (const result of results()) yield csvLine({ run: head, result }, meanings, ofSuites);

@@ -4,7 +4,7 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/prom
 import { arch, platform } from "node:os";
 import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import { BubblewrapStatus, bindProcesses, feed } from "./isolation/bubblewrap.js";
 import { type Cgroup, type CgroupParent, findCgroups } from "./isolation/cgroup.js";
 import { seccompFilter } from "./isolation/seccomp-filter.js";
@@ -166,7 +166,12 @@ async function machineArguments(
     ["--symlink", "/tmp", "/var/tmp"],
     files.flatMap(({ path, mode }, i) => ["--perms", mode, "--ro-bind-data", String(DESCRIPTORS.files + i), path]),
     Object.entries(limits.disk).flatMap(([path, size]) => [
-      ...["--perms", path === HOME ? "0755" : "1777", "--size", String(size), "--tmpfs", path],
+      "--perms",
+      path === HOME ? "0755" : "1777",
+      "--size",
+      String(size),
+      "--tmpfs",
+      path,
     ]),
     [...extended, "/dev", "/"].flatMap((path) => ["--remount-ro", path]),
     ["--chdir", HOME],
@@ -176,9 +181,9 @@ async function machineArguments(
 
 /** Mounts a system folder. Keeps a link as a link, so that /bin/sh and /usr/bin/sh are the same file in the machine. */
 async function systemFolder(path: string): Promise<string[]> {
-  const found = await lstat(path).catch(() => null);
-  if (found === null) return [];
-  return found.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return [];
+  return stats.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
 }
 
 /** Resolves the host's system links, such as /bin for /usr/bin, in a file's path. */
@@ -193,7 +198,7 @@ async function atRealPath(file: BuiltInFile): Promise<BuiltInFile> {
 async function existingFolder(path: string): Promise<string> {
   const folder = posix.dirname(path);
   const isThere = await stat(folder).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
   return isThere ? folder : existingFolder(folder);
@@ -222,13 +227,13 @@ function pythonElsewhere({ program, library, shared }: FoundPython): string[] {
 
 /** Returns the hidden folders that would be visible because they are inside readable ones. */
 async function hiddenFolders(readable: readonly string[], hidden: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
+  const folders = await Promise.all(
     hidden.map(async (path) => {
       const real = await realpath(path).catch(() => null);
       return real !== null && (await lstat(real)).isDirectory() ? real : null;
     }),
   );
-  return found.filter((path): path is string => path !== null && isBelowAny(path, readable));
+  return folders.filter((path): path is string => path !== null && isBelowAny(path, readable));
 }
 
 export function isBelowAny(path: string, folders: readonly string[]): boolean {

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { builtFile } from "../platform/installation.js";
+import { compact } from "../platform/optional-values.js";
+import { builtFile } from "../platform/program-files.js";
 import type { StartedGuest } from "./bubblewrap-machine.js";
 import { MACHINE_LIMITS, SHIMS } from "./limits.js";
 import { GUEST, guestLimits } from "./machine-guest.js";
@@ -83,13 +84,13 @@ const NEEDED = ["bash", "coreutils", "python3"];
  * machine when it opens, because a folder in memory covers the image's home.
  */
 export function writeDockerfile({ name, commands, modules, shims, readOnly, unavailable }: Snapshot): string {
-  const wanted = Object.entries({ ...commands, ...modules }).filter(([program]) => !(program in shims));
-  const packages = new Set([...NEEDED, ...wanted.flatMap(([, from]) => from ?? [])]);
-  const missing = wanted.filter(([, from]) => from === null).map(([program]) => program);
-  return [
+  const needed = Object.entries({ ...commands, ...modules }).filter(([program]) => !(program in shims));
+  const packages = new Set([...NEEDED, ...needed.flatMap(([, from]) => from ?? [])]);
+  const missing = needed.filter(([, from]) => from === null).map(([program]) => program);
+  return compact([
     "# syntax=docker/dockerfile:1",
     `# The snapshot ${name}: art-e suite image ${name} | docker build -t art-e-${imageWord(name)} -`,
-    ...(unavailable === null ? [] : [`# The snapshot is unavailable without changes: ${unavailable}.`]),
+    unavailable !== null && `# The snapshot is unavailable without changes: ${unavailable}.`,
     ...missing.map((program) => `# Debian does not have a package for ${program}: install it below.`),
     ...readOnly.map((folder) => `# ${folder} is a folder of the machine that wrote this file: copy it below.`),
     `FROM ${BASE_IMAGE}`,
@@ -101,7 +102,7 @@ export function writeDockerfile({ name, commands, modules, shims, readOnly, unav
     "USER user",
     `WORKDIR ${HOME}`,
     "",
-  ].join("\n");
+  ]).join("\n");
 }
 
 /**

@@ -155,7 +155,7 @@ async function childrenOf(pid: number): Promise<number[]> {
 async function memoryOf(pid: number): Promise<number> {
   const status = await readOrEmpty(`/proc/${pid}/status`);
   let kilobytes = 0;
-  for (const [, found] of status.matchAll(/^Vm(?:RSS|Swap|PTE):\s+(\d+) kB$/gm)) kilobytes += Number(found);
+  for (const [, size] of status.matchAll(/^Vm(?:RSS|Swap|PTE):\s+(\d+) kB$/gm)) kilobytes += Number(size);
   return kilobytes * 1024;
 }
 

@@ -74,10 +74,10 @@ async function copyFile(guest: GuestConnection, from: string, path: string): Pro
 }
 
 async function* chunksOf(source: FileHandle, size: number): AsyncGenerator<Buffer> {
-  for (let left = size; left > 0; ) {
-    const { bytesRead, buffer } = await source.read(Buffer.alloc(Math.min(left, CHUNK)));
+  for (let remaining = size; remaining > 0; ) {
+    const { bytesRead, buffer } = await source.read(Buffer.alloc(Math.min(remaining, CHUNK)));
     if (bytesRead === 0) return;
-    left -= bytesRead;
+    remaining -= bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
 }

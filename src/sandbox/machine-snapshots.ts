@@ -4,7 +4,7 @@ import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import { findProgram } from "./python.js";
 
 const NAME = "snapshots.json";
@@ -22,8 +22,8 @@ export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyM
 
 /** Returns the snapshot of a task. Throws a UserError that lists the known snapshots if the name is unknown. */
 export function snapshotOf(name: string, snapshots: ReadonlyMap<string, Snapshot>): Snapshot {
-  const found = snapshots.get(name);
-  if (found !== undefined) return found;
+  const snapshot = snapshots.get(name);
+  if (snapshot !== undefined) return snapshot;
   const known = [...snapshots.keys()].sort().join(", ");
   throw new UserError(
     "snapshot_unknown",
@@ -175,10 +175,10 @@ type Entry = readonly [name: string, from: string | null];
 async function missingEntries({ commands, modules, shims, env, unavailable }: Snapshot): Promise<readonly Entry[]> {
   if (unavailable !== null) return [];
   const path = env.PATH?.split(":") ?? PATH;
-  const wanted = Object.entries(commands).filter(([name]) => !(name in shims));
-  const found = await Promise.all(wanted.map(async ([name]) => (await findProgram(name, path)) !== null));
+  const needed = Object.entries(commands).filter(([name]) => !(name in shims));
+  const isPresent = await Promise.all(needed.map(async ([name]) => (await findProgram(name, path)) !== null));
   const absent = await missingModules(Object.keys(modules), path, env.PYTHONPATH?.split(":") ?? []);
-  return [...wanted.filter((_, i) => !found[i]), ...Object.entries(modules).filter(([name]) => absent.has(name))];
+  return [...needed.filter((_, i) => !isPresent[i]), ...Object.entries(modules).filter(([name]) => absent.has(name))];
 }
 
 /** Returns the missing optional programs that these scripts call, each with its package. */
@@ -190,8 +190,8 @@ export async function missingOptional(
   const called = Object.entries(optional).filter(
     ([name]) => !(name in shims) && scripts.some((script) => callsProgram(script, name)),
   );
-  const found = await Promise.all(called.map(([name]) => findProgram(name, path)));
-  return called.filter((_, i) => found[i] === null);
+  const programs = await Promise.all(called.map(([name]) => findProgram(name, path)));
+  return called.filter((_, i) => programs[i] === null);
 }
 
 /**
@@ -216,9 +216,9 @@ async function missingModules(
   const python = await findProgram("python3", path);
   if (python === null) return new Set(names);
   try {
-    const asked = [JSON.stringify(names), JSON.stringify(folders)];
+    const args = [JSON.stringify(names), JSON.stringify(folders)];
     const options = { timeout: 30_000, env: {}, cwd: "/" };
-    const { stdout } = await promisify(execFile)(python, ["-I", "-c", ASK, ...asked], options);
+    const { stdout } = await promisify(execFile)(python, ["-I", "-c", ASK, ...args], options);
     return new Set(z.array(z.string()).parse(JSON.parse(stdout)));
   } catch {
     return new Set(names);

@@ -162,7 +162,7 @@ async function furnish(
 
 /** Returns the existing folders to show. A link could lead anywhere, so the resolved path is checked. */
 async function checkedBinds({ readOnly }: Snapshot, hidden: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
+  const binds: string[] = [];
   const secret = await Promise.all(hidden.map((path) => realpath(path).catch(() => path)));
   for (const path of readOnly) {
     const real = await realpath(path).catch(() => null);
@@ -170,9 +170,9 @@ async function checkedBinds({ readOnly }: Snapshot, hidden: readonly string[]): 
     if (real !== path || isBelowAny(real, secret)) {
       throw new Error(`cannot show ${path} in the machine: it is a link or inside a hidden folder`);
     }
-    found.push(path);
+    binds.push(path);
   }
-  return found;
+  return binds;
 }
 
 const resultSchema = z.object({

@@ -152,15 +152,15 @@ export async function listEntries(
   limit: number,
 ): Promise<{ entries: Entry[]; total: number }> {
   const parts = partsOf(path);
-  const found: Entry[] = [];
+  const entries: Entry[] = [];
   await inFolder(folders, parts, false, async (folder) => {
     for await (const entry of entriesOf(folder)) {
-      if (entry !== null) found.push({ ...entry, path: [...parts, entry.path].join("/") });
-      if (found.length >= WORKSPACE_LIMITS.files) return;
+      if (entry !== null) entries.push({ ...entry, path: [...parts, entry.path].join("/") });
+      if (entries.length >= WORKSPACE_LIMITS.files) return;
     }
   });
-  found.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { entries: found.slice(0, limit), total: found.length };
+  entries.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { entries: entries.slice(0, limit), total: entries.length };
 }
 
 function decode(bytes: Buffer): string | null {
@@ -179,9 +179,9 @@ async function staleFolders(folder: string): Promise<string[]> {
   const pattern = new RegExp(`^art-e-(?:${TEMPORARY_FOLDERS.join("|")})-${await processIds()}-(\\d+)-\\w+$`);
   const stale: string[] = [];
   for (const name of await readdir(folder)) {
-    const found = pattern.exec(name);
-    if (found === null) continue;
-    const pid = Number(found[1]);
+    const match = pattern.exec(name);
+    if (match === null) continue;
+    const pid = Number(match[1]);
     if (pid !== process.pid && isProcessAlive(pid)) continue;
     const path = join(folder, name);
     const stat = await lstat(path).catch(() => null);
@@ -339,9 +339,9 @@ async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator
     return;
   }
   try {
-    for await (const found of await opendir(join(folder, below))) {
-      const path = below === "" ? found.name : `${below}/${found.name}`;
-      const type = found.isFile() ? "file" : found.isDirectory() ? "folder" : found.isSymbolicLink() ? "link" : "other";
+    for await (const entry of await opendir(join(folder, below))) {
+      const path = below === "" ? entry.name : `${below}/${entry.name}`;
+      const type = entry.isFile() ? "file" : entry.isDirectory() ? "folder" : entry.isSymbolicLink() ? "link" : "other";
       yield { path, type, ...(type === "file" ? await sizeOf(join(folder, path)) : NOTHING) };
       if (type === "folder") yield* entriesOf(folder, path, depth + 1);
     }

@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { type JsonFileCache, openJsonFileCache } from "../models/cache.js";
 import type { CostLimit } from "../models/call-budget.js";
+import { requirePriced } from "../models/call-cost.js";
 import { hasKey, refuseStoredAddress, serverOf } from "../models/connections.js";
 import { isProvider, JUDGE_MODELS, type ModelName, type Provider, parseModelName } from "../models/model-names.js";
 import { isSameAccount, openModel, pricesOf } from "../models/open-model.js";
-import { requirePriced } from "../models/prices.js";
 import type { RateLimiter, SharedLimiter } from "../models/rate-limiter.js";
 import type { ReasoningEffort } from "../models/reasoning-effort.js";
 import { changedExtras, type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
@@ -13,6 +13,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import { presentProperties } from "../platform/optional-values.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
 import { openJudge, protocolVersion } from "./judge.js";
@@ -69,8 +70,8 @@ export function judgeSettings(
   }
   const { judge, judgeBaseUrl } = options;
   const isArt = judge === "art" || judge?.startsWith("art:") === true;
-  const given = isArt ? judge?.slice("art:".length) : judge;
-  if (given === undefined && stored !== null) {
+  const modelId = isArt ? judge?.slice("art:".length) : judge;
+  if (modelId === undefined && stored !== null) {
     if (judgeBaseUrl === undefined)
       refuseStoredAddress(parseModelName(stored.model, null).provider, stored.baseUrl, env);
     const { judgeReasoningEffort: effort } = options;
@@ -78,11 +79,11 @@ export function judgeSettings(
       ...stored,
       votes: options.judgeVotes ?? stored.votes,
       baseUrl: judgeBaseUrl ?? stored.baseUrl,
-      ...(effort === undefined ? {} : { reasoningEffort: effort }),
+      ...presentProperties({ reasoningEffort: effort }),
       ...changedExtras(stored, judgeExtras(options)),
     };
   }
-  const name = given ? named(given) : fallback;
+  const name = modelId ? named(modelId) : fallback;
   if (name === null) {
     if (judge !== undefined) {
       throw new UserError(
@@ -101,7 +102,7 @@ export function judgeSettings(
     protocol,
     version: protocolVersion(protocol),
     votes: options.judgeVotes ?? 1,
-    ...(options.judgeReasoningEffort === undefined ? {} : { reasoningEffort: options.judgeReasoningEffort }),
+    ...presentProperties({ reasoningEffort: options.judgeReasoningEffort }),
     ...recordedExtras(judgeExtras(options)),
   };
 }
@@ -116,16 +117,16 @@ function refuseOfNone(options: JudgeOptions, why: string): void {
   );
 }
 
-function named(given: string): ModelName {
-  const [provider = ""] = given.split("/");
-  if (!isProvider(provider) || provider === "offline" || !given.includes("/")) {
+function named(id: string): ModelName {
+  const [provider = ""] = id.split("/");
+  if (!isProvider(provider) || provider === "offline" || !id.includes("/")) {
     throw new UserError(
       "judge_unknown",
-      `Unknown judge model "${given}".`,
+      `Unknown judge model "${id}".`,
       `Pass provider/model, for example ${EXAMPLES}.`,
     );
   }
-  return parseModelName(given, null);
+  return parseModelName(id, null);
 }
 
 /** Returns the provider's cheap model. Null without a key, and for compatible servers, whose models are unknown. */
@@ -178,8 +179,8 @@ export async function createJudge(
   return {
     judge: {
       settings: opened.settings,
-      async judge(item, signal, budget) {
-        const judgement = await opened.judge(item, signal, budget);
+      async judge(item, signal, calls) {
+        const judgement = await opened.judge(item, signal, calls);
         shortfall.add(judgement);
         return judgement;
       },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { billedFor, type CallBudget, CostLimitReached, withCallBudget } from "../models/call-budget.js";
+import { billedFor, CostLimitReached, forTask, type TaskCalls } from "../models/call-budget.js";
 import {
   argumentsOf,
   type Completion,
@@ -11,6 +11,7 @@ import {
   type UntrustedText,
   type Usage,
 } from "../models/model.js";
+import { RequestDigests } from "../models/reply-journal.js";
 import { isUnanswerable } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
 import { sumCost, sumUsage } from "../traces/task-result.js";
@@ -180,7 +181,12 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
   const protocol = PROTOCOLS[settings.protocol];
   const current = { ...settings, version: protocol.version };
 
-  const ask = async (asked: Model, item: JudgeCase, number: number, signal: AbortSignal): Promise<PaidVote> => {
+  const ask = async (
+    { asked, isStored }: AskedModel,
+    item: JudgeCase,
+    number: number,
+    signal: AbortSignal,
+  ): Promise<PaidVote> => {
     const { baseUrl, reasoningEffort, extraHeaders, extraBody } = settings;
     const others = JSON.stringify({ reasoningEffort, extraHeaders, extraBody });
     const key = [
@@ -188,10 +194,12 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
       // Verdicts without any of these were cached before there were any.
       ...(others === "{}" ? [] : [others]),
     ];
+    const request = { ...protocol.request(item), reasoningEffort };
     const cached = cachedVoteSchema.safeParse(memory.get(key)).data;
-    if (cached !== undefined) return { vote: { ...cached, cached: true }, ...FREE };
+    // A vote that this task paid for before the run was interrupted is in both places, but only the reply has its cost.
+    if (cached !== undefined && !isStored(request)) return { vote: { ...cached, cached: true }, ...FREE };
     try {
-      const reply = await asked.complete({ ...protocol.request(item), reasoningEffort }, signal);
+      const reply = await asked.complete(request, signal);
       const { usage, costUsd = null, model: replyModel } = reply;
       const paid = { usage, costUsd };
       const verdict = protocol.read(reply);
@@ -211,12 +219,12 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
 
   return {
     settings: current,
-    async judge({ question, gold, answer }, signal, budget) {
+    async judge({ question, gold, answer }, signal, calls) {
       const free = judgeWithoutModel(gold, answer);
       if (answer === null || free !== null) {
         return { ...current, ...(free ?? NO_ANSWER), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
       }
-      const asked = budget === undefined ? model : withCallBudget(model, inDollars(budget), () => null);
+      const asked = calls === undefined ? { asked: model, isStored: () => false } : askedFor(model, calls);
       const votes = await Promise.all(
         Array.from({ length: settings.votes }, (_, i) => ask(asked, { question, gold, answer }, i + 1, signal)),
       );
@@ -235,11 +243,21 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
   };
 }
 
-/** Token budgets apply only to the agent. */
-function inDollars(budget: CallBudget): CallBudget {
-  return {
+interface AskedModel {
+  readonly asked: Model;
+  /** Whether the task's journal has a reply to the request. */
+  readonly isStored: (request: ModelRequest) => boolean;
+}
+
+function askedFor(model: Model, { budget, journal }: TaskCalls): AskedModel {
+  // Token budgets apply only to the agent.
+  const inDollars: TaskCalls["budget"] = {
     beforeCall: () => budget.beforeCall(),
     afterCall: ({ costUsd }) => budget.afterCall({ costUsd, tokens: 0 }),
+  };
+  return {
+    asked: forTask(model, { budget: inDollars, journal }, "judge", () => null),
+    isStored: (request) => journal.has(new RequestDigests(model.id).of(request)),
   };
 }
 

@@ -7,18 +7,10 @@ import {
   parseNumbers,
   type TimeOfDay,
 } from "../text/dates-and-numbers.js";
-import type {
-  SameMail,
-  ScorableQuestion,
-  Score,
-  ScoreDescription,
-  Scorer,
-  ScorerEntry,
-  SuiteScorerEntry,
-  UnscoredTrace,
-} from "../traces/score.js";
+import type { ScorableQuestion, Score, ScoreDescription } from "../traces/score.js";
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
 import { artReward } from "./judge/art-rubric.js";
+import type { SameMail, Scorer, ScorerEntry, SuiteScorerEntry, UnscoredTrace } from "./scorer.js";
 import { abstention, attemptOf, falseAbstention } from "./scorers/abstention-scorers.js";
 import {
   foundAt1,
@@ -99,14 +91,14 @@ function containsAll(
 
 function containsNumber({ values }: ParsedNumber, answer: ParsedValues): boolean {
   return (
-    answer.numbers.some((found) => [...values].some((value) => found.values.has(value))) ||
+    answer.numbers.some((number) => [...values].some((value) => number.values.has(value))) ||
     answer.times.some((time) => [...values].some((value) => time.has(minutesAfterMidnight(value)))) ||
     answer.days.some(({ year, day }) => (year !== null && values.has(year)) || (day !== null && values.has(day)))
   );
 }
 
 function containsTime(time: TimeOfDay, answer: ParsedValues): boolean {
-  const isSame = (found: TimeOfDay) => [...found].some((minute) => time.has(minute));
+  const isSame = (other: TimeOfDay) => [...other].some((minute) => time.has(minute));
   return (
     answer.times.some(isSame) ||
     answer.numbers.some(({ values }) => [...values].some((value) => time.has(minutesAfterMidnight(value))))
@@ -137,7 +129,7 @@ export const numberMatch: ScorerEntry = {
 export const dateMatch: ScorerEntry = {
   ...containsAll(
     (gold) => [
-      ...gold.days.map((day) => (answer: ParsedValues) => answer.days.some((found) => matchesDay(day, found))),
+      ...gold.days.map((day) => (answer: ParsedValues) => answer.days.some((other) => matchesDay(day, other))),
       ...gold.times.map((time) => (answer: ParsedValues) => containsTime(time, answer)),
     ],
     "date or time",

@@ -8,7 +8,18 @@ const id = z.string();
  */
 export const chatEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id }),
-  z.object({ type: z.literal("text-delta"), text: z.string() }),
+  // With `toolCallId`, the text is part of the answer in that call's arguments. `isRefusal` marks a refusal's text,
+  // unless it was streamed before the model refused.
+  z.object({
+    type: z.literal("text-delta"),
+    text: z.string(),
+    toolCallId: id.optional(),
+    isRefusal: z.literal(true).optional(),
+  }),
+  // The text deltas of this reply or answer so far are wrong. `text` replaces them.
+  z.object({ type: z.literal("text-replaced"), text: z.string(), toolCallId: id.optional() }),
+  z.object({ type: z.literal("reasoning-delta"), text: z.string() }),
+  // A call begins. Its arguments follow when they are complete.
   z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
   // `args` is JSON text, or the model's output if that is not JSON.
   z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: z.string() }),

@@ -16,12 +16,13 @@ import {
   readJsonBody,
   type Services,
 } from "./app/route.js";
-import { addPage, isPage, playgroundSessionRoutes } from "./app/static-pages.js";
+import { addPage, isPage } from "./app/static-pages.js";
 import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { responsesRoutes } from "./openai/responses.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";
 import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/mail.js";
+import { playgroundSessionRoutes } from "./routes/playground-sessions.js";
 import { isReport, ReportLinks, runRoutes } from "./routes/runs.js";
 import { toolRoutes } from "./routes/tools.js";
 import { feedbackRoutes, labelRoutes, traceRoutes } from "./routes/traces.js";

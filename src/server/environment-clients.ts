@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { UserError } from "../platform/errors.js";
 import { checkNewFolder, checkWritable, writeFileAtomically, writeFolderAtomically } from "../platform/files.js";
-import { programVersion, readBuiltFile } from "../platform/installation.js";
+import { programVersion, readBuiltFile } from "../platform/program-files.js";
 
 /** Python clients of the training environment, one per trainer. The common code is copied into each of them. */
 const CLIENTS = {

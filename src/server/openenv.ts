@@ -1,14 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Context, MiddlewareHandler } from "hono";
-import { Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
 import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.js";
-import { jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
+import { type JsonObject, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
 import type { Access } from "./access.js";
 import { openHttpServer, refuseOpenAddress } from "./app/http-server.js";
@@ -137,16 +136,14 @@ function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: Op
     const { request, ignored } = readReset(await readBody(c, resetSchema));
     const begun = await environment.begin(request, false);
     await begun.episode.interrupt("HTTP does not support episodes.");
-    return json(resetObservation({ begun, ignored }));
+    return c.json(resetObservation(begun, ignored));
   });
   app.post("/step", async (c) => {
-    const { action } = await readBody(c, stepBodySchema);
-    const read = readAction(action);
-    if (!read.ok) throw refused(422, issuesOf(read.error, action));
-    if (read.action.type === "list_tools") return json(toolsObservation(environment.tools));
+    const action = readAction((await readBody(c, stepBodySchema)).action);
+    if (action.type === "list_tools") return c.json(toolsObservation(environment.tools));
     const error = "HTTP does not support episodes. Use the WebSocket at /ws.";
     const step = { result: { ok: false, kind: "failed", error }, reward: 0, done: false, end: null } as const;
-    return json(stepObservation(read.action.tool_name, step, 0));
+    return c.json(stepObservation(action.tool_name, step, 0));
   });
   app.post("/mcp", async (c) => mcp.post(await c.req.text(), c.req.header("mcp-session-id"), c.req.query()));
   app.delete("/mcp", (c) => mcp.delete(c.req.header("mcp-session-id")));
@@ -158,6 +155,7 @@ function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: Op
   app.onError((error) => {
     if (error instanceof HTTPException) return error.getResponse();
     if (error instanceof NoSuchTask) return detail(400, error.message);
+    if (error instanceof Refused) return detail(422, error.details.errors);
     options.report(error, "http");
     return detail(500, "Internal Server Error");
   });
@@ -212,10 +210,6 @@ function refuseOthers(access: OpenEnvOptions["access"]): MiddlewareHandler<Env> 
     if (status === 403) return detail(403, "This server only accepts requests from this machine");
     return next();
   };
-}
-
-function json(text: string): Response {
-  return new Response(text, { headers: { "content-type": "application/json" } });
 }
 
 function detail(status: number, what: unknown, headers: Readonly<Record<string, string>> = {}): Response {
@@ -292,17 +286,17 @@ function openapi(environment: TrainingEnvironment, version: string) {
 }
 
 const stepBodySchema = z.looseObject({
-  action: z.record(z.string(), z.unknown()),
+  action: z.unknown(),
   timeout_s: z.number().positive().nullish(),
   request_id: z.string().max(255).nullish(),
 });
 
 const envelopes = {
   reset: z.strictObject({ type: z.literal("reset"), data: resetSchema.default({}) }),
-  step: z.strictObject({ type: z.literal("step"), data: z.record(z.string(), z.unknown()) }),
+  step: z.strictObject({ type: z.literal("step"), data: z.unknown() }),
   state: z.strictObject({ type: z.literal("state") }),
   close: z.strictObject({ type: z.literal("close") }),
-  mcp: z.strictObject({ type: z.literal("mcp"), data: z.record(z.string(), z.unknown()) }),
+  mcp: z.strictObject({ type: z.literal("mcp"), data: z.unknown() }),
 } as const;
 
 /** The open WebSockets. */
@@ -354,7 +348,7 @@ class Sockets {
       client.once("close", () => this.open.delete(socket));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      client.send(answer === ANSWERS["/mcp"] ? this.mcp.refusal(error) : error.toText());
+      client.send(JSON.stringify(answer === ANSWERS["/mcp"] ? this.mcp.refusal(error) : error.toJson()));
       client.close(1000);
     }
   }
@@ -365,14 +359,19 @@ class Sockets {
   }
 }
 
-/**
- * Answers a message. Returns null if the client closes the session, and an empty string if there is nothing to answer.
- */
-type AnswerText = (text: string, session: Session, mcp: McpEndpoint) => Promise<string | null>;
+/** The answer to a message. */
+interface Answer {
+  /** Null if there is nothing to answer. */
+  readonly message: JsonObject | null;
+  /** Whether the client closes the session. */
+  readonly ends: boolean;
+}
+
+type AnswerText = (text: string, session: Session, mcp: McpEndpoint) => Promise<Answer>;
 
 const ANSWERS: Readonly<Record<string, AnswerText>> = {
   "/ws": (text, session, mcp) => answerMessage(readMessage(text), session, mcp),
-  "/mcp": (text, session, mcp) => mcp.answer(text, session),
+  "/mcp": async (text, session, mcp) => ({ message: await mcp.answer(text, session), ends: false }),
 };
 
 function closed(client: WebSocket): Promise<void> {
@@ -392,7 +391,7 @@ class SocketSession {
   constructor(
     private readonly client: WebSocket,
     private readonly session: Session,
-    private readonly answer: (text: string) => Promise<string | null>,
+    private readonly answer: (text: string) => Promise<Answer>,
     private readonly report: OpenEnvOptions["report"],
   ) {
     session.whenEnded((why) => {
@@ -436,20 +435,17 @@ class SocketSession {
 
   /** Returns false if the session has ended. */
   private async answerOne(data: RawData, isBinary: boolean): Promise<boolean> {
-    let answer: string | null;
-    let ends = false;
+    let answer: Answer;
     try {
       if (isBinary) throw new Refused("SESSION_ERROR", "Expected a text message, not a binary one.", {}, true);
       answer = await withinTime(this.answer(data.toString()));
-      ends = answer === null;
     } catch (error) {
       const refused = error instanceof Refused ? error : this.toRefused(error);
-      answer = refused.toText();
-      ends = refused.ends;
+      answer = { message: refused.toJson(), ends: refused.ends };
     }
-    if (answer) await this.send(answer);
-    if (ends) this.client.close(1000);
-    return !ends;
+    if (answer.message !== null) await this.send(JSON.stringify(answer.message));
+    if (answer.ends) this.client.close(1000);
+    return !answer.ends;
   }
 
   private toRefused(error: unknown): Refused {
@@ -495,8 +491,7 @@ function readMessage(text: string): Message {
   return message as Message;
 }
 
-/** Returns null if the client closes the session. */
-async function answerMessage(message: Message, session: Session, mcp: McpEndpoint): Promise<string | null> {
+async function answerMessage(message: Message, session: Session, mcp: McpEndpoint): Promise<Answer> {
   const { type } = message;
   if (typeof type !== "string" || !Object.hasOwn(envelopes, type)) {
     const named = typeof type === "string" ? type.slice(0, 100) : "";
@@ -506,15 +501,21 @@ async function answerMessage(message: Message, session: Session, mcp: McpEndpoin
   if (!read.success) throw invalid(read.error, message);
   const checked = read.data;
   switch (checked.type) {
-    case "reset":
-      return `{"type":"observation","data":${resetObservation(await session.reset(checked.data))}}`;
+    case "reset": {
+      const { request, ignored } = readReset(checked.data);
+      return answerWith({ type: "observation", data: resetObservation(await session.reset(request), ignored) });
+    }
     case "step":
-      return `{"type":"observation","data":${await session.step(checked.data)}}`;
+      return answerWith({ type: "observation", data: await session.step(readAction(checked.data)) });
     case "state":
-      return JSON.stringify({ type: "state", data: session.state() });
+      return answerWith({ type: "state", data: session.state() });
     case "mcp":
-      return `{"type":"mcp","data":${await mcp.answerRequest(checked.data, session)}}`;
+      return answerWith({ type: "mcp", data: await mcp.answerRequest(checked.data, session) });
     case "close":
-      return null;
+      return { message: null, ends: true };
   }
+}
+
+function answerWith(message: JsonObject): Answer {
+  return { message, ends: false };
 }

@@ -23,7 +23,7 @@ const jsonValueSchema = z.json().meta({ type: ["object", "array", "string", "num
 
 const time = z.iso.datetime().meta({ description: "ISO 8601, UTC" });
 
-export const settingsShape = z.strictObject({
+const settingsShape = z.strictObject({
   maxTurns: z.number().int(),
   maxTokens: z.number().int(),
   reasoningTokens: z.number().int().optional(),
@@ -179,7 +179,7 @@ export const feedbackShape = z.strictObject({
   created_at: time,
 });
 
-export const traceLineShape = z.strictObject({
+const traceLineShape = z.strictObject({
   id: z.string(),
   trace_id: z.string(),
   run_id: z.string().nullable(),
@@ -243,7 +243,7 @@ export type TraceDetailsJson = Omit<z.output<typeof traceDetailsShape>, "trace">
   readonly trace: Trace | ChatTrace;
 };
 
-export const reviewSummaryShape = z.strictObject({
+const reviewSummaryShape = z.strictObject({
   counts: z.record(z.enum([...REVIEW_DECISIONS, "waiting"]), z.number().int()),
   agreement: z
     .strictObject({

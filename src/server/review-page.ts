@@ -101,9 +101,9 @@ function reviewRoutes(review: DatasetReview): Route[] {
   ];
 }
 
-function idOf(given: string): number {
-  if (/^-?\d{1,15}$/.test(given)) return Number(given);
-  throw new ApiError("NOT_FOUND", `Unknown question "${given.slice(0, 100)}".`);
+function idOf(text: string): number {
+  if (/^-?\d{1,15}$/.test(text)) return Number(text);
+  throw new ApiError("NOT_FOUND", `Unknown question "${text.slice(0, 100)}".`);
 }
 
 async function summaryJson(review: DatasetReview) {

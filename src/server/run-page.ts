@@ -1,4 +1,4 @@
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { RunActivity } from "../runs/answer-task.js";
 import { type RunSubscriptions, TasksUnderWay } from "../runs/run-progress.js";

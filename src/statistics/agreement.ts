@@ -69,10 +69,10 @@ interface RatedPair {
 }
 
 /**
- * Returns Cohen's kappa for two raters. The interval is the Wilson interval of their agreement, which accounts for
- * clusters, with chance agreement fixed at the observed value. In simulations with 40 to 120 pairs, independent or in
- * clusters of two, it covered kappa in 95 to 98% of the samples. Large-sample errors covered it in 87 to 96%, and a
- * bootstrap over clusters in 83 to 96%.
+ * Returns Cohen's kappa for two raters (Cohen 1960). The interval is the Wilson interval of their agreement, which
+ * accounts for clusters, with chance agreement fixed at the observed value. In simulations with 40 to 120 pairs,
+ * independent or in clusters of two, it covered kappa in 95 to 98% of the samples. Large-sample errors covered it in
+ * 87 to 96%, and a bootstrap over clusters in 83 to 96%.
  */
 export function clusteredKappa(pairs: readonly RatedPair[]): Estimate {
   const {
@@ -87,36 +87,6 @@ export function clusteredKappa(pairs: readonly RatedPair[]): Estimate {
   if (agreed === null || expected === 1) return { ...NO_ESTIMATE, n };
   const beyondChance = (rate: number | null) => (rate === null ? null : (rate - expected) / (1 - expected));
   return { value: beyondChance(agreed), n, low: beyondChance(low), high: beyondChance(high) };
-}
-
-/**
- * Returns Cohen's kappa (Cohen 1960) for a table of counts with one rater in the rows and the other in the columns. The
- * interval uses the large-sample variance by Fleiss, Cohen and Everitt (1969). All values are null if both raters put
- * everything into one category, because kappa is then undefined.
- */
-export function kappa(counts: readonly (readonly number[])[]): Estimate {
-  const n = counts.flat().reduce((a, b) => a + b, 0);
-  const none: Estimate = { value: null, n, low: null, high: null };
-  if (n === 0) return none;
-  const shares = counts.map((row) => row.map((cell) => cell / n));
-  const rows = shares.map((row) => row.reduce((a, b) => a + b, 0));
-  const columns = rows.map((_, j) => shares.reduce((sum, row) => sum + (row[j] ?? 0), 0));
-  const at = (list: readonly number[], i: number) => list[i] ?? 0;
-  const observed = shares.reduce((sum, row, i) => sum + at(row, i), 0);
-  const expected = rows.reduce((sum, share, i) => sum + share * at(columns, i), 0);
-  if (expected === 1) return none;
-  const value = (observed - expected) / (1 - expected);
-  let diagonal = 0;
-  let offDiagonal = 0;
-  for (const [i, row] of shares.entries()) {
-    for (const [j, share] of row.entries()) {
-      if (i === j) diagonal += share * (1 - (at(rows, i) + at(columns, i)) * (1 - value)) ** 2;
-      else offDiagonal += share * (at(columns, i) + at(rows, j)) ** 2;
-    }
-  }
-  const variance = diagonal + (1 - value) ** 2 * offDiagonal - (value - expected * (1 - value)) ** 2;
-  const error = Math.sqrt(Math.max(0, variance) / n) / (1 - expected);
-  return { value, n, low: Math.max(-1, value - Z_975 * error), high: Math.min(1, value + Z_975 * error) };
 }
 
 /** Returns the success rate of trials that are dependent within each cluster. */

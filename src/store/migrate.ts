@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { UserError } from "../platform/errors.js";
-import { programFile } from "../platform/installation.js";
+import { programFile } from "../platform/program-files.js";
 import { nameText } from "../text/searchable-names.js";
 import { bigramText } from "../text/tokenizer.js";
 import { isBusy } from "./database-error.js";

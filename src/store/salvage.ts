@@ -239,8 +239,8 @@ class TableReader {
       for (const direction of ["ASC", "DESC"]) {
         const keys = `SELECT ${key.map((column, i) => `${column} AS _key${i}`).join(", ")} FROM ${name}
           INDEXED BY ${index.name} ORDER BY ${index.column} ${direction}`;
-        const found: Row[] = [...this.drain(keys)];
-        for (const row of found) {
+        const rows: Row[] = [...this.drain(keys)];
+        for (const row of rows) {
           if (this.failures > MAX_FAILURES) return;
           if (seen.has(JSON.stringify(key.map((_, i) => String(row[`_key${i}`]))))) continue;
           const values = key.map((_, i) => row[`_key${i}`]);

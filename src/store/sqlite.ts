@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import type BetterSqlite3 from "better-sqlite3";
 import { UserError } from "../platform/errors.js";
-import { programFile } from "../platform/installation.js";
+import { programFile } from "../platform/program-files.js";
 
 /** Node releases by the NODE_MODULE_VERSION that addons are compiled for (abi_version_registry.json of Node). */
 const NODE_OF_MODULE_VERSION: Readonly<Record<string, string>> = {

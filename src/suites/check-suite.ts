@@ -2,9 +2,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, join, posix, relative } from "node:path";
 import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { compact } from "../platform/optional-values.js";
 import { checkSnapshots, readSnapshots, type Snapshot } from "../sandbox/machine-snapshots.js";
-import { INSTRUCTION_STYLES } from "../tasks/difficulty.js";
 import type { SuiteDialect } from "../tasks/suite-task.js";
+import { INSTRUCTION_STYLES } from "../tasks/task-groups.js";
 import { argumentProblems } from "./check-suite/check-arguments.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
 import { type CustomFunctions, NO_CUSTOM_FUNCTIONS } from "./functions/custom-functions.js";
@@ -437,12 +438,12 @@ const checkEmail: TaskCheck = (read, context) => {
   const inboxes = read.calls.filter(({ func }) => func === ATTACH_INBOX);
   const answer = read.calls.find(({ func }) => func === EMAIL_ANSWER);
   const second = inboxes[1];
-  return [
-    ...(answer !== undefined && inboxes.length === 0
-      ? [error("inbox_missing", answer.funcField, `${EMAIL_ANSWER} needs a mailbox: add ${ATTACH_INBOX} to config`)]
-      : []),
-    ...(second === undefined ? [] : [error("inbox_twice", second.funcField, "a task has only one mailbox, the first")]),
-  ];
+  return compact([
+    answer !== undefined &&
+      inboxes.length === 0 &&
+      error("inbox_missing", answer.funcField, `${EMAIL_ANSWER} needs a mailbox: add ${ATTACH_INBOX} to config`),
+    second !== undefined && error("inbox_twice", second.funcField, "a task has only one mailbox, the first"),
+  ]);
 };
 
 /** Checks that arguments are present, of the expected type and not misspelled. */

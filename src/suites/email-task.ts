@@ -31,8 +31,13 @@ export function questionOfTask(task: SuiteTask): Question | null {
   if (inbox === null || !gold.success) return null;
   const { question_id, answer, message_ids, how_realistic } = gold.data;
   return {
-    ...{ id: question_id, question: task.instruction, answer, message_ids, how_realistic },
-    ...{ inbox_address: inbox.inbox_address, query_date: inbox.query_date },
+    id: question_id,
+    question: task.instruction,
+    answer,
+    message_ids,
+    how_realistic,
+    inbox_address: inbox.inbox_address,
+    query_date: inbox.query_date,
   };
 }
 

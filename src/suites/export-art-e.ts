@@ -58,7 +58,12 @@ function taskFile(question: Question, id: string, { source, revision }: TaskSet)
 
 function oracleLine({ answer, message_ids }: Question, uuid: string, suite: string) {
   return {
-    ...{ suite, tool: TOOL, uuid, state: "gold", answer, sources: message_ids },
+    suite,
+    tool: TOOL,
+    uuid,
+    state: "gold",
+    answer,
+    sources: message_ids,
     // 0 if the gold answer contains no words.
     expected_score: similarity(answer, answer),
   };

@@ -7,12 +7,11 @@ import { endOfDay, isInRange, upTo } from "../mail/date-range.js";
 import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mail-lookup.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
-import { programVersion, readBuiltFile } from "../platform/installation.js";
+import { programVersion, readBuiltFile } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { loadSelection, type QuestionOptions } from "../questions/dataset.js";
 import { type Db, withStore } from "../store/open-store.js";
-import type { Question, TaskSet } from "../tasks/question.js";
-import { isUnanswerable } from "../tasks/question.js";
+import { isUnanswerable, type Question, type TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";
 
 interface HarborOptions extends QuestionOptions {
@@ -189,7 +188,9 @@ function taskToml(question: Question, id: string, { set, options }: Source): str
       dataset: set.revision === null ? basename(set.source) : set.source,
       split: split ?? set.split,
       question_id: question.id,
-      ...{ inbox_address, query_date, how_realistic },
+      inbox_address,
+      query_date,
+      how_realistic,
       exported_by: `art-e ${programVersion()}`,
     },
     agent: { timeout_sec: 600 },
@@ -197,7 +198,9 @@ function taskToml(question: Question, id: string, { set, options }: Source): str
     environment: {
       build_timeout_sec: 600,
       ...(options.dockerImage === undefined ? {} : { docker_image: options.dockerImage.replaceAll("{task}", id) }),
-      ...{ cpus: 1, memory_mb: 2048, storage_mb: 10_240 },
+      cpus: 1,
+      memory_mb: 2048,
+      storage_mb: 10_240,
       // Build the index here, so that the first search does not spend the agent's time on it.
       healthcheck: { command: "python3 /usr/local/bin/mail index", timeout_sec: 120, retries: 3 },
     },

@@ -159,6 +159,6 @@ function answerOptions({ answer }: OracleLine): Pick<EvaluationOptions, "scoreAn
 }
 
 function graded({ reason, ...grade }: Grade, missing: readonly string[]): Grade {
-  const left = missing.length === 0 ? "" : `missing files: ${missing.join(", ")}`;
-  return { ...grade, reason: [reason, left].filter((part) => part !== "").join("; ") };
+  const missingText = missing.length === 0 ? "" : `missing files: ${missing.join(", ")}`;
+  return { ...grade, reason: [reason, missingText].filter((part) => part !== "").join("; ") };
 }

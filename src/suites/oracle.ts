@@ -165,10 +165,10 @@ export async function placeFiles(
   ].filter(({ path }) => !remove.some((removed) => path === removed || path.startsWith(`${removed}/`)));
   const missing: string[] = [];
   for (const { path, file, folder } of sources) {
-    const found = fileStateOf(folder, file);
-    if (found === "file") await machine.copyIn(join(folder, file), path);
-    else if (found === "missing") missing.push(file);
-    else return { missing, refused: `cannot put ${file} in place: ${REFUSALS[found]}` };
+    const state = fileStateOf(folder, file);
+    if (state === "file") await machine.copyIn(join(folder, file), path);
+    else if (state === "missing") missing.push(file);
+    else return { missing, refused: `cannot put ${file} in place: ${REFUSALS[state]}` };
   }
   return { missing, refused: null };
 }

@@ -29,10 +29,10 @@ export async function showTask(
   const sources = await openTaskSources(suite, options, context);
   const all = read.tasks.map(({ task }) => task);
   const task = findTask(all, id);
-  const found = read.tasks[all.indexOf(task)] as ReadTask;
+  const entry = read.tasks[all.indexOf(task)] as ReadTask;
   return {
     task,
-    takes: classifyTask(found, sources.custom),
+    takes: classifyTask(entry, sources.custom),
     obstacle: await findObstacle(task, sources),
     pairedWith: pairTasks(all).get(task.id) ?? null,
     findings: checkSuite(read, sources.custom).filter((finding) => finding.task === task.id),

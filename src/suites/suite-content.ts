@@ -26,8 +26,8 @@ export async function planTasks(
   const planned: PlannedSuiteTask[] = [];
   // One task after another, because a suite can have thousands of files.
   for (const task of tasks) {
-    const found = { ...task, suite: { name, root }, sha256: null };
-    planned.push({ ...found, sha256: await taskDigest(found, suite, signal) });
+    const suiteTask = { ...task, suite: { name, root }, sha256: null };
+    planned.push({ ...suiteTask, sha256: await taskDigest(suiteTask, suite, signal) });
   }
   return planned;
 }
@@ -121,10 +121,10 @@ function naming(ids: readonly string[]): string {
   return ids.length === 1 ? `task ${first} is` : `${ids.length} tasks (${first}, ...) are`;
 }
 
-function isSame(stored: PlannedSuiteTask, found: PlannedSuiteTask | undefined): boolean {
-  if (found === undefined) return false;
-  if (stored.sha256 !== null) return stored.sha256 === found.sha256;
-  const now = new Map<string, unknown>(Object.entries(portableTask(found)));
+function isSame(stored: PlannedSuiteTask, current: PlannedSuiteTask | undefined): boolean {
+  if (current === undefined) return false;
+  if (stored.sha256 !== null) return stored.sha256 === current.sha256;
+  const now = new Map<string, unknown>(Object.entries(portableTask(current)));
   return Object.entries(portableTask(stored)).every(
     ([key, value]) => JSON.stringify(value) === JSON.stringify(now.get(key)),
   );

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { linkStatOf, statOf } from "../platform/file-stats.js";
 import { type JsonObject, parseJsonOrNull } from "../platform/json.js";
+import { compact } from "../platform/optional-values.js";
 
 /** Only tasks with this tag get account settings. */
 export const ACCOUNT_TAG = "account";
@@ -20,19 +21,19 @@ export interface IndexedTask {
 
 /** Reads an index file. `path` is its path, or the name of a file next to `examples/`. */
 export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
-  const found = [path, join(suite.content, path)].find(isFile);
-  if (found === undefined) {
+  const indexFile = [path, join(suite.content, path)].find(isFile);
+  if (indexFile === undefined) {
     throw new UserError(
       "index_missing",
       `Cannot find the index file ${path} in the working directory or in ${suite.content}.`,
       HINT,
     );
   }
-  const tasks = parseIndexFile(found);
+  const tasks = parseIndexFile(indexFile);
   if (tasks !== null) return tasks;
   throw new UserError(
     "index_invalid",
-    `Cannot read the index file ${found}: expected a JSON object that maps each tool to a list of task ids.`,
+    `Cannot read the index file ${indexFile}: expected a JSON object that maps each tool to a list of task ids.`,
     HINT,
   );
 }
@@ -153,7 +154,7 @@ export function openSuiteFolder(path: string): SuiteFolder {
   const folder = resolve(path);
   // The suite itself can be a link, but its contents cannot.
   const inside = join(folder, SPIDER_CONTENT);
-  const candidates = [...(isFolder(folder, statOf) ? [folder] : []), ...(isFolder(inside, linkStatOf) ? [inside] : [])];
+  const candidates = compact([isFolder(folder, statOf) && folder, isFolder(inside, linkStatOf) && inside]);
   const content = candidates.find((candidate) => isFolder(join(candidate, "examples"), linkStatOf));
   if (content !== undefined) {
     const root = basename(content) === SPIDER_CONTENT ? dirname(content) : content;
@@ -183,7 +184,9 @@ function* harborFolders(folder: string, depth: number): Generator<string> {
 export function findHarborTasks(suite: SuiteFolder): TaskFilePath[] {
   return [...harborFolders(suite.root, HARBOR_DEPTH)].map((folder) => ({
     tool: relative(suite.root, dirname(folder)).replace(/^\.\.$/, "") || suite.name,
-    ...{ folder, folderName: basename(folder), file: join(folder, "task.toml") },
+    folder,
+    folderName: basename(folder),
+    file: join(folder, "task.toml"),
   }));
 }
 

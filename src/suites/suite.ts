@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
-import type { Rollout, Suite, TaskOpening } from "../agents/agent.js";
+import type { Rollout } from "../agents/rollout.js";
+import type { Suite, TaskOpening } from "../agents/task-suite.js";
 import type { AppContext } from "../platform/app-context.js";
 import { shellWord } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { taskMailbox } from "../questions/dataset.js";
 import { writeDockerfile } from "../sandbox/docker-machine.js";
 import { readSnapshots, snapshotOf } from "../sandbox/machine-snapshots.js";
@@ -11,6 +13,7 @@ import { similarity } from "../scoring/scorers.js";
 import type { Ending } from "../tasks/ending.js";
 import type { PlannedSuiteTask, SuiteTaskFacts, TaskOf } from "../tasks/question.js";
 import type { Grade, SuiteTask, TaskState } from "../tasks/suite-task.js";
+import { SUITE_SPLIT } from "../tasks/task-kind.js";
 import type { SuiteTrace } from "../traces/trace.js";
 import { attachedInbox, questionOfTask } from "./email-task.js";
 import { GradingPool } from "./grading/grading-pool.js";
@@ -60,7 +63,7 @@ export async function openSuite(
     async list() {
       const tasks = await planTasks(await readTasks(folder, options, sources, context), folder, context.signal);
       const sha256 = await suiteDigest(tasks, folder, context.signal);
-      const set = { source: folder.root, revision: null, sha256, split: "suite" };
+      const set = { source: folder.root, revision: null, sha256, split: SUITE_SPLIT };
       return { set, tasks: tasks.map((task) => ({ kind: "suite", task })) };
     },
     async open({ kind, task }, signal) {
@@ -87,16 +90,16 @@ export async function openSuite(
             ...(mailbox?.access ?? { inbox: null, cutoff: null }),
             ...(hasMachine ? { machine } : {}),
             documents: ownDocuments,
-            ...(oracle === undefined ? {} : { oracle }),
+            ...presentProperties({ oracle }),
           },
           secrets,
           async grade(rollout, stop) {
-            const left = hasMachine ? await collectFinalState(machine, begun, stop) : null;
+            const finalState = hasMachine ? await collectFinalState(machine, begun, stop) : null;
             const record = await gradeRollout(task, rollout, async () => {
               const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
               return oracle?.excuse(graded) ?? graded;
             });
-            return left === null ? record : { ...record, left };
+            return finalState === null ? record : { ...record, left: finalState };
           },
           async close() {
             await ownDocuments.close();
@@ -150,14 +153,14 @@ async function withMachines(
   sources: TaskSources,
   note: AppContext["note"],
 ): Promise<readonly SuiteTask[]> {
-  const left: SuiteTask[] = [];
+  const runnable: SuiteTask[] = [];
   const refused: string[] = [];
   for (const task of tasks) {
     const obstacle = await findObstacle(task, sources);
-    if (obstacle === null) left.push(task);
+    if (obstacle === null) runnable.push(task);
     else refused.push(`${task.id}: ${obstacle.reason}`);
   }
-  if (left.length === 0) {
+  if (runnable.length === 0) {
     const { name, root } = sources.suite;
     throw new UserError(
       "tasks_none",
@@ -166,7 +169,7 @@ async function withMachines(
     );
   }
   for (const one of refused) note(`art-e: skipped: ${one}`);
-  return left;
+  return runnable;
 }
 
 type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
@@ -216,8 +219,15 @@ function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
   return {
     id,
     suite: suite.name,
-    ...{ dialect, tool, instruction, snapshot, tags, relatedApps, actionNumber, counterpart },
-    ...(emailQuestion === null ? {} : { emailQuestion }),
+    dialect,
+    tool,
+    instruction,
+    snapshot,
+    tags,
+    relatedApps,
+    actionNumber,
+    counterpart,
+    ...presentProperties({ emailQuestion }),
   };
 }
 

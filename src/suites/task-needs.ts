@@ -99,7 +99,7 @@ export function classifyTask({ task, calls, findings }: ReadTask, custom?: Custo
   if (findings.some(({ code }) => code === NEEDS_DOCKER)) return "docker";
   const needs = calls.map((call) => ({ role: call.role, need: needOf(call, task.dialect, custom) }));
   if (needs.some(({ need }) => need === null)) return "unknown";
-  const isNeeded = (wanted: FunctionNeed) => needs.some(({ need }) => need === wanted);
+  const isNeeded = (required: FunctionNeed) => needs.some(({ need }) => need === required);
   if (isNeeded("account") || task.tags.includes(ACCOUNT_TAG)) return "account";
   if (isNeeded("server") || task.relatedApps.includes("docker")) return "server";
   if (isNeeded("screen")) return "screen";
@@ -208,8 +208,8 @@ async function findUnusableFiles(
   const missing: string[] = [];
   for (const path of new Set(files.map((file) => file.path))) {
     try {
-      const found = isFlowbook ? await resolveSuiteFile(folder, path) : await resolveSharedFile(folder, path);
-      if (found === null) missing.push(path);
+      const resolved = isFlowbook ? await resolveSuiteFile(folder, path) : await resolveSharedFile(folder, path);
+      if (resolved === null) missing.push(path);
     } catch (error) {
       if (error instanceof UnusableSuiteFile) return { state: "missing_files", reason: error.message };
       throw error;

@@ -11,7 +11,7 @@ export interface TaskSet {
   readonly revision: string | null;
   /** SHA-256 of the file, or of all suite tasks and their files. */
   readonly sha256: string;
-  /** A dataset split, or `suite` for suite tasks, which do not have splits. */
+  /** A dataset split, or `SUITE_SPLIT` for suite tasks, which do not have splits. */
   readonly split: string;
 }
 

@@ -46,9 +46,9 @@ const SPELLED = new RegExp(
 
 /** Returns the numbers in a text, in digits or spelled out. Ignores digits inside words (Q3, EB3801). */
 export function parseNumbers(text: string): ParsedNumber[] {
-  const found: ParsedNumber[] = [];
+  const numbers: ParsedNumber[] = [];
   const add = (values: readonly number[], isPronoun = false) => {
-    found.push({ values: new Set(values.map(roundOff)), isPronoun });
+    numbers.push({ values: new Set(values.map(roundOff)), isPronoun });
     return " ";
   };
   text
@@ -67,7 +67,7 @@ export function parseNumbers(text: string): ParsedNumber[] {
       if (value === null) return words;
       return add(percent === undefined ? [value] : [value, value / 100], words.trim() === "one");
     });
-  return found;
+  return numbers;
 }
 
 /** Removes binary rounding errors. */
@@ -160,6 +160,19 @@ const TIME_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => TimeOfDay |
   [/(?<![\w:.,$/-])(0\d)([0-5]\d)(?![\w/-]|[.,]\d)/g, ([h, m]) => timeOfDay(Number(h), Number(m))],
 ];
 
+/** The patterns and words for dates, times and numbers, for implementations in other languages. */
+export const DATE_AND_NUMBER_RULES = {
+  MONTHS,
+  DATE_PATTERNS: DATE_PATTERNS.map(([pattern]) => pattern),
+  TIME_PATTERNS: TIME_PATTERNS.map(([pattern]) => pattern),
+  SCALES,
+  AMBIGUOUS: [...AMBIGUOUS],
+  PHONE,
+  DIGITS,
+  WORD_VALUES: Object.fromEntries(WORD_VALUES),
+  SPELLED,
+};
+
 /** Every pattern needs one of these, so most answers need no further matching. */
 const CANDIDATE = /\d|noon|midday|midnight/;
 
@@ -195,21 +208,21 @@ const DAY_OF_MONTH = new RegExp(
 );
 
 /** Appends the matches of a pattern to `found` and returns the text with the matches masked. */
-function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, found: T[]): string {
+function extractMatches<T>(text: string, pattern: RegExp, read: (groups: Groups) => T | null, matches: T[]): string {
   return text.replace(pattern, (match: string, ...groupsOffsetText: unknown[]) => {
     const value = read(groupsOffsetText.slice(0, -2) as Groups);
     if (value === null) return match;
-    found.push(value);
+    matches.push(value);
     // Mask with a letter: after a space, the hyphen of a range would be read as a minus.
     return "x".repeat(match.length);
   });
 }
 
 /** Returns whether two dates match. Null parts of `wanted` match anything, and `found` can omit the year. */
-export function matchesDay(wanted: CalendarDay, found: CalendarDay): boolean {
-  if (wanted.month !== found.month) return false;
-  if (wanted.day !== null && wanted.day !== found.day) return false;
-  return wanted.year === null || found.year === null || wanted.year === found.year;
+export function matchesDay(day: CalendarDay, other: CalendarDay): boolean {
+  if (day.month !== other.month) return false;
+  if (day.day !== null && day.day !== other.day) return false;
+  return day.year === null || other.year === null || day.year === other.year;
 }
 
 function validDay(year: number | null, month: number, day: number | null): CalendarDay | null {

@@ -30,14 +30,14 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 /** Truncates to a width in terminal columns, the ellipsis included. */
 function truncateToWidth(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
-  let kept = "";
+  let prefix = "";
   let room = width - 1;
   for (const { segment } of graphemes.segment(text)) {
     room -= stringWidth(segment);
     if (room < 0) break;
-    kept += segment;
+    prefix += segment;
   }
-  return `${kept}…`;
+  return `${prefix}…`;
 }
 
 export interface FittedColumn {
@@ -59,7 +59,7 @@ export function fittedTable(
 ): { readonly text: string; readonly left: readonly string[] } {
   const natural = columns.map(({ title }, i) => widestOf(title, rows, i));
   const shown = columns.map((_, i) => i);
-  const left: string[] = [];
+  const omitted: string[] = [];
   const excess = (widths: readonly number[]) =>
     width === null ? 0 : shown.reduce((sum, i) => sum + (widths[i] ?? 0), 2 * (shown.length - 1)) - width;
   const leastOf = (i: number) =>
@@ -69,7 +69,7 @@ export function fittedTable(
       .filter((i) => columns[i]?.leaveOut !== undefined)
       .sort((a, b) => (columns[b]?.leaveOut ?? 0) - (columns[a]?.leaveOut ?? 0));
     if (least === undefined) break;
-    left.push(columns[least]?.title ?? "");
+    omitted.push(columns[least]?.title ?? "");
     shown.splice(shown.indexOf(least), 1);
   }
   const widths = [...natural];
@@ -85,7 +85,7 @@ export function fittedTable(
       shown.map((i) => columns[i]?.title ?? ""),
       rows.map((row) => shown.map((i) => truncateToWidth(row[i] ?? "", widths[i] ?? 0))),
     ),
-    left,
+    left: omitted,
   };
 }
 

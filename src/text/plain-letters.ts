@@ -16,7 +16,7 @@ const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "g");
 export function plainLetters(text: string): string {
   if (isAscii(text)) return text;
   return text
-    .replace(COMPATIBILITY, (found) => found.normalize("NFKC"))
+    .replace(COMPATIBILITY, (letter) => letter.normalize("NFKC"))
     .replace(LETTER, (letter) => LETTERS[letter] ?? letter);
 }
 

@@ -1,4 +1,4 @@
-import { readBuiltFile } from "../platform/installation.js";
+import { readBuiltFile } from "../platform/program-files.js";
 import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /**
@@ -22,12 +22,12 @@ export function isUnsegmentedAt(text: string, index: number): boolean {
   let unit = text.charCodeAt(index);
   if (unit < 0x0e00 || Number.isNaN(unit)) return false;
   if (unit >= 0xdc00 && unit <= 0xdfff) unit = text.charCodeAt(index - 1);
-  let found = scriptCache[unit] as number;
-  if (found === 0) {
-    found = UNSEGMENTED.test(String.fromCharCode(unit)) ? 2 : 1;
-    scriptCache[unit] = found;
+  let script = scriptCache[unit] as number;
+  if (script === 0) {
+    script = UNSEGMENTED.test(String.fromCharCode(unit)) ? 2 : 1;
+    scriptCache[unit] = script;
   }
-  return found === 2;
+  return script === 2;
 }
 
 /** A word, or a sequence of characters in an unsegmented script. */
@@ -150,16 +150,16 @@ export function foldText(text: string): FoldedText {
 
 /** Drops combining accents (`e` and U+0301), which shortens the text. */
 function withoutMarks(folded: Uint16Array, marks: number): FoldedText {
-  const kept = new Uint16Array(folded.length - marks);
-  const positions = new Uint32Array(kept.length + 1);
+  const units = new Uint16Array(folded.length - marks);
+  const positions = new Uint32Array(units.length + 1);
   let length = 0;
   for (let i = 0; i < folded.length; i++) {
     if (folded[i] === MARK) continue;
     positions[length] = i;
-    kept[length++] = folded[i] as number;
+    units[length++] = folded[i] as number;
   }
   positions[length] = folded.length;
-  return { text: toText(kept), positions };
+  return { text: toText(units), positions };
 }
 
 function isPairAt(text: string, index: number): boolean {

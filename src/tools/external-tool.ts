@@ -4,9 +4,10 @@ import { runProcess } from "../platform/processes.js";
 import { redact, redactJson } from "../platform/secrets.js";
 import { compileResultSchema } from "./arguments/json-schema.js";
 import { toolError } from "./mailbox.js";
-import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
+import type { ToolContext, ToolResult } from "./tool.js";
 import type { ExternalResources } from "./tool-connections.js";
 import { defineHandler, type Handler } from "./tool-handler.js";
+import type { ToolRow } from "./tools-store.js";
 
 /** `${ENV:NAME}` is a reference to an environment variable. It is filled in for each call and never stored. */
 const REFERENCE = /\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}/g;

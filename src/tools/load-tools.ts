@@ -19,17 +19,9 @@ import {
 } from "./handlers/mail-tools.js";
 import { toolError } from "./mailbox.js";
 import { mcpTool } from "./mcp-tool.js";
-import {
-  type Agent,
-  type AttachedTool,
-  attachedOrDefault,
-  getTool,
-  type Tool,
-  type ToolContext,
-  type ToolResult,
-  type ToolRow,
-} from "./tool.js";
+import type { Tool, ToolContext, ToolResult } from "./tool.js";
 import type { Handler, ToolResources } from "./tool-handler.js";
+import { type AttachedTool, attachedOrDefault, getTool, type ToolRow } from "./tools-store.js";
 
 const MACHINE_TOOL_IDS = [
   "run_shell",
@@ -92,8 +84,8 @@ function withInbox(args: JsonValue, inbox: string | null): JsonValue {
 }
 
 /** Returns the agent's callable tools, created from its rows. An agent without rows gets the default tools. */
-export function loadTools(db: Db, agent: Agent, resources: ToolResources): Tool[] {
-  return attachedOrDefault(db, agent.id).map((attached) => toTool(attached, resources));
+export function loadTools(db: Db, agentId: string, resources: ToolResources): Tool[] {
+  return attachedOrDefault(db, agentId).map((attached) => toTool(attached, resources));
 }
 
 /** Returns the SHA-256 hash of an agent's tools, including everything the model sees and their configuration. */

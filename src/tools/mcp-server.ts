@@ -16,12 +16,12 @@ import { type MailboxListing, type MailHead, openMailboxListing, resolveInbox } 
 import { ByteBudget } from "../platform/byte-budget.js";
 import { limitConnections } from "../platform/connection-limit.js";
 import { bearerTokenCheck, isAllowedHost, isLoopback, isOwnOrigin } from "../platform/http.js";
-import { programVersion } from "../platform/installation.js";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH } from "../platform/json.js";
+import { programVersion } from "../platform/program-files.js";
 import type { Db } from "../store/open-store.js";
 import { singleInboxTools } from "./load-tools.js";
 import { findReadableMail, openMailbox, toolError } from "./mailbox.js";
-import type { Tool, ToolResult } from "./tool.js";
+import { resultJson, resultValue, type Tool, type ToolResult } from "./tool.js";
 
 interface McpListening {
   readonly host: string;
@@ -167,18 +167,18 @@ async function readBody(
   arriving: ByteBudget,
 ): Promise<{ readonly text: string } | "too_large" | "no_room"> {
   const chunks: Buffer[] = [];
-  const held = arriving.hold();
+  const reservation = arriving.hold();
   let bytes = 0;
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > MAX_BODY_BYTES) return "too_large";
-      if (!held.add(chunk.length)) return "no_room";
+      if (!reservation.add(chunk.length)) return "no_room";
       chunks.push(chunk);
     }
     return { text: Buffer.concat(chunks).toString("utf8") };
   } finally {
-    held.release();
+    reservation.release();
   }
 }
 
@@ -261,8 +261,8 @@ function listed({ id, description, parameters }: Tool, isReadOnly: boolean): Lis
 
 function toCallResult(result: ToolResult): CallToolResult {
   if (!result.ok) return { content: [{ type: "text", text: result.error }], isError: true };
-  const { value } = result;
-  const content: CallToolResult["content"] = [{ type: "text", text: JSON.stringify(value) }];
+  const value = resultValue(result);
+  const content: CallToolResult["content"] = [{ type: "text", text: resultJson(result) }];
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? { content, structuredContent: value as Record<string, unknown> } : { content };
 }

@@ -7,7 +7,8 @@ import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { emailSearch, prepareQuery, searchEmails, toResult } from "./handlers/mail-tools.js";
 import { openMailbox } from "./mailbox.js";
-import { getTool, type ToolContext } from "./tool.js";
+import { resultValue, type ToolContext } from "./tool.js";
+import { getTool } from "./tools-store.js";
 
 export function readMail(messageId: string, settings: AppSettings): Promise<StoredMail> {
   return withStore(settings, (db) => getMail(db, messageId));
@@ -67,7 +68,7 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
     if (!args.success) throw refused(args.error.issues[0]?.message ?? "the search is invalid");
     const config = handler.config.parse(getTool(db, id).handlerConfig);
     const result = await handler.call(args.data, context, { mailbox: openMailbox(db) }, config);
-    if (result.ok) return result.value;
+    if (result.ok) return resultValue(result);
     throw refused(result.error);
   });
 }

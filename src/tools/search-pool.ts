@@ -1,7 +1,6 @@
 import { availableParallelism } from "node:os";
 import { crc32 } from "node:zlib";
-import { builtFile } from "../platform/installation.js";
-import type { JsonValue } from "../platform/json.js";
+import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { ToolContext, ToolResult } from "./tool.js";
 
@@ -37,8 +36,7 @@ export class SearchPool {
   /** Rejects only if a thread fails, which is a bug. */
   async call(handlerKey: string, args: unknown, context: ToolContext, config: unknown): Promise<ToolResult> {
     const { inbox, cutoff } = context;
-    const answer = await this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
-    return answer.ok ? { value: JSON.parse(answer.json) as JsonValue, ...answer } : answer;
+    return this.threadFor(inbox).call({ handlerKey, args, context: { inbox, cutoff }, config });
   }
 
   /**

@@ -2,8 +2,9 @@ import type { z } from "zod";
 import type { SandboxChoice } from "../sandbox/python.js";
 import type { Mailbox } from "./mailbox.js";
 import type { SearchPool } from "./search-pool.js";
-import type { ToolContext, ToolResult, ToolRow } from "./tool.js";
+import type { ToolContext, ToolResult } from "./tool.js";
 import type { ExternalResources } from "./tool-connections.js";
+import type { ToolRow } from "./tools-store.js";
 
 export interface ToolResources {
   readonly mailbox: Mailbox;

@@ -13,8 +13,10 @@ import { SCORES } from "../scoring/scorers.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
+import { isScored, scorerOfMetric } from "../traces/metrics.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
-import { BANDS, type Band, bandOf, isScored, scaleOf, scaleText, scorerOfMetric } from "../traces/score.js";
+import { scaleOf, scaleText } from "../traces/score.js";
+import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { Trace } from "../traces/trace.js";
 import {
   countScores,
@@ -60,7 +62,6 @@ export interface Exported {
 /** Standard output, for exports without a file. */
 interface Stdout {
   lines(lines: Iterable<string>): Promise<void>;
-  pieces(pieces: Iterable<string>): Promise<void>;
 }
 
 /** Writes traces to a file or to standard output. */
@@ -97,14 +98,10 @@ async function write(
     await (typeof to === "string" ? writeFileAtomically(to, withLineEnds(lines)) : to.lines(lines));
     return;
   }
-  if ("bytes" in format) {
-    if (typeof to !== "string") {
-      throw new UserError("flag_missing", "This format is binary and needs a file.", "Pass --output FILE.");
-    }
-    return writeFileAtomically(to, format.bytes(traces, context));
+  if (typeof to !== "string") {
+    throw new UserError("flag_missing", "This format is binary and needs a file.", "Pass --output FILE.");
   }
-  const pieces = format.pieces(traces, context);
-  await (typeof to === "string" ? writeFileAtomically(to, pieces) : to.pieces(pieces));
+  await writeFileAtomically(to, format.bytes(traces, context));
 }
 
 function* withLineEnds(lines: Iterable<string>): Generator<string> {

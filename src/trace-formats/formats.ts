@@ -15,7 +15,7 @@ import {
   perTrace,
   type TraceFormat,
 } from "./export-traces/exported-trace.js";
-import { inspectFormat, inspectJsonFormat } from "./inspect/inspect-write-log.js";
+import { inspectFormat } from "./inspect/inspect-write-log.js";
 import { otlpFormat } from "./otlp/otlp-write.js";
 
 /** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */
@@ -232,7 +232,6 @@ export const FORMATS = {
   jsonl: perTrace(jsonLine),
   iofold: perTrace(iofoldSteps),
   inspect: inspectFormat,
-  "inspect-json": inspectJsonFormat,
   otlp: otlpFormat,
   chat: chatFormat,
   atif: perTrace(atifTrajectory),
@@ -240,3 +239,6 @@ export const FORMATS = {
 } as const satisfies Record<string, TraceFormat>;
 
 export type Format = keyof typeof FORMATS;
+
+/** Formats of earlier checkouts, with their replacements. */
+export const REMOVED_FORMATS = { "inspect-json": "inspect" } as const satisfies Record<string, Format>;

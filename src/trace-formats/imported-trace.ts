@@ -38,13 +38,13 @@ export function parseTrace(value: unknown, where: string): ImportedTrace {
  * Returns the checked value with its keys in the same order as in the file, so that exporting it again gives the same
  * bytes.
  */
-function inOrderOf(given: unknown, checked: unknown): unknown {
-  if (Array.isArray(checked)) return checked.map((item, i) => inOrderOf((given as unknown[])[i], item));
+function inOrderOf(original: unknown, checked: unknown): unknown {
+  if (Array.isArray(checked)) return checked.map((item, i) => inOrderOf((original as unknown[])[i], item));
   if (typeof checked !== "object" || checked === null) return checked;
   const known = new Map(Object.entries(checked));
-  const keys = new Set([...Object.keys(given as object).filter((key) => known.has(key)), ...known.keys()]);
+  const keys = new Set([...Object.keys(original as object).filter((key) => known.has(key)), ...known.keys()]);
   return Object.fromEntries(
-    [...keys].map((key) => [key, inOrderOf((given as Record<string, unknown>)[key], known.get(key))]),
+    [...keys].map((key) => [key, inOrderOf((original as Record<string, unknown>)[key], known.get(key))]),
   );
 }
 

@@ -63,11 +63,11 @@ export function refuseInputs(
     ...["wal", "shm", "journal"].map((end) => ({ name: "part of the database", path: `${db}-${end}` })),
     ...inputs,
   ];
-  const taken = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
-  if (taken === undefined && !isOfSqlite(path)) return;
+  const input = files.find((file) => typeof file.path === "string" && isSameFile(file.path, path));
+  if (input === undefined && !isOfSqlite(path)) return;
   throw new UserError(
     "output_is_input",
-    `${flag}: ${path} is ${taken?.name ?? "a SQLite file"}, which would be overwritten.`,
+    `${flag}: ${path} is ${input?.name ?? "a SQLite file"}, which would be overwritten.`,
     "Choose another file.",
   );
 }

@@ -16,9 +16,9 @@ export function earlierCalls({
   return earlier.flatMap((message) => {
     if (message.role !== "assistant") return [];
     return message.toolCalls.flatMap(({ id, name, arguments: args }) => {
-      const told = results.get(id);
-      if (told === undefined) return [];
-      const { content, isError } = told;
+      const toolResult = results.get(id);
+      if (toolResult === undefined) return [];
+      const { content, isError } = toolResult;
       const outcome = isError ? { result: null, error: content } : { result: jsonOrText(content), error: null };
       return [{ id, name, arguments: args, ...outcome }];
     });

@@ -1,5 +1,5 @@
 import type { Estimate } from "../statistics/estimate.js";
-import { isScored, type ScoredTasks } from "./score.js";
+import { isScored, type ScoredTasks } from "./metrics.js";
 
 /**
  * The score that represents a run in lists, reports, comparisons, summaries and labels, best first: a training

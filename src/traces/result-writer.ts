@@ -1,21 +1,40 @@
 import { UserError } from "../platform/errors.js";
-import { builtFile } from "../platform/installation.js";
+import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
+import { openJournalEraser } from "./result-writer/journal-writer.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
 export interface ResultWriter {
   /**
-   * Resolves to true after the commit, or to false if the wait was aborted while another program had locked the file.
+   * Saves a task with its trace and deletes its reply journal. `abandoned` is an earlier attempt whose cost is not in
+   * `trace`. Resolves to true after the commit, or to false if the wait was aborted while another program had locked
+   * the file.
    */
-  save(trace: Trace, result: TaskResult, outcome: AttemptOutcome): Promise<boolean>;
+  save(
+    trace: Trace,
+    result: TaskResult,
+    outcome: AttemptOutcome,
+    abandoned?: AbandonedAttempt | null,
+  ): Promise<boolean>;
+  /**
+   * Saves a paid reply. Resolves after the commit. If another program has locked the file, resolves at once and keeps
+   * trying, because a running task cannot wait for as long as an import takes.
+   */
+  addReply(row: JournalRow): Promise<void>;
   /** Adds a trace to the recent ones if it could not be scored because the file cannot be read. */
   keep(trace: Trace): void;
   /** The most recent traces as JSON, saved or not. */
   recent(): readonly string[];
   close(): Promise<void>;
+}
+
+/** An earlier attempt at a task, of which only the cost counts. */
+export interface AbandonedAttempt {
+  readonly trace: Trace;
+  readonly result: TaskResult;
 }
 
 const YOUNG_GENERATION_MB = 8;
@@ -26,8 +45,10 @@ const YOUNG_GENERATION_MB = 8;
  */
 const BATCH_DELAY_MS = 20;
 
-/** A task to save, or null for the last call. */
-export type SaveCall = ResultRow | null;
+export type SaveCall =
+  | { readonly kind: "result"; readonly row: ResultRow }
+  | { readonly kind: "reply"; readonly row: JournalRow }
+  | { readonly kind: "last" };
 
 /** The SQLite error, or null after a successful save. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
@@ -74,26 +95,54 @@ export function threadedResultWriter(
     batchDelayMs: BATCH_DELAY_MS,
   });
   const recent = new RecentTraces();
+  /** Tasks whose result is being saved. Their late replies are dropped. */
+  const saved = new Set<string>();
+  const call = async (save: SaveCall): Promise<"saved" | "locked"> => {
+    const failure = await thread.call(save, { isUrgent: save.kind === "reply" });
+    if (failure === null) return "saved";
+    if (failure.code?.startsWith("SQLITE_BUSY")) return "locked";
+    throw unwritable(path, failure);
+  };
   return {
     recent: () => recent.all(),
     keep: (trace) => recent.add(JSON.stringify(trace)),
-    async save(trace, result, outcome) {
-      const row = toResultRow(trace, result, outcome, growing);
+    async save(trace, result, outcome, abandoned = null) {
+      const superseded = abandoned === null ? null : toResultRow(abandoned.trace, abandoned.result, "abandoned");
+      const row = { ...toResultRow(trace, result, outcome, growing), abandoned: superseded };
       recent.add(row.trace);
-      for (;;) {
-        const failure = await thread.call(row);
-        if (failure === null) return true;
-        if (!failure.code?.startsWith("SQLITE_BUSY")) throw unwritable(path, failure);
-        if (waiting.signal.aborted) return false;
-        waiting.onWait();
+      const key = keyOf(row);
+      saved.add(key);
+      try {
+        while ((await call({ kind: "result", row })) === "locked") {
+          if (waiting.signal.aborted) return false;
+          waiting.onWait();
+        }
+        return true;
+      } finally {
+        saved.delete(key);
       }
+    },
+    async addReply(row) {
+      if ((await call({ kind: "reply", row })) === "saved") return;
+      waiting.onWait();
+      const retry = async () => {
+        while (!waiting.signal.aborted && !saved.has(keyOf(row))) {
+          if ((await call({ kind: "reply", row })) === "saved") return;
+        }
+      };
+      // If the file cannot be written, saving the task reports it.
+      retry().catch(() => undefined);
     },
     async close() {
       // If the log cannot be truncated, nothing is lost, because all saves are committed.
-      await thread.call(null).catch(() => undefined);
+      await thread.call({ kind: "last" }).catch(() => undefined);
       await thread.close();
     },
   };
+}
+
+function keyOf({ taskId, epoch }: Pick<JournalRow, "taskId" | "epoch">): string {
+  return `${taskId}/${epoch}`;
 }
 
 function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): Error {
@@ -104,6 +153,15 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
     "Finished tasks are saved. Check that the disk works and has free space, then continue with --resume latest.",
     1,
   );
+}
+
+/** The stored form of a paid reply. `entry` is JSON. */
+export interface JournalRow {
+  readonly runId: string;
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly position: number;
+  readonly entry: string;
 }
 
 /** The stored form of a finished task. `trace` and `result` are JSON. */
@@ -124,13 +182,12 @@ export interface ResultRow {
   readonly score: number | null;
   readonly trace: string;
   readonly result: string;
+  /** Earlier attempt to save with this one, if there is one. */
+  readonly abandoned?: ResultRow | null;
 }
 
-/**
- * Result of an attempt at a task. `stopped` means that a run limit stopped the task, which is run again when the run is
- * resumed.
- */
-export type AttemptOutcome = "finished" | "failed" | "stopped";
+/** Result of an attempt at a task. Of an abandoned attempt, only the cost counts. */
+export type AttemptOutcome = "finished" | "failed" | "abandoned";
 
 export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {
   return {
@@ -143,7 +200,7 @@ export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOu
     startedAt: trace.startedAt,
     ending: trace.ending,
     failed: outcome === "finished" ? 0 : 1,
-    superseded: outcome === "stopped" ? 1 : 0,
+    superseded: outcome === "abandoned" ? 1 : 0,
     growing: isGrowing ? 1 : 0,
     score: result.semanticScore,
     trace: JSON.stringify(trace),
@@ -152,8 +209,8 @@ export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOu
 }
 
 /**
- * Returns a function that saves trace and result of a task in one transaction. A new attempt supersedes the previous
- * one, unless it was stopped.
+ * Returns a function that saves trace and result of a task and deletes its reply journal, in one transaction. A new
+ * attempt supersedes the previous one, unless it was abandoned.
  */
 export function openRowWriter(db: Db): (row: ResultRow) => void {
   const addTrace = db.prepare(
@@ -170,10 +227,14 @@ export function openRowWriter(db: Db): (row: ResultRow) => void {
        @traceId, @failed, @superseded, @score, @result)`,
   );
   const grow = db.prepare("UPDATE runs SET total_tasks = total_tasks + 1 WHERE id = ?");
-  return db.transaction((row: ResultRow) => {
+  const eraseJournal = openJournalEraser(db);
+  const add = ({ abandoned = null, ...row }: ResultRow) => {
+    if (abandoned !== null) add(abandoned);
     supersede.run(row);
     addTrace.run(row);
     addResult.run(row);
+    eraseJournal(row);
     if (row.growing === 1) grow.run(row.runId);
-  });
+  };
+  return db.transaction(add);
 }

@@ -61,18 +61,18 @@ export function pageOfRuns(
   offset: number,
   limit: number,
 ): { readonly runs: ListedRun[]; readonly total: number } {
-  const found = findRuns(db, filter);
+  const matches = findRuns(db, filter);
   const counts = db.prepare(
     `SELECT count(*) AS tasks, count(*) FILTER (WHERE failed = 0) AS completedTasks,
        count(*) FILTER (WHERE failed = 1 AND iif(json_valid(result), result ->> 'ending', '') <> 'not_runnable')
          AS failedTasks
      FROM results WHERE run_id = ? AND superseded = 0`,
   );
-  const runs = found.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
+  const runs = matches.slice(offset, offset + limit).map(({ totalTasks, tags, worker: _, ...run }) => {
     const counted = counts.get(run.id) as RunCounts;
     return { ...run, ...counted, totalTasks, tags: JSON.parse(tags) as string[] };
   });
-  return { runs, total: found.length };
+  return { runs, total: matches.length };
 }
 
 type RunCounts = Pick<ListedRun, "tasks" | "completedTasks" | "failedTasks">;
@@ -120,10 +120,11 @@ export function newestRunIds(db: Db, limit: number): string[] {
 }
 
 const RESULT = jsonSql("result");
+const ENTRY = jsonSql("entry");
 
 /**
- * Returns the cost of all attempts of a run in US dollars, or null if the price of the model is unknown. Reads every
- * result. A damaged result is reported, and makes the cost unknown.
+ * Returns the cost of a run in US dollars, including all attempts and unfinished tasks, or null if the price of the
+ * model is unknown. Reads every result. A damaged result is reported, and makes the cost unknown.
  */
 export function costOfRun(db: Db, runId: string): number | null {
   const { cost, damaged } = db
@@ -135,7 +136,14 @@ export function costOfRun(db: Db, runId: string): number | null {
   for (const row of JSON.parse(damaged) as string[]) {
     reportDamaged({ table: "results", row: `${runId}/${row}`, column: "result" }, "it is not JSON");
   }
-  return cost;
+  const unfinished = db
+    .prepare(
+      `SELECT sum(coalesce(${ENTRY} ->> '$.reply.costUsd', 0)) FROM reply_journal
+       WHERE run_id = ? AND ${ENTRY} ->> '$.caller' = 'agent'`,
+    )
+    .pluck()
+    .get(runId) as number | null;
+  return cost === null ? null : cost + (unfinished ?? 0);
 }
 
 /** Number and sum of the values that count in a run's score, for one task. */

@@ -22,7 +22,7 @@ export type RunStatus = z.output<typeof runStatusSchema>;
 export function toTaskResult(trace: Trace): TaskResult {
   const score = (name: string) => trace.scores[name]?.value ?? null;
   const truth = (name: string) => (score(name) === null ? null : score(name) === 1);
-  const { spent, judgeCostUsd } = taskCost(trace);
+  const { judgeCostUsd } = taskCost(trace);
   return {
     taskId: trace.taskId,
     epoch: trace.epoch,
@@ -36,21 +36,21 @@ export function toTaskResult(trace: Trace): TaskResult {
     ...(canBeRetried(trace.ending) ? { error: trace.error ?? trace.ending } : {}),
     ...(trace.ending === "refused" && trace.error !== null ? { refusal: trace.error } : {}),
     ending: trace.ending,
-    turns: trace.turns.length,
-    ...answeredByField(repliesBy(trace.turns)),
-    usage: sumUsage(trace.turns),
-    costUsd: sumCost(trace.turns),
+    ...consumptionOf(trace.turns),
     judgeCostUsd,
     sources: trace.sources,
     sourcesCorrect: truth("sourcesCorrect"),
     foundGold: truth("foundGold"),
     readGold: truth("readGold"),
-    retries: trace.turns.reduce((sum, turn) => sum + turn.retries.length, 0),
     ...repairedField(trace.toolCalls.filter((call) => call.repairs !== undefined).length),
-    cachedReplies: trace.turns.filter((turn) => turn.cached).length,
-    spent,
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
+    ...failedScorersField(trace),
   };
+}
+
+function failedScorersField({ scores }: Trace): { readonly failedScorers?: readonly string[] } {
+  const names = Object.keys(scores).filter((name) => scores[name]?.failed === true);
+  return names.length === 0 ? {} : { failedScorers: names };
 }
 
 /** Returns the field for a number of repaired tool calls, or no field if it is 0. */
@@ -108,10 +108,28 @@ export function modelAndToolTimeOf({
   return modelTimeMs === undefined || toolTimeMs === undefined ? null : modelTimeMs + toolTimeMs;
 }
 
+/** A run's consumption, apart from scores and endings. */
+export type Consumption = Pick<
+  TaskResult,
+  "usage" | "costUsd" | "spent" | "turns" | "answeredBy" | "retries" | "cachedReplies"
+>;
+
+export function consumptionOf(turns: readonly Turn[]): Consumption {
+  return {
+    turns: turns.length,
+    ...answeredByField(repliesBy(turns)),
+    usage: sumUsage(turns),
+    costUsd: sumCost(turns),
+    retries: turns.reduce((sum, turn) => sum + turn.retries.length, 0),
+    cachedReplies: turns.filter((turn) => turn.cached).length,
+    spent: taskCost({ turns, judge: null }).spent,
+  };
+}
+
 /** A task's contribution to the run's budgets. */
 export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;
 
-export function taskCost({ turns, judge }: Pick<Trace, "turns" | "judge">): TaskCost {
+export function taskCost({ turns, judge }: { readonly turns: readonly Turn[] } & Pick<Trace, "judge">): TaskCost {
   const uncached = turns.filter((turn) => !turn.cached);
   return {
     spent: { usage: sumUsage(uncached), costUsd: sumCost(uncached) },
@@ -238,6 +256,11 @@ export const taskResultSchema = z
       .record(z.string(), z.number().nullable())
       .readonly()
       .describe("Scores by scorer. Null if a score could not be determined. Empty if the task failed."),
+    failedScorers: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe("Scorers that failed on the task, such as evals that raised an error. Absent if there are none."),
   })
   .describe("Result of a question or suite task.");
 

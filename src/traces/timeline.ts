@@ -33,13 +33,13 @@ export function timelineOf({ turns, toolCalls, durationMs }: Pick<Trace, "turns"
 /** The recorded waits of a turn, then the rest of its waiting time as one segment. */
 function waitsOf({ waits = [], waitedMs = 0, retries }: Turn): Stretch[] {
   let failed = 0;
-  const told = waits.map(({ kind, durationMs }): Stretch => {
+  const waitStretches = waits.map(({ kind, durationMs }): Stretch => {
     const detail = kind === "failed_attempt" ? (retries[failed++]?.reason ?? null) : null;
     return { kind, durationMs, detail };
   });
-  const rest = waitedMs - told.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  const rest = waitedMs - waitStretches.reduce((sum, { durationMs }) => sum + durationMs, 0);
   // Less than a millisecond is measurement overhead.
-  return rest < 1 ? told : [...told, { kind: "waiting", durationMs: rest, detail: null }];
+  return rest < 1 ? waitStretches : [...waitStretches, { kind: "waiting", durationMs: rest, detail: null }];
 }
 
 /**

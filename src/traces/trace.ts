@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CallBudget } from "../models/call-budget.js";
+import type { TaskCalls } from "../models/call-budget.js";
 import {
   callWaitSchema,
   FINISH_REASONS,
@@ -191,7 +191,7 @@ export interface Judge {
   judge(
     item: Omit<JudgeCase, "answer"> & { readonly answer: string | null },
     signal: AbortSignal,
-    budget?: CallBudget,
+    calls?: TaskCalls,
   ): Promise<Judgement>;
 }
 
@@ -234,6 +234,11 @@ const turnSchema = z.object({
    * Whether the reply came from the cache. Usage, cost, latency, waiting and retries are then from the original call.
    */
   cached: z.boolean().default(false),
+  /**
+   * Whether the reply was paid before the run was resumed. Cost, latency, waiting and retries are from the original
+   * call. Absent for other replies.
+   */
+  resumed: z.literal(true).exactOptional(),
 });
 
 export type Turn = z.output<typeof turnSchema>;
@@ -259,7 +264,15 @@ const anyTrace = z.object({
   maxTurns: z.number().int(),
   answer: z.string().nullable(),
   sources: z.array(z.string()),
-  scores: z.record(z.string(), z.object({ value: z.number().nullable(), explanation: z.string().optional() })),
+  scores: z.record(
+    z.string(),
+    z.object({
+      value: z.number().nullable(),
+      explanation: z.string().optional(),
+      /** Set if the scorer itself failed. Absent if it returned a value or does not apply. */
+      failed: z.literal(true).exactOptional(),
+    }),
+  ),
   /** The judge's judgment of the answer, or null without a judge. */
   judge: judgementSchema.nullable(),
   /** The conversation's ids on the external agent's server. */
@@ -350,7 +363,8 @@ function recordFacts(record: ToolCallRecord, { call, result }: CallStep): JsonOb
   const isRepeated = json.startsWith("{") && json === JSON.stringify(call.arguments);
   const text = result?.content;
   return {
-    ...{ id, name },
+    id,
+    name,
     ...(isRepeated ? {} : { arguments: given }),
     ...(text === value ? { resultIsText: true } : text === JSON.stringify(value) ? {} : { result: value }),
     ...rest,
@@ -376,7 +390,7 @@ export interface MailboxBinding {
 }
 
 /** The trace of one chat. Its question does not belong to a run or have a gold answer. */
-export const chatTraceSchema = traceSchema
+const chatTraceSchema = traceSchema
   .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
   .extend({
     kind: z.literal("chat"),

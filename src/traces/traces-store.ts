@@ -3,7 +3,7 @@ import { jsonSql, parseColumn, skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import { getRun } from "./runs-store.js";
-import type { Band } from "./score.js";
+import type { Band } from "./score-bands.js";
 import type { ChatTrace, Feedback, Trace } from "./trace.js";
 
 /** Fields that every reader of a trace needs. */

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
-import { type AgentStep, checkPrompt, renderPrompt } from "../../src/agents/agent.js";
+import type { AgentStep } from "../../src/agents/agent-backend.js";
 import { AgentLoop, callTool, promptFor } from "../../src/agents/agent-loop.js";
+import { checkPrompt, renderPrompt } from "../../src/agents/prompt-template.js";
 import { getAgent, listAgents } from "../../src/agents/registry-store.js";
 import { ModelError, type ToolCall } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
@@ -556,7 +557,7 @@ describe("a prompt", () => {
 
   test("lists the tools, one per line", () => {
     const { db, close } = openEmpty();
-    const tools = loadTools(db, getAgent(db, "art-e"), { mailbox: openMailbox(db) });
+    const tools = loadTools(db, "art-e", { mailbox: openMailbox(db) });
     const text = promptFor({ prompt: "Your tools:\n{{tools}}" }, tools, variables, 10);
     close();
     expect(text.split("\n")).toEqual([

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Rollout } from "../../src/agents/agent.js";
 import { getAgent } from "../../src/agents/registry-store.js";
+import type { Rollout } from "../../src/agents/rollout.js";
 import { endOfDay } from "../../src/mail/date-range.js";
 import { replayModel } from "../../src/models/replay.js";
 import type { JsonValue } from "../../src/platform/json.js";
@@ -33,7 +33,7 @@ async function play(
   const file = join(demo.folder, "script.json");
   writeFileSync(file, JSON.stringify({ replies: [...calls, last].map((call) => ({ toolCalls: [call] })) }));
   const { settings, id } = getAgent(demo.db, agent);
-  const tools = loadTools(demo.db, getAgent(demo.db, id), { mailbox: openMailbox(demo.db) });
+  const tools = loadTools(demo.db, id, { mailbox: openMailbox(demo.db) });
   const context = { inbox: MARCUS, cutoff, signal: never };
   return answerWith(await replayModel(file), tools, { settings, context, maxTurns: settings.maxTurns });
 }

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { AgentTask, Rollout, Transcript } from "../../src/agents/agent.js";
+import type { AgentTask } from "../../src/agents/agent-backend.js";
 import { withAgentRetry } from "../../src/agents/external-agent/agent-retries.js";
 import { type PlaygroundApiAgent, playgroundApiAgent } from "../../src/agents/external-agent/playground-api-agent.js";
+import type { Rollout, Transcript } from "../../src/agents/rollout.js";
 import { ModelError } from "../../src/models/model.js";
 import { RateLimiter } from "../../src/models/rate-limiter.js";
 import {

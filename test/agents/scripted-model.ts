@@ -1,9 +1,11 @@
-import type { AgentTask, Rollout, Transcript } from "../../src/agents/agent.js";
+import { type AgentSettings, agentSettingsSchema } from "../../src/agents/agent.js";
+import type { AgentTask } from "../../src/agents/agent-backend.js";
 import { agentLoop } from "../../src/agents/agent-loop.js";
+import type { Rollout, Transcript } from "../../src/agents/rollout.js";
+import { withPrices } from "../../src/models/call-cost.js";
 import type { Completion, Model, ModelRequest, ToolCall } from "../../src/models/model.js";
-import { withPrices } from "../../src/models/prices.js";
 import type { JsonValue } from "../../src/platform/json.js";
-import { type AgentSettings, agentSettingsSchema, type Tool } from "../../src/tools/tool.js";
+import type { Tool } from "../../src/tools/tool.js";
 import { MARCUS, never } from "../runs/demo-setup.js";
 
 /** A model with scripted replies, and an agent's run with it. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { coverageOf, failUnder, noWorseThan } from "../../src/analysis/gate.js";
 import { compareRuns } from "../../src/analysis/paired-comparison.js";
 import { gateText } from "../../src/reports/run-text.js";
-import { failUnder, noWorseThan } from "../../src/runs/gates.js";
+import type { TaskResult } from "../../src/traces/task-result.js";
 import { figures, run } from "./runs.js";
 
 describe("--fail-under", () => {
-  const totalTasks = 300;
   const scores = {
     exactMatch: figures({ value: 0.742, low: 0.69, high: 0.789, n: 300 }),
     hallucination: figures({ value: 0.1, better: "lower" }),
@@ -13,45 +13,75 @@ describe("--fail-under", () => {
   };
 
   it("passes a score at or above the threshold, or at or below it if lower is better", () => {
-    const passed = (metric: string, limit: number) => failUnder({ metric, limit }, { scores, totalTasks }, 0.9).passed;
+    const passed = (metric: string, limit: number) => failUnder({ metric, limit }, { scores }).passed;
     expect([passed("exactMatch", 0.742), passed("exactMatch", 0.743)]).toEqual([true, false]);
     expect([passed("hallucination", 0.1), passed("hallucination", 0.09)]).toEqual([true, false]);
   });
 
   it("fails if the score is missing", () => {
-    const gate = failUnder({ metric: "sources", limit: 0 }, { scores, totalTasks }, 0.9);
+    const gate = failUnder({ metric: "sources", limit: 0 }, { scores });
     expect(gate.passed).toBe(false);
     expect(gateText(gate)).toBe(
       "missed  sources (sourcesCorrect) -, required: at least 0: the run does not have this score",
     );
-    expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores, totalTasks }, 0.9).passed).toBe(false);
+    expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores }).passed).toBe(false);
   });
 
   it("uses the judge's verdict for accuracy, or exact match if there is no judge", () => {
     const accuracy = { metric: "accuracy", limit: 0.8 };
-    expect(gateText(failUnder(accuracy, { scores, totalTasks }, 0.9))).toBe(
+    expect(gateText(failUnder(accuracy, { scores }))).toBe(
       "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8",
     );
     const judged = { ...scores, judgeCorrect: figures({ value: 0.9 }) };
-    expect(failUnder(accuracy, { scores: judged, totalTasks }, 0.9)).toMatchObject({
+    expect(failUnder(accuracy, { scores: judged })).toMatchObject({
       scorer: "judgeCorrect",
       passed: true,
     });
     const unread = { ...scores, judgeCorrect: figures({ value: null, n: 0 }) };
-    expect(failUnder(accuracy, { scores: unread, totalTasks }, 0.9).scorer).toBe("exactMatch");
+    expect(failUnder(accuracy, { scores: unread }).scorer).toBe("exactMatch");
   });
 });
 
 describe("--fail-under with an eval", () => {
-  const head = { scores: { "eval:tone": figures({ value: 1, n: 16 }) }, totalTasks: 30 };
+  const head = { scores: { "eval:tone": figures({ value: 1, n: 16 }) } };
+  const result = (score: number | null | undefined, changes: Partial<TaskResult> = {}) => {
+    const scores = score === undefined ? {} : { "eval:tone": score };
+    return { ending: "answered", ...changes, scores } as TaskResult;
+  };
+  const results = (judged: number, others: readonly TaskResult[]) => [
+    ...Array.from({ length: judged }, () => result(1)),
+    ...others,
+  ];
+  const many = (n: number, one: TaskResult) => Array.from({ length: n }, () => one);
+  const gateOf = (all: readonly TaskResult[], least = 0.9) =>
+    failUnder({ metric: "eval:tone", limit: 0.9 }, head, coverageOf("eval:tone", all, least));
 
-  it("fails if the eval judged too few tasks, and says so", () => {
-    const gate = failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.9);
-    expect(gate).toMatchObject({ passed: false, coverage: { judged: 16, tasks: 30, least: 0.9 } });
+  it("passes if the eval does not apply to the other tasks", () => {
+    const gate = gateOf(results(16, many(14, result(null))));
+    expect(gate).toMatchObject({ passed: true, coverage: { judged: 16, notApplicable: 14, tasks: 30, least: 0.9 } });
+    expect(gateText(gate)).toMatch(/; judged 16 of 30 tasks, 14 do not apply$/);
+  });
+
+  it.each([
+    ["failed", result(null, { ending: "model_error" })],
+    ["cannot run here", result(null, { ending: "not_runnable" })],
+    ["made the eval fail", result(null, { failedScorers: ["eval:tone"] })],
+    ["were not evaluated", result(undefined)],
+  ])("is missed if too many tasks %s, and says so", (_, other) => {
+    const gate = gateOf(results(16, many(14, other)));
+    expect(gate).toMatchObject({ passed: false, coverage: { judged: 16, notApplicable: 0, tasks: 30 } });
     expect(gateText(gate)).toMatch(
-      /; judged 16 of 30 tasks \(0\.533\), required: at least 0\.9 of them \(--min-coverage\)$/,
+      /; judged 16 of 30 tasks: covered 0\.533, required: at least 0\.9 \(--min-coverage\)$/,
     );
-    expect(failUnder({ metric: "eval:tone", limit: 0.9 }, head, 0.5).passed).toBe(true);
+    expect(gateOf(results(16, many(14, other)), 0.5).passed).toBe(true);
+  });
+
+  it("is missed if the eval does not apply to any task", () => {
+    const scores = { "eval:tone": figures({ value: null, n: 0, low: null, high: null }) };
+    const coverage = coverageOf("eval:tone", many(5, result(null)), 0.9);
+    const gate = failUnder({ metric: "eval:tone", limit: 0.9 }, { scores }, coverage);
+    expect(gate.passed).toBe(false);
+    expect(gateText(gate)).toContain("judged 0 of 5 tasks, 5 do not apply");
   });
 });
 

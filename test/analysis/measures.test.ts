@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { measureSearch } from "../../src/questions/measure-search.js";
-import { calibration } from "../../src/runs/calibrate-judge.js";
+import { calibration } from "../../src/scoring/calibration.js";
 import { wilson } from "../../src/statistics/intervals.js";
 import type { Question } from "../../src/tasks/question.js";
 import type { Verdict } from "../../src/traces/trace.js";
@@ -29,14 +29,13 @@ test("calibration compares correct with all other verdicts, and counts missing v
   expect(figures).toMatchObject({
     labels: 53,
     unscored: 3,
-    accuracy: { value: 0.7, n: 50 },
-    precision: { value: 0.8, n: 25 },
-    recall: { value: 2 / 3, n: 30 },
-    kappa: { value: expect.closeTo(0.4, 12), n: 50 },
+    truePositiveRate: { value: 2 / 3, n: 30 },
+    trueNegativeRate: { value: 0.75, n: 20 },
     confusion: { bothCorrect: 20, judgeOnly: 5, labelOnly: 10, neither: 15 },
   });
-  expect(figures.accuracy.low).toBeCloseTo(0.5625, 4);
-  expect(figures.accuracy.high).toBeCloseTo(0.809, 4);
+  // Wilson's interval of 15 out of 20.
+  expect(figures.trueNegativeRate.low).toBeCloseTo(0.5313, 4);
+  expect(figures.trueNegativeRate.high).toBeCloseTo(0.8881, 4);
   expect(figures.disagreements).toHaveLength(15);
   expect(new Set(figures.disagreements.map(({ label, verdict }) => `${label}/${verdict}`))).toEqual(
     new Set(["wrong/correct", "correct/partly", "correct/wrong"]),
@@ -44,8 +43,8 @@ test("calibration compares correct with all other verdicts, and counts missing v
 });
 
 test("calibration reports null, never NaN, if there are no labels", () => {
-  const { accuracy, precision, recall, kappa } = calibration([]);
-  for (const figure of [accuracy, precision, recall, kappa]) {
+  const { truePositiveRate, trueNegativeRate } = calibration([]);
+  for (const figure of [truePositiveRate, trueNegativeRate]) {
     expect(figure).toEqual({ value: null, n: 0, low: null, high: null });
   }
 });

@@ -52,8 +52,7 @@ function pieces(name: Format, traces: Iterable<ExportedTrace>): Iterable<string 
     options: { dialect: "openai", reward: "semanticScore", content: true },
     toolsOf: () => TOOLS,
   });
-  if ("lines" in format) return format.lines(traces, context);
-  return "bytes" in format ? format.bytes(traces, context) : format.pieces(traces, context);
+  return "lines" in format ? format.lines(traces, context) : format.bytes(traces, context);
 }
 
 /** The traces, parsed from their text as from the database. */

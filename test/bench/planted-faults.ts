@@ -84,7 +84,12 @@ const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
     all: asking("How many are they:", "They are twelve."),
     bad: () => ({ answer: "Most of them, as it was agreed." }),
   },
-  abstains_only_on_nothing: { bad: () => ({ ending: "dont_know", answer: "I don't know.", sources: [] }) },
+  abstains_after_reading: {
+    bad: ({ toolCalls }) => ({
+      ...{ ending: "dont_know", answer: "I don't know.", sources: [] },
+      toolCalls: toolCalls.filter(({ name }) => name === "email_search"),
+    }),
+  },
   no_repeated_call: { bad: ({ toolCalls }) => ({ toolCalls: [...toolCalls, ...toolCalls.slice(0, 1)] }) },
   calls_parsable: {
     bad: ({ toolCalls }) => ({
@@ -236,10 +241,10 @@ async function inTurn<T>(names: readonly string[], seeds: number, make: (name: s
   return made;
 }
 
-/** A trace that passes all templates with a fixed bound. */
+/** A trace that passes all applicable templates with a fixed bound. */
 function isClean(trace: QuestionTrace): boolean {
   const rules = TEMPLATES.filter(({ name, bound }) => bound !== "cut" && name in FAULTS).map(ruleOf);
-  return runDataEvals(rules, trace).every(({ score }) => score === 1) && trace.sources.length > 0;
+  return runDataEvals(rules, trace).every(({ score }) => score !== 0) && trace.sources.length > 0;
 }
 
 function ruleOf(template: (typeof TEMPLATES)[number]) {
@@ -281,7 +286,7 @@ async function plantedSet(
     const outcome = { chosen: false, accepted: false, any: false, anyAccepted: false };
     const none = { ...outcome, tpr: null, tnr: null };
     try {
-      const { evals } = await suggestEvals({ criterion: "overall", seed, name: "together", cases: false }, settings);
+      const { evals } = await suggestEvals({ criterion: "overall", seed, cases: false }, settings);
       const names = evals.map(({ stored }) => stored.definition.name);
       const accepted = new Map<string, boolean>();
       for (const name of names) accepted.set(name, await isAccepted(name, settings));
@@ -308,7 +313,7 @@ async function isAccepted(name: string, settings: Parameters<typeof suggestEvals
   }
 }
 
-/** Over the unlabeled traces. */
+/** Over the unlabeled traces that the eval applies to. */
 function truthOf(db: Db, name: string, bad: ReadonlyMap<string, boolean>) {
   const { definition } = getEval(db, name);
   if (definition.kind !== "rules") throw new Error("templates are rules");
@@ -316,12 +321,13 @@ function truthOf(db: Db, name: string, bad: ReadonlyMap<string, boolean>) {
     .prepare("SELECT trace FROM traces WHERE id NOT IN (SELECT trace_id FROM eval_labels) ORDER BY id LIMIT ?")
     .pluck()
     .all(TRACES / 3) as string[];
-  const told = rows.map((row) => {
+  const judged = rows.flatMap((row) => {
     const trace = JSON.parse(row) as QuestionTrace;
-    return { passed: runDataEvals([definition], trace)[0]?.score === 1, isBad: bad.get(trace.traceId) === true };
+    const score = runDataEvals([definition], trace)[0]?.score ?? null;
+    return score === null ? [] : [{ passed: score === 1, isBad: bad.get(trace.traceId) === true }];
   });
   const rate = (isBad: boolean, passed: boolean) => {
-    const some = told.filter((one) => one.isBad === isBad);
+    const some = judged.filter((one) => one.isBad === isBad);
     return some.length === 0 ? null : some.filter((one) => one.passed === passed).length / some.length;
   };
   return { tpr: rate(false, true), tnr: rate(true, false) };

@@ -4,7 +4,7 @@ import { type Db, openStore } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
 import { emailSearch, searchEmails } from "../../src/tools/handlers/mail-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
-import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
+import { resultValue, type ToolContext, type ToolResult } from "../../src/tools/tool.js";
 import type { ImportFiles } from "./import.js";
 import { openArtSearch, openNaiveSearch, type SqlHit } from "./naive-search.js";
 import { type Quantiles, quantiles } from "./quantiles.js";
@@ -133,7 +133,7 @@ function searchAsArt(mailbox: Mailbox, asked: Asked, limit = 10): string[] {
 
 function resultOf(result: ToolResult | Promise<ToolResult>): unknown {
   if (result instanceof Promise || !result.ok) throw new Error(`the search failed: ${JSON.stringify(result)}`);
-  return result.value;
+  return resultValue(result);
 }
 
 interface Asked {

@@ -24,7 +24,7 @@ export const BIN = join(ROOT, "bin/art-e.js");
 export const MAIL = join(ROOT, "fixtures/demo/maildir");
 export const QUESTIONS = join(ROOT, "fixtures/demo/questions.jsonl");
 /** Labels of the baseline's answers, per task of the run `latest`. */
-export const LABELS = join(ROOT, "fixtures/demo/labels.jsonl");
+const LABELS = join(ROOT, "fixtures/demo/labels.jsonl");
 export const MARCUS = "marcus.hale@kestrelplains.example";
 
 export interface Ended {
@@ -45,7 +45,7 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-export function start(folder: string, line: Line, variables: Variables = {}): Started {
+function start(folder: string, line: Line, variables: Variables = {}): Started {
   return startProgram(folder, process.execPath, [BIN, ...wordsOf(line)], variables);
 }
 

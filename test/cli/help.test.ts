@@ -7,7 +7,7 @@ import { COMMANDS } from "../../src/cli/command-table.js";
 import { EXAMPLES } from "../../src/cli/help/examples.js";
 import { EXIT_CODES, groupFlags, placeholderOf } from "../../src/cli/help/help-text.js";
 import { main } from "../../src/cli.js";
-import { programVersion } from "../../src/platform/installation.js";
+import { programVersion } from "../../src/platform/program-files.js";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "./art-e.js";
 
 describe("help", () => {
@@ -287,8 +287,9 @@ describe("help", () => {
             --overwrite                     Replace an output file of another kind
             --fail-under SCORE=N            Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better).
                                             Exit code 3 if missed
-            --min-coverage FRACTION         With --fail-under eval:NAME: minimum fraction of tasks that the eval must cover
-                                            [default: 0.9]
+            --min-coverage FRACTION         With --fail-under eval:NAME: minimum fraction of tasks that it judges or that it
+                                            does not apply to [default: 0.9]
+            --require-validated             With --fail-under eval:NAME: refuse an eval whose newest test did not pass
             --baseline RUN                  Run or results file to compare --metric with. Exit code 3 if worse
             --no-worse-than N               With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]
             --metric SCORE                  Score for --baseline and --junit [default: accuracy]

@@ -3,7 +3,6 @@ import {
   chooseTemplates,
   labelShuffler,
   type MeasuredTemplate,
-  refineRules,
   type TrainingLabels,
 } from "../../src/evals/choose-templates.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
@@ -105,53 +104,5 @@ describe("labelShuffler", () => {
       seen.add(shuffled.join());
     }
     expect(seen.size).toBe(3);
-  });
-});
-
-describe("refineRules", () => {
-  const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
-  const named = (name: string, values: readonly number[]): MeasuredTemplate => {
-    const template = TEMPLATES.find((one) => one.name === name);
-    if (template === undefined) throw new Error(`unknown template ${name}`);
-    return { template, values };
-  };
-  const turns = named(
-    "few_turns",
-    bad.map((isBad, i) => (isBad && i % 4 === 0 ? 20 : 5)),
-  );
-  const read = named(
-    "sources_were_read",
-    bad.map((_, i) => (i % 4 === 2 ? 0 : 1)),
-  );
-
-  it("moves a threshold that fails good traces, and adds templates for bad traces that pass", () => {
-    expect(refineRules([{ feature: "turns", at_most: 4 }], [turns, read], labelsOf(bad), 1)).toEqual([
-      { feature: "turns", at_most: 5 },
-      { feature: "sources_read", at_least: 1 },
-    ]);
-  });
-
-  it("drops a condition that fails only good traces", () => {
-    const refined = refineRules(
-      [
-        { feature: "sources_read", at_least: 1 },
-        { feature: "ended", at_least: 1 },
-      ],
-      [
-        read,
-        named(
-          "comes_to_an_end",
-          bad.map((isBad, i) => (!isBad && i % 4 === 1 ? 0 : 1)),
-        ),
-      ],
-      labelsOf(bad),
-      1,
-    );
-    expect(refined).toEqual([{ feature: "sources_read", at_least: 1 }]);
-  });
-
-  it("changes nothing if there is no improvement", () => {
-    const conditions = [{ feature: "sources_read", at_least: 1 }];
-    expect(refineRules(conditions, [read], labelsOf(bad), 1)).toEqual(conditions);
   });
 });

@@ -103,11 +103,13 @@ describe("source features", () => {
   it("do not apply to an abstention", () =>
     expect(measure("sources", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
 
-  it("count emails listed before an abstention once", () => {
-    const gaveUp = { answer: "I don't know.", ending: "dont_know", toolCalls } as const;
-    expect(measure("mails_listed_before_abstaining", { ...gaveUp, toolCalls: [...toolCalls] }).value).toBe(2);
-    expect(measure("mails_listed_before_abstaining", { ...gaveUp, toolCalls: [search()] }).value).toBe(0);
-    expect(measure("mails_listed_before_abstaining", { toolCalls }).value).toBeNull();
+  it("find an abstention without an opened email only if searches returned emails", () => {
+    const gaveUp = { answer: "I don't know.", ending: "dont_know" } as const;
+    const listed = [search(DUES, other)];
+    expect(measure("gave_up_unread", { ...gaveUp, toolCalls: listed }).value).toBe(1);
+    expect(measure("gave_up_unread", { ...gaveUp, toolCalls }).value).toBe(0);
+    expect(measure("gave_up_unread", { ...gaveUp, toolCalls: [search()] }).value).toBe(0);
+    expect(measure("gave_up_unread", { toolCalls: listed }).value).toBe(0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Agreement } from "../../src/evals/definition.js";
+import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
 import { ceilingOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
 
@@ -19,7 +19,7 @@ function traces(counts: readonly { bad: boolean; score: number | null; n: number
 }
 
 describe("measureAgreement", () => {
-  const agreement = measureAgreement(traces(COUNTS), 1);
+  const agreement = measureAgreement(traces(COUNTS));
 
   it("returns the values computed by hand from the table of counts", () => {
     const values = Object.fromEntries(
@@ -28,61 +28,60 @@ describe("measureAgreement", () => {
       ),
     );
     expect(values).toEqual({
-      accuracy: 54 / 65,
       truePositiveRate: 34 / 40,
       trueNegativeRate: 20 / 25,
-      precision: 34 / 39,
-      kappa: expect.closeTo(20 / 31, 10),
       falseFailureRate: 6 / 40,
     });
     expect(agreement.confusion).toEqual({ goodPassed: 34, goodFailed: 6, badPassed: 5, badFailed: 20 });
   });
 
-  it("returns a kappa well above the one for shuffled labels", () => {
-    expect(agreement.shuffledKappa).toBeGreaterThan(0);
-    expect(agreement.shuffledKappa).toBeLessThan(0.3);
-  });
-
   it("counts errors and inapplicable traces separately, and excludes them from all rates", () => {
     const more = measureAgreement(
       traces([...COUNTS, { bad: true, score: null, n: 3 }, { bad: false, score: null, n: 4, error: "it raised" }]),
-      1,
     );
-    expect(more).toMatchObject({ good: 40, bad: 25, notApplicable: 3, errors: 4, accuracy: agreement.accuracy });
+    expect(more).toMatchObject({
+      good: 40,
+      bad: 25,
+      notApplicable: 3,
+      errors: 4,
+      truePositiveRate: agreement.truePositiveRate,
+    });
   });
 
   it("returns wider intervals if a few questions are repeated", () => {
     const repeats = traces(COUNTS).map((trace, i) => ({ ...trace, question: String(Math.floor(i / 3)) }));
-    const width = ({ kappa }: Agreement) => (kappa.high ?? 0) - (kappa.low ?? 0);
-    expect(width(measureAgreement(repeats, 1))).toBeGreaterThan(1.3 * width(agreement));
+    const width = ({ truePositiveRate: { low, high } }: Agreement) => (high ?? 0) - (low ?? 0);
+    expect(width(measureAgreement(repeats))).toBeGreaterThan(1.3 * width(agreement));
   });
 
   it("returns an interval even if the agreement is perfect", () => {
-    const { kappa } = measureAgreement(
+    const { truePositiveRate } = measureAgreement(
       traces([
         { bad: false, score: 1, n: 22 },
         { bad: true, score: 0, n: 18 },
       ]),
-      1,
     );
-    // Wilson's bound of 40 out of 40, in units of kappa.
-    expect(kappa).toMatchObject({ value: 1, low: expect.closeTo((0.9124 - 0.505) / 0.495, 3), high: 1 });
+    // Wilson's bound of 22 out of 22.
+    expect(truePositiveRate).toMatchObject({ value: 1, low: expect.closeTo(22 / (22 + 3.8415), 4), high: 1 });
   });
 
   it("returns null values if there are no traces", () => {
-    expect(measureAgreement([], 1)).toMatchObject({
-      accuracy: { value: null },
-      kappa: { value: null },
-      shuffledKappa: null,
+    expect(measureAgreement([])).toMatchObject({
+      truePositiveRate: { value: null },
+      trueNegativeRate: { value: null },
     });
   });
 });
 
 describe("rejectionsOf", () => {
-  const measured = (agreement: Agreement) => ({ agreement, ceiling: null });
-  const good = measured(measureAgreement(traces(COUNTS), 1));
+  const measured = (agreement: Agreement, kind: EvalDefinition["kind"] = "python") => ({
+    agreement,
+    ceiling: null,
+    kind,
+  });
+  const good = measured(measureAgreement(traces(COUNTS)));
 
-  it("requires rates of at least 0.8 and a lower bound of kappa above 0.2 for usable", () => {
+  it("requires rates of at least 0.8, and lower bounds above chance, for usable", () => {
     expect(rejectionsOf("usable", good)).toEqual([]);
     const weak = measureAgreement(
       traces([
@@ -91,26 +90,39 @@ describe("rejectionsOf", () => {
         { bad: true, score: 1, n: 5 },
         { bad: true, score: 0, n: 5 },
       ]),
-      1,
     );
     expect(rejectionsOf("usable", measured(weak))).toEqual([
       "true positive rate is 0.667 (minimum 0.8)",
       "true negative rate is 0.500 (minimum 0.8)",
-      expect.stringMatching(/^the lower bound of kappa is -0\.\d+ \(must be above 0\.2\)$/),
+      // Wilson: 20 of 30 is at least 0.488, 5 of 10 at least 0.237.
+      "the lower bounds of the two rates add up to 0.724, as for chance (must be above 1)",
     ]);
   });
 
-  it("requires a verdict on enough good and bad traces", () => {
+  it("accepts an eval with high rates if few traces are bad", () => {
+    // Cohen's kappa of this table is 0.49, because only 14 of 200 traces are bad.
+    const rare = measureAgreement(
+      traces([
+        { bad: false, score: 1, n: 164 },
+        { bad: false, score: 0, n: 22 },
+        { bad: true, score: 0, n: 13 },
+        { bad: true, score: 1, n: 1 },
+      ]),
+    );
+    expect(rejectionsOf("usable", measured(rare))).toEqual([]);
+  });
+
+  it("requires a verdict on enough good and bad traces from code, but not from rules", () => {
     const silent = measureAgreement(
       traces([
         { bad: false, score: 1, n: 30 },
         { bad: true, score: 0, n: 16 },
         { bad: true, score: null, n: 14 },
       ]),
-      1,
     );
     expect(silent.judged).toEqual({ good: 1, bad: 16 / 30 });
     expect(rejectionsOf("usable", measured(silent))).toEqual(["it judges only 53% of the bad traces (minimum 80%)"]);
+    expect(rejectionsOf("usable", measured(silent, "rules"))).toEqual([]);
   });
 
   it("scales the thresholds to the rates of a perfect eval if labels are inconsistent", () => {
@@ -127,13 +139,12 @@ describe("rejectionsOf", () => {
         { bad: true, score: 1, n: 85 },
         { bad: true, score: 0, n: 135 },
       ]),
-      1,
     );
-    expect(rejectionsOf("usable", { agreement: perfect, ceiling })).toEqual([]);
+    expect(rejectionsOf("usable", { agreement: perfect, ceiling, kind: "rules" })).toEqual([]);
     expect(rejectionsOf("usable", measured(perfect))).toEqual(["true negative rate is 0.614 (minimum 0.8)"]);
     expect(ceilingOf({ value: 1, n: 4, low: null, high: null }, { good: 9, bad: 9 })).toBeNull();
     const chance = ceilingOf({ value: 0.5, n: 100, low: null, high: null }, { good: 50, bad: 50 });
-    expect(rejectionsOf("usable", { agreement: perfect, ceiling: chance })).toContainEqual(
+    expect(rejectionsOf("usable", { agreement: perfect, ceiling: chance, kind: "rules" })).toContainEqual(
       expect.stringMatching(/% of the labels are wrong, based on repeated labels/),
     );
   });

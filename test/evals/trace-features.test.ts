@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FEATURE_LIBRARY, pythonPattern } from "../../src/evals/as-python/feature-library.js";
 import { evalFiles } from "../../src/evals/as-python.js";
 import type { Assertion, EvalDefinition, EvaluatedTrace } from "../../src/evals/definition.js";
 import { FEATURES, viewOf } from "../../src/evals/run-evals/features.js";
@@ -13,7 +15,9 @@ import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
 import { ENRON, needs } from "../machine-requirements.js";
 
 const { artE, read } = workFolder({ mail: MAIL });
-const FOLDER = join(import.meta.dirname, "../../src/evals/run-evals");
+const FOLDER = mkdtempSync(join(tmpdir(), "art-e-"));
+writeFileSync(join(FOLDER, "trace_features.py"), FEATURE_LIBRARY);
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
@@ -204,5 +208,17 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
       const expected = measuredHere({ ...trace, kind: "chat", messages: [], question } as never, names);
       expect({ answer: trace.answer, found: measured[i] }).toEqual({ answer: trace.answer, found: expected });
     }
+  });
+});
+
+describe("pythonPattern", () => {
+  it.each([
+    [/^a\s+[\s-]b$/, "^a~+[~-]b\\Z"],
+    [/[.$]\/\$/, "[.$]/\\$"],
+    [/\\s[^\]$]x/, "\\\\s[^\\]$]x"],
+  ])("converts %s", (pattern, converted) => expect(pythonPattern(pattern.source)).toBe(converted));
+
+  it.each([[/~/], [/[a\s]/]])("refuses %s, which `regex` would misread", (pattern) => {
+    expect(() => pythonPattern(pattern.source)).toThrow("the pattern");
   });
 });

@@ -30,7 +30,7 @@ export function mail(changes: Partial<FiledEmail> = {}): FiledEmail {
 }
 
 /** A source with these emails. */
-export function sourceOf(mails: readonly FiledEmail[]): CorpusSource {
+function sourceOf(mails: readonly FiledEmail[]): CorpusSource {
   async function* batches(signal: AbortSignal): AsyncGenerator<CorpusBatch> {
     signal.throwIfAborted();
     yield { mails, bad: [], bytesRead: 0 };

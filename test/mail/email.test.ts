@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { type Email, formatMail, ownText } from "../../src/mail/email.js";
-import { applyArtRules, artFilter as openArtFilter } from "../../src/mail/import/import-corpus.js";
+import { applyArtRules, artFilter as openArtFilter } from "../../src/mail/import/art-filter.js";
 import { accountedFor, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 
 const mail = {

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { strToU8, type Zippable, zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
 import { openCorpus } from "../../src/mail/import/corpus-formats.js";
-import { checkExpansion } from "../../src/mail/import/readers/batches.js";
+import { checkExpansion } from "../../src/mail/import/readers/gunzip.js";
 import { UserError } from "../../src/platform/errors.js";
 import { csv, readAll, temporaryFolder, writeParquet, writeTar } from "./corpus-fixtures.js";
 import { importFolder, importFrom } from "./import-setup.js";

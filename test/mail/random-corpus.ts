@@ -5,7 +5,7 @@ import { ANN, BEN, CAT, DAN, mail } from "./small-corpus.js";
 
 /** A small random corpus that is always the same, with queries. */
 
-export const PEOPLE = [ANN, BEN, CAT, DAN, "eve@hills.example", "flo@hills.example"] as const;
+const PEOPLE = [ANN, BEN, CAT, DAN, "eve@hills.example", "flo@hills.example"] as const;
 
 /** The folders' owners. The mail does not reveal Flo's address. */
 export const FOLDERS: Readonly<Record<string, string>> = { "ann-a": ANN, "ben-b": BEN, "flo-f": PEOPLE[5] };

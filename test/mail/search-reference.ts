@@ -94,7 +94,7 @@ const NO_SPACES = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}\p{sc=Thai}]/u;
 const ACCENT = /[\u0300-\u036f]/u;
 
 /** Words in lower case without accents. In scripts without spaces, every character is a word. */
-export function wordsOf(text: string): Word[] {
+function wordsOf(text: string): Word[] {
   const words: Word[] = [];
   let open: Word | null = null;
   let at = 0;

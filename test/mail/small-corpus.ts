@@ -15,7 +15,7 @@ export const BEN = "ben@plains.example";
 export const CAT = "cat@plains.example";
 export const DAN = "dan@hills.example";
 
-export const ALWAYS = { after: null, before: null };
+const ALWAYS = { after: null, before: null };
 
 /** An empty email from Ann to Ben. Two of these without changes are copies of one email. */
 export function mail(id: string, changes: Partial<FiledEmail> = {}): FiledEmail {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cacheKey, cachingReplies, digest, requestKey } from "../../src/models/cache.js";
+import { withPrices } from "../../src/models/call-cost.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
-import { withPrices } from "../../src/models/prices.js";
 import { recording, replayModel } from "../../src/models/replay.js";
 import { UserError } from "../../src/platform/errors.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CostLimit, CostLimitReached } from "../../src/models/call-budget.js";
+import { withPrices } from "../../src/models/call-cost.js";
 import type { Completion, Model, ModelRequest, Usage } from "../../src/models/model.js";
-import { withPrices } from "../../src/models/prices.js";
 
 const REQUEST: ModelRequest = {
   system: "",

@@ -9,7 +9,7 @@ import {
   successorOf,
 } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { priceOf } from "../../src/models/price-table.js";
+import { priceOf } from "../../src/models/price-lookup.js";
 import { UserError } from "../../src/platform/errors.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { WIRE_FORMATS } from "../providers/wire-request.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { priceOf, priceOfReply } from "../../src/models/price-table.js";
-import { priceAt } from "../../src/models/prices.js";
+import { priceAt } from "../../src/models/call-cost.js";
+import { priceOf, priceOfReply } from "../../src/models/price-lookup.js";
 
 const million = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 0 };
 const day = new Date("2025-11-01");

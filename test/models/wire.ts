@@ -5,7 +5,7 @@ import type { WireFormat } from "../providers/wire-request.js";
 
 /** Shared by the wire format tests: a conversation with every kind of message, and a way to send it. */
 
-export const CONVERSATION: readonly Message[] = [
+const CONVERSATION: readonly Message[] = [
   { role: "user", content: "When is the meeting?" },
   {
     role: "assistant",

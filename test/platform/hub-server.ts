@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../src/platform/retry-delay.js";
 
-export interface Seen {
+interface Seen {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
 }

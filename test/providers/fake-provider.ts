@@ -29,7 +29,7 @@ import { type ParsedRequest, parseRequest, type WireFormat } from "./wire-reques
  * retries.
  */
 
-export type Failure =
+type Failure =
   /** An HTTP error. `body` replaces the provider's usual one. */
   | {
       readonly fail: "status";

@@ -5,12 +5,12 @@ export type WireFormat = "anthropic" | "openai-chat" | "openai-responses" | "goo
 
 export const WIRE_FORMATS: readonly WireFormat[] = ["anthropic", "openai-chat", "openai-responses", "google"];
 
-export type SeenMessage =
+type SeenMessage =
   | { readonly role: "user"; readonly content: string }
   | { readonly role: "assistant"; readonly content: string; readonly toolCalls: readonly SeenCall[] }
   | { readonly role: "tool"; readonly toolCallId: string; readonly content: string; readonly isError: boolean };
 
-export interface SeenCall {
+interface SeenCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;

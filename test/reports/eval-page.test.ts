@@ -44,7 +44,7 @@ function saveTest(db: Db, evalId: number): void {
     const bad = i >= 40;
     return { question: String(i), bad, score: (bad ? i < 42 : i < 36) ? 1 : 0, error: null };
   });
-  const agreement = measureAgreement(tested, 1);
+  const agreement = measureAgreement(tested);
   const rest = {
     criterion: "overall",
     labelsHash: hashLabels([]),

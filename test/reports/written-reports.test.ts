@@ -1,12 +1,12 @@
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { failUnder } from "../../src/analysis/gate.js";
 import { csvHead, csvLine } from "../../src/reports/csv-report.js";
 import { junit } from "../../src/reports/junit-report.js";
 import { markdownReport, stepSummary } from "../../src/reports/markdown-report.js";
 import type { ReportHead, ScoreMeaning } from "../../src/reports/report-data.js";
 import { RunTally } from "../../src/reports/report-figures.js";
-import { failUnder } from "../../src/runs/gates.js";
 import { resultsFile } from "../../src/runs/results-file.js";
 import type { BenchmarkResult } from "../../src/traces/run-totals.js";
 import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";
@@ -113,7 +113,7 @@ describe("a JUnit XML report", () => {
   });
 
   it("has one test case per gate", () => {
-    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, HALF_RIGHT, 0.9));
+    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, HALF_RIGHT));
     const text = [...junit(head(), [EXACT_MATCH], gates, () => FOUR.slice(0, 1))].join("");
     expect(text).toContain('<testsuites name="art-e" tests="3" failures="1"');
     expect(text).toMatch(/<testcase classname="gates" name="accuracy" time="0\.000"\/>/);
@@ -227,7 +227,7 @@ describe("a Markdown report", () => {
 describe("a step summary", () => {
   it("contains the figures with intervals, the gates, and the wrong tasks", () => {
     const run = head();
-    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run, 0.9));
+    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run));
     const results = [
       task(1, { exactMatch: 1 }),
       task(2, { exactMatch: 0 }, { question: "When", agentAnswer: "May", groundTruth: "June" }),

@@ -1,27 +1,30 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Agent } from "../../src/agents/agent.js";
 import { getAgent } from "../../src/agents/registry-store.js";
 import { NO_EVALS } from "../../src/evals/use-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
+import { withPrices } from "../../src/models/call-cost.js";
 import { type Completion, type Model, NO_USAGE } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { priceOf } from "../../src/models/price-table.js";
-import { withPrices } from "../../src/models/prices.js";
+import { priceOf } from "../../src/models/price-lookup.js";
 import { questionOpener } from "../../src/questions/dataset.js";
 import { type AnswerContext, answerHere } from "../../src/runs/answer-task.js";
 import { Budget, mostOfTask } from "../../src/runs/budget.js";
 import { ServerWatch } from "../../src/runs/detect-dead-server.js";
 import { createRun, type RunSession } from "../../src/runs/execute-run/create-run.js";
 import { resumeRun } from "../../src/runs/execute-run/resume.js";
+import { RunJournal } from "../../src/runs/run-journal.js";
 import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import type { Agent, Tool } from "../../src/tools/tool.js";
+import type { Tool } from "../../src/tools/tool.js";
 import type { RunEvent } from "../../src/traces/progress.js";
+import { openJournalWriter } from "../../src/traces/result-writer/journal-writer.js";
 import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
 import { NO_LIMITS, type OwnRunSettings, type RunLimits } from "../../src/traces/run-settings.js";
@@ -94,13 +97,17 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
     wanted.onEvent?.(event);
   };
   const shared = answering(db, wanted, runId);
+  const writer = writerTo(db);
+  const journal = new RunJournal(db, runId, writer);
+  for (const cost of journal.costs) budget.charge(cost, true);
   const request: RunTasksRequest = {
     runId,
     answerer: answerHere(shared, new ServerWatch()),
     scoring: shared.scoring,
     session,
     budget,
-    writer: writerTo(db),
+    writer,
+    journal,
     onConcurrency: (listener) => listener(concurrency),
   };
   const end = await runTasks(db, request, emit, wanted.signal ?? never);
@@ -110,10 +117,15 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
 /** Writes on this thread, one transaction per task. */
 function writerTo(db: Db): ResultWriter {
   const write = openRowWriter(db);
+  const writeReply = openJournalWriter(db);
   return {
-    async save(trace, result, outcome) {
-      write(toResultRow(trace, result, outcome));
+    async save(trace, result, outcome, abandoned = null) {
+      const superseded = abandoned === null ? null : toResultRow(abandoned.trace, abandoned.result, "abandoned");
+      write({ ...toResultRow(trace, result, outcome), abandoned: superseded });
       return true;
+    },
+    async addReply(row) {
+      writeReply(row);
     },
     keep() {},
     recent: () => [],
@@ -129,7 +141,7 @@ export function saved(db: Db, runId = "latest"): Saved {
 }
 
 function toolsOf(db: Db, wanted: Wanted): readonly Tool[] {
-  return wanted.tools ?? loadTools(db, agentOf(db, wanted), { mailbox: openMailbox(db) });
+  return wanted.tools ?? loadTools(db, agentOf(db, wanted).id, { mailbox: openMailbox(db) });
 }
 
 const agentOf = (db: Db, wanted: Wanted): Agent => getAgent(db, wanted.agentId ?? "email-search");

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { type Model, ModelError } from "../../src/models/model.js";
-import { runConcurrently } from "../../src/runs/run-tasks.js";
+import { runConcurrently } from "../../src/runs/run-tasks/run-concurrently.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import type { Tool } from "../../src/tools/tool.js";
 import { call, finish, type Line, scripted } from "../agents/scripted-model.js";

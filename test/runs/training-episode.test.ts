@@ -59,7 +59,7 @@ async function episodeWith(calls: readonly Call[]): Promise<{ trace: QuestionTra
   const { db } = demo;
   const agent = getAgent(db, "email-search");
   const mailbox = openMailbox(db);
-  const tools = loadTools(db, agent, { mailbox });
+  const tools = loadTools(db, agent.id, { mailbox });
   const asked = question(set.questions, QUESTION);
   const opening = await questionOpener("query_date")({ kind: "question", task: asked }, never);
   if (!opening.ok) throw new Error(opening.reason);

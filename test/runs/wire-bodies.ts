@@ -1,5 +1,5 @@
 import type { Db } from "../../src/store/open-store.js";
-import { getTool } from "../../src/tools/tool.js";
+import { getTool } from "../../src/tools/tools-store.js";
 import type { WireFormat } from "../providers/wire-request.js";
 import { MARCUS } from "./demo-setup.js";
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { type MailLookup, openMailLookup } from "../../src/mail/mail-lookup.js";
+import type { ScorerEntry } from "../../src/scoring/scorer.js";
 import {
   dateMatch,
   exactMatch,
@@ -13,7 +14,7 @@ import {
   semanticScore,
   tokenF1,
 } from "../../src/scoring/scorers.js";
-import { bandOf, type ScorerEntry } from "../../src/traces/score.js";
+import { bandOf } from "../../src/traces/score-bands.js";
 import { demoQuestions } from "../cli/art-e.js";
 import { demoSet, openDemo, question, type TestDb } from "../runs/demo-setup.js";
 import { called, itself, trace } from "./trace.js";

@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { openJsonFileCache } from "../../src/models/cache.js";
+import { withPrices } from "../../src/models/call-cost.js";
 import type { Model, ToolCall } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
-import { withPrices } from "../../src/models/prices.js";
+import { type JournalEntry, TaskJournal } from "../../src/models/reply-journal.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import {
@@ -125,8 +126,23 @@ describe("openJudge", () => {
       const provider = await provide([says("correct")]);
       const spent: unknown[] = [];
       const budget = { beforeCall: async () => {}, afterCall: async (call: unknown) => void spent.push(call) };
-      await judge(await reach(provider)).judge(ITEM, never, budget);
+      await judge(await reach(provider)).judge(ITEM, never, { budget, journal: new TaskJournal([], async () => {}) });
       expect(spent).toEqual([{ costUsd: 0.1, tokens: 0 }]);
+    });
+
+    test("uses a reply from the task's journal with its cost, although the vote is cached", async () => {
+      const provider = await provide([says("correct"), says("wrong")]);
+      const model = await reach(provider);
+      const stored: JournalEntry[] = [];
+      const budget = { beforeCall: async () => {}, afterCall: async () => {} };
+      const write = async (entry: JournalEntry) => void stored.push(entry);
+      const first = await judge(model).judge(ITEM, never, { budget, journal: new TaskJournal([], write) });
+      expect(stored.map(({ caller }) => caller)).toEqual(["judge"]);
+      const journal = new TaskJournal(stored, write);
+      const again = await judge(model).judge(ITEM, never, { budget, journal });
+      expect(again).toEqual(first);
+      expect(again.costUsd).toBe(0.1);
+      expect([journal.unused, provider.requests.length]).toEqual([[], 1]);
     });
 
     test("caches a vote by model, server, protocol, version, texts and vote number", async () => {

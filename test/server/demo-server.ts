@@ -26,7 +26,7 @@ export interface Changes {
   readonly mail?: string;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
@@ -121,7 +121,7 @@ const documentSchema = z.looseObject({
   components: z.looseObject({ schemas: z.record(z.string(), z.json()) }),
 });
 
-export type OpenapiDocument = z.output<typeof documentSchema>;
+type OpenapiDocument = z.output<typeof documentSchema>;
 
 async function readDocument(url: string, headers: Readonly<Record<string, string>>): Promise<OpenapiDocument> {
   return documentSchema.parse(await (await fetch(`${url}/openapi.json`, { headers })).json());

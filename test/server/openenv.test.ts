@@ -125,6 +125,18 @@ describe("an OpenEnv server", () => {
     expect(await client.call(...search("nominations"))).toMatchObject({ done: false });
   });
 
+  it.each([
+    [{ tool_name: "email_search", arguments: "rent" }, ["arguments"]],
+    [{ tool_name: "email_search", arguments: ["rent"] }, ["arguments"]],
+    [{ arguments: {} }, ["tool_name"]],
+    ["email_search", []],
+  ])("refuses the step %j, names the wrong field, and continues the episode", async (data, loc) => {
+    await begin({ index: 1 });
+    const refused = await client.ask({ type: "step", data });
+    expect(refused).toMatchObject({ type: "error", data: { code: "VALIDATION_ERROR", errors: [{ loc }] } });
+    expect(await client.call(...search("nominations"))).toMatchObject({ done: false });
+  });
+
   it("rewards the answer once, explains the reward, and has saved the trace by then", async () => {
     await begin({ index: 2, episode_id: "mine" });
     const found = await client.call(...search("price"), {

@@ -127,7 +127,7 @@ function readRuns(path: string): StoredRun[] {
 }
 
 /** A message from the server, as tests read it. */
-export interface Answer {
+interface Answer {
   readonly type: string;
   // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
   readonly data: any;

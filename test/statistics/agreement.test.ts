@@ -1,11 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import {
-  clusteredKappa,
-  clusteredRate,
-  correctedRate,
-  independentTrials,
-  kappa,
-} from "../../src/statistics/agreement.js";
+import { clusteredKappa, clusteredRate, correctedRate, independentTrials } from "../../src/statistics/agreement.js";
 import type { Interval } from "../../src/statistics/estimate.js";
 import { wilson } from "../../src/statistics/intervals.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
@@ -194,65 +188,30 @@ describe("correctedRate", () => {
   });
 });
 
-describe("kappa", () => {
+describe("clusteredKappa", () => {
+  const pairs = (bothYes: number, first: number, second: number, neither: number) => [
+    ...Array.from({ length: bothYes }, () => [true, true] as const),
+    ...Array.from({ length: first }, () => [true, false] as const),
+    ...Array.from({ length: second }, () => [false, true] as const),
+    ...Array.from({ length: neither }, () => [false, false] as const),
+  ];
+  const kappaOf = (...counts: Parameters<typeof pairs>) =>
+    clusteredKappa(pairs(...counts).map(([first, second], i) => ({ first, second, cluster: String(i) })));
+
   // Observed agreement 0.7, expected 0.5: the example of two readers of 50 grant proposals (Cohen's kappa,
   // Wikipedia).
   test("is 0.4 for the counts 20, 5, 10 and 15", () => {
-    const { value, n } = kappa([
-      [20, 5],
-      [10, 15],
-    ]);
+    const { value, n } = kappaOf(20, 5, 10, 15);
     expect(value).toBeCloseTo(0.4, 12);
     expect(n).toBe(50);
   });
 
-  // Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 3rd ed., table 18.1: kappa 0.676, standard
-  // error 0.088.
-  test("has the published interval for the published table of diagnoses", () => {
-    const { value, low, high } = kappa([
-      [75, 1, 4],
-      [5, 4, 1],
-      [0, 0, 10],
-    ]);
-    expect(value).toBeCloseTo(0.676, 3);
-    expect(((high ?? 0) - (low ?? 0)) / 2 / 1.959964).toBeCloseTo(0.088, 3);
-  });
-
-  test.each<[string, number[][], number | null]>([
-    [
-      "full agreement",
-      [
-        [10, 0],
-        [0, 5],
-      ],
-      1,
-    ],
-    [
-      "full disagreement between equal halves",
-      [
-        [0, 5],
-        [5, 0],
-      ],
-      -1,
-    ],
-    [
-      "nothing",
-      [
-        [0, 0],
-        [0, 0],
-      ],
-      null,
-    ],
-    [
-      "only one category",
-      [
-        [10, 0],
-        [0, 0],
-      ],
-      null,
-    ],
-  ])("is computed for %s", (_, counts, value) => {
-    const estimate = kappa(counts);
+  test.each([
+    ["full agreement", kappaOf(10, 0, 0, 5), 1],
+    ["full disagreement between equal halves", kappaOf(0, 5, 5, 0), -1],
+    ["nothing", kappaOf(0, 0, 0, 0), null],
+    ["only one category", kappaOf(10, 0, 0, 0), null],
+  ])("is computed for %s", (_, estimate, value) => {
     expect(estimate.value).toBe(value);
     expect(estimate.low === null).toBe(value === null);
   });

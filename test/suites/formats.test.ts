@@ -1,6 +1,6 @@
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
-import { readCsv } from "../../src/suites/formats/csv.js";
+import { readCsv } from "../../src/suites/formats/csv-frame.js";
 import {
   correlate,
   decodeImage,

@@ -1,7 +1,8 @@
 import type { JsonValue } from "../../src/platform/json.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
-import { getTool, listTools, type Tool, type ToolContext, type ToolErrorKind } from "../../src/tools/tool.js";
+import { resultValue, type Tool, type ToolContext, type ToolErrorKind } from "../../src/tools/tool.js";
+import { getTool, listTools } from "../../src/tools/tools-store.js";
 import { MARCUS, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 
 /** The seeded tools, live over the demo mail. */
@@ -19,7 +20,7 @@ export interface DemoTools extends TestDb {
   ): Promise<{ readonly kind: ToolErrorKind; readonly error: string }>;
 }
 
-export interface FoundMail {
+interface FoundMail {
   readonly message_id: string;
   readonly subject: string;
   readonly sender: string;
@@ -66,11 +67,11 @@ export function toolsOver(testDb: TestDb): DemoTools {
     async value<T>(id: string, args: JsonValue, changes: Partial<ToolContext> = {}) {
       const result = await call(id, args, changes);
       if (!result.ok) throw new Error(`refused: ${result.error}`);
-      return JSON.parse(JSON.stringify(result.value)) as T;
+      return JSON.parse(JSON.stringify(resultValue(result))) as T;
     },
     async refusal(id, args, changes = {}) {
       const result = await call(id, args, changes);
-      if (result.ok) throw new Error(`not refused: ${JSON.stringify(result.value)}`);
+      if (result.ok) throw new Error(`not refused: ${JSON.stringify(resultValue(result))}`);
       return result;
     },
   };

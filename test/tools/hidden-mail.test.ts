@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { endOfDay } from "../../src/mail/date-range.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
 import { SearchPool } from "../../src/tools/search-pool.js";
-import type { ToolContext, ToolResult } from "../../src/tools/tool.js";
+import { resultValue, type ToolContext, type ToolResult } from "../../src/tools/tool.js";
 import { DANA, MARCUS, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { type DemoTools, type Found, openDemoTools, type ReadMail } from "./demo-tools.js";
 
@@ -195,8 +195,11 @@ describe("the search pool", () => {
   const context: ToolContext = { inbox: MARCUS, cutoff: null, signal: new AbortController().signal };
   const search = (query: string) => threads.call("email_search", { query, limit: 10 }, context, {});
 
-  const listed = (result: ToolResult) =>
-    (result as unknown as { value: { emails: { message_id: string }[] } }).value.emails.map((mail) => mail.message_id);
+  const listed = (result: ToolResult) => {
+    if (!result.ok) throw new Error(result.error);
+    const { emails } = resultValue(result) as { emails: { message_id: string }[] };
+    return emails.map((mail) => mail.message_id);
+  };
 
   it("returns the same hits as a search in this thread", async () => {
     const { search: here, addresses } = openMailbox(test.db);

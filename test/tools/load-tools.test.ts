@@ -2,14 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { getAgent, listAgents } from "../../src/agents/registry-store.js";
+import { agentSettingsSchema } from "../../src/agents/agent.js";
+import { listAgents } from "../../src/agents/registry-store.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { JsonObject, JsonValue } from "../../src/platform/json.js";
 import { SuiteDocuments } from "../../src/suites/task/document-search.js";
 import type { TaskDocuments } from "../../src/tasks/suite-task.js";
 import { addInboxArgument, HANDLERS, loadTools, toTool } from "../../src/tools/load-tools.js";
 import { type Mailbox, openMailbox } from "../../src/tools/mailbox.js";
-import { agentSettingsSchema, getTool, listTools, type Tool } from "../../src/tools/tool.js";
+import { resultValue, type Tool } from "../../src/tools/tool.js";
+import { getTool, listTools } from "../../src/tools/tools-store.js";
 import { openDemo, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 
@@ -37,7 +39,7 @@ describe("loading tools", () => {
   const attach = (agent: string, tool: string, config: string | null = null) =>
     empty.db.prepare("INSERT INTO agent_tools (agent_id, tool_id, config) VALUES (?, ?, ?)").run(agent, tool, config);
 
-  const load = (agent: string) => loadTools(empty.db, getAgent(empty.db, agent), { mailbox });
+  const load = (agent: string) => loadTools(empty.db, agent, { mailbox });
   const ids = (tools: readonly Tool[]) => tools.map((tool) => tool.id);
 
   function refusalOf(action: () => unknown): UserError {
@@ -254,10 +256,10 @@ describe("loading tools", () => {
     afterAll(() => demo.close());
 
     const lengthReadBy = async (agent: string, toolId: string) => {
-      const tools = loadTools(demo.db, getAgent(demo.db, agent), { mailbox: openMailbox(demo.db) });
+      const tools = loadTools(demo.db, agent, { mailbox: openMailbox(demo.db) });
       const result = await tools.find(({ id }) => id === toolId)?.call({ message_id: LONG }, context);
       if (!result?.ok) throw new Error("not read");
-      return (result.value as { body: string }).body.length;
+      return (resultValue(result) as { body: string }).body.length;
     };
 
     test("art-e reads a long email completely, email-search reads it in pages, and a third agent in other pages", async () => {

@@ -6,6 +6,7 @@ import type { JsonValue } from "../../src/platform/json.js";
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
 import { openWorkspace } from "../../src/sandbox/workspace.js";
 import { FolderMachine } from "../../src/suites/machines/folder-machine.js";
+import { resultValue } from "../../src/tools/tool.js";
 import { needs } from "../machine-requirements.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { callTool, startSandboxed } from "./machines.js";
@@ -143,7 +144,7 @@ describe("files in a sandbox:", needs("sandbox", sandboxed !== null), () => {
     await shell("mkdir -p many/a many/z; cd many/a; touch $(seq 300); touch ../z/last; touch ../top");
     const result = await call("list_files", { path: "many" });
     if (!result.ok) throw new Error(result.error);
-    const { files, total } = result.value as { files: { path: string }[]; total: number };
+    const { files, total } = resultValue(result) as { files: { path: string }[]; total: number };
     expect(files.length).toBe(200);
     expect(total).toBe(304);
     expect(files.map(({ path }) => path)).toEqual(expect.arrayContaining(["a", "top", "z"]));

@@ -6,7 +6,8 @@ import { openTaskMachine, type SandboxedMachine } from "../../src/sandbox/open-t
 import type { TaskMachine } from "../../src/sandbox/task-machine.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import { getTool, type ToolContext } from "../../src/tools/tool.js";
+import type { ToolContext } from "../../src/tools/tool.js";
+import { getTool } from "../../src/tools/tools-store.js";
 import { never, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { resultValue } from "../../src/tools/tool.js";
 import { DANA, MARCUS, openEmpty, openWith } from "../runs/demo-setup.js";
 import { context, type DemoTools, type Found, openDemoTools, type ReadMail, toolsOver } from "./demo-tools.js";
 
@@ -343,7 +344,7 @@ describe("the email_get tool", () => {
       for (let offset: number | null = 0; offset !== null; offset = pages.at(-1)?.next_offset ?? null) {
         const result = await tool.call({ message_id: LONG, offset }, context);
         if (!result.ok) throw new Error(result.error);
-        pages.push(result.value as unknown as ReadMail);
+        pages.push(resultValue(result) as unknown as ReadMail);
       }
       return pages;
     }

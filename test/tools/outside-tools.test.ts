@@ -6,7 +6,8 @@ import type { JsonObject } from "../../src/platform/json.js";
 import { httpTool } from "../../src/tools/handlers/http-tool.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 import { listenMcp } from "../../src/tools/mcp-server.js";
-import type { ToolContext, ToolRow } from "../../src/tools/tool.js";
+import { resultValue, type ToolContext } from "../../src/tools/tool.js";
+import type { ToolRow } from "../../src/tools/tools-store.js";
 import { gone, isThere } from "../platform/processes.js";
 import { never, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { KINDS, type OwnTools, openOwnTools, SECRET } from "./own-tools.js";
@@ -69,9 +70,9 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
   it("truncates a long result, and adds a note", async () => {
     const result = await own.tool(kind, { maxResultChars: 1_000 }).call({ do: "huge" }, context);
     expect(result).toMatchObject({ ok: true, value: { truncated: true, characters: 300_010 } });
-    expect(result.ok && JSON.stringify(result.value).length).toBeLessThan(1_200);
+    expect(result.ok && JSON.stringify(resultValue(result)).length).toBeLessThan(1_200);
     const whole = await own.tool(kind, { maxResultChars: 1_000_000 }).call({ do: "huge" }, context);
-    const beginning = whole.ok ? JSON.stringify(whole.value).slice(0, 1_000) : "";
+    const beginning = whole.ok ? JSON.stringify(resultValue(whole)).slice(0, 1_000) : "";
     expect(result).toMatchObject({ value: { beginning } });
   });
 

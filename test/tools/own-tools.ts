@@ -16,7 +16,7 @@ import { startHttpServer, stdioServerFile } from "./sdk-servers.js";
 /** Environment variables of the tests for tools. */
 export const SECRET = "sk-test-0123456789";
 
-export const PARAMETERS = {
+const PARAMETERS = {
   type: "object",
   properties: {
     do: { type: "string", enum: ["echo", "fail", "hang", "huge", "secret", "number"] },

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/platform/json.js";
+import { resultValue } from "../../src/tools/tool.js";
 import { needs } from "../machine-requirements.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { callTool, hasNotebooks, startSandboxed } from "./machines.js";
@@ -132,7 +133,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     await writeNotebook("picture.ipynb", [show], "conda-of-somebody");
     const result = await call("run_notebook", { path: "picture.ipynb" });
     if (!result.ok) throw new Error(result.error);
-    const { kernel, outputs } = result.value as unknown as {
+    const { kernel, outputs } = resultValue(result) as unknown as {
       kernel: string;
       outputs: { text: string; pictures: string[] }[];
     };

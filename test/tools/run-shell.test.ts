@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/platform/json.js";
+import { resultValue } from "../../src/tools/tool.js";
 import { needs } from "../machine-requirements.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { callTool, startSandboxed } from "./machines.js";
@@ -55,7 +56,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
   test("keeps the start and the end of a long output", async () => {
     const result = await shell({ command: "echo first; seq 100000; echo last" });
     if (!result.ok) throw new Error(result.error);
-    const { stdout, truncated } = result.value as { stdout: string; truncated: boolean };
+    const { stdout, truncated } = resultValue(result) as { stdout: string; truncated: boolean };
     expect(truncated).toBe(true);
     expect(stdout.length).toBeLessThan(20_100);
     expect(stdout).toMatch(/^first\n1\n2\n[\s\S]*\(\d+ characters omitted\)[\s\S]*\n100000\nlast\n$/);
@@ -64,7 +65,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
   test("leaves background processes running", async () => {
     const started = await shell({ command: "sleep 300 > /dev/null 2>&1 & echo $!" });
     if (!started.ok) throw new Error(started.error);
-    const pid = (started.value as { stdout: string }).stdout.trim();
+    const pid = (resultValue(started) as { stdout: string }).stdout.trim();
     expect(await shell({ command: `kill -0 ${pid}` })).toMatchObject({ value: { exit_code: 0 } });
     expect(await shell({ command: `kill ${pid}` })).toMatchObject({ value: { exit_code: 0 } });
   });

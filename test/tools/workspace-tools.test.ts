@@ -7,7 +7,8 @@ import { findHostPython } from "../../src/sandbox/run-python.js";
 import { openWorkspace, type Workspace } from "../../src/sandbox/workspace.js";
 import { toTool } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
-import { getTool, type ToolContext } from "../../src/tools/tool.js";
+import { resultValue, type ToolContext } from "../../src/tools/tool.js";
+import { getTool } from "../../src/tools/tools-store.js";
 import { needs } from "../machine-requirements.js";
 import { gone, isThere } from "../platform/processes.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
@@ -82,7 +83,7 @@ describe("files in a workspace:", () => {
     for (let offset: number | null = 1; offset !== null; ) {
       const result = await call("read_file", { path: "long", offset });
       if (!result.ok) throw new Error(result.error);
-      const page = result.value as { content: string; next_offset: number | null };
+      const page = resultValue(result) as { content: string; next_offset: number | null };
       read.push(...page.content.split("\n"));
       offset = page.next_offset;
     }
@@ -96,7 +97,7 @@ describe("files in a workspace:", () => {
     await call("write_file", { path: "wide", content: Array(30).fill("x".repeat(3000)).join("\n") });
     const result = await call("read_file", { path: "wide" });
     if (!result.ok) throw new Error(result.error);
-    const page = result.value as { content: string; last_line: number; next_offset: number };
+    const page = resultValue(result) as { content: string; last_line: number; next_offset: number };
     expect(page.content.length).toBeLessThan(41_000);
     expect(page.content).toMatch(/^1\tx{2000}… \(1000 more characters\)\n2\t/);
     expect(page.next_offset).toBe(page.last_line + 1);

@@ -17,6 +17,7 @@ import {
 } from "../../src/trace-formats/inspect/zip-writer.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
 import { contextOf } from "./context.js";
+import { inspectJsonLog } from "./inspect-json-log.js";
 import { ALL_KINDS } from "./kinds-of-traces.js";
 import { ANSWERED } from "./traces.js";
 
@@ -53,7 +54,7 @@ async function read(bytes: string | Uint8Array): Promise<number | string> {
 }
 
 const LOG = Buffer.concat([...FORMATS.inspect.bytes(ALL_KINDS, contextOf())]);
-const JSON_LOG = [...FORMATS["inspect-json"].pieces(ALL_KINDS, contextOf())].join("");
+const JSON_LOG = inspectJsonLog(ALL_KINDS, contextOf());
 const ATIF = [...FORMATS.atif.lines(ALL_KINDS, contextOf())].join("\n");
 
 /** Some kinds of traces belong to the same task. */

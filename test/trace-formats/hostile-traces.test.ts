@@ -9,6 +9,7 @@ import { readAtif } from "./atif-reader.js";
 import { readChats } from "./chat-reader.js";
 import { contextOf } from "./context.js";
 import { hostileConversation } from "./hostile-conversations.js";
+import { inspectJsonLog } from "./inspect-json-log.js";
 import { readEvalFile, readJsonLog } from "./inspect-reader.js";
 
 /** Every format must write data that its readers accept, whatever models, tools and mail put into a trace. */
@@ -77,7 +78,7 @@ describe("hostile traces", () => {
 describe("hostile traces in Inspect logs", needs("exports"), () => {
   it("can be read as JSON and from a zip file", () => {
     const some = traces.slice(0, OF_INSPECT);
-    const text = [...FORMATS["inspect-json"].pieces(some, context())].join("");
+    const text = inspectJsonLog(some, context());
     const log = readJsonLog(received(text), "viewer") as { samples: unknown[] };
     const { samples } = readEvalFile(Buffer.concat([...FORMATS.inspect.bytes(some, context())]), "python");
     expect(samples).toHaveLength(OF_INSPECT);

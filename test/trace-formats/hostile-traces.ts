@@ -8,7 +8,7 @@ import { ANSWERED } from "./traces.js";
 /** Traces as no agent should produce them, although some do. */
 
 /** Includes lone surrogates, NUL, line ends and JSON-like text. */
-export const hostileText = fc.oneof(
+const hostileText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 40 }),
   fc
     .array(fc.constantFrom("\ud800", "\udfff", "\0", "\r\n", "\u2028", '"', "\\", "{}", "[]", "a", "é", "🦊"))

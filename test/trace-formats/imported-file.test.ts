@@ -7,6 +7,7 @@ import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { ImportedTrace } from "../../src/trace-formats/imported-trace.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
 import { contextOf } from "./context.js";
+import { inspectJsonLog } from "./inspect-json-log.js";
 import { CHAT, SUITE } from "./kinds-of-traces.js";
 import { ANSWERED } from "./traces.js";
 
@@ -31,7 +32,7 @@ const FILES = {
   jsonl: [...FORMATS.jsonl.lines(TRACES, contextOf())],
   otlp: [...FORMATS.otlp.lines(TRACES, contextOf())],
   atif: [...FORMATS.atif.lines(TRACES, contextOf())],
-  "inspect-json": [[...FORMATS["inspect-json"].pieces(TRACES, contextOf())].join("")],
+  "inspect-json": [inspectJsonLog(TRACES, contextOf())],
 } as const;
 
 describe.each(Object.entries(FILES))("a file in %s", (_, documents) => {
@@ -60,9 +61,10 @@ describe.each(Object.entries(FILES))("a file in %s", (_, documents) => {
 
 it.each([ANSWERED, SUITE, CHAT])("a trace that an earlier version exported gets its kind: $kind", async (trace) => {
   for (const format of ["jsonl", "atif", "inspect-json"] as const) {
-    const written = FORMATS[format];
-    const pieces = "pieces" in written ? written.pieces([trace], contextOf()) : written.lines([trace], contextOf());
-    const file = [...pieces].join("");
+    const file =
+      format === "inspect-json"
+        ? inspectJsonLog([trace], contextOf())
+        : [...FORMATS[format].lines([trace], contextOf())].join("");
     const earlier = file.replace(new RegExp(String.raw`\\?"kind\\?": ?\\?"${trace.kind}\\?",\s*`), "");
     expect(earlier.length, format).toBeLessThan(file.length);
     expect(await read(earlier), format).toEqual(await read(file));

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { ImportedTrace } from "../../src/trace-formats/imported-trace.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
 import { contextOf } from "./context.js";
+import { inspectJsonLog } from "./inspect-json-log.js";
 import { BY_TOOL, SECOND_EPOCH } from "./kinds-of-traces.js";
 
 /** Logs of Inspect's own solvers, which contain events and fields that art-e never writes. */
@@ -107,7 +107,7 @@ describe("an Inspect log", () => {
 
 it("a written Inspect log lists each sample id once, as read_eval_log_samples requires", () => {
   const traces = [BY_TOOL, SECOND_EPOCH, { ...BY_TOOL, traceId: "trace_9", taskId: "a-b" }];
-  const log = JSON.parse([...FORMATS["inspect-json"].pieces(traces, contextOf())].join(""));
+  const log = JSON.parse(inspectJsonLog(traces, contextOf()));
   expect(log.eval.dataset).toMatchObject({ samples: 2, sample_ids: [8, "a-b"] });
   expect(log.samples.map(({ id, epoch }: { id: unknown; epoch: number }) => [id, epoch])).toEqual([
     [8, 1],

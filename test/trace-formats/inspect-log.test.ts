@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { programVersion } from "../../src/platform/installation.js";
+import { programVersion } from "../../src/platform/program-files.js";
 import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import type { RunRow } from "../../src/traces/runs-store.js";
 import { needs } from "../machine-requirements.js";
 import { SETTINGS } from "../traces/saved-runs.js";
 import { contextOf } from "./context.js";
+import { inspectJsonLog } from "./inspect-json-log.js";
 import { readEvalFile, readJsonLog } from "./inspect-reader.js";
 import * as kinds from "./kinds-of-traces.js";
 import { ANSWERED, FAILED } from "./traces.js";
@@ -34,7 +35,7 @@ function evalBytes(traces: readonly ExportedTrace[], run: RunRow | null = RUN): 
 }
 
 function json(traces: readonly ExportedTrace[], run: RunRow | null = RUN): string {
-  return [...FORMATS["inspect-json"].pieces(traces, contextWith(run))].join("");
+  return inspectJsonLog(traces, contextWith(run));
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests check every field that they read.
@@ -171,7 +172,7 @@ describe("a sample of an Inspect log", () => {
     expect(second.input.map(({ role }: Any) => role)).toEqual(["system", "user", "assistant", "tool", "tool"]);
     expect(first.tools).toHaveLength(3);
     const context = contextOf({ run: RUN, toolsOf: () => [] });
-    const log = JSON.parse([...FORMATS["inspect-json"].pieces([kinds.REFUSED], context)].join("")) as Any;
+    const log = JSON.parse(inspectJsonLog([kinds.REFUSED], context)) as Any;
     const [without] = log.samples[0].events.filter(({ event }: Any) => event === "model");
     expect(without).toMatchObject({ tools: [], tool_choice: "none" });
   });

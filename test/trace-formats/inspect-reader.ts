@@ -17,7 +17,7 @@ export type Reader = "python" | "viewer";
 const compiled = new Map<string, ValidateFunction>();
 
 /** Throws if the reader rejects a value as one of the log's types. */
-export function checkType(type: string, value: unknown, reader: Reader): void {
+function checkType(type: string, value: unknown, reader: Reader): void {
   const key = `${reader} ${type}`;
   const validate = compiled.get(key) ?? compile(type, reader);
   compiled.set(key, validate);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { programVersion } from "../../src/platform/installation.js";
+import { programVersion } from "../../src/platform/program-files.js";
 import { LEFT_OUT, MAX_BATCH_BYTES, type Span } from "../../src/trace-formats/otlp/otlp-encode.js";
 import { type Delivery, deliverSpans, NotDelivered, scoreDestination } from "../../src/trace-formats/otlp/otlp-post.js";
 import { otlpSpans, scoreRecords } from "../../src/trace-formats/otlp/otlp-write.js";

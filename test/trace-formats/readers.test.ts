@@ -30,6 +30,7 @@ import { readAtif } from "./atif-reader.js";
 import { readChats } from "./chat-reader.js";
 import { contextOf } from "./context.js";
 import { hostileConversation } from "./hostile-conversations.js";
+import { inspectJsonLog } from "./inspect-json-log.js";
 import { readEvalFile, readJsonLog } from "./inspect-reader.js";
 import { ALL_KINDS, TOOLS } from "./kinds-of-traces.js";
 import { readOtlp } from "./otlp-reader.js";
@@ -197,10 +198,10 @@ describe("exporting and importing", () => {
   const WHOLE: readonly ImportFormat[] = ["jsonl", "inspect", "inspect-json", "atif"];
 
   function exported(name: ImportFormat, traces: readonly ExportedTrace[]): Buffer {
-    const format = FORMATS[name];
     const context = contextOf({ toolsOf: () => TOOLS });
+    if (name === "inspect-json") return Buffer.from(inspectJsonLog(traces, context));
+    const format = FORMATS[name];
     if ("bytes" in format) return Buffer.concat([...format.bytes(traces, context)]);
-    if ("pieces" in format) return Buffer.from([...format.pieces(traces, context)].join(""));
     return Buffer.from([...format.lines(traces, context)].map((line) => `${line}\n`).join(""));
   }
 

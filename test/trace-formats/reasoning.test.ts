@@ -12,6 +12,7 @@ import { needs } from "../machine-requirements.js";
 import { readAtif } from "./atif-reader.js";
 import { readChats } from "./chat-reader.js";
 import { contextOf } from "./context.js";
+import { inspectJsonLog } from "./inspect-json-log.js";
 import { readJsonLog } from "./inspect-reader.js";
 import { BY_TOOL, TOOLS } from "./kinds-of-traces.js";
 import { otlpLines } from "./otlp-line.js";
@@ -88,9 +89,7 @@ describe("reasoning is written", () => {
 
   it("to Inspect logs as ContentReasoning, before the text", needs("exports"), async () => {
     const said = { ...THOUGHT, messages: THOUGHT.messages.map((m, i) => (i === 2 ? { ...m, content: "said" } : m)) };
-    const log = [...FORMATS["inspect-json"].pieces([said as QuestionTrace], contextOf({ toolsOf: () => TOOLS }))].join(
-      "",
-    );
+    const log = inspectJsonLog([said as QuestionTrace], contextOf({ toolsOf: () => TOOLS }));
     await readJsonLog(log, "viewer");
     const [sample] = JSON.parse(log).samples;
     const reasoning = { type: "reasoning", reasoning: WHY, redacted: false };
@@ -104,10 +103,12 @@ describe("reasoning is read back", () => {
   it.each(["atif", "otlp", "inspect-json"] as const)("from %s, with its tokens", async (format) => {
     const path = join(mkdtempSync(join(tmpdir(), "art-e-")), "file");
     const counted = { ...THOUGHT, turns: THOUGHT.turns.map((turn) => ({ ...turn, usage: WITH_REASONING })) };
-    const written = FORMATS[format];
     const context = contextOf({ toolsOf: () => TOOLS });
-    const pieces = "lines" in written ? written.lines([counted], context) : written.pieces([counted], context);
-    writeFileSync(path, [...pieces].join(""));
+    const text =
+      format === "inspect-json"
+        ? inspectJsonLog([counted], context)
+        : [...FORMATS[format].lines([counted], context)].join("");
+    writeFileSync(path, text);
     for await (const { trace } of (await openImport(path)).traces()) {
       expect(reasoningText(trace.messages[2] as never)).toBe(WHY);
       expect(trace.turns.map(({ usage }) => usage?.reasoningTokens)).toEqual([15, 15]);

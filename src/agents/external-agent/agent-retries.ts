@@ -1,7 +1,8 @@
 import { costWithRetries, retryFollowed } from "../../models/model-retries.js";
 import { callThrottled, type RateLimiter } from "../../models/rate-limiter.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../platform/retry-delay.js";
-import type { AgentBackend, Transcript } from "../agent.js";
+import type { AgentBackend } from "../agent-backend.js";
+import type { Transcript } from "../rollout.js";
 
 /** Retries a failed external agent from scratch. One answer counts as one call for the rate limiter. */
 export function withAgentRetry(

@@ -3,8 +3,9 @@ import { ModelError, reasoningUsage, type Usage } from "../../models/model.js";
 import { scrub } from "../../models/provider-errors.js";
 import { listenMcp, type MailOffer, type McpListener, mailServer } from "../../tools/mcp-server.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
-import { type AgentBackend, type AgentTask, rolloutOf, type Transcript } from "../agent.js";
+import type { AgentBackend, AgentTask } from "../agent-backend.js";
 import { callTool } from "../agent-loop.js";
+import { rolloutOf, type Transcript } from "../rollout.js";
 import type { AgentProcesses, ProgramReply } from "./command-agent-process.js";
 
 export interface CommandAgent {

@@ -17,7 +17,8 @@ import { separateReasoning } from "../../models/reply-text.js";
 import { reportedUsage } from "../../models/reported-usage.js";
 import { NO_EXTRAS, withExtraBody } from "../../models/request-extras.js";
 import { redact } from "../../platform/secrets.js";
-import { type AgentBackend, type AgentTask, mailboxOf, readAnswer, refusalReason, rolloutOf } from "../agent.js";
+import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
+import { readAnswer, refusalReason, rolloutOf } from "../rollout.js";
 
 /** An agent that an OpenAI-compatible server offers as a model. It runs its own tools. */
 interface EndpointAgent {

@@ -3,8 +3,9 @@ import { ModelError, NO_USAGE, type ToolCall } from "../../models/model.js";
 import { type Person, PersonLeft } from "../../platform/app-context.js";
 import type { JsonValue } from "../../platform/json.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
-import { type AgentBackend, type AgentTask, mailboxOf, type Rollout, rolloutOf, type Transcript } from "../agent.js";
+import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
 import { callTool } from "../agent-loop.js";
+import { type Rollout, rolloutOf, type Transcript } from "../rollout.js";
 
 /**
  * A person as the agent. This baseline shows how hard the questions are for people. The person sees the question, the
@@ -88,19 +89,19 @@ class Session {
       const startedAt = new Date().toISOString();
       const began = performance.now();
       const line = (await this.person.ask("> ", this.task.context.signal)).trim();
-      const [, command = "", given = ""] = /^(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
+      const [, command = "", words = ""] = /^(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
       const took = () => ({ startedAt, latencyMs: performance.now() - began });
       switch (command.toLowerCase()) {
         case "":
           break;
         case "search":
         case "s":
-          if (given === "") this.person.show("search WORDS: enter some words.");
-          else await this.search(given, took());
+          if (words === "") this.person.show("search WORDS: enter some words.");
+          else await this.search(words, took());
           break;
         case "read":
         case "r":
-          await this.read(given, 0, took());
+          await this.read(words, 0, took());
           break;
         case "more":
         case "m":
@@ -109,13 +110,13 @@ class Session {
           break;
         case "answer":
         case "a": {
-          if (given === "") {
+          if (words === "") {
             this.person.show("answer TEXT: enter the answer.");
             break;
           }
           const sources = await this.askSources();
-          this.endTurn(took(), given);
-          return rolloutOf(this.transcript, given, sources);
+          this.endTurn(took(), words);
+          return rolloutOf(this.transcript, words, sources);
         }
         case "unknown":
           this.endTurn(took(), ABSTENTION);
@@ -194,7 +195,7 @@ class Session {
     const { message, record, result } = await callTool(call, turn, this.tools, task.context);
     transcript.messages.push(message);
     transcript.toolCalls.push(record);
-    if (result.ok) return result.value;
+    if (result.ok) return record.result;
     this.person.show(result.error);
     return null;
   }

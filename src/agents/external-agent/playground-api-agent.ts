@@ -5,17 +5,11 @@ import { separateReasoning } from "../../models/reply-text.js";
 import { readServerSentEvents } from "../../models/sse-reader.js";
 import { readArguments } from "../../models/tool-calls.js";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { redact, redactJson } from "../../platform/secrets.js";
 import { ENDINGS, type Ending, isFailure } from "../../tasks/ending.js";
-import {
-  type AgentBackend,
-  type AgentTask,
-  answerSchema,
-  endingOfAnswer,
-  mailboxOf,
-  type Rollout,
-  type Transcript,
-} from "../agent.js";
+import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
+import { answerSchema, endingOfAnswer, type Rollout, type Transcript } from "../rollout.js";
 
 export interface PlaygroundApiAgent {
   /** Base URL without `/api` or a trailing slash. */
@@ -38,7 +32,7 @@ export interface PlaygroundApiAgent {
 export function playgroundApiAgent(agent: PlaygroundApiAgent): AgentBackend {
   const url = `${agent.apiUrl}/api/agents/${encodeURIComponent(agent.agentId)}/playground/chat`;
   const headers: Record<string, string> = {
-    ...(agent.workspace === null ? {} : { "x-workspace-id": agent.workspace }),
+    ...presentProperties({ "x-workspace-id": agent.workspace }),
     ...(agent.token === "" ? {} : { authorization: `Bearer ${agent.token}` }),
   };
   return {
@@ -191,7 +185,7 @@ class PlaygroundReader {
   end(): Rollout {
     this.endTurn();
     for (const id of [...this.open.keys()]) this.result(id, undefined);
-    const transcript = { ...this.transcript, ...(this.remote === undefined ? {} : { remote: this.remote }) };
+    const transcript = { ...this.transcript, ...presentProperties({ remote: this.remote }) };
     if (this.answer !== null) {
       const { answer, sources } = this.answer;
       return { ...transcript, ending: endingOfAnswer(answer, sources), answer: answer.trim(), sources };
@@ -211,11 +205,11 @@ class PlaygroundReader {
    * Records a call's result. `told` is undefined if the server did not send a result, which return_final_answer does
    * not require.
    */
-  private result(id: string, told: JsonValue | undefined): void {
+  private result(id: string, payload: JsonValue | undefined): void {
     const call = this.open.get(id);
     if (call === undefined) return;
     this.open.delete(id);
-    const result = (told === undefined ? undefined : redactJson(told, this.secrets)) ?? {
+    const result = (payload === undefined ? undefined : redactJson(payload, this.secrets)) ?? {
       error: "The server did not send a result.",
     };
     const failed = failedSchema.safeParse(result);
@@ -239,7 +233,7 @@ class PlaygroundReader {
       durationMs: performance.now() - call.began,
     });
     const answer = call.name === "return_final_answer" ? answerSchema.safeParse(args) : null;
-    if (answer?.success && (told === undefined || !failed.success)) this.answer = answer.data;
+    if (answer?.success && (payload === undefined || !failed.success)) this.answer = answer.data;
     this.turnStartedAt = new Date().toISOString();
     this.turnBegan = performance.now();
     this.lastWord = this.turnBegan;

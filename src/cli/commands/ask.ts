@@ -2,8 +2,10 @@ import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { agentName, day, mailbox, text } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
-import type { CitedMail } from "../../server/chat.js";
+import type { CitedMail } from "../../server/ask.js";
+import type { ChatEvent } from "../../server/chat-event.js";
 import type { Ending } from "../../tasks/ending.js";
 import { duration, usd } from "../../text/format.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
@@ -46,20 +48,29 @@ export const askCommand: CommandDefinition = (usage) => ({
     const configured = await readConfig(argv, context, CONFIGURED);
     refuseExternalAgent(configured);
     const flags = readFlags(usage, askSchema, configured.argv);
-    const { ask } = await import("../../server/chat.js");
-    const { trace, cited } = await ask(flags, context);
-    context.out.result(answerJson(trace, cited), () => answerText(trace, cited));
+    const [{ ask }, { StreamedContent }] = await Promise.all([
+      import("../../server/ask.js"),
+      import("../../server/streamed-content.js"),
+    ]);
+    const content = new StreamedContent();
+    const show = (event: ChatEvent) => {
+      context.out.part(content.add(event));
+      if (event.type !== "tool-call" || event.toolName === "return_final_answer" || !process.stderr.isTTY) return;
+      context.note(`Calling ${event.toolName} …`);
+    };
+    const { trace, cited } = await ask(flags, context, context.settings.json ? null : show);
+    context.out.result(answerJson(trace, cited), () => content.finish(headlineOf(trace)) + detailsText(trace, cited));
     return trace.answer === null ? EXIT.failed : EXIT.done;
   },
 });
 
 /** Throws a UserError for an agent that is not in the database. Only `art-e run` supports these agents. */
 function refuseExternalAgent({ path, used }: ConfiguredFlags): void {
-  const found = used.find(({ section, key }) => section === "agent" && key !== "id");
-  if (found === undefined) return;
+  const agentSetting = used.find(({ section, key }) => section === "agent" && key !== "id");
+  if (agentSetting === undefined) return;
   throw new UserError(
     "agent_external",
-    `${path}:${found.line}: art-e ask does not support external agents (${found.name}).`,
+    `${path}:${agentSetting.line}: art-e ask does not support external agents (${agentSetting.name}).`,
     `Pass an agent from ${commandLine`art-e agents list`} with --agent, or add --config off.`,
   );
 }
@@ -92,18 +103,23 @@ const WITHOUT: Readonly<Partial<Record<Ending, string>>> = {
   model_error: "its model failed",
 };
 
-function answerText(trace: ChatTrace, cited: readonly CitedMail[]): string {
+/** The answer, or the reason why there is none. */
+function headlineOf({ answer, error, ending }: ChatTrace): string {
+  return answer ?? `No answer: ${error ?? WITHOUT[ending] ?? ending}.`;
+}
+
+/** The lines below the answer. */
+function detailsText(trace: ChatTrace, cited: readonly CitedMail[]): string {
   const costUsd = sumCost(trace.turns);
-  const without = `No answer: ${trace.error ?? WITHOUT[trace.ending] ?? trace.ending}.`;
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "unknown cost" : usd(costUsd);
-  return [
-    trace.answer ?? without,
+  return compact([
+    "",
     "",
     ...cited.map(sourceLine),
-    ...(cited.length === 0 ? [] : [""]),
+    cited.length > 0 && "",
     `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. Full trace: ${commandLine`art-e show ${trace.traceId}`}`,
-  ].join("\n");
+  ]).join("\n");
 }
 
 function sourceLine({ messageId, mail }: CitedMail): string {

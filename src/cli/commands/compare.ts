@@ -2,6 +2,7 @@ import { z } from "zod";
 import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
 import { metrics, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
 import type { Comparison } from "../../runs/compare-stored-runs.js";
 import { defineCommand } from "../flags/define-command.js";
@@ -39,8 +40,8 @@ export const compareCommand = defineCommand(
 
 function textOf({ runs, comparisons, published }: Comparison): string {
   const beside = runs.filter(({ runId }) => published?.differences[runId] !== undefined);
-  return [
-    ...(comparisons.length === 0 ? [] : [comparisonText(runs, comparisons)]),
-    ...(published === null ? [] : [publishedText(beside, PUBLISHED, published.differences)]),
-  ].join("\n\n");
+  return compact([
+    comparisons.length > 0 && comparisonText(runs, comparisons),
+    published !== null && publishedText(beside, PUBLISHED, published.differences),
+  ]).join("\n\n");
 }

@@ -69,8 +69,8 @@ const OFFERED = 50;
  */
 export async function complete(words: readonly string[], table: readonly TableEntry[]): Promise<ExitCode> {
   const current = words.at(-1) ?? "";
-  const found = await candidates(words.slice(0, -1), current, table);
-  const fitting = found.filter((candidate) => candidate.startsWith(current)).sort();
+  const options = await candidates(words.slice(0, -1), current, table);
+  const fitting = options.filter((candidate) => candidate.startsWith(current)).sort();
   for (const word of fitting) process.stdout.write(`${word}\n`);
   return EXIT.done;
 }
@@ -86,7 +86,7 @@ async function candidates(
   if (!("load" in entry)) return entry.subcommands.map(nameOf);
   const command = await entry.load();
   const flags = { ...command.flags, ...GLOBAL_FLAGS };
-  const given = positionalWords(before, flags).slice(path.length);
+  const positionals = positionalWords(before, flags).slice(path.length);
   const givenTo = (name: string) => {
     const at = before.findLastIndex((word) => findFlag(word, flags) === name);
     return at === -1 ? undefined : before[at + 1];
@@ -94,12 +94,12 @@ async function candidates(
   const typed: Typed = {
     current,
     flag: givenTo,
-    suite: nameOf(path[0] ?? entry) === "suite" ? given[0] : givenTo("suite"),
+    suite: nameOf(path[0] ?? entry) === "suite" ? positionals[0] : givenTo("suite"),
   };
   const flag = findFlag(before.at(-1) ?? "", flags);
   if (flag !== undefined && flags[flag]?.type !== "boolean") return valuesOf(flags[flag]?.completes, typed);
   if (current.startsWith("-")) return written(flags).filter((name) => !before.includes(name));
-  return valuesOf(argumentAt(command, given.length)?.completes, typed);
+  return valuesOf(argumentAt(command, positionals.length)?.completes, typed);
 }
 
 /** Returns the words that are not flags or flag values. */
@@ -165,7 +165,7 @@ async function readerOf(
       return listAgentIds;
     }
     case "tools": {
-      const { listTools } = await import("../../tools/tool.js");
+      const { listTools } = await import("../../tools/tools-store.js");
       return (db) => listTools(db).map(({ id }) => id);
     }
     case "evals": {

@@ -5,7 +5,7 @@ import { commandLine, showDatabase, showProgram } from "../../platform/command-l
 import type { ExitCode } from "../../platform/errors.js";
 import { createFolder } from "../../platform/files.js";
 import { file, OVERWRITE_FLAG, shapeOf } from "../../platform/flag-values.js";
-import { programFile } from "../../platform/installation.js";
+import { programFile } from "../../platform/program-files.js";
 import { type Command, type CommandContext, programCall } from "../command.js";
 import { defineCommand } from "../flags/define-command.js";
 import type { Output } from "../terminal.js";

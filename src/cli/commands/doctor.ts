@@ -8,7 +8,8 @@ import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { toggle } from "../../platform/flag-values.js";
-import { programVersion } from "../../platform/installation.js";
+import { compact, presentProperties } from "../../platform/optional-values.js";
+import { programVersion } from "../../platform/program-files.js";
 import type { Recovery, TableDamage } from "../../runs/database-damage.js";
 import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
 import type { SandboxChoice } from "../../sandbox/python.js";
@@ -34,7 +35,7 @@ export const doctorCommand = defineCommand(
       ? await checkDatabase(flags.repair, context)
       : missing(db);
     const machine = await machineFacts();
-    context.out.result({ findings, ...(tables === null ? {} : { tables }), ...facts, ...machine, owners }, () => {
+    context.out.result({ findings, ...presentProperties({ tables }), ...facts, ...machine, owners }, () => {
       const rows = owners.map(({ folder, address, basis }) => [folder, address ?? "-", basis ?? "not found"]);
       const list = flags.owners ? [table(["folder", "address", "found by"], rows)] : [];
       const damage = tables === null ? [] : [damageText(tables)];
@@ -81,12 +82,12 @@ function report(findings: readonly Finding[], facts: DatabaseCheck["facts"], mac
 function snapshotRows({ obstacle, ready, notReady, unavailable, install, withoutPackage }: MachineAvailability) {
   const names = (list: readonly string[]) => list.join(", ") || "none";
   const missing = withoutPackage.length === 0 ? "" : ` (no package: ${withoutPackage.join(", ")})`;
-  const rows: [string, string][] = [
+  const rows: [string, string][] = compact([
     ["Task snapshots", obstacle === null ? `ready: ${names(ready)}` : `none: ${obstacle}`],
     ["Not ready", `${names(Object.keys(notReady))}${missing}`],
     ["Not possible", `${names(Object.keys(unavailable))} (need servers)`],
-    ...(install === null ? [] : [["To install", install] satisfies [string, string]]),
-  ];
+    install !== null && (["To install", install] satisfies [string, string]),
+  ]);
   return rows;
 }
 
@@ -198,20 +199,21 @@ function damageText(tables: readonly TableDamage[]): string {
   const damaged = tables.filter(isDamaged);
   const intact = tables.length - damaged.length;
   const rows = damaged.map(({ table: name, readable, lost, badRows }) => [
-    ...[name, count(readable), lost === null ? "unknown" : count(lost), count(badRows.length)],
+    name,
+    count(readable),
+    lost === null ? "unknown" : count(lost),
+    count(badRows.length),
   ]);
   const lines = damaged.flatMap(({ table: name, faults, badRows }) => [
     ...faults.map((fault) => `  ${name}: ${fault}`),
     ...badRows.slice(0, ROWS_SHOWN).map((row) => `  ${name}: row ${row}`),
   ]);
-  return [
-    ...(damaged.length === 0
-      ? []
-      : [table(["damaged table", "readable rows", "lost rows", "rows with a damaged value"], rows)]),
+  return compact([
+    damaged.length > 0 && table(["damaged table", "readable rows", "lost rows", "rows with a damaged value"], rows),
     ...lines,
     `${intact} of ${tables.length} tables are intact.`,
     `Save the readable rows: ${commandLine`art-e doctor --recover NEW.db`}`,
-  ].join("\n");
+  ]).join("\n");
 }
 
 /** Maximum number of rows named per table. The JSON output names all rows. */
@@ -246,18 +248,15 @@ function recoveryText({ target, repaired, tables, tracesFile }: Recovery, path: 
   const bad = tables.flatMap(({ table: name, badRows }) =>
     badRows.slice(0, ROWS_SHOWN).map((row) => `  Not saved from ${name}: row ${row}`),
   );
-  return [
+  return compact([
     `Recovered ${path} into ${target}.`,
-    ...(repaired === null ? [] : [`To open it, ${repaired} was replaced in a copy.`]),
+    repaired !== null && `To open it, ${repaired} was replaced in a copy.`,
     table(["table", "saved", "lost", "damaged value", "belongs to a lost row"], rows),
     ...bad,
-    ...(tracesFile === null
-      ? []
-      : [
-          `The traces of lost runs are in ${tracesFile}. Import them: ${commandLine`art-e import-traces ${tracesFile}`}`,
-        ]),
+    tracesFile !== null &&
+      `The traces of lost runs are in ${tracesFile}. Import them: ${commandLine`art-e import-traces ${tracesFile}`}`,
     `Check the result: art-e doctor --db ${target}`,
-  ].join("\n");
+  ]).join("\n");
 }
 
 /** Runs `repair` with a progress bar. `repair` reports the number of indexed emails and the total. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { agentName, numberAbove, oneOf, shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
-import { programVersion } from "../../platform/installation.js";
+import { programVersion } from "../../platform/program-files.js";
 import { JUDGE_FLAGS, QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
 import { defineCommand } from "../flags/define-command.js";

@@ -2,13 +2,14 @@ import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { counted } from "../../reports/wording.js";
 import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";
 import type { Exported, ExportSource, TraceSelection } from "../../trace-formats/export-traces.js";
-import { FORMATS, type Format } from "../../trace-formats/formats.js";
-import { BANDS } from "../../traces/score.js";
+import { FORMATS, type Format, REMOVED_FORMATS } from "../../trace-formats/formats.js";
+import { BANDS } from "../../traces/score-bands.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand, givenFlags } from "../flags/define-command.js";
 import { latestRun } from "../flags/run-names.js";
@@ -22,7 +23,7 @@ const schema = z.object({
   run: latestRun,
   chats: toggle.meta({ description: "Export the traces of all chats instead of a run" }),
   session: text.optional().meta({ placeholder: "ID", description: "Export the traces of one chat session" }),
-  format: oneOf(FORMAT_NAMES)
+  format: oneOf(FORMAT_NAMES, REMOVED_FORMATS)
     .default("jsonl")
     .meta({ description: `Format: ${FORMAT_NAMES.join(", ")} [default: jsonl]` }),
   dialect: oneOf(DIALECTS)
@@ -47,15 +48,15 @@ type Flags = z.output<typeof schema>;
 export const exportTracesCommand = defineCommand(schema, async (flags, context, argv) => {
   const { settings, out } = context;
   const { format, output, dialect, noContent } = flags;
-  const given = givenFlags(argv);
+  const explicitFlags = givenFlags(argv);
   const sends = sendsTraces(flags);
-  if (sends) refuseFileFlags(given, format);
-  refuseUnused(given, sends ? "otlp" : format);
+  if (sends) refuseFileFlags(explicitFlags, format);
+  refuseUnused(explicitFlags, sends ? "otlp" : format);
   const selection = readTraceSelection(flags);
-  const source = sourceOf(flags, given);
+  const source = sourceOf(flags, explicitFlags);
   if (sends) return printSentTraces(flags, source, selection, context);
   if (flags.for !== undefined) {
-    await printEvals(flags, selection, given, context);
+    await printEvals(flags, selection, explicitFlags, context);
     return EXIT.done;
   }
   const { checkOutputs } = await import("../../trace-formats/output-files.js");
@@ -74,9 +75,9 @@ export const exportTracesCommand = defineCommand(schema, async (flags, context, 
 /** Flags that apply only to traces of a run. */
 const OF_RUNS = ["run", "by", "band", "minScore", "maxScore", "bestOfEpochs"];
 
-function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
+function sourceOf(flags: Flags, explicitFlags: ReadonlySet<string>): ExportSource {
   if (!flags.chats && flags.session === undefined) return { run: flags.run };
-  if (OF_RUNS.some((flag) => given.has(flag))) {
+  if (OF_RUNS.some((flag) => explicitFlags.has(flag))) {
     throw contradiction(
       "--chats and --session cannot be combined with a run, --by, --band, --min-score, --max-score or --best-of-epochs.",
       "Export them separately.",
@@ -85,13 +86,13 @@ function sourceOf(flags: Flags, given: ReadonlySet<string>): ExportSource {
   return { session: flags.session ?? null };
 }
 
-function refuseUnused(given: ReadonlySet<string>, format: Format): void {
+function refuseUnused(explicitFlags: ReadonlySet<string>, format: Format): void {
   for (const [flag, of] of [
     ["dialect", "chat"],
     ["reward", "art"],
     ["noContent", "otlp"],
   ] as const) {
-    if (given.has(flag) && format !== of) {
+    if (explicitFlags.has(flag) && format !== of) {
       throw contradiction(
         `${flagName(flag)} only applies to --format ${of}.`,
         `Add --format ${of}, or remove ${flagName(flag)}.`,
@@ -124,8 +125,8 @@ async function printSentTraces(
 }
 
 /** Throws a UserError for flags that only make sense when writing traces to a file. */
-function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
-  const flag = ["output", "overwrite", ...(format === "otlp" ? [] : ["format"])].find((name) => given.has(name));
+function refuseFileFlags(explicitFlags: ReadonlySet<string>, format: string): void {
+  const flag = compact(["output", "overwrite", format !== "otlp" && "format"]).find((name) => explicitFlags.has(name));
   if (flag === undefined) return;
   throw contradiction(
     `--${flag} cannot be combined with --otlp and --otlp-endpoint, which send the traces to a server.`,
@@ -135,12 +136,12 @@ function refuseFileFlags(given: ReadonlySet<string>, format: string): void {
 
 /** Reports the number of written traces, and why others were left out. */
 function printExported({ traces, runId, leftOut, notes }: Exported, output: string | undefined, out: Output): void {
-  const left = Object.entries(leftOut);
-  const missing = left.reduce((sum, [, n]) => sum + n, 0);
+  const omissions = Object.entries(leftOut);
+  const missing = omissions.reduce((sum, [, n]) => sum + n, 0);
   const where = output === undefined ? "" : ` to ${output}`;
   const written = traces - missing;
   out.note(`${counted(written, "trace")} of ${runId ?? "chats"} written${where}.`);
-  const reasons = left.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
+  const reasons = omissions.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
   if (missing > 0) out.note(`${count(missing)} left out: ${reasons}.`);
   for (const note of notes) out.note(note);
 }

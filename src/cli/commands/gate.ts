@@ -2,6 +2,7 @@ import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { OVERWRITE_FLAG, runName, shapeOf } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { gateText } from "../../reports/run-text.js";
 import { CONFIG_FLAGS, GATE_FLAGS, type RunFlagName } from "../../runs/run-flags.js";
 import type { CommandDefinition } from "../command.js";
@@ -50,7 +51,7 @@ export const gateCommand: CommandDefinition = (usage) => ({
       const { runId } = run.head;
       context.out.result(
         { runId, gates, passed: gates.every(({ passed }) => passed), junit: flags.junit ?? null },
-        () => [...gates.map(gateText), ...(flags.junit === undefined ? [] : [`JUnit:  ${flags.junit}`])].join("\n"),
+        () => compact([...gates.map(gateText), flags.junit !== undefined && `JUnit:  ${flags.junit}`]).join("\n"),
       );
       throwIfMissed(runId, gates);
       return EXIT.done;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { file } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import type { ImportedTraces } from "../../runs/imported-run.js";
 import { count } from "../../text/format.js";
 import { defineCommand } from "../flags/define-command.js";
@@ -18,10 +19,10 @@ export const importTracesCommand = defineCommand(
 );
 
 function summary({ runs, traces, chats, lacking }: ImportedTraces, file: string): string[] {
-  const kinds = [
-    ...(traces === 0 ? [] : [`${count(traces)} traces of ${runs.join(", ")}`]),
-    ...(chats === 0 ? [] : [`${count(chats)} chats`]),
-  ];
+  const kinds = compact([
+    traces > 0 && `${count(traces)} traces of ${runs.join(", ")}`,
+    chats > 0 && `${count(chats)} chats`,
+  ]);
   const lacks = Object.entries(lacking).map(([what, n]) => `${count(n)} have ${what}`);
-  return [`${kinds.join(" and ")} imported from ${file}.`, ...(lacks.length === 0 ? [] : [`${lacks.join("; ")}.`])];
+  return compact([`${kinds.join(" and ")} imported from ${file}.`, lacks.length > 0 && `${lacks.join("; ")}.`]);
 }

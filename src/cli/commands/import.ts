@@ -6,6 +6,7 @@ import type { ImportOutcome, ImportProgress, ImportSummary, Skipped } from "../.
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { counted } from "../../reports/wording.js";
 import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
@@ -75,12 +76,12 @@ function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Set
   const width = Math.max(...mailboxes.map(({ address }) => stringWidth(address)));
   const sizes = mailboxes.map(({ address, mails }) => `  ${padToWidth(address, width)}  ${counted(mails, "mail")}`);
   const others = total - mailboxes.length;
-  return [
+  return compact([
     "Mailboxes:",
     ...sizes,
-    ...(others > 0 ? [`  and ${count(others)} more`] : []),
+    others > 0 && `  and ${count(others)} more`,
     `Next: ${commandLine`art-e search ${first.address} WORDS`.replace(/^art-e/, () => programCall(env))}`,
-  ];
+  ]);
 }
 
 function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: string): string {

@@ -13,8 +13,9 @@ import {
   wholeNumber,
   withTraits,
 } from "../../platform/flag-values.js";
-import { programVersion } from "../../platform/installation.js";
+import { compact } from "../../platform/optional-values.js";
 import { openInBrowser } from "../../platform/processes.js";
+import { programVersion } from "../../platform/program-files.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
 import type { DatasetReview, ReviewSummary } from "../../questions/dataset-review.js";
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";
@@ -65,15 +66,18 @@ function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }
   const { accepted, edited, rejected, waiting } = counts;
   const isSome = accepted + edited > 0;
   return [
-    summaryBox(`ART-E Review (${path})`, [
-      ["Accepted", count(accepted)],
-      ["Edited", count(edited)],
-      ["Rejected", count(rejected)],
-      ["To decide", count(waiting)],
-      ["Same as the checks", estimate(agreement.all)],
-      ...agreement.byCheck.map((one) => [`  ${one.check}`, estimate(one.agreement)] as const),
-      ...(isSome ? [["Written", `${reviewedPath}: accepted and edited questions`] as const] : []),
-    ]),
+    summaryBox(
+      `ART-E Review (${path})`,
+      compact([
+        ["Accepted", count(accepted)],
+        ["Edited", count(edited)],
+        ["Rejected", count(rejected)],
+        ["To decide", count(waiting)],
+        ["Same as the checks", estimate(agreement.all)],
+        ...agreement.byCheck.map((one) => [`  ${one.check}`, estimate(one.agreement)] as const),
+        isSome && (["Written", `${reviewedPath}: accepted and edited questions`] as const),
+      ]),
+    ),
     ...(isSome ? ["", `Next: ${commandLine`art-e run --agent baseline --dataset ${reviewedPath} --limit 0`}`] : []),
   ].join("\n");
 }
@@ -230,24 +234,24 @@ export const checkQuestionsCommand = defineCommand(
 
 function checkedText({ source, checker, questions, unchecked, costUsd }: CheckedDataset): string {
   const doubtful = questions.filter(({ doubts }) => doubts.length > 0);
-  return [
-    summaryBox(`ART-E Questions (${source})`, [
-      [
-        "Checked",
-        count(questions.length) + (unchecked === 0 ? "" : `, ${count(unchecked)} not: --max-cost is reached`),
-      ],
-      ["Checked by", checker ?? "rules alone (a model: --checker)"],
-      ["Doubtful", count(doubtful.length)],
-      ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their email`],
-      ...(checker === null ? [] : [["Cost", costText(costUsd)] as [string, string]]),
-    ]),
-    ...(doubtful.length === 0
-      ? []
-      : [
-          table(
-            ["id", "doubt", "question"],
-            doubtful.map(({ question, doubts }) => [String(question.id), doubts.join("; "), question.question]),
-          ),
-        ]),
-  ].join("\n");
+  return compact([
+    summaryBox(
+      `ART-E Questions (${source})`,
+      compact([
+        [
+          "Checked",
+          count(questions.length) + (unchecked === 0 ? "" : `, ${count(unchecked)} not: --max-cost is reached`),
+        ],
+        ["Checked by", checker ?? "rules alone (a model: --checker)"],
+        ["Doubtful", count(doubtful.length)],
+        ["Easy", `${count(questions.filter(({ easy }) => easy).length)} repeat a phrase of their email`],
+        checker !== null && (["Cost", costText(costUsd)] as [string, string]),
+      ]),
+    ),
+    doubtful.length > 0 &&
+      table(
+        ["id", "doubt", "question"],
+        doubtful.map(({ question, doubts }) => [String(question.id), doubts.join("; "), question.question]),
+      ),
+  ]).join("\n");
 }

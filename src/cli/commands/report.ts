@@ -3,6 +3,7 @@ import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { writeFileAtomically } from "../../platform/files.js";
 import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
@@ -95,8 +96,8 @@ function refuseContradictions(
   }
 }
 
-export const reportCommand = defineCommand(reportSchema, async (given, context, argv) => {
-  const flags = { ...given, output: given.output ?? defaultOutput(given, context) };
+export const reportCommand = defineCommand(reportSchema, async (input, context, argv) => {
+  const flags = { ...input, output: input.output ?? defaultOutput(input, context) };
   refuseContradictions(flags, context, argv);
   const { resultsFiles } = await import("../../runs/results-file.js");
   const inputs = resultsFiles(flags.runs, "report");
@@ -142,7 +143,7 @@ async function reportSummary({ runs, output }: ReportFlags, context: CommandCont
   const figures = reportFigures(head);
   if (output !== undefined) await writeFileAtomically(output, [markdownReport(head)]);
   if (output === undefined || context.settings.json) {
-    context.out.result({ ...figures, ...(output === undefined ? {} : { output }) }, () => markdownReport(head));
+    context.out.result({ ...figures, ...presentProperties({ output }) }, () => markdownReport(head));
   } else context.note(`Written to ${output}.`);
 }
 

@@ -4,7 +4,7 @@ import { commandLine, flagName } from "../../platform/command-line.js";
 import type { Environment } from "../../platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
-import { programVersion } from "../../platform/installation.js";
+import { programVersion } from "../../platform/program-files.js";
 import { LIMIT_FLAGS } from "../../runs/budget.js";
 import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
 import { RUN_FLAG_GROUPS, type RunOptions, runSchema } from "../../runs/run-flags.js";
@@ -260,7 +260,7 @@ async function prepareRun(
   refuseContradictions(flags);
   const queue = flags.queue ?? (settings.env.ART_E_QUEUE_URL || undefined);
   const tags = configured.run === null ? [] : [configured.run];
-  const request = { ...flags, queue, tags, given: givenFlags(preset) };
+  const request = { ...flags, queue, tags, explicitFlags: givenFlags(preset) };
   if (flags.stats) return { configured, flags, request };
   if (flags.watch && flags.dryRun) {
     throw contradiction("--watch and --dry-run cannot be combined.", "Remove one of them.");

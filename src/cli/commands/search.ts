@@ -26,10 +26,10 @@ export const searchCommand = defineCommand(
   async (flags, { settings, out }) => {
     const { searchMailbox, explainSearch } = await import("../../tools/search-mailbox.js");
     if (flags.explain) {
-      const found = await explainSearch(flags, settings);
-      const scores = found.emails.map(({ score }) => explainedScore(score));
-      out.result(found, () =>
-        [correctedWords(found.corrections), searchHits(found, scores)].filter(Boolean).join("\n\n"),
+      const explained = await explainSearch(flags, settings);
+      const scores = explained.emails.map(({ score }) => explainedScore(score));
+      out.result(explained, () =>
+        [correctedWords(explained.corrections), searchHits(explained, scores)].filter(Boolean).join("\n\n"),
       );
     } else {
       const value = await searchMailbox(flags, settings);

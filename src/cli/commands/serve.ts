@@ -2,8 +2,8 @@ import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
-import { programVersion } from "../../platform/installation.js";
 import { openInBrowser } from "../../platform/processes.js";
+import { programVersion } from "../../platform/program-files.js";
 import { OTLP_FLAGS, REQUEST_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
 import { defineCommand } from "../flags/define-command.js";
@@ -47,7 +47,7 @@ export const serveCommand = defineCommand(
     const models = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000, header, body };
     const { ChatLimits } = await import("../../server/sse-writer.js");
     const { CorpusCopies } = await import("../../mail/corpus-transfer.js");
-    const { withChatServices } = await import("../../server/chat.js");
+    const { withChatServices } = await import("../../server/chat-services.js");
     return withChatServices(models, flags, context, async (services) => {
       const corpus = new CorpusCopies(services.db, context.settings.cacheDir, programVersion());
       // From here on, messages go to clients, so they do not mention this machine's database file. The server takes

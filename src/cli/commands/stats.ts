@@ -2,6 +2,7 @@ import { z } from "zod";
 import { scorersAmong } from "../../analysis/paired-comparison.js";
 import { EXIT } from "../../platform/errors.js";
 import { metrics, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
+import { compact, presentProperties } from "../../platform/optional-values.js";
 import { corpusSummary, datasetSummary, runSummary, runTable } from "../../reports/run-text.js";
 import { suiteAnalysisText } from "../../reports/suite-text.js";
 import { sliceTable } from "../../reports/wording.js";
@@ -115,8 +116,8 @@ async function printRun(name: string, flags: z.output<typeof schema>, context: C
   const { analyseRun } = await import("../../runs/collect-report.js");
   const { totals, analysis } = await analyseRun(name, context.settings);
   if (by === undefined) {
-    const texts = () => [runSummary(totals), ...(analysis === null ? [] : [suiteAnalysisText(totals, analysis)])];
-    context.out.result({ ...totals, ...(analysis === null ? {} : { analysis }) }, () => texts().join("\n\n"));
+    const texts = () => compact([runSummary(totals), analysis !== null && suiteAnalysisText(totals, analysis)]);
+    context.out.result({ ...totals, ...presentProperties({ analysis }) }, () => texts().join("\n\n"));
     return;
   }
   checkSlice(totals, by);

@@ -3,6 +3,7 @@ import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, folder, oneOf, shapeOf, text, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import type { JsonObject } from "../../platform/json.js";
+import { compact } from "../../platform/optional-values.js";
 import { counted } from "../../reports/wording.js";
 import { FUNCTIONS_FLAG, QUESTION_FLAGS, SUITE_RESOURCE_FLAGS, SUITE_SELECTION_FLAGS } from "../../runs/run-flags.js";
 import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
@@ -53,20 +54,17 @@ function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): s
     ["Source", task.source.join(", ")],
     ["Folder", task.folder],
   ];
-  return [
+  return compact([
     ...facts.map(([label, value]) => `${`${label}:`.padEnd(14)}${value}`),
     section("Instruction", [task.instruction]),
     section("Set-up", task.config.map(callText)),
     section("Evaluation", evaluationLines(task)),
-    ...(findings.length === 0
-      ? []
-      : [
-          section(
-            "Found by check",
-            findings.map(({ level, field, message }) => `${level}: ${field}: ${message}`),
-          ),
-        ]),
-  ].join("\n");
+    findings.length > 0 &&
+      section(
+        "Found by check",
+        findings.map(({ level, field, message }) => `${level}: ${field}: ${message}`),
+      ),
+  ]).join("\n");
 }
 
 function section(title: string, lines: readonly string[]): string {
@@ -78,11 +76,13 @@ function evaluationLines({ evaluation }: SuiteTask): string[] {
   const { postconfig, metrics, conjunction } = evaluation;
   return [
     ...postconfig.map((call) => `first ${callText(call)}`),
-    ...metrics.flatMap(({ func, result, expected, options }, i) => [
-      `${i === 0 ? "" : `${conjunction} `}${callText({ func, arguments: options })}`,
-      ...(result === null ? [] : [`  result: ${callText(result)}`]),
-      ...(expected === null ? [] : [`  expected: ${callText(expected)}`]),
-    ]),
+    ...metrics.flatMap(({ func, result, expected, options }, i) =>
+      compact([
+        `${i === 0 ? "" : `${conjunction} `}${callText({ func, arguments: options })}`,
+        result !== null && `  result: ${callText(result)}`,
+        expected !== null && `  expected: ${callText(expected)}`,
+      ]),
+    ),
   ];
 }
 

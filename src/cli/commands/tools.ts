@@ -26,7 +26,7 @@ const toolId = withTraits(text, { completes: "tools" }).meta({ description: "Too
 export const listToolsCommand = defineCommand(
   z.object({ category: text.optional().meta({ placeholder: "NAME", description: "Only tools of this category" }) }),
   async ({ category = null }, { settings, out }) => {
-    const { listTools } = await import("../../tools/tool.js");
+    const { listTools } = await import("../../tools/tools-store.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const tools = await readRegistry(settings, (db) => listTools(db, category));
     out.result(tools, () =>
@@ -129,9 +129,10 @@ export const testToolCommand = defineCommand(
   async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {
     const call = { id, args: readArguments(json), config, inbox, before };
     const { testTool } = await import("../../agents/add-tool.js");
+    const { resultValue } = await import("../../tools/tool.js");
     const { readRegistry } = await import("../../agents/registry-store.js");
     const result = await readRegistry(settings, (db) => testTool(db, call, settings, signal));
-    out.result(result, () => (result.ok ? asText(result.value) : `${result.kind}: ${result.error}`));
+    out.result(result, () => (result.ok ? asText(resultValue(result)) : `${result.kind}: ${result.error}`));
     return result.ok ? EXIT.done : EXIT.failed;
   },
 );
@@ -173,7 +174,7 @@ export const deleteToolCommand = defineCommand(z.object({ id: toolId }), async (
 });
 
 export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ id }, { settings, out }) => {
-  const { getTool, listAgentsWithTool } = await import("../../tools/tool.js");
+  const { getTool, listAgentsWithTool } = await import("../../tools/tools-store.js");
   const { readRegistry } = await import("../../agents/registry-store.js");
   const { agents, ...tool } = await readRegistry(settings, (db) => ({
     ...getTool(db, id),

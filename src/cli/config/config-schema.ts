@@ -6,6 +6,7 @@ import { didYouMean, flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { traitsOf } from "../../platform/flag-values.js";
 import { isLoopback, parseHttpUrl } from "../../platform/http.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../../platform/yaml.js";
 import { type ConfigSection, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import { describe } from "../flags/define-command.js";
@@ -16,17 +17,17 @@ import { describe } from "../flags/define-command.js";
  * keys.
  */
 export function refuseUntrusted(settings: readonly ConfigSetting[], path: string): void {
-  const found = settings.find(
+  const riskySetting = settings.find(
     ({ risk, value }) =>
       risk === "program" ||
       (risk === "address" && !isOfThisMachine(value)) ||
       (risk === "variables" && /\$\{/.test(String(value))),
   );
-  if (found === undefined) return;
-  const does = DANGERS[found.risk ?? "program"];
+  if (riskySetting === undefined) return;
+  const does = DANGERS[riskySetting.risk ?? "program"];
   throw new UserError(
     "config_untrusted",
-    `${path}:${found.line}: ${found.name} ${does}, in a config file that was not passed with --config.`,
+    `${path}:${riskySetting.line}: ${riskySetting.name} ${does}, in a config file that was not passed with --config.`,
     `If you trust the file: --config ${path}.`,
   );
 }
@@ -129,8 +130,8 @@ interface Problem {
 
 /** Returns the error for the first invalid entry of the file, with its line. */
 function firstConfigError({ issues }: z.ZodError, document: YamlDocument, path: string): UserError {
-  const found = issues.flatMap((issue) => problemsIn({ issue, path: issue.path }, document.value));
-  const placed = found.map(({ issue, path: at }) => {
+  const problems = issues.flatMap((issue) => problemsIn({ issue, path: issue.path }, document.value));
+  const placed = problems.map(({ issue, path: at }) => {
     const key = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
     return { issue, at, key, line: document.lineOf(at, key) };
   });
@@ -150,10 +151,10 @@ function firstConfigError({ issues }: z.ZodError, document: YamlDocument, path: 
 function problemsIn({ issue, path }: Problem, value: unknown): Problem[] {
   if (issue.code === "invalid_key") return issue.issues.map((inner) => ({ issue: inner, path }));
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [{ issue, path }];
-  const given = path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value);
+  const input = path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value);
   // A section can be a text for its main key (only some sections), an object with its settings, or null. A run can only
   // be an object or null.
-  const form = issue.errors.at(typeof given === "string" ? 0 : -2) ?? [];
+  const form = issue.errors.at(typeof input === "string" ? 0 : -2) ?? [];
   return form.flatMap((inner) => problemsIn({ issue: inner, path: [...path, ...inner.path] }, value));
 }
 
@@ -171,12 +172,12 @@ function unknownKeyError(path: string, line: number | undefined, parents: readon
   const [section, ...below] = isOfRun ? parents.slice(2) : parents;
   const fields = fieldsOf(section);
   const known = below.length > 0 ? [] : Object.keys(fields ?? SECTIONS);
-  const meant = probablyMeant(key, section, section === undefined && !isOfRun ? [...known, ...OF_FILE] : known);
-  if (meant === "" && SECRET_NAMES.test(key)) return secretInFile(`${at}: ${key}`);
+  const suggestion = probablyMeant(key, section, section === undefined && !isOfRun ? [...known, ...OF_FILE] : known);
+  if (suggestion === "" && SECRET_NAMES.test(key)) return secretInFile(`${at}: ${key}`);
   const holder = section === undefined && !isOfRun ? "There is" : `${parents.join(".")} has`;
   const what = `${holder} no ${section === undefined ? "section" : "setting"}`;
   const takes = known.length === 0 ? "" : `${section ?? (isOfRun ? "A run" : "The file")} takes ${known.join(", ")}.`;
-  return new UserError("config_invalid", `${at}: ${what} ${key}.`, `${meant}${takes}`.trim());
+  return new UserError("config_invalid", `${at}: ${what} ${key}.`, `${suggestion}${takes}`.trim());
 }
 
 /** Top-level keys that are not sections. */
@@ -241,7 +242,7 @@ function configField(flag: RunFlagName): ConfigField {
       const [issue] = typed.safeParse(value).error?.issues ?? [];
       if (issue !== undefined) context.addIssue({ code: "custom", message: issue.message });
     }) ?? typed;
-  return { flag, schema, ...(path === undefined ? {} : { path }), ...(risk === undefined ? {} : { risk }) };
+  return { flag, schema, ...presentProperties({ path, risk }) };
 }
 
 function withoutDefault(schema: z.ZodType): z.ZodType {

@@ -11,9 +11,9 @@ import { type OpenedConfig, openConfig } from "./find-config.js";
 /** Adds the config file's lines to an error about flags that come from the file. Returns any other error unchanged. */
 export function explainConfigured(error: unknown, { path, used }: ConfiguredFlags): unknown {
   if (!(error instanceof UserError)) return error;
-  const meant = used.filter(({ flag }) => new RegExp(`${flagName(flag)}(?![\\w-])`).test(error.message));
-  if (meant.length === 0) return error;
-  const origins = meant.map(({ flag, name, line }) => `${flagName(flag)} is ${name} at ${path}:${line}.`).join(" ");
+  const causes = used.filter(({ flag }) => new RegExp(`${flagName(flag)}(?![\\w-])`).test(error.message));
+  if (causes.length === 0) return error;
+  const origins = causes.map(({ flag, name, line }) => `${flagName(flag)} is ${name} at ${path}:${line}.`).join(" ");
   return new UserError(error.code, error.message, `${error.hint} ${origins}`, error.exitCode, { cause: error });
 }
 

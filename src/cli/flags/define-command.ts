@@ -2,6 +2,7 @@ import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { type NameKind, traitsOf } from "../../platform/flag-values.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import {
   type Argument,
   type Command,
@@ -52,9 +53,7 @@ function flagOf(field: z.ZodType): Flag {
     type,
     describe: describe(field) ?? "",
     schema: field,
-    ...(placeholder === undefined ? {} : { placeholder }),
-    ...(completes === undefined ? {} : { completes }),
-    ...(alias === undefined ? {} : { alias }),
+    ...presentProperties({ placeholder, completes, alias }),
     ...(isArray ? {} : { coerce }),
   };
   if (type === "boolean") return options;
@@ -72,7 +71,7 @@ function argumentOf(field: z.ZodType): Argument {
     type: "string",
     describe: describe(field) ?? "",
     ...(isArray ? { array: true } : {}),
-    ...(completes === undefined ? {} : { completes }),
+    ...presentProperties({ completes }),
   };
 }
 
@@ -82,7 +81,7 @@ function joinRepeated(values: unknown): unknown {
 }
 
 /** Returns the values of a repeatable flag as an array. */
-export function listOf(values: unknown): unknown {
+function listOf(values: unknown): unknown {
   return values === undefined || Array.isArray(values) ? values : [values];
 }
 

@@ -24,8 +24,8 @@ export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {
   if (flags.token !== undefined && flags.tokenFile !== undefined) {
     throw contradiction("--token and --token-file cannot be combined.", "Remove one of them.");
   }
-  const given = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
-  const token = (given ?? env.ART_E_TOKEN ?? "").trim();
-  if (token === "" && given === undefined) return null;
+  const tokenText = flags.tokenFile === undefined ? flags.token : readText(flags.tokenFile, "--token-file");
+  const token = (tokenText ?? env.ART_E_TOKEN ?? "").trim();
+  if (token === "" && tokenText === undefined) return null;
   return checkToken(token);
 }

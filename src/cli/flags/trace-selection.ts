@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { listText, oneOf, text, toggle, wholeNumber, withTraits, words } from "../../platform/flag-values.js";
 import type { TraceSelection } from "../../trace-formats/export-traces.js";
-import { BANDS } from "../../traces/score.js";
+import { BANDS } from "../../traces/score-bands.js";
 import { contradiction } from "./define-command.js";
 
 /** A score for the default metric, such as `0.5`, or scores per metric, such as `METRIC=VALUE,METRIC=VALUE`. */

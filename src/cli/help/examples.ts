@@ -15,8 +15,8 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e demo -o /tmp/demo", "write the files to another folder"],
   ],
   init: [
-    ["art-e init", "answer three questions and write art-e.yaml"],
-    ["art-e init --yes -o nightly.yaml", "use the defaults, under another name"],
+    ["art-e init", "write art-e.yaml"],
+    ["art-e init -o nightly.yaml", "write it under another name"],
   ],
   import: [
     ["art-e import", "download and import the published Enron mail"],
@@ -214,8 +214,8 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   evals: [
     ["art-e evals label", "1. label traces of the newest run, good or bad"],
     ["art-e evals suggest", "2. find conditions that separate them"],
-    ["art-e evals test suggested", "3. validate the eval on the held-out half"],
-    ["art-e evals use suggested", "4. use it as a scorer"],
+    ["art-e evals test sources_were_read", "3. validate the eval on the held-out half"],
+    ["art-e evals use sources_were_read", "4. use it as a scorer"],
   ],
   "evals label": [
     ["art-e evals label", "label traces of the newest run one by one"],
@@ -229,18 +229,17 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   "evals suggest": [["art-e evals suggest --criterion tone", "find conditions for one criterion"]],
   "evals generate": [["art-e evals generate --model openai/gpt-6.1-sol --max-cost 1", "let a model write evals"]],
-  "evals test": [["art-e evals test suggested", "validate an eval"]],
+  "evals test": [["art-e evals test sources_were_read", "validate an eval"]],
   "evals list": [["art-e evals list", "list evals with their test results"]],
-  "evals show": [["art-e evals show suggested --code", "show an eval as a function"]],
-  "evals history": [["art-e evals history suggested", "list the versions of an eval"]],
-  "evals review": [["art-e evals review suggested", "list traces on which eval and labels disagree"]],
-  "evals refine": [["art-e evals refine suggested", "create a better version of an eval"]],
-  "evals use": [["art-e evals use suggested", "put the newest version into use"]],
-  "evals retire": [["art-e evals retire suggested", "take an eval out of use"]],
-  "evals run": [["art-e evals run suggested --run latest", "run an eval on the newest run"]],
+  "evals show": [["art-e evals show sources_were_read --code", "show an eval as a function"]],
+  "evals history": [["art-e evals history sources_were_read", "list the versions of an eval"]],
+  "evals review": [["art-e evals review sources_were_read", "list traces on which eval and labels disagree"]],
+  "evals use": [["art-e evals use sources_were_read", "put the newest version into use"]],
+  "evals retire": [["art-e evals retire sources_were_read", "take an eval out of use"]],
+  "evals run": [["art-e evals run sources_were_read --run latest", "run an eval on the newest run"]],
   "evals export": [
     ["art-e evals export -o evals", "export all evals as JSON"],
-    ["art-e evals export suggested --format python", "export one as Python"],
+    ["art-e evals export sources_were_read --format python", "export one as Python"],
   ],
   "evals import": [["art-e evals import evals", "import a folder of evals"]],
   serve: [

@@ -1,4 +1,5 @@
 import wrapAnsi from "wrap-ansi";
+import { compact } from "../../platform/optional-values.js";
 import {
   type Command,
   type CommandGroup,
@@ -51,10 +52,10 @@ export function commandHelp(usage: string, describe: string, command: Command, c
     name.toUpperCase(),
     options.describe ?? "",
   ]);
-  const sections = [
-    ...(args.length === 0 ? [] : [{ title: "Arguments", rows: args }]),
+  const sections = compact([
+    args.length > 0 && { title: "Arguments", rows: args },
     ...groupFlags(command).map(({ title, flags }) => ({ title, rows: flagRows(flags) })),
-  ];
+  ]);
   const examples = EXAMPLES[usage.replace(/ [<[].*$/, "")] ?? [];
   return page(`art-e ${usage}`, describe, examples, sections, columns, [globalFlags(columns)]);
 }
@@ -118,13 +119,13 @@ function page(
   const width = Math.max(0, ...sections.flatMap(({ rows }) => rows.map(([term]) => term.length)));
   const parts = sections.map(({ title, rows }) => [`${title}:`, ...rows.map((row) => definition(row, width, columns))]);
   const shown = examples.map(([line, comment]) => `  # ${comment}\n  ${line}`).join("\n");
-  return [
+  return compact([
     usage,
     wrapAnsi(describe, columns),
-    ...(examples.length === 0 ? [] : [`Examples:\n${shown}`]),
+    examples.length > 0 && `Examples:\n${shown}`,
     ...parts.map((lines) => lines.join("\n")),
     ...last,
-  ].join("\n\n");
+  ]).join("\n\n");
 }
 
 /** If a term is wider than this, its explanation starts on the next line. */

@@ -1,7 +1,9 @@
 import { RunAggregate } from "../../analysis/aggregate.js";
+import type { Gate } from "../../analysis/gate.js";
 import type { ExpectedStop, UntilOutcome } from "../../analysis/sequential-comparison.js";
 import type { RateLimiterState } from "../../models/rate-limiter.js";
 import { commandLine } from "../../platform/command-line.js";
+import { compact } from "../../platform/optional-values.js";
 import { gateText, runSummary, untilLines } from "../../reports/run-text.js";
 import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/execute-run.js";
@@ -9,7 +11,6 @@ import { count, duration, share, summaryBox, usd } from "../../text/format.js";
 import { type HeadlineScorer, headlineScorer } from "../../traces/headline-score.js";
 import type { Emit } from "../../traces/progress.js";
 import type { RunTotals } from "../../traces/run-totals.js";
-import type { Gate } from "../../traces/score.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import type { CommandContext } from "../command.js";
 import type { ConfiguredFlags } from "../config/merge-config.js";
@@ -106,14 +107,14 @@ export function printTotals(
   const judged = gates.length === 0 ? {} : { gates };
   const claim = until === null ? {} : { until };
   out.result({ ...totals, ...judged, ...claim, output: files.output ?? null, db: settings.db }, () => {
-    const lines = [
+    const lines = compact([
       ...gates.map((gate) => `Gate:     ${gateText(gate)}`),
-      ...(until === null ? [] : untilLines(until).map((line, i) => `${i === 0 ? "Until:    " : "          "}${line}`)),
-      ...(files.output === undefined ? [] : [`Results:  ${files.output}`]),
-      ...(files.junit === undefined ? [] : [`JUnit:    ${files.junit}`]),
-      ...(files.record === undefined ? [] : [`Replies:  ${files.record}`]),
+      ...(until === null ? [] : untilLines(until)).map((line, i) => `${i === 0 ? "Until:    " : "          "}${line}`),
+      files.output !== undefined && `Results:  ${files.output}`,
+      files.junit !== undefined && `JUnit:    ${files.junit}`,
+      files.record !== undefined && `Replies:  ${files.record}`,
       `Traces:   ${commandLine`art-e show ${totals.runId}/TASK`}, ${commandLine`art-e export-traces --run ${totals.runId} -o traces.jsonl`}`,
-    ];
+    ]);
     return [runSummary(totals), ...lines].join("\n");
   });
 }
@@ -133,18 +134,19 @@ export function printEstimate(
   const config = used.length === 0 ? {} : { config: { path, settings } };
   const claim = until === null ? {} : { until };
   out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis, ...claim, ...config }, () =>
-    summaryBox(`ART-E Dry Run: ${agentId} (${model})`, [
-      ["Tasks", count(tasks)],
-      ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
-      ["Cost", costUsd === null ? "unknown (pass --price IN,OUT)" : usd(costUsd)],
-      ...(judge === null
-        ? []
-        : [["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const]),
-      ["Time", duration(seconds * 1_000)],
-      ["Basis", basis],
-      ...(until ?? []).map((stop) => [`True gain ${stop.effect}`, expectedStopText(stop)] as const),
-      ...settings.map(({ name, value, line }) => [name, `${value} (${path}:${line})`] as const),
-    ]),
+    summaryBox(
+      `ART-E Dry Run: ${agentId} (${model})`,
+      compact([
+        ["Tasks", count(tasks)],
+        ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
+        ["Cost", costUsd === null ? "unknown (pass --price IN,OUT)" : usd(costUsd)],
+        judge !== null && (["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const),
+        ["Time", duration(seconds * 1_000)],
+        ["Basis", basis],
+        ...(until ?? []).map((stop) => [`True gain ${stop.effect}`, expectedStopText(stop)] as const),
+        ...settings.map(({ name, value, line }) => [name, `${value} (${path}:${line})`] as const),
+      ]),
+    ),
   );
 }
 

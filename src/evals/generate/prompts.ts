@@ -10,6 +10,7 @@ import {
   type UntrustedText,
 } from "../../models/model.js";
 import type { JsonSchema } from "../../platform/json.js";
+import { compact } from "../../platform/optional-values.js";
 import { seededRandom } from "../../statistics/seeded-random.js";
 import { type Alignment, alignmentOf } from "../choose-templates.js";
 import { EVAL_LANGUAGES, type EvalLanguage, type EvalOf, type EvaluatedTrace } from "../definition.js";
@@ -107,12 +108,12 @@ export function reflectRequest(
   );
   const content = delimitUntrusted(
     [{ name: "eval", text: bodyOf(draft) }, ...shown],
-    [
+    compact([
       `This eval checks ${VARIATIONS[variation]}. Its ${draft.kind === "rubric" ? "rubric" : "code"} comes first. It agrees with ${agreed} of ${labelled} labels.`,
-      ...(errors.length === 0 ? [] : [`It failed: ${errors.join("; ")}.`]),
-      ...(shown.length === 0 ? [] : ["The traces are examples where the eval and the label disagree."]),
+      errors.length > 0 && `It failed: ${errors.join("; ")}.`,
+      shown.length > 0 && "The traces are examples where the eval and the label disagree.",
       "Work out why, then write a better version that holds for other questions too. Call record_eval once.",
-    ].join(" "),
+    ]).join(" "),
   );
   return forcedToolCall({ system: writeSystem(language), content, tool: writeTool(language), maxTokens: 8_192 });
 }
@@ -264,23 +265,23 @@ export function measureDraft(
   training: readonly TrainingExample[],
   outcomes: readonly (MeasuredOutcome | null)[],
 ): TrainingAlignment {
-  const told = training.flatMap((example, i) => {
+  const scoredExamples = training.flatMap((example, i) => {
     const outcome = outcomes[i];
     if (outcome === undefined || outcome === null || outcome.score === null) return [];
     return [{ example, score: outcome.score, reason: outcome.reason, passed: isPass(outcome.score) }];
   });
-  const wrong = told.filter(({ example, passed }) => passed !== (example.label === "good"));
+  const wrong = scoredExamples.filter(({ example, passed }) => passed !== (example.label === "good"));
   const errors = outcomes.flatMap((outcome) => outcome?.error ?? []);
   const alignment = alignmentOf(
-    told.map(({ example }) => example.label === "bad"),
-    told.map(({ passed }) => !passed),
+    scoredExamples.map(({ example }) => example.label === "bad"),
+    scoredExamples.map(({ passed }) => !passed),
   );
   const missed = wrong.filter(({ example }) => example.label === "bad").slice(0, SHOWN / 2);
   const alarms = wrong.filter(({ example }) => example.label === "good").slice(0, SHOWN - missed.length);
   return {
     ...alignment,
-    agreed: told.length - wrong.length,
-    labelled: told.length,
+    agreed: scoredExamples.length - wrong.length,
+    labelled: scoredExamples.length,
     failedOn: errors.length,
     errors: [...new Set(errors)].slice(0, ERRORS_SHOWN),
     contradictions: [...missed, ...alarms],
@@ -304,9 +305,9 @@ const MAX_CHARS = 1_400;
 export function drawExamples(training: readonly TrainingExample[], ofEach: number, seed: number): TrainingExample[] {
   const random = seededRandom(seed);
   return (["good", "bad"] as const).flatMap((label) => {
-    const left = training.filter((example) => example.label === label);
+    const pool = training.filter((example) => example.label === label);
     const drawn: TrainingExample[] = [];
-    while (drawn.length < ofEach && left.length > 0) drawn.push(...left.splice(random(left.length), 1));
+    while (drawn.length < ofEach && pool.length > 0) drawn.push(...pool.splice(random(pool.length), 1));
     return drawn;
   });
 }

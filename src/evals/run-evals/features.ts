@@ -1,4 +1,5 @@
-// The features that rule evals can bound. `trace_features.py` implements the same features for exported evals.
+// The features that rule evals can bound. `as-python/trace_features.py` measures the same features in exported evals,
+// with the rules of this file.
 import { plainSubject } from "../../mail/email.js";
 import { UserError } from "../../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonOrNull } from "../../platform/json.js";
@@ -87,12 +88,13 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       return { value: newer.size, detail: listOf([...newer]) };
     },
   },
-  mails_listed_before_abstaining: {
-    meaning: "number of emails that searches returned before the agent abstained",
-    of({ abstained, toolCalls }) {
-      if (!abstained) return DOES_NOT_APPLY;
-      const ids = [...idsOf(toolCalls.flatMap(listedMails))];
-      return { value: ids.length, detail: listOf(ids) };
+  gave_up_unread: {
+    meaning: "1 if the agent abstained without opening any of the emails that its searches returned, otherwise 0",
+    of({ abstained, toolCalls, isSuite }) {
+      if (isSuite) return DOES_NOT_APPLY;
+      const listed = [...idsOf(toolCalls.flatMap(listedMails))];
+      const hasOpened = toolCalls.some((call) => openedMail(call) !== null);
+      return abstained && !hasOpened && listed.length > 0 ? { value: 1, detail: listOf(listed) } : { value: 0 };
     },
   },
   mails_after_cutoff: {
@@ -315,13 +317,13 @@ function valuesOf(text: string): number[] {
   return parseNumbers(text).flatMap(({ values }) => [...values]);
 }
 
-function hasDay({ days }: TextValues, wanted: CalendarDay): boolean {
-  return days.some((day) => matchesDay(wanted, day));
+function hasDay({ days }: TextValues, expected: CalendarDay): boolean {
+  return days.some((day) => matchesDay(expected, day));
 }
 
-function hasTime({ times, values }: TextValues, wanted: TimeOfDay): boolean {
+function hasTime({ times, values }: TextValues, expected: TimeOfDay): boolean {
   const asNumber = (minutes: number) => Math.floor(minutes / 60) * 100 + (minutes % 60);
-  return [...wanted].some((minutes) => values.has(asNumber(minutes)) || times.some((time) => time.has(minutes)));
+  return [...expected].some((minutes) => values.has(asNumber(minutes)) || times.some((time) => time.has(minutes)));
 }
 
 function formatDay({ year, month, day }: CalendarDay): string {
@@ -409,6 +411,23 @@ function commandOf({ arguments: args }: ToolCallRecord): string {
   const { command, code } = recordOf(args);
   return typeof command === "string" ? command : typeof code === "string" ? code : "";
 }
+
+/** The patterns and limits of the features, for implementations in other languages. */
+export const FEATURE_RULES = {
+  LISTED,
+  MAX_CLAIM_CHARS,
+  MAX_CHARS,
+  WRITTEN,
+  SCALED,
+  ISO_DAY: DAY,
+  MAILBOX_ARGUMENT,
+  ADDRESS,
+  ASKS_DATE,
+  ASKS_NUMBER,
+  RELATIVE_DAY,
+  WRITING_TOOLS: [...WRITING_TOOLS],
+  RUNS_TESTS,
+};
 
 /** The properties of an object, or an empty object for any other value. */
 function recordOf(value: JsonValue): JsonObject {

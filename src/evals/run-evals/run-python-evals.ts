@@ -1,8 +1,8 @@
 // Runs Python evals in the sandbox, in batches, and continues if the code hangs or crashes on a trace.
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
-import { readBuiltFile } from "../../platform/installation.js";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { readBuiltFile } from "../../platform/program-files.js";
 import type { PythonSandbox } from "../../sandbox/python.js";
 import { type PythonRun, runPython, type StopReason } from "../../sandbox/run-python.js";
 import { openWorkspace, readText, WorkspaceRefusal, writeText } from "../../sandbox/workspace.js";
@@ -52,23 +52,23 @@ export async function runPythonEval(
       giveUp(batch);
       return;
     }
-    const left: Item[] = [];
+    const remaining: Item[] = [];
     for (const [position, item] of batch.entries()) {
       const outcome = run.outcomes.get(position);
-      if (outcome === undefined) left.push(item);
+      if (outcome === undefined) remaining.push(item);
       else put(item.index, outcome, outcome.slow);
     }
-    const [first, ...others] = left;
+    const [first, ...others] = remaining;
     if (first === undefined) return;
     if (batch.length === 1) {
       put(first.index, { score: null, feedback: "", error: run.ended, ms: 0 }, true);
-    } else if (left.length < batch.length || run.lastBegun !== null) {
+    } else if (remaining.length < batch.length || run.lastBegun !== null) {
       await runBatch([first]);
       await runBatch(others);
     } else {
-      const middle = Math.ceil(left.length / 2);
-      await runBatch(left.slice(0, middle));
-      await runBatch(left.slice(middle));
+      const middle = Math.ceil(remaining.length / 2);
+      await runBatch(remaining.slice(0, middle));
+      await runBatch(remaining.slice(middle));
     }
   };
 

@@ -148,7 +148,7 @@ export function rubricRequest(rubric: string, trace: string): ModelRequest {
 
 /** Returns null unless the reply contains exactly one clear result. Results are never guessed. */
 export function readRubricReply(reply: ForcedReply): RubricResult | null {
-  const read = argumentsOf(reply, TOOL).map((given) => rubricResultSchema.safeParse(given).data);
+  const read = argumentsOf(reply, TOOL).map((args) => rubricResultSchema.safeParse(args).data);
   const [first] = read;
   return first !== undefined && read.every((one) => one?.result === first.result) ? first : null;
 }

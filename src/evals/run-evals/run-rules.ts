@@ -1,6 +1,7 @@
 // Runs evals that are data: rules over features, assertions about the answer, and regression cases.
 import { createContext, Script } from "node:vm";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { compact } from "../../platform/optional-values.js";
 import { isDontKnow } from "../../text/abstention.js";
 import { MONTH_NAMES, matchesDay, parseDatesAndTimes, parseNumbers } from "../../text/dates-and-numbers.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
@@ -81,7 +82,10 @@ export function isMissed(condition: Condition, { value }: Measurement): boolean 
   return "at_least" in condition ? value < condition.at_least : value > condition.at_most;
 }
 
-/** Scores 1 if the trace meets all conditions, otherwise 0 with the first violated condition. */
+/**
+ * Scores 1 if the trace meets all conditions that apply, otherwise 0 with the first violated condition. If no condition
+ * applies, the trace is not judged.
+ */
 function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace: VisibleTrace): EvalOutcome {
   let applies = 0;
   for (const condition of pass.all) {
@@ -89,11 +93,8 @@ function runRules({ name, pass }: Pick<EvalOf<"rules">, "name" | "pass">, trace:
     if (isMissed(condition, measured)) return { score: 0, reason: missedText(condition, measured), error: null };
     if (measured.value !== null) applies++;
   }
-  return {
-    score: 1,
-    reason: applies === 0 ? "it does not apply to this trace" : "all conditions are met",
-    error: null,
-  };
+  if (applies === 0) return { score: null, reason: "it does not apply to this trace", error: null };
+  return { score: 1, reason: "all conditions are met", error: null };
 }
 
 /** `numbers_in_mail is 0.5, expected at least 1: 4,200` */
@@ -156,10 +157,10 @@ export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: Evalu
   const cited = wanted.must_cite.length === 0 || wanted.must_cite.some((id) => trace.sources.includes(id));
   if (missing.length === 0 && cited)
     return { score: 1, reason: "the answer contains everything that the case requires", error: null };
-  const reasons = [
-    ...(missing.length === 0 ? [] : [`missing from the answer: ${missing.join(", ")}`]),
-    ...(cited ? [] : [`not cited: ${wanted.must_cite.join(", ")}`]),
-  ];
+  const reasons = compact([
+    missing.length > 0 && `missing from the answer: ${missing.join(", ")}`,
+    !cited && `not cited: ${wanted.must_cite.join(", ")}`,
+  ]);
   return { score: 0, reason: reasons.join("; "), error: null };
 }
 

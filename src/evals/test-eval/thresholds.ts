@@ -2,8 +2,8 @@
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import type { Estimate } from "../../statistics/estimate.js";
-import { OVERALL } from "../criteria.js";
-import type { EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
+import { criterionFlag, OVERALL } from "../criteria.js";
+import type { EvalDefinition, EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
 import type { LabelSummary } from "../labels.js";
 
 /** Minimum number of labels of a kind for any measurement. */
@@ -14,20 +14,30 @@ export const FEW_OF_A_KIND = 20;
 /** Below this agreement, people disagree with themselves too much for an eval to agree with them. */
 export const LOW_SELF_AGREEMENT = 0.8;
 
+interface CountedLabels {
+  readonly half: "training" | "held-out";
+  readonly good: number;
+  readonly bad: number;
+  /** Number of labels of hard cases, which are not counted because they are not a random sample. */
+  readonly hard: number;
+  readonly criterion: string;
+}
+
 /** Throws a UserError if a half has too few labels of a kind. */
-export function requireLabels(half: "training" | "held-out", good: number, bad: number, criterion: string): void {
+export function requireLabels({ half, good, bad, hard, criterion }: CountedLabels): void {
   if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
+  const left = hard === 0 ? "" : `; ${hard} labels of hard cases are not counted`;
   const others =
-    good + bad > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
+    good + bad + hard > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
   throw new UserError(
     "labels_few",
-    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each).`,
-    `Label more traces: ${commandLine`art-e evals label`}, or ${commandLine`art-e evals label --from scores`}. Half of the questions are held out, so twice as many labels are needed.${others}`,
+    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each${left}).`,
+    `Label a random sample: ${commandLine`art-e evals label`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
   );
 }
 
-type Measured = Pick<EvalTest, "agreement" | "ceiling">;
+type Measured = Pick<EvalTest, "agreement" | "ceiling"> & Pick<EvalDefinition, "kind">;
 
 type Check = (measured: Measured) => string | null;
 
@@ -38,7 +48,7 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     ceilingAboveChance,
     atLeast("true positive rate", "truePositiveRate", 0.8),
     atLeast("true negative rate", "trueNegativeRate", 0.8),
-    kappaAboveChance,
+    betterThanChance,
     judges(0.8),
     fewErrors,
   ],
@@ -47,7 +57,7 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     ceilingAboveChance,
     atLeast("true positive rate", "truePositiveRate", 0.9),
     atLeast("true negative rate", "trueNegativeRate", 0.9),
-    kappaAboveChance,
+    betterThanChance,
     judges(0.9),
     fewErrors,
     ({ agreement: { good } }) => fewOf(good, "good"),
@@ -79,11 +89,12 @@ function ceilingAboveChance({ ceiling }: Measured): string | null {
 }
 
 /**
- * Checks that the eval judges enough of the good and of the bad traces. Traces to which the eval does not apply neither
- * pass nor fail.
+ * Checks that code or a rubric judges enough of the good and of the bad traces. Otherwise, it could look accurate by
+ * judging only the easy ones. A rule cannot do that, because its features determine the traces that it applies to.
  */
 function judges(least: number): Check {
-  return ({ agreement: { judged } }) => {
+  return ({ agreement: { judged }, kind }) => {
+    if (kind === "rules") return null;
     const few = (["good", "bad"] as const).filter((kind) => (judged[kind] ?? 1) < least);
     if (few.length === 0) return null;
     const shares = few.map((kind) => `${Math.round((judged[kind] ?? 0) * 100)}% of the ${kind} traces`);
@@ -120,10 +131,14 @@ export function ceilingOf({ value, n }: Estimate, { good, bad }: { good: number;
   };
 }
 
-function kappaAboveChance({ agreement: { kappa } }: Measured): string | null {
-  const { low } = kappa;
-  if (low !== null && low > 0.2) return null;
-  return `the lower bound of kappa is ${low === null ? "unknown" : low.toFixed(3)} (must be above 0.2)`;
+/**
+ * Checks that the eval separates good from bad better than chance: an eval that ignores the trace has rates that add up
+ * to 1. Unlike kappa, the sum does not depend on how many traces are bad.
+ */
+function betterThanChance({ agreement: { truePositiveRate, trueNegativeRate } }: Measured): string | null {
+  const sum = (truePositiveRate.low ?? 0) + (trueNegativeRate.low ?? 0);
+  if (sum > 1) return null;
+  return `the lower bounds of the two rates add up to ${sum.toFixed(3)}, as for chance (must be above 1)`;
 }
 
 /** Maximum fraction of labeled traces without a result. */

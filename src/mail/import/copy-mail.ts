@@ -1,4 +1,4 @@
-import { builtFile } from "../../platform/installation.js";
+import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 import { openDatabaseFile } from "../../store/open-store.js";
 import { copyTables, FTS_TABLES, ftsStorageTables } from "./corpus-index.js";

@@ -3,22 +3,15 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../email.js";
-import {
-  batchMails,
-  brokenSource,
-  DamagedData,
-  gunzip,
-  isSystemError,
-  type ReadItems,
-  readHead,
-  unreadable,
-} from "./readers/batches.js";
+import { batchMails, type ReadItems } from "./readers/batch-mails.js";
 import { findMailIn, readFolder, recognizeFile } from "./readers/folder.js";
-import { diskFile, type MailFile, peek, placeIn } from "./readers/mail-file.js";
+import { gunzip } from "./readers/gunzip.js";
+import { diskFile, type MailFile, peek, placeIn, readHead } from "./readers/mail-file.js";
 import { MailboxLayout } from "./readers/mailbox-layout.js";
 import { openParquetFile, readParquet } from "./readers/parquet.js";
 import { readInnerFile, readMailFile, requireTable } from "./readers/read-mail-file.js";
 import { type FileKind, HEAD_BYTES, recognize } from "./readers/recognize.js";
+import { brokenSource, DamagedData, isSystemError, unreadable } from "./readers/source-errors.js";
 
 const FORMS =
   "a folder of mail, a tar or zip archive, an mbox, one email (.eml, .emlx), CSV (such as Kaggle's emails.csv) and Parquet, gzipped or not";
@@ -215,10 +208,10 @@ function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | n
   throw wrongFormat(path, format, known ?? "a file", known);
 }
 
-function wrongFormat(path: string, format: CorpusFormat, found: string, known: CorpusFormat | null): UserError {
+function wrongFormat(path: string, format: CorpusFormat, kind: string, known: CorpusFormat | null): UserError {
   return new UserError(
     "source_format_wrong",
-    `${path} cannot be read as ${format}: it is ${found}`,
+    `${path} cannot be read as ${format}: it is ${kind}`,
     known === null ? `Pass a source that contains ${FORMS}.` : `Omit --format, or pass --format ${known}.`,
   );
 }

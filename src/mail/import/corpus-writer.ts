@@ -95,8 +95,10 @@ export function openCorpusWriter(
   /** Appends eight digits of the hash, or all of them if a third email with this Message-ID has the same eight. */
   function renamedId(messageId: string, hash: Buffer): string {
     const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
-    const found = findMessage.get(short) as StoredMessage | undefined;
-    return found === undefined || found.hash.equals(hash) ? short : `${messageId}~${hash.toString("hex")}`;
+    const storedMessage = findMessage.get(short) as StoredMessage | undefined;
+    return storedMessage === undefined || storedMessage.hash.equals(hash)
+      ? short
+      : `${messageId}~${hash.toString("hex")}`;
   }
 
   /** Handles an email that is already stored under the same Message-ID. */

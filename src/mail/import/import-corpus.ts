@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import { UserError } from "../../platform/errors.js";
 import { sumOrNull } from "../../statistics/sum-or-null.js";
 import type { Db } from "../../store/open-store.js";
 import { readCorpusStats, updateFingerprint } from "../corpus.js";
-import type { BadEmail, CorpusSource, Email, FiledEmail, MailForm } from "../email.js";
+import type { BadEmail, CorpusSource, FiledEmail, MailForm } from "../email.js";
 import { resolveOwners } from "../owners.js";
+import { ART_RULES, type ArtRule, applyArtRules, artFilter } from "./art-filter.js";
 import { rebuildCorpusIndex } from "./corpus-index.js";
 import { openCorpusWriter } from "./corpus-writer.js";
 import { type StorableMail, toStorableMail } from "./storable-mail.js";
@@ -12,7 +12,7 @@ import { type StorableMail, toStorableMail } from "./storable-mail.js";
 export interface NamedSource {
   /** Name as entered by the user. Stored in the database. */
   readonly name: string;
-  readonly source: CorpusSource<PreparedMail>;
+  readonly source: CorpusSource<StorableMail>;
 }
 
 export interface ImportRequest {
@@ -172,7 +172,7 @@ async function readAll(
 }
 
 /** Returns the format name. A folder is named after the forms found in it. */
-function formatOf({ format }: CorpusSource<PreparedMail>, forms: ReadonlySet<MailForm>): string {
+function formatOf({ format }: CorpusSource<StorableMail>, forms: ReadonlySet<MailForm>): string {
   const isFolderOfEmails = [...forms].every((form) => form === "maildir" || form === "eml");
   return format !== "maildir" || isFolderOfEmails ? format : [...forms].join(", ");
 }
@@ -209,11 +209,8 @@ async function checkAbort(signal: AbortSignal): Promise<void> {
 
 export type ImportFilter = "none" | "art";
 
-/** An email ready to be stored. `art` is null without ART's filter. */
-export type PreparedMail = StorableMail & { readonly form: MailForm; readonly art: ArtFinding | null };
-
 /** Prepares the mail of a source. Without a filter, only the first copy of an email includes its content. */
-export function prepareSource(source: CorpusSource, filter: ImportFilter): CorpusSource<PreparedMail> {
+export function prepareSource(source: CorpusSource, filter: ImportFilter): CorpusSource<StorableMail> {
   const { format, totalBytes } = source;
   return {
     format,
@@ -222,54 +219,11 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
       const keys = new Set<string>();
       // ART's filter might drop the first copy and pass the next one.
       const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
+      const prepare = (email: FiledEmail) =>
+        toStorableMail(email, isKnown, filter === "art" ? applyArtRules(email) : null);
       for await (const { mails, bad, bytesRead } of source.batches(signal)) {
-        yield { mails: mails.map((email) => prepareMail(email, filter, isKnown)), bad, bytesRead };
+        yield { mails: mails.map(prepare), bad, bytesRead };
       }
     },
-  };
-}
-
-function prepareMail(email: FiledEmail, filter: ImportFilter, isKnown: (key: string) => boolean): PreparedMail {
-  const art = filter === "art" ? applyArtRules(email) : null;
-  // A literal, because each email is cloned for another thread, and copies made by spreading take a tenth of an import.
-  const { messageId, path, owner, inbox, contentHash, content, names } = toStorableMail(email, isKnown);
-  return { messageId, path, owner, inbox, form: email.form, contentHash, content, names, art };
-}
-
-/** ART's three rules, in the order of application. */
-const ART_RULES = ["long_body", "many_recipients", "repeat"] as const;
-
-type ArtRule = (typeof ART_RULES)[number];
-
-/** The rule that drops this email regardless of all others, or a key that is the same for repeats of an email. */
-export type ArtFinding = { readonly drop: ArtRule } | { readonly repeatKey: string };
-
-const MAX_BODY = 5_000;
-const MAX_RECIPIENTS = 30;
-
-/**
- * Applies the import filter of OpenPipe's ART to an email before normalization. The maximum is 5,000 body characters,
- * including white space, and 30 recipients (to, cc and bcc, including repeats). Of several emails with the same
- * subject, body and sender, only the first passes.
- */
-export function applyArtRules(email: Email): ArtFinding {
-  const { beforeBody = "", behindBody = "", recipients } = email.asWritten ?? {};
-  const body = `${beforeBody}${email.body}${behindBody}`;
-  // Count code points, like Python.
-  if (body.length > MAX_BODY && [...body].length > MAX_BODY) return { drop: "long_body" };
-  if ((recipients ?? email.to.length + email.cc.length + email.bcc.length) > MAX_RECIPIENTS) {
-    return { drop: "many_recipients" };
-  }
-  return { repeatKey: hash("sha256", JSON.stringify([email.subject, body, email.sender]), "base64") };
-}
-
-/** Returns a function that returns the rule that drops an email, or null. Only the first email with a key passes. */
-export function artFilter(): (finding: ArtFinding) => ArtRule | null {
-  const passed = new Set<string>();
-  return (finding) => {
-    if ("drop" in finding) return finding.drop;
-    if (passed.has(finding.repeatKey)) return "repeat";
-    passed.add(finding.repeatKey);
-    return null;
   };
 }

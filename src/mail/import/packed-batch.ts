@@ -1,6 +1,5 @@
 import type { BadEmail, CorpusBatch } from "../email.js";
-import type { PreparedMail } from "./import-corpus.js";
-import type { MailContent } from "./storable-mail.js";
+import type { MailContent, StorableMail } from "./storable-mail.js";
 
 /**
  * A batch sent between threads, with the fields of all emails in one list. Cloning a list of strings takes a fifth of
@@ -13,7 +12,7 @@ export interface PackedBatch {
 }
 
 /** Lists of field names would save the repetition, but reading by name takes 5% of an import. */
-export function packBatch({ mails, bad, bytesRead }: CorpusBatch<PreparedMail>): PackedBatch {
+export function packBatch({ mails, bad, bytesRead }: CorpusBatch<StorableMail>): PackedBatch {
   const fields: unknown[] = [];
   for (const { messageId, path, owner, inbox, form, contentHash, art, names, content } of mails) {
     fields.push(messageId, path, owner, inbox, form, contentHash, art, names, content !== null);
@@ -24,8 +23,8 @@ export function packBatch({ mails, bad, bytesRead }: CorpusBatch<PreparedMail>):
   return { fields, bad, bytesRead };
 }
 
-export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatch<PreparedMail> {
-  const mails: PreparedMail[] = [];
+export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatch<StorableMail> {
+  const mails: StorableMail[] = [];
   let at = 0;
   // The properties are read in the order in which they were packed.
   const next = <T>() => fields[at++] as T;

@@ -4,8 +4,8 @@ import { MimeDecoder } from "../mime/mime-decoder.js";
 import { setPartsDecoder } from "../mime/parse-email.js";
 import { openCorpus } from "./corpus-formats.js";
 import { prepareSource } from "./import-corpus.js";
+import type { ReadRequest } from "./import-reader.js";
 import { type PackedBatch, packBatch } from "./packed-batch.js";
-import type { ReadRequest } from "./read-on-thread.js";
 
 /** The reading thread. Each call returns the next batch of the source, or null at its end. */
 

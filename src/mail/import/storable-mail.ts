@@ -1,38 +1,37 @@
 import { hash } from "node:crypto";
 import type { Email, FiledEmail, HeaderNames } from "../email.js";
+import type { ArtFinding } from "./art-filter.js";
 import { displayNames } from "./display-names.js";
 
 /** An email ready to be stored. The reading thread prepares it, so that the storing thread has less work. */
-export interface StorableMail {
-  readonly messageId: string;
-  readonly path: string;
-  readonly owner: string | null;
-  readonly inbox: string | null;
+export interface StorableMail extends Pick<FiledEmail, "messageId" | "path" | "owner" | "inbox" | "form"> {
   /** Content hash, 32 hex digits. */
   readonly contentHash: string;
   /** Null if an email with this hash was passed before. */
   readonly content: MailContent | null;
   /** Display names for searching. Empty if they were passed before. */
   readonly names: readonly string[];
+  /** Null without ART's filter. */
+  readonly art: ArtFinding | null;
 }
 
 /** Columns of `mails`. */
-export interface MailContent {
-  readonly subject: string;
-  readonly sender: string;
+export interface MailContent extends Pick<Email, "subject" | "sender" | "date" | "body"> {
   /** JSON array of the distinct addresses: to, cc, then bcc. */
   readonly recipients: string;
   readonly toCount: number;
   readonly ccCount: number;
-  readonly date: string | null;
-  readonly body: string;
 }
 
 const HASH_DIGITS = 32;
 
 /** Prepares an email for storing. `isKnown` returns whether it was called with the same key before. */
-export function toStorableMail(email: FiledEmail, isKnown: (key: string) => boolean): StorableMail {
-  const { messageId, path, owner, inbox, subject, sender, date, body } = email;
+export function toStorableMail(
+  email: FiledEmail,
+  isKnown: (key: string) => boolean,
+  art: ArtFinding | null = null,
+): StorableMail {
+  const { messageId, path, owner, inbox, form, subject, sender, date, body } = email;
   const { recipients, toCount, ccCount } = joinRecipients(email);
   const contentHash = hashContent(email, recipients);
   const content = isKnown(contentHash)
@@ -43,7 +42,7 @@ export function toStorableMail(email: FiledEmail, isKnown: (key: string) => bool
     headerNames === undefined || isKnown(`${contentHash}${hashNames(headerNames)}`)
       ? []
       : displayNames(headerNames, [sender, ...recipients]);
-  return { messageId, path, owner, inbox, contentHash, content, names };
+  return { messageId, path, owner, inbox, form, contentHash, content, names, art };
 }
 
 function hashNames({ names, lists }: HeaderNames): string {

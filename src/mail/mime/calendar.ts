@@ -162,9 +162,9 @@ function parseLine(line: string): Line | null {
   while (line[at] === ";") {
     const param = /;([\w-]+)(?:=((?:"[^"]*"|[^",;:])*(?:,(?:"[^"]*"|[^",;:])*)*))?/y;
     param.lastIndex = at;
-    const found = param.exec(line);
-    if (found === null) break;
-    const [, key = "", value] = found;
+    const match = param.exec(line);
+    if (match === null) break;
+    const [, key = "", value] = match;
     // vCalendar 1.0 allows some values without their parameter name.
     const isEncoding = value === undefined && /^(?:quoted-printable|base64)$/i.test(key);
     params[isEncoding ? "ENCODING" : key.toUpperCase()] = isEncoding ? key : parameterValue(value ?? "");

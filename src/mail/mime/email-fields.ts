@@ -495,8 +495,8 @@ const COMMENT = "\ue001";
 function withMissingCommas(field: string): string {
   // Without a second `@`, a quoted string or a comment before the next separator, no comma can be missing.
   if (!/@[^,;"(@]*["(@]/.test(field)) return field;
-  const masked = field.replace(/"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/gs, (found) =>
-    (found.startsWith("(") ? COMMENT : QUOTED).repeat(found.length),
+  const masked = field.replace(/"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)/gs, (quoted) =>
+    (quoted.startsWith("(") ? COMMENT : QUOTED).repeat(quoted.length),
   );
   let text = "";
   let start = 0;
@@ -601,7 +601,7 @@ const WINDOWS_1252 = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd
  * Replaces NUL, which ends a text in SQLite's C functions, with U+FFFD. U+0080 to U+009F do not occur in real mail: an
  * exporter, or the TextDecoder of some Node releases, decoded windows-1252 as latin1. They are mapped back.
  */
-export function replaceControls(text: string): string {
+function replaceControls(text: string): string {
   // Almost all mail is ASCII without NUL. This check takes a thirtieth of the time of the pattern.
   if (Buffer.byteLength(text) === text.length && !text.includes("\0")) return text;
   return text.replace(/[\0\x80-\x9f]/g, (control) =>

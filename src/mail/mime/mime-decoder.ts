@@ -1,4 +1,4 @@
-import { builtFile } from "../../platform/installation.js";
+import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 
 /** An error for an email that cannot be decoded. The message is worded as the end of a sentence. */

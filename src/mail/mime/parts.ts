@@ -8,7 +8,7 @@ import { readSmime } from "./smime.js";
 import { readTnef, type TnefMail } from "./tnef.js";
 import { decodeTransferEncoding } from "./transfer-encoding.js";
 
-export interface HeaderValue {
+interface HeaderValue {
   /** In lower case, such as `text/plain` or `attachment`. */
   readonly value: string;
   /** Parameter values by lower-case name. */
@@ -125,7 +125,11 @@ function isTnef({ value, params }: HeaderValue, disposition: HeaderValue): boole
 
 function tnefChildren({ body, attachments }: TnefMail): MimePart[] {
   const leaf = (type: HeaderValue, disposition: HeaderValue, content: Buffer): MimePart => ({
-    ...{ type, disposition, content, children: [], encryption: null },
+    type,
+    disposition,
+    content,
+    children: [],
+    encryption: null,
   });
   const text =
     body === null
@@ -230,7 +234,7 @@ function beforeLineEnd(body: Buffer, end: number): number {
  * Parses a structured header value (RFC 2045 5.1) and its parameters. If a name is repeated, its first value counts.
  * Continuations, charsets and languages (RFC 2231) are decoded.
  */
-export function parseHeaderValue(header: string): HeaderValue {
+function parseHeaderValue(header: string): HeaderValue {
   const [value = "", ...rest] = splitSemicolons(header);
   const params = new Map<string, string>();
   const extended = new Map<string, Section[]>();

@@ -49,9 +49,9 @@ export function rtfToText(bytes: Buffer): string {
     pending = "";
   };
   const add = (chars: string) => {
-    const kept = chars.slice(toSkip);
+    const visible = chars.slice(toSkip);
     toSkip = Math.max(0, toSkip - chars.length);
-    if (!group.isSkipped && !group.isFontTable) pending += kept;
+    if (!group.isSkipped && !group.isFontTable) pending += visible;
   };
   const addDecoded = (chars: string) => {
     flush();
@@ -76,9 +76,9 @@ export function rtfToText(bytes: Buffer): string {
     } else addDecoded(SPECIAL[word] ?? "");
   };
   for (const token = new RegExp(TOKEN); ; ) {
-    const found = token.exec(rtf)?.groups;
-    if (found === undefined) break;
-    const { word, number, hex, symbol, brace } = found;
+    const groups = token.exec(rtf)?.groups;
+    if (groups === undefined) break;
+    const { word, number, hex, symbol, brace } = groups;
     if (word !== undefined) {
       flush();
       const value = number === undefined ? null : Number(number);
@@ -99,7 +99,7 @@ export function rtfToText(bytes: Buffer): string {
     else if (symbol === "_") add("-");
     else if (symbol === "\r" || symbol === "\n") addDecoded("\n");
     else if (symbol !== undefined && "{}\\".includes(symbol)) add(symbol);
-    else if (found.text !== undefined) add(found.text);
+    else if (groups.text !== undefined) add(groups.text);
   }
   flush();
   // Outlook puts NUL after the last group.

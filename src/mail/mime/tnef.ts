@@ -15,7 +15,7 @@ interface TnefBody {
   readonly text: string;
 }
 
-export interface TnefAttachment {
+interface TnefAttachment {
   /** Empty if unknown. */
   readonly name: string;
   /** Media type, or an empty string if unknown. */
@@ -154,7 +154,7 @@ function propertiesOf(data: Buffer): Properties {
   const padded = (length: number) => (length + 3) & ~3;
   try {
     let at = 4;
-    for (let left = data.readUInt32LE(0); left > 0; left--) {
+    for (let remaining = data.readUInt32LE(0); remaining > 0; remaining--) {
       const type = data.readUInt16LE(at);
       const id = data.readUInt16LE(at + 2);
       at += 4;

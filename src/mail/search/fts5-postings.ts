@@ -16,7 +16,7 @@ export interface TermPostings {
   readonly counts: Uint16Array;
 }
 
-export interface RowSet {
+interface RowSet {
   has(rowid: number): boolean;
 }
 
@@ -71,13 +71,13 @@ export function openFts5Postings(db: Db, table: string): Fts5Postings {
 
   return {
     read(word, members, column = null) {
-      const found = new PostingsBuilder();
+      const postings = new PostingsBuilder();
       // Every term of the main index has the prefix "0".
       const key = Buffer.from(`0${stemOf(word)}`, "latin1");
       for (const segment of segments) {
-        decode(segment.id * 2 ** PAGE_ID_BITS, () => find(segment, key)?.read(members, column, found));
+        decode(segment.id * 2 ** PAGE_ID_BITS, () => find(segment, key)?.read(members, column, postings));
       }
-      return found.build(segments.length > 1);
+      return postings.build(segments.length > 1);
     },
   };
 }
@@ -149,10 +149,10 @@ function findTerm(page: Buffer, key: Buffer): ByteRange | null {
     const isFirst = start === 0;
     start += index.next();
     const reader = new VarintReader(page, start);
-    const kept = isFirst ? 0 : reader.next();
+    const sharedBytes = isFirst ? 0 : reader.next();
     const added = reader.next();
-    page.copy(termBytes, kept, reader.at, reader.at + added);
-    if (kept + added !== key.length || key.compare(termBytes, 0, key.length) !== 0) continue;
+    page.copy(termBytes, sharedBytes, reader.at, reader.at + added);
+    if (sharedBytes + added !== key.length || key.compare(termBytes, 0, key.length) !== 0) continue;
     const end = index.at < page.length ? start + index.next() : contentEnd;
     return { start: reader.at + added, end };
   }
@@ -179,7 +179,7 @@ class Doclist {
     this.isLastPage = end < contentEndOf(page);
   }
 
-  read(members: RowSet, column: number | null, found: PostingsBuilder): void {
+  read(members: RowSet, column: number | null, postings: PostingsBuilder): void {
     let rowid = 0;
     while (this.at < this.end || this.continueOnNextPage()) {
       const isAbsolute = this.at === this.absoluteAt;
@@ -192,7 +192,7 @@ class Doclist {
         continue;
       }
       const count = this.countPositions(size, column);
-      if (count > 0) found.add(rowid, count);
+      if (count > 0) postings.add(rowid, count);
     }
   }
 
@@ -224,11 +224,11 @@ class Doclist {
   }
 
   private skip(size: number): void {
-    for (let left = size; left > 0; ) {
+    for (let remaining = size; remaining > 0; ) {
       if (this.at >= this.end && !this.continueOnNextPage()) return;
-      const taken = Math.min(left, this.end - this.at);
-      this.at += taken;
-      left -= taken;
+      const step = Math.min(remaining, this.end - this.at);
+      this.at += step;
+      remaining -= step;
     }
   }
 
@@ -241,10 +241,10 @@ class Doclist {
     let isColumn = false;
     let isCounted = column === null || column === 0;
     let isContinued = false;
-    for (let left = size; left > 0; ) {
+    for (let remaining = size; remaining > 0; ) {
       if (this.at >= this.end && !this.continueOnNextPage()) return count;
-      const stop = Math.min(this.end, this.at + left);
-      left -= stop - this.at;
+      const stop = Math.min(this.end, this.at + remaining);
+      remaining -= stop - this.at;
       const { page } = this;
       for (; this.at < stop; this.at++) {
         const byte = page[this.at] as number;

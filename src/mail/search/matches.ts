@@ -38,9 +38,9 @@ function bestWindow(occurrences: readonly TermMatch[]): { start: number; length:
       head !== undefined && last.end - head.start > WIDTH;
       head = occurrences[++first]
     ) {
-      const left = (counts.get(head.term) ?? 0) - 1;
-      if (left === 0) counts.delete(head.term);
-      else counts.set(head.term, left);
+      const remaining = (counts.get(head.term) ?? 0) - 1;
+      if (remaining === 0) counts.delete(head.term);
+      else counts.set(head.term, remaining);
     }
     const start = occurrences[first]?.start ?? last.start;
     if (best === null || counts.size > best.terms) best = { start, length: last.end - start, terms: counts.size };
@@ -100,7 +100,7 @@ export function distinctTerms(words: readonly string[]): string[] {
 export type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
 
 /** Finds the matches of one term in a folded text. */
-type FindTerm = (folded: string, found: (start: number, end: number) => void) => void;
+type FindTerm = (folded: string, onMatch: (start: number, end: number) => void) => void;
 
 /**
  * Returns a function that finds the words that share a stem with one of the terms, tokenized like the index. A two-word
@@ -117,22 +117,22 @@ export function termMatcher(terms: readonly string[]): FindTermMatches {
   });
   const every = terms.map((_, term) => term);
   return (text, among = every) => {
-    const found: TermMatch[] = [];
+    const matches: TermMatch[] = [];
     const { text: folded, positions } = foldText(text);
     const at = (index: number) => (positions === null ? index : (positions[index] ?? index));
     for (const term of among) {
-      finders[term]?.(folded, (start, end) => found.push({ start: at(start), end: at(end), term }));
+      finders[term]?.(folded, (start, end) => matches.push({ start: at(start), end: at(end), term }));
     }
-    return found.sort((a, b) => a.start - b.start);
+    return matches.sort((a, b) => a.start - b.start);
   };
 }
 
 /** Characters of scripts without spaces match at any position. */
 function findCharacters(characters: string): FindTerm {
-  return (folded, found) => {
+  return (folded, onMatch) => {
     const { length } = characters;
     for (let start = folded.indexOf(characters); start !== -1; start = folded.indexOf(characters, start + length)) {
-      found(start, start + length);
+      onMatch(start, start + length);
     }
   };
 }
@@ -140,7 +140,7 @@ function findCharacters(characters: string): FindTerm {
 function findWord(word: string): FindTerm {
   const stem = stemOf(word);
   const prefixes = prefixesOf(stem);
-  return (folded, found) => {
+  return (folded, onMatch) => {
     for (const prefix of prefixes) {
       for (let start = folded.indexOf(prefix); start !== -1; ) {
         let end = start + prefix.length;
@@ -148,7 +148,7 @@ function findWord(word: string): FindTerm {
           end = endOfWord(folded, end);
           const candidate = folded.slice(start, end);
           // Comparing with the term itself is faster than a stem lookup and is usually enough.
-          if (candidate === word || stemOf(candidate) === stem) found(start, end);
+          if (candidate === word || stemOf(candidate) === stem) onMatch(start, end);
         }
         start = folded.indexOf(prefix, end);
       }
@@ -157,10 +157,10 @@ function findWord(word: string): FindTerm {
 }
 
 function findPrefix(prefix: string): FindTerm {
-  return (folded, found) => {
+  return (folded, onMatch) => {
     for (let start = folded.indexOf(prefix); start !== -1; ) {
       const end = endOfWord(folded, start + prefix.length);
-      if (!isInWord(folded, start - 1)) found(start, end);
+      if (!isInWord(folded, start - 1)) onMatch(start, end);
       start = folded.indexOf(prefix, end);
     }
   };
@@ -170,12 +170,12 @@ function findPrefix(prefix: string): FindTerm {
 function findPair(first: string, second: string): FindTerm {
   const findFirst = findWord(first);
   const stem = stemOf(second);
-  return (folded, found) =>
+  return (folded, onMatch) =>
     findFirst(folded, (start, endOfFirst) => {
       let next = endOfFirst;
       while (next < folded.length && !isWordUnit(folded.charCodeAt(next))) next++;
       const end = endOfWord(folded, next);
-      if (stemOf(folded.slice(next, end)) === stem) found(start, end);
+      if (stemOf(folded.slice(next, end)) === stem) onMatch(start, end);
     });
 }
 

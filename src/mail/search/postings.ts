@@ -8,7 +8,7 @@ import { openFts5Postings, type TermPostings } from "./fts5-postings.js";
 import { mergePostings, once } from "./ranking.js";
 
 /** better-sqlite3 binds numbers as reals. FTS5 ignores a range of reals and would read every match before the range. */
-export const rowidBetween = (rowid: string) => `${rowid} BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`;
+const rowidBetween = (rowid: string) => `${rowid} BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`;
 
 export const POSTINGS_SQL = {
   matchingText: `SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND ${rowidBetween("rowid")} ORDER BY rowid`,

@@ -17,7 +17,16 @@ const SCALED_NUMBER =
   /(?<![\d.,])(?:(?<currency>[$€£])\s?)?(?<number>\d{1,3}(?:\.\d{1,3})?)\s?(?<scale>thousand|million|mln|mm|billion|bln|bn|k|m|b)(?![\p{L}\p{N}])/giu;
 
 const SCALES: Readonly<Record<string, number>> = {
-  ...{ thousand: 1e3, k: 1e3, million: 1e6, mln: 1e6, mm: 1e6, m: 1e6, billion: 1e9, bln: 1e9, bn: 1e9, b: 1e9 },
+  thousand: 1e3,
+  k: 1e3,
+  million: 1e6,
+  mln: 1e6,
+  mm: 1e6,
+  m: 1e6,
+  billion: 1e9,
+  bln: 1e9,
+  bn: 1e9,
+  b: 1e9,
 };
 
 /** Returns the query text with plain letters and with each number as one word: `73500` for `73,500`. */

@@ -25,7 +25,7 @@ export interface Term {
 }
 
 /** A period whose emails score higher. Each of its emails counts as containing the words once. */
-export interface RaisedPeriod {
+interface RaisedPeriod {
   readonly range: PositionRange;
   readonly words: ReadonlySet<string>;
 }

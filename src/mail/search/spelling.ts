@@ -63,10 +63,10 @@ export function correctTerms(
   const corrected = [...terms];
   const corrections: TermCorrection[] = [];
   for (const word of unknown) {
-    const found = firstFound(word, correctors, source);
-    if (found === null || isAmong(corrected, found.taken)) continue;
-    corrected[terms.indexOf(word)] = found.taken;
-    corrections.push({ word, ...found });
+    const correction = firstFound(word, correctors, source);
+    if (correction === null || isAmong(corrected, correction.taken)) continue;
+    corrected[terms.indexOf(word)] = correction.taken;
+    corrections.push({ word, ...correction });
   }
   return { words: replaceWords(words, corrections), terms: corrected, corrections };
 }
@@ -78,10 +78,10 @@ function isCorrectable(term: string): boolean {
 }
 
 /** Whether adding the replacement would count a query term twice. */
-function isAmong(terms: readonly string[], taken: string): boolean {
-  if (taken.endsWith("*"))
-    return terms.some((term) => term.length >= taken.length && term.startsWith(taken.slice(0, -1)));
-  return distinctTerms([...terms, taken]).length === terms.length;
+function isAmong(terms: readonly string[], spelling: string): boolean {
+  if (spelling.endsWith("*"))
+    return terms.some((term) => term.length >= spelling.length && term.startsWith(spelling.slice(0, -1)));
+  return distinctTerms([...terms, spelling]).length === terms.length;
 }
 
 /** The most frequent candidate of the first corrector that finds any emails, or null if no corrector does. */
@@ -92,14 +92,14 @@ function firstFound(
 ): Omit<TermCorrection, "word"> | null {
   for (const { name, candidates } of correctors) {
     const proposed = new Set(candidates(word));
-    const found = [...proposed]
+    const ranked = [...proposed]
       .filter(isIndexed)
       .map((term) => ({ term, mails: mailsWith(term) }))
       .filter(({ mails }) => mails.length > 0)
       .sort((a, b) => b.mails.length - a.mails.length);
-    for (const { term, mails } of found.slice(0, MAX_VERIFIED)) {
-      const taken = asWritten(term, proposed, mails.slice(0, MAX_VERIFIED).map(textAt));
-      if (taken !== null) return { taken, by: name, mails: mails.length };
+    for (const { term, mails } of ranked.slice(0, MAX_VERIFIED)) {
+      const spelling = asWritten(term, proposed, mails.slice(0, MAX_VERIFIED).map(textAt));
+      if (spelling !== null) return { taken: spelling, by: name, mails: mails.length };
     }
   }
   return null;

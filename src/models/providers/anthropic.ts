@@ -1,14 +1,17 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
+import { isJsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
+import { type Endpoint, secretsOf, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
-import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
+import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
 import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
+import { AnthropicAssembler } from "../streaming/anthropic-stream.js";
+import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
@@ -18,6 +21,9 @@ const ANTHROPIC_URL = "https://api.anthropic.com";
 
 /** The last API version with `temperature`. All compatible servers support it. */
 const OLDER_VERSION = "2023-06-01";
+
+/** The API version of Anthropic's SDK, which does not send the streamed requests. */
+const SDK_VERSION = "2026-10-21";
 
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
 
@@ -38,6 +44,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
   const { extras = NO_EXTRAS } = endpoint;
   const adapt = toolAdapter("anthropic");
   const parameters = new AdaptiveParameters(anthropicRules(name));
+  const streaming = new StreamSupport();
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) =>
@@ -45,10 +52,23 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
         const tools = adapt(request.tools);
         const body = withExtraBody(toBody(name, request, tools, sent), extras.body);
         const headers = headersFor(endpoint, "temperature" in body);
-        const send = () =>
+        const sendPlain = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
             sdkReply(client.post(url, { body, headers, signal: within })),
           );
+        const { onDelta } = request;
+        const sendStreamed = (onDelta: OnDelta) =>
+          streamReply(
+            {
+              url,
+              headers: withExtraHeaders(endpoint)(jsonHeaders({ "anthropic-version": SDK_VERSION, ...headers })),
+              body: jsonBytes({ ...body, stream: true }),
+              ...{ signal, timeoutMs: endpoint.timeoutMs, secrets: secretsOf(endpoint) },
+            },
+            new AnthropicAssembler(onDelta),
+          );
+        const send = () =>
+          onDelta === undefined ? sendPlain() : streaming.send([() => sendStreamed(onDelta), sendPlain]);
         const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent });
         return attempt(endpoint, signal, send, read, tools);
       }),
@@ -70,7 +90,7 @@ function toBody(name: string, { system, messages }: ModelRequest, { tools }: Ada
   return {
     model: name,
     max_tokens: sent.maxTokens,
-    ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
+    ...presentProperties({ temperature: sent.temperature }),
     ...thinkingFields(sent.reasoningEffort ?? null),
     // Tools precede the system prompt, so this cache mark covers both.
     ...(system.trim() === "" ? {} : { system: [{ type: "text", text: wellFormed(system), ...CACHED }] }),
@@ -203,6 +223,11 @@ function stateOf(content: readonly AnthropicBlock[], ids: readonly string[]): Pi
   const rest = [...ids];
   const value = content
     .filter((block) => block.type !== "text" || String(block.text).trim() !== "")
-    .map((block) => (block.type === "tool_use" ? { ...block, id: rest.shift() ?? "" } : block));
+    .map((block) => (block.type === "tool_use" ? { ...sendableUse(block), id: rest.shift() ?? "" } : block));
   return { providerState: { provider: PROVIDER, value } };
+}
+
+/** The API rejects arguments that are not an object, which a streamed call can have. */
+function sendableUse(block: AnthropicBlock): AnthropicBlock {
+  return isJsonObject(block.input) ? block : { ...block, input: {} };
 }

@@ -1,7 +1,8 @@
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
+import { presentProperties } from "../../platform/optional-values.js";
+import { type Endpoint, secretsOf, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
@@ -9,6 +10,8 @@ import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
 import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, googleRules } from "../request-parameters.js";
+import { GoogleAssembler } from "../streaming/google-stream.js";
+import { StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
@@ -19,7 +22,12 @@ const GOOGLE_URL = "https://generativelanguage.googleapis.com";
 /** Creates a model on Gemini's `generateContent` at Google or a compatible server (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
   const { apiKey, timeoutMs, extras = NO_EXTRAS } = endpoint;
-  const url = urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:generateContent`, /\/v1(beta)?$/);
+  const urlOf = (method: string) =>
+    urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:${method}`, /\/v1(beta)?$/);
+  const url = urlOf("generateContent");
+  const streamUrl = `${urlOf("streamGenerateContent")}?alt=sse`;
+  const streaming = new StreamSupport(true);
+  const secrets = secretsOf(endpoint);
   const headers = withExtraHeaders(endpoint)(jsonHeaders({ "x-goog-api-key": apiKey }));
   const adapt = toolAdapter("google");
   const parameters = new AdaptiveParameters(googleRules(name));
@@ -29,7 +37,19 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
       parameters.complete(request, (sent) => {
         const tools = adapt(request.tools);
         const body = jsonBytes(withExtraBody(toBody(request, tools, sent), extras.body));
-        const send = () => postJson(url, headers, body, { signal, timeoutMs });
+        const sendPlain = () => postJson(url, headers, body, { signal, timeoutMs });
+        const { onDelta } = request;
+        const send = () =>
+          onDelta === undefined
+            ? sendPlain()
+            : streaming.send([
+                () =>
+                  streamReply(
+                    { url: streamUrl, headers, body, signal, timeoutMs, secrets },
+                    new GoogleAssembler(onDelta),
+                  ),
+                sendPlain,
+              ]);
         return attempt(endpoint, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
       }),
   };
@@ -54,7 +74,7 @@ function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sen
     ...(system === "" ? {} : { systemInstruction: { role: "system", parts: [{ text: wellFormed(system) }] } }),
     generationConfig: {
       maxOutputTokens: maxTokens,
-      ...(temperature === null ? {} : { temperature }),
+      ...presentProperties({ temperature }),
       ...(reasoningEffort === null ? {} : { thinkingConfig: thinkingConfig(reasoningEffort) }),
     },
     ...(tools.length === 0
@@ -65,7 +85,7 @@ function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sen
               functionDeclarations: tools.map(({ name, description, parameters }) => ({
                 name,
                 description,
-                ...(parameters === null ? {} : { parameters }),
+                ...presentProperties({ parameters }),
               })),
             },
           ],

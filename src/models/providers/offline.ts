@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { type JsonValue, parseJsonOrNull } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { pickPassage, rareWords, type SeenMail } from "../answer-passage.js";
 import { type Completion, type Model, type ModelRequest, NO_USAGE, type ToolCall } from "../model.js";
 
@@ -47,11 +48,11 @@ function baselineReply(request: ModelRequest): Completion {
     return search === null ? offlineAnswer(request, DONT_KNOW) : offlineCompletion(request, "", [search]);
   }
   if (readTool !== null && !history.hasRead) {
-    const wanted = history.hits.slice(0, MAILS_READ);
+    const topHits = history.hits.slice(0, MAILS_READ);
     return offlineCompletion(
       request,
       "",
-      wanted.map(({ messageId }) => ({ name: readTool, arguments: { message_id: messageId } })),
+      topHits.map(({ messageId }) => ({ name: readTool, arguments: { message_id: messageId } })),
     );
   }
   const mails = history.read.length > 0 ? history.read : history.hits;
@@ -73,7 +74,7 @@ function nextSearch(tool: string, request: ModelRequest, history: History): Offl
       ? /(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+/.exec(request.system)?.[0]
       : undefined;
     const query = history.question.slice(0, MAX_QUERY);
-    return { name: tool, arguments: { query, ...(inbox === undefined ? {} : { inbox_id: inbox }), limit: RESULTS } };
+    return { name: tool, arguments: { query, ...presentProperties({ inbox_id: inbox }), limit: RESULTS } };
   }
   // This tool only finds emails with all keywords, so each further attempt drops the most common one.
   const keywords = rareWords(history.question, MAX_KEYWORDS);
@@ -96,7 +97,7 @@ const hitSchema = z.object({
 
 const hitsSchema = z.union([
   z.array(hitSchema),
-  z.object({ emails: z.array(hitSchema) }).transform((found) => found.emails),
+  z.object({ emails: z.array(hitSchema) }).transform((result) => result.emails),
 ]);
 
 const mailSchema = z.object({ message_id: z.string(), subject: z.string().nullish(), body: z.string().nullish() });
@@ -114,9 +115,9 @@ interface History {
 
 /** Reads the conversation's search and read calls. Results that are not JSON are ignored. */
 function readHistory(request: ModelRequest, searchTool: string | null, readTool: string | null): History {
-  const asked = request.messages.findLastIndex((message) => message.role === "user");
-  const question = request.messages[asked]?.content ?? "";
-  const since = request.messages.slice(asked + 1);
+  const questionIndex = request.messages.findLastIndex((message) => message.role === "user");
+  const question = request.messages[questionIndex]?.content ?? "";
+  const since = request.messages.slice(questionIndex + 1);
   const calls = since.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
   const results = new Map(
     since.flatMap((message) =>
@@ -150,9 +151,9 @@ function toHits(result: JsonValue | undefined): SeenMail[] {
 function toMail(call: ToolCall, result: JsonValue | undefined): SeenMail[] {
   const mail = mailSchema.safeParse(result);
   if (!mail.success || mail.data.message_id === "") return [];
-  const asked = z.object({ message_id: z.string() }).safeParse(call.arguments);
+  const request = z.object({ message_id: z.string() }).safeParse(call.arguments);
   const { subject, body } = mail.data;
-  return [{ messageId: asked.data?.message_id ?? mail.data.message_id, subject: subject ?? "", text: body ?? "" }];
+  return [{ messageId: request.data?.message_id ?? mail.data.message_id, subject: subject ?? "", text: body ?? "" }];
 }
 
 /**

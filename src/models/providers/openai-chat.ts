@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import {
   chatContentSchema,
   chatUrl,
@@ -7,6 +8,7 @@ import {
   failureInReply,
   isOpenaiServer,
   openaiHeaders,
+  secretsOf,
 } from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
@@ -16,6 +18,8 @@ import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.
 import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
+import { ChatAssembler } from "../streaming/chat-stream.js";
+import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
@@ -52,21 +56,40 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const bodyOf = bodyWriter(name, parameters);
   const adapt = toolAdapter("openai");
   const toolsOf = toolsWriter();
+  const streaming = new StreamSupport();
   return {
     id: `openai/${name}`,
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
         // Created before the call, so that only the bytes stay in memory while it is running.
         const tools = adapt(request.tools);
-        const body = joinObjects(
-          jsonBytes(withExtraBody(bodyOf(request, sent), extras.body)),
-          toolsOf(tools, sent.toolChoice),
-        );
-        const send = () => postJson(url, headers, body, { signal, timeoutMs });
+        const bytesOf = (body: object) =>
+          joinObjects(jsonBytes(withExtraBody(body, extras.body)), toolsOf(tools, sent.toolChoice));
+        const plain = bodyOf(request, sent);
+        const body = bytesOf(plain);
+        const sendPlain = () => postJson(url, headers, body, { signal, timeoutMs });
+        const { onDelta } = request;
+        const secrets = secretsOf(endpoint);
+        const stream = (body: Buffer, onDelta: OnDelta) =>
+          streamReply(
+            { url, headers, body, signal, timeoutMs, secrets },
+            new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
+          );
+        const send = () =>
+          onDelta === undefined
+            ? sendPlain()
+            : streaming.send([
+                () => stream(bytesOf({ ...plain, ...STREAMED, stream_options: { include_usage: true } }), onDelta),
+                // Some servers reject the option. Most of these report usage anyway.
+                () => stream(bytesOf({ ...plain, ...STREAMED }), onDelta),
+                sendPlain,
+              ]);
         return attempt(endpoint, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
       }),
   };
 }
+
+const STREAMED = { stream: true };
 
 /** Writes all fields except the tools. */
 function bodyWriter(name: string, parameters: AdaptiveParameters) {
@@ -76,8 +99,7 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
     // Some gateways stream by default.
     stream: false,
     [parameters.limitName]: maxTokens,
-    ...(temperature === null ? {} : { temperature }),
-    ...(reasoningEffort === null ? {} : { reasoning_effort: reasoningEffort }),
+    ...presentProperties({ temperature, reasoning_effort: reasoningEffort }),
   });
 }
 

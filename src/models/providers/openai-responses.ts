@@ -1,16 +1,19 @@
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow, withExtraHeaders } from "../endpoint.js";
+import { presentProperties } from "../../platform/optional-values.js";
+import { type Endpoint, OPENAI_URL, openaiHeaders, secretsOf, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { providerError } from "../provider-errors.js";
-import { sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
+import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
 import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
+import { ResponsesAssembler } from "../streaming/responses-stream.js";
+import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
@@ -45,16 +48,31 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
   // A custom name, such as a deployment's, does not show whether the model reasons, but the first reply does.
   let reasons = isReasoningModel(name);
+  const streaming = new StreamSupport();
+  const streamHeaders = withExtraHeaders(endpoint)(jsonHeaders(headers));
   return {
     id: `openai/${name}`,
     complete: (request, signal) =>
       parameters.complete(request, (sent) => {
         const tools = adapt(request.tools);
         const body = withExtraBody(toBody(name, request, tools, sent, reasons), extras.body);
-        const send = () =>
+        const sendPlain = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
             sdkReply(client.post(url, { body, headers, signal: within })),
           );
+        const { onDelta } = request;
+        const sendStreamed = (onDelta: OnDelta) =>
+          streamReply(
+            {
+              url,
+              headers: streamHeaders,
+              body: jsonBytes({ ...body, stream: true }),
+              ...{ signal, timeoutMs: endpoint.timeoutMs, secrets: secretsOf(endpoint) },
+            },
+            new ResponsesAssembler(onDelta, failure),
+          );
+        const send = () =>
+          onDelta === undefined ? sendPlain() : streaming.send([() => sendStreamed(onDelta), sendPlain]);
         const read = (answer: unknown) => {
           const reply = replySchema.parse(answer);
           reasons ||= reply.output.some(({ type }) => type === "reasoning");
@@ -77,7 +95,7 @@ function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, se
     store: false,
     // Models that do not reason reject this with status 400.
     ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
-    ...(sent.temperature === null ? {} : { temperature: sent.temperature }),
+    ...presentProperties({ temperature: sent.temperature }),
     ...(sent.reasoningEffort == null ? {} : { reasoning: { effort: sent.reasoningEffort } }),
     ...(tools.length === 0
       ? {}

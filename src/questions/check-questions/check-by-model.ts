@@ -206,7 +206,7 @@ export function answerRequest(
 
 /** Returns null unless the reply contains exactly one readable answer. */
 export function readCheckerAnswer(reply: ForcedReply): CheckerAnswer | null {
-  const answers = argumentsOf(reply, TOOL).flatMap((given) => replySchema.safeParse(given).data ?? []);
+  const answers = argumentsOf(reply, TOOL).flatMap((args) => replySchema.safeParse(args).data ?? []);
   const [only, ...others] = answers;
   if (only === undefined || others.length > 0) return null;
   const { found, answer, message_ids } = only;

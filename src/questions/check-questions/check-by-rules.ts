@@ -82,13 +82,15 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 function foreignWords(question: string, answer: string, text: string): string | null {
   if (UNSPACED.test(question + answer)) return null;
   const stems = stemsOf(text);
-  const asked = stemsOf(question);
-  if (sharesNone(asked, stems)) return "no cited email contains a word from the question";
+  const questionStems = stemsOf(question);
+  if (sharesNone(questionStems, stems)) return "no cited email contains a word from the question";
   // The emails contain a value from the answer, whose unit might be spelled differently.
   if (holdsValue(answer)) return null;
   // Emails rarely contain the answer's "yes" or "no", and words that are also in the question prove nothing.
-  const told = new Set([...stemsOf(answer.replace(/^\s*(yes|no)\b/i, ""))].filter((stem) => !asked.has(stem)));
-  return sharesNone(told, stems) ? "no cited email contains a word from the answer" : null;
+  const answerStems = new Set(
+    [...stemsOf(answer.replace(/^\s*(yes|no)\b/i, ""))].filter((stem) => !questionStems.has(stem)),
+  );
+  return sharesNone(answerStems, stems) ? "no cited email contains a word from the answer" : null;
 }
 
 function holdsValue(text: string): boolean {
@@ -106,16 +108,16 @@ function sharesNone(stems: ReadonlySet<string>, others: ReadonlySet<string>): bo
  * none is missing.
  */
 function valueNotIn(answer: string, text: string, days: readonly CalendarDay[]): string | null {
-  const wanted = parseDatesAndTimes(answer);
+  const expected = parseDatesAndTimes(answer);
   const there = parseDatesAndTimes(text);
   const daysThere = [...there.days, ...days];
-  if (wanted.days.some((day) => !daysThere.some((other) => matchesDay(day, other)))) return "a date";
-  if (wanted.times.some((time) => !there.times.some((other) => [...time].some((minute) => other.has(minute))))) {
+  if (expected.days.some((day) => !daysThere.some((other) => matchesDay(day, other)))) return "a date";
+  if (expected.times.some((time) => !there.times.some((other) => [...time].some((minute) => other.has(minute))))) {
     return "a time";
   }
   // A number in the answer can be part of a date in the email.
   const numbers = [...parseNumbers(there.rest), ...parseNumbers(text)];
-  const absent = parseNumbers(wanted.rest).find(
+  const absent = parseNumbers(expected.rest).find(
     ({ values, isPronoun }) =>
       !isPronoun && !numbers.some((other) => [...values].some((value) => other.values.has(value))),
   );

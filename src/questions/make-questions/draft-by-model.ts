@@ -71,8 +71,8 @@ function holds({ subject, body }: Email, passage: string): boolean {
       .replace(/[>\s]+/g, " ")
       .trim()
       .toLowerCase();
-  const wanted = plain(passage);
-  return wanted.length >= MIN_PASSAGE_CHARS && plain(`${subject} ${body}`).includes(wanted);
+  const plainPassage = plain(passage);
+  return plainPassage.length >= MIN_PASSAGE_CHARS && plain(`${subject} ${body}`).includes(plainPassage);
 }
 
 /** Following ART, a question is dated this many days after the newest email that answers it. */
@@ -293,7 +293,7 @@ export function readWrittenQuestions(reply: ForcedReply): {
   readonly questions: readonly WrittenQuestion[];
   readonly malformed: number;
 } | null {
-  const lists = argumentsOf(reply, TOOL).flatMap((given) => replySchema.safeParse(given).data ?? []);
+  const lists = argumentsOf(reply, TOOL).flatMap((args) => replySchema.safeParse(args).data ?? []);
   if (lists.length === 0) return null;
   const parsed = lists.flatMap(({ questions }) => questions).map((one) => writtenSchema.safeParse(one));
   const questions = parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));

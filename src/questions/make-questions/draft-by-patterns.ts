@@ -69,7 +69,7 @@ function draftValueQuestion(
   const [value, ...others] = valuesIn(pattern, own);
   if (value === undefined) return null;
   if (others.length > 0) return refuse("the email contains several values of this kind");
-  const holdsIt = (text: string) => valuesIn(pattern, text).some((found) => isSameValue(found, value));
+  const holdsIt = (text: string) => valuesIn(pattern, text).some((other) => isSameValue(other, value));
   const passage = splitPassages(own).find(holdsIt);
   if (passage === undefined || pattern.context?.test(passage) === false) return null;
   // A question about the sender's own address is not worthwhile.

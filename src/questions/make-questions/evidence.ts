@@ -83,8 +83,8 @@ export function checkerAgreement(reviewed: readonly ReviewedChecks[]): CheckerAg
     ),
     byCheck: QUESTION_CHECKS.flatMap((name) => {
       const same = checked.flatMap((one) => {
-        const found = one.checks.find(({ check }) => check === name);
-        return found === undefined ? [] : [isSame(one.decision, found.passed)];
+        const ruleCheck = one.checks.find(({ check }) => check === name);
+        return ruleCheck === undefined ? [] : [isSame(one.decision, ruleCheck.passed)];
       });
       return same.length === 0 ? [] : [{ check: name, agreement: rateOf(same) }];
     }),
@@ -137,8 +137,12 @@ function litIn({ subject, body }: StoredMail, recorded: readonly Passage[], ques
   const inBody = spansIn(body);
   const inSubject = inBody.length > 0 ? [] : spansIn(subject);
   if (inBody.length + inSubject.length > 0) return { inSubject, inBody, passage: "recorded" as const };
-  const found = locatePassage(body, mostLikelyPassage(body, question) ?? "");
-  return { inSubject: [], inBody: found === null ? [] : [found], passage: found === null ? null : ("found" as const) };
+  const location = locatePassage(body, mostLikelyPassage(body, question) ?? "");
+  return {
+    inSubject: [],
+    inBody: location === null ? [] : [location],
+    passage: location === null ? null : ("found" as const),
+  };
 }
 
 /** Words from the answer locate the passage better than words from the question. */
@@ -176,13 +180,13 @@ const MIN_PASSAGE = 4;
  * missing.
  */
 export function locatePassage(text: string, passage: string): TextSpan | null {
-  const wanted = withoutSpace(passage);
-  if (wanted.text.length < MIN_PASSAGE) return null;
+  const densePassage = withoutSpace(passage);
+  if (densePassage.text.length < MIN_PASSAGE) return null;
   const dense = withoutSpace(text);
-  const at = dense.text.indexOf(wanted.text);
+  const at = dense.text.indexOf(densePassage.text);
   if (at === -1) return null;
   const start = dense.positions[at] ?? 0;
-  return { start, end: (dense.positions[at + wanted.text.length - 1] ?? start) + 1 };
+  return { start, end: (dense.positions[at + densePassage.text.length - 1] ?? start) + 1 };
 }
 
 /** A text in lower case without white space and `>`, with the original position of each remaining unit. */

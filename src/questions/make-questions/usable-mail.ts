@@ -44,13 +44,13 @@ export const PHRASE_WORDS = 4;
 
 /** Returns the largest number of consecutive content words that `question` and `text` share. */
 export function longestSharedPhrase(question: string, text: string): number {
-  const asked = sequence(question);
-  const written = sequence(text);
+  const questionWords = sequence(question);
+  const textWords = sequence(text);
   let longest = 0;
-  let former = new Uint16Array(written.length + 1);
-  for (const word of asked) {
-    const lengths = new Uint16Array(written.length + 1);
-    for (const [i, other] of written.entries()) {
+  let former = new Uint16Array(textWords.length + 1);
+  for (const word of questionWords) {
+    const lengths = new Uint16Array(textWords.length + 1);
+    for (const [i, other] of textWords.entries()) {
       if (other !== word) continue;
       const length = (former[i] ?? 0) + 1;
       lengths[i + 1] = length;
@@ -83,9 +83,9 @@ export class NearDuplicates {
     return (this.byInbox.get(inbox) ?? []).some((other) => jaccard(stems, other) >= SAME_QUESTION);
   }
 
-  add(asked: AskedQuestion): boolean {
-    if (this.has(asked)) return false;
-    this.byInbox.set(asked.inbox, [...(this.byInbox.get(asked.inbox) ?? []), stemsOf(asked.question)]);
+  add(question: AskedQuestion): boolean {
+    if (this.has(question)) return false;
+    this.byInbox.set(question.inbox, [...(this.byInbox.get(question.inbox) ?? []), stemsOf(question.question)]);
     return true;
   }
 }
@@ -120,8 +120,8 @@ export interface MailCounts {
  * Returns the requested addresses, or all imported ones. Throws a UserError if an address is unknown or no mail was
  * imported.
  */
-export function chooseInboxes(db: Db, asked: readonly string[]): readonly string[] {
-  const inboxes = [...new Set(asked.map((inbox) => inbox.trim().toLowerCase()))];
+export function chooseInboxes(db: Db, requested: readonly string[]): readonly string[] {
+  const inboxes = [...new Set(requested.map((inbox) => inbox.trim().toLowerCase()))];
   requireInboxes(db, inboxes);
   const all = inboxes.length > 0 ? inboxes : [...listImportedInboxes(db)].sort();
   if (all.length > 0) return all;

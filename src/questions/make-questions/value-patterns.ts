@@ -22,7 +22,7 @@ export interface ValuePattern {
   /** Whether the value is contact information, which does not answer a question if it is in a signature. */
   readonly isContact: boolean;
   /** The question words and the verb, as in "... did Bo Kim give". */
-  ask(found: FoundValue): { readonly what: string; readonly verb: string };
+  ask(value: FoundValue): { readonly what: string; readonly verb: string };
 }
 
 const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
@@ -113,9 +113,9 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
 
 /** Returns the distinct values in a text, as written except for white space. */
 export function valuesIn({ value, name }: ValuePattern, text: string): string[] {
-  const found = [...text.matchAll(value)].map((match) => (match[1] ?? match[0]).replace(/\s+/g, " ").trim());
+  const values = [...text.matchAll(value)].map((match) => (match[1] ?? match[0]).replace(/\s+/g, " ").trim());
   // "20/30 minutes" is not a date.
-  const valid = name === "date" ? found.filter((one) => parseDatesAndTimes(one).days.length > 0) : found;
+  const valid = name === "date" ? values.filter((one) => parseDatesAndTimes(one).days.length > 0) : values;
   return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];
 }
 

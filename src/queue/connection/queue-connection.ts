@@ -25,8 +25,19 @@ export interface ConnectionListener {
 
 /** Error codes of temporary refusals. */
 const TEMPORARY = [
-  ...["OOM", "READONLY", "NOAUTH", "WRONGPASS", "LOADING", "MISCONF", "BUSY", "NOREPLICAS", "UNBLOCKED"],
-  ...["MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "ERR max number of clients"],
+  "OOM",
+  "READONLY",
+  "NOAUTH",
+  "WRONGPASS",
+  "LOADING",
+  "MISCONF",
+  "BUSY",
+  "NOREPLICAS",
+  "UNBLOCKED",
+  "MASTERDOWN",
+  "CLUSTERDOWN",
+  "TRYAGAIN",
+  "ERR max number of clients",
 ];
 
 /**

@@ -211,8 +211,8 @@ export class RunQueue {
 
   /** Returns the ids of the tasks that are not on the queue. */
   async missing(ids: readonly string[]): Promise<string[]> {
-    const found = await Promise.all(ids.map((id) => this.redis.exists(this.queue.toKey(id))));
-    return ids.filter((_, i) => found[i] === 0);
+    const counts = await Promise.all(ids.map((id) => this.redis.exists(this.queue.toKey(id))));
+    return ids.filter((_, i) => counts[i] === 0);
   }
 
   async remove(id: string): Promise<void> {

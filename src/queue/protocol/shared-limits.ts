@@ -79,10 +79,10 @@ export class SharedLimits implements SharedLimiter {
 
   /** Pauses all users of the key after the server has refused a call. */
   async pause(ms: number): Promise<void> {
-    const wanted = Math.max(PAUSE_MS, Math.ceil(ms));
+    const pauseMs = Math.max(PAUSE_MS, Math.ceil(ms));
     const key = pauseKey(this.options.account);
     try {
-      if ((await this.redis.pttl(key)) < wanted) await this.redis.set(key, "1", "PX", wanted);
+      if ((await this.redis.pttl(key)) < pauseMs) await this.redis.set(key, "1", "PX", pauseMs);
     } catch (error) {
       this.options.onFault(error);
     }

@@ -147,7 +147,7 @@ export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
 }
 
 /** Version of the messages. Increases when a message changes its meaning. */
-export const PROTOCOL = 3;
+export const PROTOCOL = 4;
 
 const toolSchema = z.strictObject({
   tool: z.strictObject({
@@ -191,6 +191,8 @@ export const taskMessageSchema = z.strictObject({
   /** A suite task is sent as its id. Its files are in the worker's own folder. */
   task: z.union([questionSchema.strict(), z.strictObject({ suiteTask: z.string() })]),
   epoch: z.number().int().positive(),
+  /** Compressed replies of an interrupted attempt at the task. Absent if there are none. */
+  replies: z.string().exactOptional(),
 });
 
 export type TaskMessage = z.output<typeof taskMessageSchema>;
@@ -201,8 +203,8 @@ export const resultMessageSchema = z.strictObject({
   trace: z.string(),
   /** Whether a failure might be the server's fault. It counts only if the server answers again. */
   isHeld: z.boolean(),
-  /** Whether the run reached a limit during the task, which is then left for a resume. */
-  isStopped: z.boolean(),
+  /** Compressed trace of an earlier attempt with paid replies that `trace` does not contain, or null. */
+  abandoned: z.string().nullable(),
   /** State of the model's server, as seen by this worker, when the task ended. */
   server: z.enum(["answering", "failing", "unreachable"]),
 });

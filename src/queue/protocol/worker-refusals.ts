@@ -64,13 +64,13 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
   return judge === null ? refused : (refused ?? addressRefusal(judge, terms.env));
 }
 
-function suiteRefusal(wanted: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {
-  if (wanted === null) return null;
-  if (own?.name !== wanted.name)
-    return `its tasks belong to the suite ${wanted.name}: pass that suite's folder with --suite`;
-  return own.digest === wanted.digest
+function suiteRefusal(required: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {
+  if (required === null) return null;
+  if (own?.name !== required.name)
+    return `its tasks belong to the suite ${required.name}: pass that suite's folder with --suite`;
+  return own.digest === required.digest
     ? null
-    : `the tasks or files of its suite ${wanted.name} differ from the suite on this machine`;
+    : `the tasks or files of its suite ${required.name} differ from the suite on this machine`;
 }
 
 /**

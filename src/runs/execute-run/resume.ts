@@ -1,5 +1,5 @@
-import type { Suite } from "../../agents/agent.js";
 import { getVersion } from "../../agents/registry-store.js";
+import type { Suite } from "../../agents/task-suite.js";
 import { readFingerprint } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { yieldBetween } from "../../platform/batches.js";
@@ -9,8 +9,9 @@ import { checkWritable } from "../../platform/files.js";
 import { artESuite } from "../../questions/dataset.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
 import { moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
+import { taskKindOf } from "../../tasks/task-kind.js";
 import { toolsDigest } from "../../tools/load-tools.js";
-import type { AttachedTool } from "../../tools/tool.js";
+import type { AttachedTool } from "../../tools/tools-store.js";
 import { attemptPages, remainingPositions, tasksAt } from "../../traces/results-store.js";
 import type { ExecutedRunSettings } from "../../traces/run-settings.js";
 import {
@@ -44,10 +45,10 @@ import type { RunSession } from "./create-run.js";
  * incomparable, so they are refused unless --force records the difference.
  */
 export async function planResume(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
-  const found = getRun(db, name, "newest");
-  refuseFlagsOfNewRun(given, "resume", found);
-  const { run, changes: suiteChanges } = await locate(db, executedRun(found, "be resumed"), request, context);
+  const { explicitFlags } = request;
+  const storedRun = getRun(db, name, "newest");
+  refuseFlagsOfNewRun(explicitFlags, "resume", storedRun);
+  const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be resumed"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...changedSince(db, run), ...suiteChanges];
   const limits = limitsOf(request, run.limits);
@@ -64,7 +65,7 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
   noteServers(moved, run, request, context);
   const output = outputToKeep(request.output) ?? run.output;
   if (request.output === undefined && output !== null) checkWritable("--output", output);
-  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
   return {
     runId: run.id,
     settings,
@@ -77,8 +78,13 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
     over: run,
     begin: (owner, waiting) =>
       resumeRun(db, run, {
-        ...{ settings, limits, output, source: run.dataset.source },
-        ...{ retryFailed: request.retryFailed, worker: owner, waiting },
+        settings,
+        limits,
+        output,
+        source: run.dataset.source,
+        retryFailed: request.retryFailed,
+        worker: owner,
+        waiting,
       }),
   };
 }
@@ -101,7 +107,7 @@ function noteServers(moved: readonly string[], run: ExecutedRun, request: RunReq
 
 /** Returns the run with the current folder of its suite. Questions are in the database. */
 async function locate(db: Db, run: ExecutedRun, { suite }: RunRequest, context: AppContext): Promise<LocatedSuite> {
-  if (run.split !== "suite") return { run, changes: [] };
+  if (taskKindOf(run) === "question") return { run, changes: [] };
   // Imported only now, because runs over questions do not need suites.
   const { locateSuite } = await import("../plan-run/locate-suite.js");
   return locateSuite(db, run, suite, context);
@@ -129,10 +135,10 @@ export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[
  * changed since. If the mail has changed, the repeat is refused unless --force records the difference.
  */
 export async function planRepeat(db: Db, name: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
-  const found = getRun(db, name);
-  refuseFlagsOfNewRun(given, "repeat", found);
-  const { run, changes: suiteChanges } = await locate(db, executedRun(found, "be repeated"), request, context);
+  const { explicitFlags } = request;
+  const storedRun = getRun(db, name);
+  refuseFlagsOfNewRun(explicitFlags, "repeat", storedRun);
+  const { run, changes: suiteChanges } = await locate(db, executedRun(storedRun, "be repeated"), request, context);
   const requested = requestedSettings(run.settings, request, context);
   const changes = [...differences(run.settings, requested), ...mailChangedSince(db, run), ...suiteChanges];
   const moved = [...movedServers(run.settings, requested), ...raisedLimits(run.settings, requested)];
@@ -143,7 +149,7 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
       "Remove the flags that differ, or pass --force to repeat it anyway and record the difference.",
     );
   }
-  const concurrency = given.has("concurrency") ? request.concurrency : run.settings.concurrency;
+  const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
   const settings = await withUntil(
     { ...requested, concurrency, repeats: run.id, ...withChanges(run, changes, moved) },
     request,
@@ -197,12 +203,9 @@ function executedRun(run: RunRow, what: string): ExecutedRun {
 }
 
 /** Returns the suite that opens a stored run's tasks. The tasks are in the database and are not listed again. */
-async function suiteOfRun(
-  { split, dataset, settings }: ExecutedRun,
-  options: RunOptions,
-  context: AppContext,
-): Promise<Suite> {
-  if (split !== "suite") return artESuite(settings.cutoff, options, context);
+async function suiteOfRun(run: ExecutedRun, options: RunOptions, context: AppContext): Promise<Suite> {
+  const { dataset, settings } = run;
+  if (taskKindOf(run) === "question") return artESuite(settings.cutoff, options, context);
   // Imported only now, because runs over questions do not need machines.
   const { openSuite } = await import("../../suites/suite.js");
   const { functions, cutoff } = settings;
@@ -212,9 +215,9 @@ async function suiteOfRun(
 }
 
 /** Refuses flags of new runs, and those that do not apply to the tasks of the stored run. */
-function refuseFlagsOfNewRun(given: ReadonlySet<string>, how: "resume" | "repeat", { split }: RunRow): void {
-  refuseFlags(how, given);
-  refuseFlags(split === "suite" ? "suite" : "questions", given);
+function refuseFlagsOfNewRun(explicitFlags: ReadonlySet<string>, how: "resume" | "repeat", run: RunRow): void {
+  refuseFlags(how, explicitFlags);
+  refuseFlags(taskKindOf(run) === "suite" ? "suite" : "questions", explicitFlags);
 }
 
 function toolsOfRun(db: Db, { settings }: ExecutedRun): readonly AttachedTool[] {

@@ -27,18 +27,18 @@ import {
 
 /** Plans a new run over a suite's tasks. Includes all selected tasks unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
-  const { given } = request;
-  refuseFlags("suite", given);
+  const { explicitFlags } = request;
+  refuseFlags("suite", explicitFlags);
   // API_URL in the environment is only for questions, because most suites' tasks cannot be done through that API.
   const target = externalAgentOf(request, { ...context.settings.env, API_URL: undefined });
   if (target !== undefined) refuseFlagsTargetIgnores(target, request);
   const oracle = await oracleSettings(modelOf(db, target, request), request.oracle, openSuiteFolder(folder));
-  const limit = given.has("limit") && request.limit > 0 ? request.limit : null;
+  const limit = explicitFlags.has("limit") && request.limit > 0 ? request.limit : null;
   const suite = await openSuite(folder, { ...request, ...oracle, limit }, context);
   const list = await suite.list();
   const tasks = list.tasks.map(({ task }) => task);
   const mail = suiteMail(tasks);
-  refuseMailFlags(given, mail);
+  refuseMailFlags(explicitFlags, mail);
   refuseMachineTasks(target, tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
   const unaided = await suiteSettings(db, target, tasks, request, context);
@@ -58,9 +58,9 @@ function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {
   return { inboxes, hasAnswers: tasks.some((task) => questionOfTask(task) !== null) };
 }
 
-function refuseMailFlags(given: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
-  if (inboxes.length === 0) refuseFlags("suite without mail", given);
-  if (!hasAnswers) refuseFlags("suite without answers", given);
+function refuseMailFlags(explicitFlags: ReadonlySet<string>, { inboxes, hasAnswers }: SuiteMail): void {
+  if (inboxes.length === 0) refuseFlags("suite without mail", explicitFlags);
+  if (!hasAnswers) refuseFlags("suite without answers", explicitFlags);
 }
 
 /**

@@ -178,16 +178,16 @@ class PrivateFolders {
    * Opens the folders of the sandbox whose first process is `pid`, and copies the workspace's files into them. No
    * untrusted code may run in the sandbox yet.
    */
-  static async open(pid: number, kept: WorkspaceFolders): Promise<PrivateFolders> {
+  static async open(pid: number, persistent: WorkspaceFolders): Promise<PrivateFolders> {
     const files = await openFolder(`/proc/${pid}/root${INSIDE}`);
     const temporary = await openFolder(`/proc/${pid}/root${TEMPORARY}`).catch(async (error: unknown) => {
       await files.close();
       throw error;
     });
-    const opened = new PrivateFolders(files, temporary, kept);
+    const opened = new PrivateFolders(files, temporary, persistent);
     try {
       // Root does not have permissions in a file system that belongs to the sandbox's user, so run as that user.
-      await opened.eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, kept.owner));
+      await opened.eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, persistent.owner));
       return opened;
     } catch (error) {
       await opened.close();

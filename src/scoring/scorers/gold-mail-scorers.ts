@@ -1,5 +1,5 @@
-import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../../traces/score.js";
 import { listedMails, openedMail, type ToolCallRecord } from "../../traces/trace.js";
+import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../scorer.js";
 
 /** A scorer for questions with gold emails. The score is null for other questions. */
 function withGoldMail(score: Scorer): Pick<ScorerEntry, "score" | "appliesTo"> {

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { CorpusCopies } from "../../mail/corpus-transfer.js";
 import { ByteBudget } from "../../platform/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
-import type { ChatServices } from "../chat.js";
+import type { ChatServices } from "../chat-services.js";
 import { errorShape, openaiErrorShape } from "../response-shapes.js";
 import type { StreamLimits } from "../sse-writer.js";
 import { ApiError } from "./api-error.js";
@@ -92,14 +92,14 @@ async function readBody(c: Context<Env>, budget: ByteBudget): Promise<string> {
   if (Number(c.req.header("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const held = budget.hold();
+  const reservation = budget.hold();
   try {
     // By default, leaving the loop early would destroy the connection before the error is sent.
     const incoming = c.env.incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
     for await (const chunk of incoming) {
       bytes += chunk.length;
       if (bytes > MAX_BODY_BYTES) throw tooLarge();
-      if (!held.add(chunk.length)) {
+      if (!reservation.add(chunk.length)) {
         const headers = { "retry-after": "2", connection: "close" };
         throw new ApiError("OVERLOADED", "The server is receiving too many large requests.", null, headers);
       }
@@ -110,7 +110,7 @@ async function readBody(c: Context<Env>, budget: ByteBudget): Promise<string> {
     if (error instanceof ApiError) throw error;
     throw new ApiError("VALIDATION_ERROR", "The body was not received completely.");
   } finally {
-    held.release();
+    reservation.release();
   }
 }
 

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import type { StoredAgent } from "../../agents/agent.js";
 import { getAgent, listAgents } from "../../agents/registry-store.js";
 import type { ModelErrorKind } from "../../models/model.js";
-import type { StoredAgent } from "../../tools/tool.js";
+import { compact } from "../../platform/optional-values.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError, type ErrorCode, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
-import { type AnsweredChat, type PreparedChat, prepareChat } from "../chat.js";
+import { type PreparedChat, prepareChat } from "../chat/chat-session.js";
+import type { AnsweredChat } from "../chat/chat-turn.js";
+import type { OnChatEvent } from "../chat/stream-events.js";
 import { isoTime } from "../response-shapes.js";
 import {
   eventStreamResponse,
@@ -15,9 +18,11 @@ import {
   logChat,
   queryDate,
   readConversation,
+  sendInOrder,
   WITHOUT_ANSWER,
 } from "../routes/chats.js";
 import type { SseWriter } from "../sse-writer.js";
+import { StreamedContent } from "../streamed-content.js";
 
 const modelShape = z.strictObject({
   id: z.string(),
@@ -60,7 +65,7 @@ export function openaiRoutes(services: Services): Route[] {
       method: "post",
       path: "/v1/chat/completions",
       tag,
-      summary: "Ask an agent (with stream: the complete answer as chunks)",
+      summary: "Ask an agent (with stream: the answer as it arrives)",
       body: completionBody,
       status: 200,
       response: completionShape,
@@ -95,15 +100,19 @@ export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log:
   signal.addEventListener("abort", abandon, { once: true });
   if (signal.aborted) abandon();
   try {
-    return await answerOrFail(chat, log);
+    return await answerOrFail(chat, log, null);
   } finally {
     signal.removeEventListener("abort", abandon);
   }
 }
 
-/** Returns the trace. Throws an ApiError if the chat fails. */
-export async function answerOrFail(chat: PreparedChat, log: LogFields): Promise<ChatTrace> {
-  const answered = await chat.answer({});
+/** Returns the trace. Throws an ApiError if the chat fails. The answer is streamed, unless `onEvent` is null. */
+export async function answerOrFail(
+  chat: PreparedChat,
+  log: LogFields,
+  onEvent: OnChatEvent | null,
+): Promise<ChatTrace> {
+  const answered = await chat.answer(onEvent);
   logChat(log, answered.trace);
   const failure = chatFailure(answered);
   if (failure !== null) throw failure;
@@ -126,13 +135,19 @@ async function streamAnswer(
   requestId: string,
   log: LogFields,
 ): Promise<void> {
+  const send = sendInOrder(stream);
+  const content = new StreamedContent();
   try {
-    await stream.send(chunk(head, { role: "assistant", content: "" }, null));
-    const trace = await answerOrFail(chat, log);
-    for (const each of lastChunks(head, trace, includeUsage)) await stream.send(each);
-    await stream.send("[DONE]");
+    await send(chunk(head, { role: "assistant", content: "" }, null));
+    const trace = await answerOrFail(chat, log, async (event) => {
+      if (event.type === "reasoning-delta") await send(chunk(head, { reasoning_content: event.text }, null));
+      const text = content.add(event);
+      if (text !== "") await send(chunk(head, { content: text }, null));
+    });
+    for (const each of lastChunks(head, trace, content, includeUsage)) await send(each);
+    await send("[DONE]");
   } catch (error) {
-    await stream.send(openaiError(streamFailure(error, services, requestId), requestId).body);
+    await send(openaiError(streamFailure(error, services, requestId), requestId).body);
   }
 }
 
@@ -323,6 +338,7 @@ const chunkShape = z.strictObject({
       delta: z.strictObject({
         role: z.literal("assistant").optional(),
         content: z.string().optional(),
+        reasoning_content: z.string().optional(),
         refusal: z.string().optional(),
       }),
       finish_reason: z.enum(["stop", "length"]).nullable(),
@@ -330,7 +346,9 @@ const chunkShape = z.strictObject({
     }),
   ),
   usage: usageShape.nullable().optional(),
-  art_e: agentDetailsShape.optional(),
+  art_e: agentDetailsShape
+    .extend({ answer: z.string().nullable().meta({ description: "The answer without the text before tool calls" }) })
+    .optional(),
 });
 
 type Chunk = z.output<typeof chunkShape>;
@@ -360,14 +378,15 @@ function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof c
   };
 }
 
-/** The answer and the finish reason. Usage is included only on request. */
-function lastChunks(head: CompletionHead, trace: ChatTrace, includeUsage: boolean): Chunk[] {
+/** The rest of the answer and the finish reason. Usage is included only on request. */
+function lastChunks(head: CompletionHead, trace: ChatTrace, content: StreamedContent, includeUsage: boolean): Chunk[] {
   const { text, isRefusal } = answerText(trace);
-  return [
-    ...(text === "" ? [] : [chunk(head, isRefusal ? { refusal: text } : { content: text }, null)]),
-    { ...chunk(head, {}, finishReasonOf(trace)), art_e: agentDetails(trace) },
-    ...(includeUsage ? [{ ...chunk(head, {}, null), choices: [], usage: tokensOf(trace) }] : []),
-  ];
+  const rest = isRefusal ? text : content.finish(text);
+  return compact([
+    rest !== "" && chunk(head, isRefusal ? { refusal: rest } : { content: rest }, null),
+    { ...chunk(head, {}, finishReasonOf(trace)), art_e: { ...agentDetails(trace), answer: trace.answer } },
+    includeUsage && { ...chunk(head, {}, null), choices: [], usage: tokensOf(trace) },
+  ]);
 }
 
 function chunk(

@@ -5,9 +5,10 @@ import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
-import { type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
-import { eventStreamResponse, readConversation } from "../routes/chats.js";
+import { type ChatRequest, type PreparedChat, prepareChat } from "../chat/chat-session.js";
+import { eventStreamResponse, readConversation, sendInOrder } from "../routes/chats.js";
 import type { SseWriter } from "../sse-writer.js";
+import { StreamedContent } from "../streamed-content.js";
 import {
   agentDetails,
   agentDetailsShape,
@@ -30,7 +31,7 @@ export function responsesRoutes(services: Services): Route[] {
       method: "post",
       path: "/v1/responses",
       tag: "OpenAI-compatible",
-      summary: "Ask an agent (with stream: the complete answer as events)",
+      summary: "Ask an agent (with stream: the answer as it arrives)",
       body: responseBody,
       status: 200,
       response: responseShape,
@@ -87,15 +88,27 @@ async function streamAnswer(
   requestId: string,
   log: LogFields,
 ): Promise<void> {
-  const opening = openingEvents(openedResponse);
-  for (const event of opening) await stream.send(event, event.type);
-  const ending = async () =>
-    answerEvents(opening.length, completedResponse(openedResponse, await answerOrFail(chat, log)));
-  const last = await ending().catch((error: unknown) => {
-    const failure = streamFailure(error, services, requestId);
-    return failureEvents(opening.length, openedResponse, failure, requestId);
-  });
-  for (const event of last) await stream.send(event, event.type);
+  const sendData = sendInOrder(stream);
+  let count = 0;
+  const send = async (event: EventContent) => sendData({ ...event, sequence_number: count++ }, event.type);
+  for (const event of openingEvents(openedResponse)) await send(event);
+  const content = new StreamedContent();
+  let isStarted = false;
+  const sendText = async (text: string) => {
+    if (text === "") return;
+    if (!isStarted) for (const event of textStartEvents(messageIdOf(chat.sessionId))) void send(event);
+    isStarted = true;
+    await send(textEvent(messageIdOf(chat.sessionId), text));
+  };
+  try {
+    const trace = await answerOrFail(chat, log, (event) => sendText(content.add(event)));
+    const response = completedResponse(openedResponse, trace);
+    const { text, isRefusal } = answerText(trace);
+    if (!isRefusal) await sendText(content.finish(text));
+    for (const event of answerEvents(response, isStarted)) await send(event);
+  } catch (error) {
+    await send(failureEvent(openedResponse, streamFailure(error, services, requestId), requestId));
+  }
 }
 
 /** Request and response of OpenAI's Responses API. */
@@ -273,52 +286,67 @@ const responseEventShape = z.looseObject({
 
 type ResponseEvent = z.output<typeof responseEventShape>;
 
+/** An event before it is numbered. */
+type EventContent = Omit<ResponseEvent, "sequence_number"> & { readonly type: string };
+
 /** The events before the answer. */
-function openingEvents(response: ResponseObject): ResponseEvent[] {
-  return withSequenceNumbers(0, [
+function openingEvents(response: ResponseObject): EventContent[] {
+  return [
     { type: "response.created", response },
     { type: "response.in_progress", response },
-  ]);
+  ];
 }
 
-/** The events of a complete answer, because agents do not stream parts of it. */
-function answerEvents(first: number, response: ResponseObject & { output: [OutputMessage] }): ResponseEvent[] {
+const EMPTY_TEXT = { type: "output_text", text: "", annotations: [], logprobs: [] };
+
+const positionOf = (id: string, part = 0) => ({ item_id: id, output_index: 0, content_index: part });
+
+/** The events before the first text. */
+function textStartEvents(id: string): EventContent[] {
+  return [itemStart(id), { type: "response.content_part.added", ...positionOf(id), part: EMPTY_TEXT }];
+}
+
+function itemStart(id: string): EventContent {
+  const item = { id, type: "message", status: "in_progress", role: "assistant", content: [] };
+  return { type: "response.output_item.added", output_index: 0, item };
+}
+
+function textEvent(id: string, delta: string): EventContent {
+  return { type: "response.output_text.delta", ...positionOf(id), delta, logprobs: [] };
+}
+
+/**
+ * The events after the text. They contain the answer alone, without streamed text before tool calls.
+ *
+ * @param isStarted whether text was streamed
+ */
+function answerEvents(response: ResponseObject & { output: [OutputMessage] }, isStarted: boolean): EventContent[] {
   const [item] = response.output;
   const [part] = item.content;
-  const position = { item_id: item.id, output_index: 0, content_index: 0 };
-  const emptyItem = { ...item, status: "in_progress" as const, content: [] };
-  const contentEvents =
+  // A refusal is a part of its own after streamed text.
+  const position = positionOf(item.id, part?.type === "refusal" && isStarted ? 1 : 0);
+  const contentEvents: EventContent[] =
     part?.type === "refusal"
       ? [
+          ...(isStarted ? [] : [itemStart(item.id)]),
           { type: "response.content_part.added", ...position, part: { type: "refusal", refusal: "" } },
           { type: "response.refusal.delta", ...position, delta: part.refusal },
           { type: "response.refusal.done", ...position, refusal: part.refusal },
         ]
       : [
-          { type: "response.content_part.added", ...position, part: { ...part, text: "" } },
-          { type: "response.output_text.delta", ...position, delta: part?.text ?? "", logprobs: [] },
+          ...(isStarted ? [] : textStartEvents(item.id)),
           { type: "response.output_text.done", ...position, text: part?.text ?? "", logprobs: [] },
         ];
-  return withSequenceNumbers(first, [
-    { type: "response.output_item.added", output_index: 0, item: emptyItem },
+  return [
     ...contentEvents,
     { type: "response.content_part.done", ...position, part },
     { type: "response.output_item.done", output_index: 0, item },
     { type: `response.${response.status}`, response },
-  ]);
+  ];
 }
 
 /** The event of a failed response. */
-function failureEvents(first: number, open: ResponseObject, failure: ApiError, requestId: string): ResponseEvent[] {
+function failureEvent(open: ResponseObject, failure: ApiError, requestId: string): EventContent {
   const { code, message } = openaiError(failure, requestId).body.error;
-  return withSequenceNumbers(first, [
-    { type: "response.failed", response: { ...open, status: "failed", error: { code, message } } },
-  ]);
-}
-
-function withSequenceNumbers(
-  first: number,
-  events: readonly Omit<ResponseEvent, "sequence_number">[],
-): ResponseEvent[] {
-  return events.map((event, i) => ({ ...event, sequence_number: first + i }) as ResponseEvent);
+  return { type: "response.failed", response: { ...open, status: "failed", error: { code, message } } };
 }

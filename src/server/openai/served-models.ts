@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import type { Agent } from "../../agents/agent.js";
 import type { EndpointSettings } from "../../models/endpoint.js";
 import type { Model } from "../../models/model.js";
 import {
@@ -13,7 +14,6 @@ import { pricesOf, resolveModel } from "../../models/open-model.js";
 import { RateLimiter } from "../../models/rate-limiter.js";
 import { UserError } from "../../platform/errors.js";
 import { DEFAULT_RETRY } from "../../platform/retry-delay.js";
-import type { Agent } from "../../tools/tool.js";
 
 /** Maximum open models, which are shared by all chats that use them. */
 const MAX_OPEN = 64;

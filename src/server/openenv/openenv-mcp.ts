@@ -4,11 +4,13 @@ import { type JsonObject, type JsonValue, jsonDepth, MAX_JSON_DEPTH } from "../.
 import { NoSuchTask, type OfferedTask, type TrainingEnvironment } from "../../runs/training-environment.js";
 import {
   endMetadata,
+  invalid,
   Refused,
   readReset,
   resetSchema,
   type Session,
   type Sessions,
+  toolArgumentsSchema,
   toolResult,
 } from "./openenv-sessions.js";
 
@@ -26,7 +28,7 @@ const requestSchema = z.strictObject({
 
 type Request = z.output<typeof requestSchema>;
 
-const callSchema = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).default({}) });
+const callSchema = z.looseObject({ name: z.string(), arguments: toolArgumentsSchema.default({}) });
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
@@ -92,40 +94,40 @@ export class McpEndpoint {
   async post(text: string, clientId: string | undefined, query: Readonly<Record<string, string>>): Promise<Response> {
     const client = clientId === undefined ? null : (this.clients.get(clientId) ?? null);
     if (clientId !== undefined && client === null) {
-      return reply(failed(null, new RpcError(-32001, "Session not found")), 404);
+      return Response.json(failed(null, new RpcError(-32001, "Session not found")), { status: 404 });
     }
     const headers: Record<string, string> = {};
     const onClient = (id: string) => {
       headers["mcp-session-id"] = id;
     };
     const answer = await this.answerText(text, { session: null, client, query, onClient });
-    return answer === "" ? new Response(null, { status: 202 }) : reply(answer, 200, headers);
+    return answer === null ? new Response(null, { status: 202 }) : Response.json(answer, { headers });
   }
 
   /** Ends a client's session. */
   delete(clientId: string | undefined): Response {
     const client = this.clients.get(clientId ?? "");
-    if (client === undefined) return reply(JSON.stringify({ detail: "Session not found" }), 404);
+    if (client === undefined) return Response.json({ detail: "Session not found" }, { status: 404 });
     this.clients.delete(clientId ?? "");
     client.session?.end("the client disconnected before an answer");
     return new Response(null, { status: 204 });
   }
 
   /** Answers a message over a WebSocket, which is a session. */
-  answer(text: string, session: Session): Promise<string> {
+  answer(text: string, session: Session): Promise<JsonObject | null> {
     return this.answerText(text, callerOf(session));
   }
 
   /** Answers an MCP message inside a message of the session protocol. */
-  answerRequest(request: unknown, session: Session): Promise<string> {
+  answerRequest(request: unknown, session: Session): Promise<JsonObject | null> {
     return this.answerValue(request, callerOf(session));
   }
 
-  refusal(why: Refused): string {
+  refusal(why: Refused): JsonObject {
     return failed(null, toRpcError(why));
   }
 
-  private async answerText(text: string, caller: Caller): Promise<string> {
+  private async answerText(text: string, caller: Caller): Promise<JsonObject | null> {
     let value: unknown;
     try {
       if (jsonDepth(text) > MAX_JSON_DEPTH) throw new Error(`nested more than ${MAX_JSON_DEPTH} deep`);
@@ -138,8 +140,8 @@ export class McpEndpoint {
     return this.answerValue(value, caller);
   }
 
-  /** Returns an empty string for a notification, which needs no answer. */
-  private async answerValue(value: unknown, caller: Caller): Promise<string> {
+  /** Returns null for a notification, which needs no answer. */
+  private async answerValue(value: unknown, caller: Caller): Promise<JsonObject | null> {
     const read = requestSchema.safeParse(value);
     if (!read.success) {
       const [issue] = read.error.issues;
@@ -147,31 +149,29 @@ export class McpEndpoint {
       return failed(null, new RpcError(INVALID_REQUEST, why));
     }
     const request = read.data;
-    if (request.id === undefined && request.method.startsWith("notifications/")) return "";
+    if (request.id === undefined && request.method.startsWith("notifications/")) return null;
     try {
-      const result = await this.carryOut(request, caller);
-      return `{"jsonrpc":"2.0","id":${JSON.stringify(request.id ?? null)},"result":${result}}`;
+      return { jsonrpc: "2.0", id: request.id ?? null, result: await this.carryOut(request, caller) };
     } catch (error) {
       return failed(request.id ?? null, toRpcError(error));
     }
   }
 
-  /** Returns the result as JSON. */
-  private async carryOut({ method, params = {} }: Request, caller: Caller): Promise<string> {
+  private async carryOut({ method, params = {} }: Request, caller: Caller): Promise<JsonObject> {
     switch (method) {
       case "initialize":
-        return JSON.stringify(this.introduce(params, caller));
+        return this.introduce(params, caller);
       case "ping":
-        return "{}";
+        return {};
       case "tools/list":
         this.named(params);
-        return JSON.stringify({ tools: this.listed });
+        return { tools: this.listed };
       case "tools/call":
         return this.call(params, caller);
       case "openenv/session/create":
-        return JSON.stringify(await this.create(params));
+        return this.create(params);
       case "openenv/session/close":
-        return JSON.stringify(this.close(params));
+        return this.close(params);
       default:
         throw new RpcError(NO_METHOD, `Method not found: ${method.slice(0, 100)}`);
     }
@@ -203,7 +203,7 @@ export class McpEndpoint {
     return id;
   }
 
-  private async call(params: Record<string, unknown>, caller: Caller): Promise<string> {
+  private async call(params: Record<string, unknown>, caller: Caller): Promise<JsonObject> {
     const read = callSchema.safeParse(params);
     if (!read.success)
       throw new RpcError(INVALID_PARAMS, "Missing 'name' in params, or arguments that are not an object");
@@ -212,18 +212,18 @@ export class McpEndpoint {
     if (session === null)
       throw new RpcError(TOOL_FAILED, "No episode is running. Start one with openenv/session/create.");
     if (!session.hasEpisode) {
-      const { split, index } = (caller.client ?? this.bySession.get(session))?.task ?? {};
-      await session.reset({ split, index });
+      const task = (caller.client ?? this.bySession.get(session))?.task;
+      await session.reset(task === undefined ? {} : { split: task.split, index: task.index });
     }
     const { result, reward, done, end } = await session.call(name, args);
-    const meta = JSON.stringify({ reward, done, ...(end === null ? {} : { end: endMetadata(end) }) });
+    const meta = { reward, done, ...(end === null ? {} : { end: endMetadata(end) }) };
     if (result.ok) {
+      // OpenEnv clients read the property names of FastMCP, and MCP clients the names of MCP.
       const written = toolResult(result);
-      const { structured_content } = JSON.parse(written) as { structured_content: JsonValue };
-      return `${written.slice(0, -1)},"structuredContent":${JSON.stringify(structured_content)},"isError":false,"_meta":${meta}}`;
+      return { ...written, structuredContent: written.structured_content, isError: false, _meta: meta };
     }
     if (caller.client === null || result.kind === "unknown_tool") throw new RpcError(TOOL_FAILED, result.error);
-    return `{"content":[{"type":"text","text":${JSON.stringify(result.error)}}],"isError":true,"_meta":${meta}}`;
+    return { content: [{ type: "text", text: result.error }], isError: true, _meta: meta };
   }
 
   /** Returns the caller's session, based on its connection or its header. */
@@ -253,8 +253,10 @@ export class McpEndpoint {
     session.whenEnded(() => this.sessions.delete(id));
     this.sessions.set(id, session);
     try {
-      const { begun } = await session.reset(params);
-      return { session_id: id, task: { ...begun.task }, instructions: begun.instructions };
+      const read = resetSchema.safeParse(params);
+      if (!read.success) throw invalid(read.error, params);
+      const { task, instructions } = await session.reset(readReset(read.data).request);
+      return { session_id: id, task: { ...task }, instructions };
     } catch (error) {
       session.end("it could not start");
       throw error;
@@ -274,12 +276,8 @@ function callerOf(session: Session): Caller {
   return { session, client: null, query: {}, onClient() {} };
 }
 
-function reply(text: string, status: number, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
-}
-
-function failed(id: string | number | null, { code, message, data }: RpcError): string {
-  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
+function failed(id: string | number | null, { code, message, data }: RpcError): JsonObject {
+  return { jsonrpc: "2.0", id, error: { code, message, data } };
 }
 
 function toRpcError(error: unknown): RpcError {

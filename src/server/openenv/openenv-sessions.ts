@@ -1,8 +1,14 @@
 import { z } from "zod";
-import type { JsonObject } from "../../platform/json.js";
-import { type BegunEpisode, NoSuchTask, type TrainingEnvironment } from "../../runs/training-environment.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
+import {
+  type BegunEpisode,
+  type EpisodeRequest,
+  NoSuchTask,
+  type TrainingEnvironment,
+} from "../../runs/training-environment.js";
 import type { EpisodeEnd, EpisodeStep } from "../../runs/training-episode.js";
-import type { Tool, ToolResult } from "../../tools/tool.js";
+import { resultJson, resultValue, type Tool, type ToolResult } from "../../tools/tool.js";
 
 /** Sessions of the OpenEnv protocol, with the schemas of their messages and answers, for all transports. */
 
@@ -23,18 +29,29 @@ export const resetSchema = z.looseObject({
   task_id: z.coerce.number().int().nullish(),
 });
 
-/** Returns the requested task and the names of the other keys. */
-export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>) {
-  const asked = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
-  return { request: Object.fromEntries(asked), ignored: Object.keys(others) };
+/** A checked reset: the requested task, and the names of the other keys. */
+export interface Reset {
+  readonly request: EpisodeRequest;
+  readonly ignored: readonly string[];
 }
+
+export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>): Reset {
+  const request = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
+  return { request: Object.fromEntries(request), ignored: Object.keys(others) };
+}
+
+/** The message is parsed JSON, so only the outermost type is unknown. Each tool checks the properties itself. */
+export const toolArgumentsSchema = z.custom<JsonObject>(
+  (value) => isJsonObject(value as JsonValue),
+  "Input should be a valid dictionary",
+);
 
 const actionSchema = z.union([
   z.strictObject({ type: z.literal("list_tools"), metadata: z.record(z.string(), z.unknown()).optional() }),
   z.strictObject({
     type: z.literal("call_tool").default("call_tool"),
     tool_name: z.string(),
-    arguments: z.record(z.string(), z.unknown()).default({}),
+    arguments: toolArgumentsSchema.default({}),
     metadata: z.record(z.string(), z.unknown()).optional(),
   }),
 ]);
@@ -70,11 +87,12 @@ function has(input: unknown, path: readonly (string | number)[]): boolean {
   return true;
 }
 
-/** Returns the action, or the errors for the type of action that it most resembles. */
-export function readAction(data: unknown): { ok: true; action: Action } | { ok: false; error: z.ZodError } {
+/** Parses an action. Throws a `Refused` with the errors for the type of action that it most resembles. */
+export function readAction(data: unknown): Action {
   const isListing = typeof data === "object" && data !== null && "type" in data && data.type === "list_tools";
   const read = actionSchema.options[isListing ? 0 : 1].safeParse(data);
-  return read.success ? { ok: true, action: read.data } : { ok: false, error: read.error };
+  if (read.success) return read.data;
+  throw invalid(read.error, data);
 }
 
 /** A refused message. The session continues unless `ends` is true. */
@@ -88,8 +106,8 @@ export class Refused extends Error {
     super(message);
   }
 
-  toText(): string {
-    return JSON.stringify({ type: "error", data: { message: this.message, code: this.code, ...this.details } });
+  toJson(): JsonObject {
+    return { type: "error", data: { message: this.message, code: this.code, ...this.details } };
   }
 }
 
@@ -166,10 +184,7 @@ export class Session {
     return this.begun !== null;
   }
 
-  async reset(data: unknown): Promise<{ readonly begun: BegunEpisode; readonly ignored: readonly string[] }> {
-    const read = resetSchema.safeParse(data ?? {});
-    if (!read.success) throw invalid(read.error, data);
-    const { request, ignored } = readReset(read.data);
+  async reset(request: EpisodeRequest): Promise<BegunEpisode> {
     this.usedAt = performance.now();
     const begun = await this.environment.begin(request).catch((error: unknown) => {
       if (error instanceof NoSuchTask) throw new Refused("VALIDATION_ERROR", error.message);
@@ -182,14 +197,11 @@ export class Session {
       throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
     }
     await previous?.episode.interrupt("The client started another episode before it answered this one.");
-    return { begun, ignored };
+    return begun;
   }
 
-  /** Returns the observation as JSON. */
-  async step(data: unknown): Promise<string> {
-    const read = readAction(data);
-    if (!read.ok) throw invalid(read.error, data);
-    const { action } = read;
+  /** Returns the observation. */
+  async step(action: Action): Promise<JsonObject> {
     if (action.type === "list_tools") {
       if (this.begun !== null) this.begun.episode.stepCount++;
       else this.steps++;
@@ -200,10 +212,10 @@ export class Session {
     return stepObservation(tool_name, step, this.begun?.episode.turnsLeft ?? 0);
   }
 
-  async call(name: string, args: Record<string, unknown>, metadata?: unknown): Promise<EpisodeStep> {
+  async call(name: string, args: JsonObject, metadata?: unknown): Promise<EpisodeStep> {
     this.usedAt = performance.now();
     if (this.begun === null) throw new Refused("EXECUTION_ERROR", "No episode is running. Start one with reset.");
-    return this.begun.episode.call(name, args as JsonObject, metadata);
+    return this.begun.episode.call(name, args, metadata);
   }
 
   state(): JsonObject {
@@ -292,55 +304,60 @@ export const stateJsonSchema = {
   additionalProperties: true,
 };
 
-/**
- * Returns the answer to a reset as JSON. The task is in both the result and the metadata, so that every client sees it.
- */
-export function resetObservation({ begun, ignored }: Awaited<ReturnType<Session["reset"]>>): string {
-  const { task, maxTurns, instructions } = begun;
+/** Returns the answer to a reset. The task is in both the result and the metadata, so that every client sees it. */
+export function resetObservation(
+  { task, maxTurns, instructions }: BegunEpisode,
+  ignored: readonly string[],
+): JsonObject {
   const metadata = { ...task, max_turns: maxTurns, ...(ignored.length === 0 ? {} : { ignored: cut(ignored) }) };
-  const result = JSON.stringify({ ...metadata, instructions });
-  return observation(`"tool_name":"reset","result":${result},"error":null`, JSON.stringify(metadata), "null", false);
+  const fields = { tool_name: "reset", result: { ...metadata, instructions }, error: null };
+  return observation(fields, metadata, null, false);
 }
 
 function cut(names: readonly string[]): string[] {
   return names.slice(0, NAMES_TOLD).map((name) => name.slice(0, 100));
 }
 
-export function toolsObservation(tools: readonly Tool[]): string {
+export function toolsObservation(tools: readonly Tool[]): JsonObject {
   const listed = tools.map(({ id, description, parameters }) => ({ name: id, description, input_schema: parameters }));
-  return observation(`"tools":${JSON.stringify(listed)}`, "{}", "0", false);
+  return observation({ tools: listed }, {}, 0, false);
 }
 
-export function stepObservation(name: string, { result, reward, done, end }: EpisodeStep, turnsLeft: number): string {
-  const metadata = JSON.stringify({ turns_left: turnsLeft, ...(end === null ? {} : endMetadata(end)) });
+export function stepObservation(
+  name: string,
+  { result, reward, done, end }: EpisodeStep,
+  turnsLeft: number,
+): JsonObject {
+  const metadata = { turns_left: turnsLeft, ...(end === null ? {} : endMetadata(end)) };
   const outcome = result.ok
-    ? `"result":${toolResult(result)},"error":null`
-    : `"result":null,"error":${JSON.stringify({ error_type: ERROR_TYPES[result.kind], message: result.error })}`;
-  return observation(`"tool_name":${JSON.stringify(name)},${outcome}`, metadata, JSON.stringify(reward), done);
+    ? { result: toolResult(result), error: null }
+    : { result: null, error: { error_type: ERROR_TYPES[result.kind], message: result.error } };
+  return observation({ tool_name: name, ...outcome }, metadata, reward, done);
 }
 
 /** Returns the metadata at the end of an episode, which explains the reward but never contains the gold answer. */
 export function endMetadata({ ending, reward, scores, traceId }: EpisodeEnd): JsonObject {
   const { value, scorer, explanation } = reward;
-  const told = { value, scorer, ...(explanation === undefined ? {} : { explanation }) };
-  return { ending, reward: told, scores, trace_id: traceId };
+  return { ending, reward: { value, scorer, ...presentProperties({ explanation }) }, scores, trace_id: traceId };
 }
 
 /** Newer clients read the metadata next to the reward, older ones inside the observation. */
-function observation(fields: string, metadata: string, reward: string, done: boolean): string {
-  return `{"observation":{${fields},"metadata":${metadata}},"reward":${reward},"done":${done},"metadata":${metadata}}`;
+function observation(fields: JsonObject, metadata: JsonObject, reward: number | null, done: boolean): JsonObject {
+  return { observation: { ...fields, metadata }, reward, done, metadata };
 }
-
-type OkResult = Extract<ToolResult, { ok: true }>;
 
 /**
  * Formats a tool result like FastMCP (https://gofastmcp.com/clients/tools). Clients read `data`, otherwise the text.
  */
-export function toolResult({ value, json = JSON.stringify(value) }: OkResult): string {
-  const text = JSON.stringify(typeof value === "string" ? value : json);
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  const structured = isObject ? json : `{"result":${json}}`;
-  return `{"content":[{"type":"text","text":${text}}],"structured_content":${structured},"data":${json},"is_error":false,"meta":null}`;
+export function toolResult(result: Extract<ToolResult, { ok: true }>) {
+  const value = resultValue(result);
+  return {
+    content: [{ type: "text", text: typeof value === "string" ? value : resultJson(result) }],
+    structured_content: isJsonObject(value) ? value : { result: value },
+    data: value,
+    is_error: false,
+    meta: null,
+  };
 }
 
 const ERROR_TYPES: Readonly<Record<Extract<EpisodeStep["result"], { ok: false }>["kind"], string>> = {

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { variablesIn } from "../../agents/agent.js";
+import type { StoredAgent } from "../../agents/agent.js";
+import { variablesIn } from "../../agents/prompt-template.js";
 import {
   agentChangesSchema,
   attachTools,
@@ -21,8 +22,9 @@ import {
   versionedAgent,
 } from "../../agents/registry-store.js";
 import { UserError } from "../../platform/errors.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { trimEndOf } from "../../platform/strings.js";
-import { attachedOrDefault, getTool, registryIdSchema, type StoredAgent } from "../../tools/tool.js";
+import { attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "../response-shapes.js";
 import { checkToolPermissions } from "./tools.js";
@@ -68,8 +70,8 @@ export function versionRoutes({ db }: Services): Route[] {
     return [...now, ...stored].map((each) => versionJson(agentId, each, active));
   };
   const versionOf = (agentId: string, version: number) => {
-    const found = versionsOf(agentId).find((each) => each.version === version);
-    if (found !== undefined) return found;
+    const match = versionsOf(agentId).find((each) => each.version === version);
+    if (match !== undefined) return match;
     const hint = `List the versions with GET /api/agents/${agentId}/versions.`;
     throw new UserError("version_unknown", `Unknown version "${version}" of agent "${agentId}".`, hint);
   };
@@ -244,9 +246,9 @@ export function agentRoutes(services: Services): Route[] {
         for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
         const agent = createAgent(db, {
           ...rest,
-          id: id ?? freeId(rest.name, (taken) => findAgent(db, taken) !== null),
+          id: id ?? freeId(rest.name, (candidate) => findAgent(db, candidate) !== null),
           prompt: prompt ?? getAgent(db, DEFAULT_PROMPT_AGENT).prompt,
-          ...(tools === undefined ? {} : { tools }),
+          ...presentProperties({ tools }),
         });
         return agentJson(agent);
       },

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { AgentStep } from "../../agents/agent.js";
-import type { Message, TaskActivity, ToolCall } from "../../models/model.js";
+import type { Message } from "../../models/model.js";
 import { ApiError, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
-import { type AnsweredChat, type ChatRequest, type PreparedChat, prepareChat } from "../chat.js";
+import { type ChatRequest, type PreparedChat, prepareChat } from "../chat/chat-session.js";
+import type { AnsweredChat } from "../chat/chat-turn.js";
 import { type ChatEvent, chatEventSchema } from "../chat-event.js";
 import { EVENT_STREAM_HEADERS, SseWriter } from "../sse-writer.js";
 
@@ -89,18 +89,10 @@ async function streamAnswer(
   log: LogFields,
 ) {
   const messageId = `message_${randomUUID()}`;
-  // Sends one batch after the other, because the agent does not wait for retries to be sent.
-  let sent: Promise<void> = Promise.resolve();
-  const send = (events: readonly ChatEvent[]) => {
-    for (const event of events) sent = sent.then(() => stream.send(event));
-    return sent;
-  };
+  const send = sendInOrder(stream);
   const answerEvents = async () => {
-    await send([{ type: "message-start", messageId }]);
-    const answered = await chat.answer({
-      onStep: (step) => send(stepEvents(step)),
-      onActivity: (activity) => void send(activityEvents(activity)),
-    });
+    await send({ type: "message-start", messageId });
+    const answered = await chat.answer(send);
     logChat(log, answered.trace);
     return endingEvents(answered, messageId);
   };
@@ -108,8 +100,17 @@ async function streamAnswer(
     services.report(fault, requestId);
     return [{ type: "error", errorText: internalError().message, errorCategory: "internal", retryable: false }];
   });
-  await send(last);
+  for (const event of last) await send(event);
   await stream.send("[DONE]");
+}
+
+/** Sends one piece of data after the other, because the agent does not wait until the parts of a reply are sent. */
+export function sendInOrder(stream: SseWriter): (data: unknown, name?: string) => Promise<void> {
+  let sent: Promise<void> = Promise.resolve();
+  return (data, name) => {
+    sent = sent.then(() => stream.send(data, name));
+    return sent;
+  };
 }
 
 export function logChat(log: LogFields, trace: { agentId: string; model: string; ending: string; traceId: string }) {
@@ -147,42 +148,6 @@ export function readConversation(
     else system.push(content);
   }
   return { history, question: question.content, instructions: system.length === 0 ? null : system.join("\n\n") };
-}
-
-/**
- * The events of one step of the agent loop: all calls of a reply, then their results, so that a client can distinguish
- * replies. The answer in return_final_answer is sent as text before that call's result, as part of the same reply.
- */
-function stepEvents(step: AgentStep): ChatEvent[] {
-  switch (step.type) {
-    case "reply": {
-      const { content } = step.reply;
-      const text: ChatEvent[] = content === "" ? [] : [{ type: "text-delta", text: content }];
-      return [...text, ...step.calls.flatMap(callEvents)];
-    }
-    case "result": {
-      const { result } = step;
-      const value = result.ok ? result.value : { error: result.error };
-      const event: ChatEvent = { type: "tool-result", toolCallId: step.call.id, result: value };
-      if (!result.ok || result.final === undefined) return [event];
-      return [{ type: "text-delta", text: result.final.answer.trim() }, event];
-    }
-  }
-}
-
-/** The event of a model call that failed and is retried. */
-function activityEvents(activity: TaskActivity): ChatEvent[] {
-  if (activity.type !== "retry") return [];
-  const { attempt, reason, waitedMs } = activity.retry;
-  return [{ type: "retry", attempt, reason, waitMs: waitedMs }];
-}
-
-function callEvents({ id: toolCallId, name, arguments: args, invalid }: ToolCall): ChatEvent[] {
-  return [
-    { type: "tool-call", toolCallId, toolName: name },
-    { type: "tool-call-args", toolCallId, args: invalid ?? JSON.stringify(args) },
-    { type: "tool-call-end", toolCallId },
-  ];
 }
 
 /** The events at the end of a chat. Its trace is saved before `session-info` mentions it. */

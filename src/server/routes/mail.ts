@@ -146,9 +146,9 @@ export function corpusRoutes({ corpus }: Services): Route[] {
       status: 200,
       response: null,
       async handle({ params, header }) {
-        const found = await corpus.open(params.fingerprint);
-        if (found === null) throw new ApiError("NOT_FOUND", "Unknown corpus copy. See /api/corpus.");
-        const { path, file } = found;
+        const copy = await corpus.open(params.fingerprint);
+        if (copy === null) throw new ApiError("NOT_FOUND", "Unknown corpus copy. See /api/corpus.");
+        const { path, file } = copy;
         return sendFile({ path, bytes: file.bytes, type: "application/gzip", etag: `"${file.sha256}"` }, header);
       },
     }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createTool, deleteTool, updateTool } from "../../agents/registry.js";
 import type { JsonObject } from "../../platform/json.js";
-import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tool.js";
+import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tools-store.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, parseJson, type Route, type Services } from "../app/route.js";
 import { isoTime, jsonObjectSchema, toolShape } from "../response-shapes.js";

@@ -157,8 +157,8 @@ function readChart(space: XmlNode, anchor: XmlNode): Chart[] {
 function readSeries(series: XmlNode): string {
   const reference = (name: string) => {
     const data = findChild(series, name);
-    const found = findChild(data, "numRef") ?? findChild(data, "strRef");
-    return found === undefined ? "" : (findChild(found, "f")?.text ?? "None");
+    const source = findChild(data, "numRef") ?? findChild(data, "strRef");
+    return source === undefined ? "" : (findChild(source, "f")?.text ?? "None");
   };
   return `${reference("val")},${reference("cat")}`;
 }

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { unzipSync } from "fflate";
-import { nameColumns } from "./csv.js";
+import { nameColumns } from "./csv-frame.js";
 import { type Frame, type FrameCell, inferObjects, toCell } from "./pandas-frame.js";
 import {
   builtinFormat,

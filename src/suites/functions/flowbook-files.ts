@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { HOME, lastLine } from "../../sandbox/task-machine.js";
-import { readCsv } from "../formats/csv.js";
+import { readCsv } from "../formats/csv-frame.js";
 import {
   type Channel,
   correlate,
@@ -156,8 +156,8 @@ const checkCellsSchema = z.looseObject({
 export const isCellExecuted: FlowbookFunction = async (args, context) => {
   const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
   const cells = readNotebook(await readCollectedFile(await collectResult(context, vm_result)));
-  const found = findCells(cells, fromJson(cell_type), (cell) => !isExecuted(cell));
-  return Number(equalValues(found, fromJson(expected)));
+  const matches = findCells(cells, fromJson(cell_type), (cell) => !isExecuted(cell));
+  return Number(equalValues(matches, fromJson(expected)));
 };
 
 /**
@@ -167,9 +167,9 @@ export const isCellExecuted: FlowbookFunction = async (args, context) => {
 export const areOutputsCleared: FlowbookFunction = async (args, context) => {
   const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
   const cells = readNotebook(await readCollectedFile(await collectResult(context, vm_result)));
-  const found = findCells(cells, fromJson(cell_type), hasOutput);
+  const matches = findCells(cells, fromJson(cell_type), hasOutput);
   const listed = isList(expected) ? expected : [];
-  return Number(equalValues(found, [...listed].sort((a, b) => Number(a) - Number(b)).map(fromJson)));
+  return Number(equalValues(matches, [...listed].sort((a, b) => Number(a) - Number(b)).map(fromJson)));
 };
 
 function hasOutput(cell: NotebookCell): boolean {

@@ -32,13 +32,13 @@ export async function loadCustomFunctions(path: string): Promise<CustomFunctions
     throw invalid(path, `cannot load it: ${error instanceof Error ? error.message : String(error)}`);
   }
   const module = withDefault(loaded);
-  const found = {
+  const byKind = {
     setUp: functionsOf("setUp", module, path),
     evaluation: functionsOf("evaluation", module, path),
     getters: functionsOf("getters", module, path),
   };
-  if (Object.values(found).every((functions) => functions.size === 0)) throw invalid(path, "it exports no functions");
-  return found;
+  if (Object.values(byKind).every((functions) => functions.size === 0)) throw invalid(path, "it exports no functions");
+  return byKind;
 }
 
 function withDefault(loaded: unknown): Readonly<Record<string, unknown>> {

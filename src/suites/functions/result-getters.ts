@@ -104,13 +104,13 @@ const vmFile = getter(z.union([single, several]), async (config, { machine, opti
     config.multi === true
       ? config.path.slice(0, config.dest.length).map((path, i) => [path, config.dest[i] ?? path] as const)
       : [[addSuffix(config.path, config), addSuffix(config.dest, config)] as const];
-  const given: (CollectedFile | null)[] = [];
+  const results: (CollectedFile | null)[] = [];
   for (const [i, [path, dest]] of files.entries()) {
     const local = await placeInFolder(options.workFolder, dest);
     const isThere = await machine.copyOut(expandHome(path), local);
-    if (config.gives.includes(i)) given.push(isThere ? new CollectedFile(local) : null);
+    if (config.gives.includes(i)) results.push(isThere ? new CollectedFile(local) : null);
   }
-  return given.length === 1 ? (given[0] ?? null) : given;
+  return results.length === 1 ? (results[0] ?? null) : results;
 });
 
 /** Inserts the day. As in Spider2-V, the extension is everything between the first and the second dot. */

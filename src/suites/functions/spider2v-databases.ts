@@ -125,8 +125,8 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
 
 async function selectSchema(a: DatabaseReader, b: DatabaseReader, name: string): Promise<void> {
   const text = `'${name.replaceAll("'", "''")}'`;
-  const found = await a.query(`SELECT schema_name FROM information_schema.schemata WHERE schema_name = ${text}`, 1);
-  if (found.length === 0) throw new Error("unknown schema");
+  const schemas = await a.query(`SELECT schema_name FROM information_schema.schemata WHERE schema_name = ${text}`, 1);
+  if (schemas.length === 0) throw new Error("unknown schema");
   for (const database of [a, b]) await database.query(`SET schema = ${text}`, 1);
 }
 
@@ -157,8 +157,8 @@ async function areDatabasesEqual(a: DatabaseReader, b: DatabaseReader, options: 
 async function listNames(database: DatabaseReader, kind: string, targets: JsonObject[string] | undefined) {
   const rows = await database.query(`SELECT name FROM sqlite_master WHERE type = '${kind}' ORDER BY name`, MAX_ROWS);
   const names = rows.map(([name]) => String(name));
-  const wanted = isList(targets) && targets.length > 0 ? targets : null;
-  return wanted === null ? names : names.filter((name) => wanted.includes(name));
+  const selection = isList(targets) && targets.length > 0 ? targets : null;
+  return selection === null ? names : names.filter((name) => selection.includes(name));
 }
 
 /** Compares rows. Reads at most one more row from the result than the gold database has. */

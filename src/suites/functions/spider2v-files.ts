@@ -198,8 +198,8 @@ async function compareIndices(
     if (options.version !== undefined && options.version !== 4) throw new Error("only nbformat 4 is supported");
     const cells = readNotebook(await readCollectedFile(requireFile(result, "the result").path));
     const listed = requireObject(expected, "the rule").expected;
-    const found = findCells(cells, fromJson(options.cell_type ?? "code"), holds);
-    return listed !== undefined && equalValues(found, fromJson(listed));
+    const matches = findCells(cells, fromJson(options.cell_type ?? "code"), holds);
+    return listed !== undefined && equalValues(matches, fromJson(listed));
   });
 }
 

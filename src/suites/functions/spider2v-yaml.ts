@@ -57,12 +57,12 @@ function selectItem(value: PythonValue, step: PythonValue): PythonValue {
   }
   const [key, wanted, ...more] = iterate(step);
   if (key === undefined || wanted === undefined || more.length > 0) throw new Error("no key and value");
-  const found = items.find((item) => {
+  const match = items.find((item) => {
     if (!isDict(item)) throw new Error("an item is not a mapping");
     return equalValues(requireItem(item, key), wanted);
   });
-  if (found === undefined) throw new Error("the item does not exist");
-  return found;
+  if (match === undefined) throw new Error("the item does not exist");
+  return match;
 }
 
 /** Returns `int(step)`, or null if Python would raise. */

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { z } from "zod";
-import { builtFile } from "../../platform/installation.js";
+import { builtFile } from "../../platform/program-files.js";
 import type { CommandResult, MachineCommand, TaskMachine } from "../../sandbox/task-machine.js";
 import { gradeSchema } from "../../tasks/question.js";
 import { type Grade, OBSTACLE_STATES, type SuiteTask } from "../../tasks/suite-task.js";

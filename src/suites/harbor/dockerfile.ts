@@ -146,9 +146,9 @@ class PlainImage implements ReadDockerfile {
     const sources = words.flatMap((word) => {
       const isFetched = name === "ADD" && (/^[a-z]+:\/\/|^git@/.test(word) || ARCHIVE.test(word));
       if (isFetched) throw new ForDockerAlone(`ADD ${word} needs Docker`);
-      const found = matchingPaths(this.environment, word.replace(/^\/+/, ""));
-      if (found.length === 0) throw new ForDockerAlone(`${name} ${word}: the file is not in environment/`);
-      return found;
+      const paths = matchingPaths(this.environment, word.replace(/^\/+/, ""));
+      if (paths.length === 0) throw new ForDockerAlone(`${name} ${word}: the file is not in environment/`);
+      return paths;
     });
     const isFolder = target.endsWith("/") || target === "." || sources.length > 1;
     const into = this.absolute(target);
@@ -290,10 +290,10 @@ const COPY_PATTERN = { dot: true, nobrace: true, noextglob: true, noglobstar: tr
 function matchingPaths(folder: string, pattern: string): string[] {
   const parts = posix.normalize(pattern).replace(/\/$/, "").split("/");
   if (parts[0] === "..") return [];
-  let found = [""];
+  let expanded = [""];
   for (const part of parts) {
     if (part === "." || part === "") continue;
-    found = found.flatMap((path) => {
+    expanded = expanded.flatMap((path) => {
       if (!/[*?[\\]/.test(part))
         return fileStateOf(folder, posix.join(path, part)) === "missing" ? [] : [posix.join(path, part)];
       if (fileStateOf(folder, path) !== "folder") return [];
@@ -304,5 +304,5 @@ function matchingPaths(folder: string, pattern: string): string[] {
         .map((name) => posix.join(path, name));
     });
   }
-  return found.map((path) => path || ".");
+  return expanded.map((path) => path || ".");
 }

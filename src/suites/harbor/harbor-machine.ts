@@ -33,9 +33,9 @@ export class HarborMachines implements TaskMachines {
 
   /** Returns why a task's machine cannot open. `snapshot` is the path of the task's environment in the suite. */
   async findObstacle(snapshot: string): ReturnType<TaskMachines["findObstacle"]> {
-    const asked = this.missing.get(snapshot) ?? this.lookFor(dirname(join(this.suiteRoot, snapshot)));
-    this.missing.set(snapshot, asked);
-    const reason = await asked;
+    const lookup = this.missing.get(snapshot) ?? this.lookFor(dirname(join(this.suiteRoot, snapshot)));
+    this.missing.set(snapshot, lookup);
+    const reason = await lookup;
     return reason === null ? null : { state: "not_ready", reason };
   }
 
@@ -159,8 +159,8 @@ const ASK_MS = 30_000;
 async function missingPackages(names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return [];
   // dpkg-query exits with 1 if it does not know one of the packages.
-  const asked = ["-W", "-f", `\${Package} \${db:Status-Status}\n`, ...names];
-  const listed = await promisify(execFile)("dpkg-query", asked, { timeout: ASK_MS }).then(
+  const args = ["-W", "-f", `\${Package} \${db:Status-Status}\n`, ...names];
+  const listed = await promisify(execFile)("dpkg-query", args, { timeout: ASK_MS }).then(
     ({ stdout }) => stdout,
     (error: { readonly stdout?: string }) => error.stdout ?? "",
   );
@@ -183,10 +183,10 @@ async function missingModules(modules: HarborEnvironment["modules"]): Promise<re
   const words = ["-I", "-c", ASK_VERSIONS, JSON.stringify(modules.map(({ name }) => name))];
   const options = { timeout: ASK_MS, cwd: "/", env: { PATH: DEFAULT_PATH } };
   const { stdout } = await promisify(execFile)("python3", words, options).catch(() => ({ stdout: "[]" }));
-  const found = z.array(z.string().nullable()).parse(JSON.parse(stdout));
-  const wanted = modules.map(({ name, version }) => (version === null ? name : `${name}==${version}`));
-  return wanted.filter((_, i) => {
+  const versions = z.array(z.string().nullable()).parse(JSON.parse(stdout));
+  const requirements = modules.map(({ name, version }) => (version === null ? name : `${name}==${version}`));
+  return requirements.filter((_, i) => {
     const version = modules[i]?.version ?? null;
-    return found[i] == null || (version !== null && found[i] !== version);
+    return versions[i] == null || (version !== null && versions[i] !== version);
   });
 }

@@ -3,6 +3,7 @@ import { type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { parse } from "smol-toml";
 import { z } from "zod";
+import { compact } from "../../platform/optional-values.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
 import {
   fieldPath,
@@ -36,7 +37,12 @@ type HarborReading =
 export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborReading {
   const { folder, folderName: id } = path;
   const problem = (file: string, code: string, field: string, message: string): SuiteFinding => ({
-    ...{ level: "error", task: null, file: pathInSuite(suite, join(folder, file)), code, field, message },
+    level: "error",
+    task: null,
+    file: pathInSuite(suite, join(folder, file)),
+    code,
+    field,
+    message,
   });
   const missing = ["instruction.md", TEST_SCRIPT].filter((file) => fileStateOf(folder, file) !== "file");
   const settings = readSettings(folder);
@@ -77,7 +83,10 @@ export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborRe
     },
   };
   const findings = obstaclesOf(folder, settings.value).map(({ level = "warning", file = "task.toml", ...rest }) => ({
-    ...{ level, task: id, file: pathInSuite(suite, join(folder, file)), ...rest },
+    level,
+    task: id,
+    file: pathInSuite(suite, join(folder, file)),
+    ...rest,
   }));
   return { ok: true, task: suiteTask, path, findings };
 }
@@ -194,7 +203,7 @@ function obstaclesOf(
   { steps, verifier, environment, agent, ...settings }: HarborSettings,
 ): HarborObstacle[] {
   const refused = (field: string, message: string): HarborObstacle => ({ code: UNSUPPORTED, field, message });
-  const asked = (table: string, env: Readonly<Record<string, string>>) =>
+  const hostVariables = (table: string, env: Readonly<Record<string, string>>) =>
     Object.entries(env)
       .filter(([, value]) => TEMPLATE.exec(value)?.[2] === undefined && TEMPLATE.test(value))
       .map(([name, value]) => refused(`${table}.env.${name}`, `uses ${value} from the host, which tasks do not get`));
@@ -220,14 +229,14 @@ function obstaclesOf(
     ...(isSeparate || verifier.collect.length > 0
       ? [refused("verifier", "a separate verifier environment is unsupported")]
       : []),
-    ...asked("environment", environment.env),
-    ...asked("verifier", verifier.env),
+    ...hostVariables("environment", environment.env),
+    ...hostVariables("verifier", verifier.env),
     ...(fetching === null
       ? []
       : [{ ...refused("", `needs a network, which tasks do not have: ${fetching}`), file: TEST_SCRIPT }]),
     ...(compose === undefined ? imageObstacles(folder) : []),
     ...(fileStateOf(folder, "solution/solve.sh") === "file"
-      ? asked("solution", settings.solution.env)
+      ? hostVariables("solution", settings.solution.env)
       : [
           {
             code: "solution_missing",
@@ -359,8 +368,8 @@ export function readEnvironment(
     .replace(/^library\//, "")
     .replace(/@sha256:.*$/, "");
   const commands = BASES.find(([pattern]) => pattern.test(name))?.[1];
-  const obstacles = [
-    ...(commands === undefined ? [`unknown base image ${read.base ?? "(none)"}`] : []),
+  const obstacles = compact([
+    commands === undefined && `unknown base image ${read.base ?? "(none)"}`,
     ...read.obstacles,
     ...[workdir ?? read.workdir, ...read.folders, ...read.copies.map(({ to }) => to)].flatMap((path) =>
       isKept(path) ? [`${path} is reserved for the machine`] : [],
@@ -368,7 +377,7 @@ export function readEnvironment(
     ...[workdir ?? read.workdir, ...read.folders].flatMap((path) =>
       SYSTEM.test(path) ? [`${path} is in a read-only folder of the machine's packages`] : [],
     ),
-  ];
+  ]);
   return {
     ok: true,
     ...read,

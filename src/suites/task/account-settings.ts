@@ -4,6 +4,7 @@ import { join, normalize, relative } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { statOf } from "../../platform/file-stats.js";
 import { isShallow, type JsonValue } from "../../platform/json.js";
+import { compact } from "../../platform/optional-values.js";
 import { redact, redactBytes } from "../../platform/secrets.js";
 import { HOME, type TaskMachine } from "../../sandbox/task-machine.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
@@ -103,10 +104,10 @@ export class AccountSettings {
         "Pass a folder with files such as snowflake/settings.json.",
       );
     }
-    this.folders = [
-      ...(folder === null ? [] : [{ path: folder, isOwn: true }]),
+    this.folders = compact([
+      folder !== null && { path: folder, isOwn: true },
       { path: join(suite.content, "settings"), isOwn: false },
-    ];
+    ]);
   }
 
   /** Returns the contents of a file such as `snowflake/settings.json`, or why it cannot be used. */

@@ -30,9 +30,9 @@ export async function collectFinalState(
   if (!machine.canRun) return null;
   const folder = await makeTemporaryFolder("left");
   try {
-    const kept = new KeptPictures();
-    for (const path of await findFiles(machine, since, signal)) await addPictures(machine, path, folder, kept);
-    return kept.all();
+    const pictures = new KeptPictures();
+    for (const path of await findFiles(machine, since, signal)) await addPictures(machine, path, folder, pictures);
+    return pictures.all();
   } catch {
     // The machine belongs to the agent, so a failure to collect from it must not affect the grade.
     signal.throwIfAborted();
@@ -44,25 +44,25 @@ export async function collectFinalState(
 
 async function findFiles(machine: TaskMachine, since: Date, signal: AbortSignal): Promise<string[]> {
   const passedOver = "( -name .?* -o -name site-packages -o -name node_modules ) -prune".split(" ");
-  const wanted = "-type f ( -iname *.png -o -iname *.ipynb )".split(" ");
+  const imageFiles = "-type f ( -iname *.png -o -iname *.ipynb )".split(" ");
   const written = ["-newerct", `@${since.getTime() / 1_000}`, "-size", `-${MAX_FILE_BYTES + 1}c`];
-  const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...wanted, ...written, "-print0"];
+  const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...imageFiles, ...written, "-print0"];
   const { stdout } = await machine.run({ argv, cwd: "/", env: {}, timeoutMs: FIND_MS }, signal);
   const paths = stdout.split("\0").filter((path) => path !== "");
   return paths.sort().slice(0, MAX_FILES);
 }
 
-async function addPictures(machine: TaskMachine, path: string, folder: string, kept: KeptPictures): Promise<void> {
+async function addPictures(machine: TaskMachine, path: string, folder: string, pictures: KeptPictures): Promise<void> {
   const file = join(folder, "file");
   if (!(await machine.copyOut(path, file))) return;
   const { size } = await stat(file);
   // The file might have grown since it was found.
   if (size > MAX_FILE_BYTES) return;
   if (path.toLowerCase().endsWith(".png")) {
-    if (size > MAX_PICTURE_BYTES) kept.omit();
-    else kept.add(path, null, await readFile(file));
+    if (size > MAX_PICTURE_BYTES) pictures.omit();
+    else pictures.add(path, null, await readFile(file));
   } else {
-    for (const { cell, bytes } of notebookPictures(await readFile(file, "utf8"))) kept.add(path, cell, bytes);
+    for (const { cell, bytes } of notebookPictures(await readFile(file, "utf8"))) pictures.add(path, cell, bytes);
   }
 }
 

@@ -35,8 +35,8 @@ export class SuiteDocuments {
       own ??= listRetrieved(taskFolder).then((files) => build(files, signal));
       // Do not use this task's signal, because other tasks also wait for the suite's index.
       this.index ??= this.findIndex(this.closing.signal);
-      const found = await untilAborted(Promise.all([own, this.index]), signal);
-      return found.filter((index) => index !== null);
+      const indexes = await untilAborted(Promise.all([own, this.index]), signal);
+      return indexes.filter((index) => index !== null);
     };
     return {
       async search(query, limit, signal) {
@@ -83,8 +83,8 @@ export class SuiteDocuments {
 
 /** Returns false if there is no such index. */
 async function markUsed(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => null);
-  if (found === null || !found.isFile()) return false;
+  const stats = await stat(path).catch(() => null);
+  if (stats === null || !stats.isFile()) return false;
   const now = new Date();
   // The cache might belong to another user.
   await utimes(path, now, now).catch(() => undefined);
@@ -234,18 +234,18 @@ class DocumentIndex {
   }
 
   read(path: string, offset: number): DocumentPage | null {
-    const found = this.db.prepare("SELECT id, length FROM documents WHERE path = ?").get(path) as
+    const row = this.db.prepare("SELECT id, length FROM documents WHERE path = ?").get(path) as
       | { id: number; length: number }
       | undefined;
-    if (found === undefined) return null;
+    if (row === undefined) return null;
     const parts = this.db
       .prepare("SELECT start, body FROM parts WHERE document = ? AND start > ? AND start < ? ORDER BY start")
-      .all(found.id, offset - 2 * PART_CHARS, offset + PAGE_CHARS) as { start: number; body: string }[];
+      .all(row.id, offset - 2 * PART_CHARS, offset + PAGE_CHARS) as { start: number; body: string }[];
     const text = parts.map(({ body }) => body).join("");
     const from = Math.max(0, offset - (parts[0]?.start ?? offset));
     const content = text.slice(from, endBetweenCharacters(text, from + PAGE_CHARS));
     const end = offset + content.length;
-    return { path, content, offset, length: found.length, nextOffset: end < found.length ? end : null };
+    return { path, content, offset, length: row.length, nextOffset: end < row.length ? end : null };
   }
 
   close(): void {
@@ -310,12 +310,12 @@ async function listEntry(file: string, path: string, depth: number): Promise<Doc
     return [{ path, file, bytes: stat.size, changedMs: stat.mtimeMs }];
   }
   if (!stat.isDirectory()) return [];
-  const found: DocumentFile[] = [];
+  const files: DocumentFile[] = [];
   for (const name of (await readdir(file)).sort()) {
-    for (const entry of await listEntry(join(file, name), `${path}/${name}`, depth + 1)) found.push(entry);
-    if (found.length >= DOCUMENT_LIMITS.files) break;
+    for (const entry of await listEntry(join(file, name), `${path}/${name}`, depth + 1)) files.push(entry);
+    if (files.length >= DOCUMENT_LIMITS.files) break;
   }
-  return found;
+  return files;
 }
 
 function withinLimits(files: readonly DocumentFile[]): DocumentFile[] {

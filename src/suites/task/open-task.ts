@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { AppContext } from "../../platform/app-context.js";
+import { compact } from "../../platform/optional-values.js";
 import { redact } from "../../platform/secrets.js";
 import { missingForImage } from "../../sandbox/docker-machine.js";
 import {
@@ -54,8 +55,8 @@ export async function openTaskSources(
 }
 
 export function accountVariables({ settings: { env } }: AppContext): Record<string, string> {
-  const found = Object.entries(env).filter(([name, value]) => name.startsWith(ACCOUNT_PREFIX) && value !== undefined);
-  return Object.fromEntries(found as [string, string][]);
+  const entries = Object.entries(env).filter(([name, value]) => name.startsWith(ACCOUNT_PREFIX) && value !== undefined);
+  return Object.fromEntries(entries as [string, string][]);
 }
 
 /**
@@ -68,7 +69,7 @@ export async function findSandboxedMachines(
   secret: string | null = null,
 ): Promise<TaskMachines> {
   // Agents must not find the gold files or the results of other agents.
-  const hidden = [suite.root, dirname(resolve(context.settings.db)), ...(secret === null ? [] : [secret])];
+  const hidden = compact([suite.root, dirname(resolve(context.settings.db)), secret]);
   if (suite.form === "harbor") return new HarborMachines(await chooseMachineHost(), suite.root, hidden);
   return new SandboxedMachines(await readSnapshots(suite.root), hidden);
 }
@@ -84,9 +85,9 @@ class SandboxedMachines implements TaskMachines {
   ) {}
 
   async findObstacle(name: string, scripts: readonly string[]): Promise<MachineObstacle> {
-    const asked = this.obstacles.get(name) ?? this.lookFor(name);
-    this.obstacles.set(name, asked);
-    const obstacle = await asked;
+    const lookup = this.obstacles.get(name) ?? this.lookFor(name);
+    this.obstacles.set(name, lookup);
+    const obstacle = await lookup;
     const snapshot = this.snapshots.get(name);
     if (obstacle !== null || snapshot === undefined || isOfImage(snapshot)) return obstacle;
     const missing = await missingOptional(snapshot, scripts);

@@ -47,8 +47,8 @@ export function selectTasks(
   if (counterparts === undefined) return selected;
   if (counterparts !== "both") return selected.filter((task) => task.tags.includes(counterparts));
   const pairs = pairTasks(tasks);
-  const wanted = new Set(selected.flatMap(({ id }) => (pairs.has(id) ? [id, pairs.get(id)] : [])));
-  return tasks.filter(({ id }) => wanted.has(id));
+  const taskIds = new Set(selected.flatMap(({ id }) => (pairs.has(id) ? [id, pairs.get(id)] : [])));
+  return tasks.filter(({ id }) => taskIds.has(id));
 }
 
 /** Returns the task with an id or a prefix of one. */

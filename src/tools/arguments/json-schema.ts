@@ -133,8 +133,8 @@ function withFullPath(message: string, subschemas: readonly Subschema[]): string
   return message.replace(/ for keyword "(.*)" at "#(.*)"$/, (match, keyword: string, path: string) => {
     const isMeant = (sub: Subschema) =>
       sub.schema.type === undefined && Object.hasOwn(sub.schema, keyword) && sub.path.endsWith(path);
-    const found = subschemas.find(isMeant);
-    return found === undefined ? match : ` for keyword "${keyword}" at "#${found.path}"`;
+    const subschema = subschemas.find(isMeant);
+    return subschema === undefined ? match : ` for keyword "${keyword}" at "#${subschema.path}"`;
   });
 }
 

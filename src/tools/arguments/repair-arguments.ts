@@ -39,19 +39,19 @@ interface Repair {
   readonly note: string;
 }
 
-function repairOf(given: JsonValue, types: readonly string[], isRequired: boolean): Repair | null {
-  if (given === null) {
+function repairOf(value: JsonValue, types: readonly string[], isRequired: boolean): Repair | null {
+  if (value === null) {
     if (!isRequired) return { value: undefined, note: "null treated as omitted" };
     return types.includes("array") ? { value: [], note: "null treated as an empty array" } : null;
   }
-  if (typeof given !== "string") return null;
-  const text = given.trim();
+  if (typeof value !== "string") return null;
+  const text = value.trim();
   if (text === "" && !isRequired && !types.includes("array"))
     return { value: undefined, note: "empty string treated as omitted" };
   const parsed = parseLiteral(text);
   const type = typeOf(parsed);
   if (parsed !== null && types.includes(type)) return { value: parsed, note: `string parsed as ${type}` };
-  return types.includes("array") ? { value: [given], note: "string wrapped in an array" } : null;
+  return types.includes("array") ? { value: [value], note: "string wrapped in an array" } : null;
 }
 
 /** Parses JSON or its Python notation (`True`, lists of texts in single quotes). Returns null for anything else. */

@@ -174,9 +174,9 @@ function collect(
   lists: readonly string[],
   maps: readonly string[],
 ): Subschema[] {
-  const found: Subschema[] = [];
+  const subschemas: Subschema[] = [];
   const add = (value: JsonValue | undefined, at: string) => {
-    if (isSchemaObject(value)) found.push({ schema: value, path: `${path}/${at}` });
+    if (isSchemaObject(value)) subschemas.push({ schema: value, path: `${path}/${at}` });
   };
   for (const key of single) add(schema[key], key);
   for (const key of lists) {
@@ -187,7 +187,7 @@ function collect(
     const map = schema[key];
     if (isSchemaObject(map)) for (const [name, item] of Object.entries(map)) add(item, `${key}/${name}`);
   }
-  return found;
+  return subschemas;
 }
 
 /**

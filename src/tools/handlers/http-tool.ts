@@ -11,9 +11,9 @@ import {
   secretsIn,
   ToolFailed,
 } from "../external-tool.js";
-import type { ToolRow } from "../tool.js";
+import type { ToolRow } from "../tools-store.js";
 
-export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g;
 

@@ -100,8 +100,8 @@ export const searchEmails = defineHandler({
   }),
   config: z.strictObject({}),
   call({ keywords, from_addr, to_addr, max_results, ...days }, context, { mailbox }) {
-    const asked = { query: "", from: from_addr, to: to_addr, limit: max_results, ...days };
-    const prepared = prepareQuery(asked, "exact", context, mailbox);
+    const args = { query: "", from: from_addr, to: to_addr, limit: max_results, ...days };
+    const prepared = prepareQuery(args, "exact", context, mailbox);
     if (!prepared.ok) return prepared;
     if (prepared.query === null) return { ok: true, value: [] };
     const { inboxId, ...query } = prepared.query;
@@ -212,11 +212,11 @@ function chooseInbox(
   context: ToolContext,
   addresses: AddressBook,
 ): { ok: true; id: number } | ToolError {
-  const wanted = asked?.trim().toLowerCase();
-  const address = context.inbox ?? wanted;
+  const requested = asked?.trim().toLowerCase();
+  const address = context.inbox ?? requested;
   if (address === undefined || address === "")
     return toolError("bad_arguments", "Pass the mailbox to search in inbox_id.");
-  if (context.inbox !== null && wanted !== undefined && wanted !== context.inbox) {
+  if (context.inbox !== null && requested !== undefined && requested !== context.inbox) {
     return toolError(
       "bad_arguments",
       `You may search only the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,

@@ -5,7 +5,7 @@ import { openReadOnly } from "../../store/open-store.js";
 import { SEARCH_HANDLERS } from "../handlers/mail-tools.js";
 import { openMailbox } from "../mailbox.js";
 import type { HandlerCall, SearchAnswer } from "../search-pool.js";
-import type { ToolResult } from "../tool.js";
+import { resultJson, type ToolResult } from "../tool.js";
 
 /** Entry point of a search thread. Receives calls to the search handlers and posts their results. */
 
@@ -22,7 +22,7 @@ const executeSearch = db.transaction(({ handlerKey, args, context, config }: Han
   const handler = SEARCH_HANDLERS[handlerKey];
   if (handler === undefined) throw new Error(`${handlerKey} is not a search handler`);
   const result = handler.call(args, { ...context, signal }, { mailbox }, config) as ToolResult;
-  return result.ok ? { ok: true, json: JSON.stringify(result.value) } : result;
+  return result.ok ? { ok: true, json: resultJson(result) } : result;
 });
 
 serveCalls(

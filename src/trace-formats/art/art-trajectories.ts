@@ -1,5 +1,6 @@
 import type { FinishReason } from "../../models/model.js";
 import type { JsonObject } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import type { TaskId } from "../../tasks/question.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
@@ -109,8 +110,7 @@ function metricsOf(trace: ExportedTrace): Record<string, number> {
     ...(trace.turns.some(({ usage }) => usage !== null)
       ? { input_tokens: inputTokens, output_tokens: outputTokens }
       : {}),
-    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
-    ...(cost === null ? {} : { cost_usd: cost }),
+    ...presentProperties({ reasoning_tokens: reasoningTokens, cost_usd: cost }),
   };
 }
 

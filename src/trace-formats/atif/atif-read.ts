@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { cacheWrites, type Message, reasoningUsage, type Usage } from "../../models/model.js";
 import { jsonObjectSchema } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, isFailure } from "../../tasks/ending.js";
 import { type ChatTrace, fromTraceFacts, type ToolCallRecord, type Turn, traceSchema } from "../../traces/trace.js";
@@ -63,23 +64,31 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
     sessionId: trajectory.session_id || `session_${traceId}`,
     agentId: agent.name || "agent",
     model: agent.model_name || turns.find(({ model }) => model !== undefined)?.model || "unknown",
-    ...{ startedAt, endedAt, durationMs: Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)) },
-    ...{ ending, error: isFailure(ending) ? ending : null },
+    startedAt,
+    endedAt,
+    durationMs: Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)),
+    ending,
+    error: isFailure(ending) ? ending : null,
     messages: toMessages(steps),
     toolCalls: toToolCalls(steps, startedAt),
-    ...{ turns, maxTurns: turns.length, answer: isFailure(ending) ? null : answer, sources },
+    turns,
+    maxTurns: turns.length,
+    answer: isFailure(ending) ? null : answer,
+    sources,
     scores: traceSchema.shape.scores.safeParse(extra?.scores).data ?? {},
     agentVersion: agentVersionOf(trajectory) ?? 0,
     question: steps.find(({ source }) => source === "user")?.message ?? "",
-    ...{ inbox: null, queryDate: null, historyLength: 0 },
+    inbox: null,
+    queryDate: null,
+    historyLength: 0,
   };
 }
 
 /** Returns the arguments of a `return_final_answer` call, otherwise the text of the last reply. */
 function answerOf(last: AtifStep | undefined): Pick<ChatTrace, "answer" | "sources"> {
   const answered = last?.tool_calls?.find(({ function_name: name }) => name === "return_final_answer");
-  const given = finalAnswerSchema.safeParse(answered?.arguments).data;
-  if (given !== undefined) return given;
+  const finalAnswer = finalAnswerSchema.safeParse(answered?.arguments).data;
+  if (finalAnswer !== undefined) return finalAnswer;
   const said = last?.tool_calls?.length ? "" : (last?.message ?? "");
   return { answer: said.trim() === "" ? null : said, sources: [] };
 }
@@ -122,7 +131,7 @@ function toMessages(steps: readonly AtifStep[]): Message[] {
 function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
   return steps.filter(isModelCall).map((step) => ({
     startedAt: step.timestamp ?? startedAt,
-    ...(step.model_name == null ? {} : { model: step.model_name }),
+    ...presentProperties({ model: step.model_name }),
     latencyMs: 0,
     finishReason: (step.tool_calls ?? []).length > 0 ? "tool_calls" : "stop",
     rawFinishReason: "",
@@ -137,11 +146,11 @@ function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
 function toToolCalls(steps: readonly AtifStep[], startedAt: string): ToolCallRecord[] {
   return steps.filter(isModelCall).flatMap((step, turn) =>
     (step.tool_calls ?? []).flatMap((call): ToolCallRecord[] => {
-      const found = step.observation?.results?.find(({ source_call_id }) => source_call_id === call.tool_call_id);
-      if (found === undefined) return [];
+      const observation = step.observation?.results?.find(({ source_call_id }) => source_call_id === call.tool_call_id);
+      if (observation === undefined) return [];
       const made = { id: call.tool_call_id, name: call.function_name, arguments: call.arguments };
-      const given = { result: found.content ?? "", error: null, errorKind: null };
-      return [{ ...made, ...given, turn, startedAt: step.timestamp ?? startedAt, durationMs: 0 }];
+      const outcome = { result: observation.content ?? "", error: null, errorKind: null };
+      return [{ ...made, ...outcome, turn, startedAt: step.timestamp ?? startedAt, durationMs: 0 }];
     }),
   );
 }
@@ -178,8 +187,8 @@ const callSchema = z.looseObject({
 });
 
 /** An ISO 8601 time converted to UTC, or null for any other text, such as "yesterday". */
-const timestampSchema = text.transform((given) => {
-  const ms = /^\d{4}-\d\d-\d\d[T ]/.test(given ?? "") ? Date.parse(given ?? "") : Number.NaN;
+const timestampSchema = text.transform((text) => {
+  const ms = /^\d{4}-\d\d-\d\d[T ]/.test(text ?? "") ? Date.parse(text ?? "") : Number.NaN;
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 });
 

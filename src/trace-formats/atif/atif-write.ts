@@ -27,8 +27,8 @@ const VERSION = "ATIF-v1.7";
 export function atifTrajectory(trace: ExportedTrace, context: ExportContext): string[] {
   const written = stepsOf(trace).flatMap((step) => stepsAround(trace, step));
   // ATIF requires at least one step, even for a task whose setup failed before any message.
-  const asked: AtifStep = { source: "user", message: askedOf(trace), timestamp: trace.startedAt };
-  const steps = written.length === 0 ? [asked] : written;
+  const question: AtifStep = { source: "user", message: askedOf(trace), timestamp: trace.startedAt };
+  const steps = written.length === 0 ? [question] : written;
   const tools = knownTools(trace, context).map(openaiTool);
   const trajectory = {
     schema_version: VERSION,

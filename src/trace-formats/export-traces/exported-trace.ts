@@ -51,8 +51,8 @@ export function openaiMessage(message: Message, form: "text" | "object"): JsonOb
     role: "assistant",
     content: message.content === "" ? null : message.content,
     tool_calls: message.toolCalls.map((call) => {
-      const given = argumentsObject(call);
-      const written = form === "text" ? toWellFormedJson(given) : given;
+      const args = argumentsObject(call);
+      const written = form === "text" ? toWellFormedJson(args) : args;
       return { id: call.id, type: "function", function: { name: call.name, arguments: written } };
     }),
   };
@@ -95,17 +95,12 @@ export interface LineFormat {
   readonly lines: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
 }
 
-/** Traces as text in several pieces. `traces` can be iterated more than once. */
-export interface TextFormat {
-  readonly pieces: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
-}
-
 /** Traces as a binary file in several pieces. `traces` can be iterated more than once. */
 export interface BinaryFormat {
   readonly bytes: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<Uint8Array>;
 }
 
-export type TraceFormat = LineFormat | TextFormat | BinaryFormat;
+export type TraceFormat = LineFormat | BinaryFormat;
 
 /** Creates a format that converts each trace independently of the others. */
 export function perTrace(linesOf: (trace: ExportedTrace, context: ExportContext) => Iterable<string>): LineFormat {

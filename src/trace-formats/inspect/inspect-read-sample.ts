@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { cacheWrites, type FinishReason, type Message, reasoningUsage, type Usage } from "../../models/model.js";
 import { jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import type { NamedCounts } from "../../statistics/intervals.js";
 import { type Ending, isFailure } from "../../tasks/ending.js";
 import { type Question, questionSchema } from "../../tasks/question.js";
@@ -24,7 +25,11 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
   if (inbox === null) lacking.add(`no mailbox, so ${NO_INBOX} is used instead`);
   if (queryDate === null) lacking.add("no cutoff date, so the sample's date is used instead");
   const task: Question = {
-    ...{ id: numbers.of(id), question, answer: gold, message_ids: textsIn(metadata, "gold_sources"), how_realistic: 1 },
+    id: numbers.of(id),
+    question,
+    answer: gold,
+    message_ids: textsIn(metadata, "gold_sources"),
+    how_realistic: 1,
     inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
     query_date: queryDate ?? fields.startedAt.slice(0, 10),
   };
@@ -52,7 +57,11 @@ function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fiel
   const traceId = `trace_${sample.uuid || `${spec.eval_id ?? spec.task}_${sample.id}_${sample.epoch}`}`;
   const agentId = spec.solver || spec.task || "agent";
   return {
-    ...{ traceId, sessionId: traceId.replace("trace_", "session_"), agentId, model: spec.model, startedAt },
+    traceId,
+    sessionId: traceId.replace("trace_", "session_"),
+    agentId,
+    model: spec.model,
+    startedAt,
     endedAt: isoTime(sample.completed_at) ?? new Date(Date.parse(startedAt) + durationMs).toISOString(),
     durationMs,
     ending,
@@ -69,8 +78,8 @@ function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fiel
 
 function questionAsked({ input }: Sample, messages: readonly Message[]): string {
   if (typeof input === "string") return input;
-  const asked = input.findLast(({ role }) => role === "user");
-  if (asked !== undefined) return textOfContent(asked.content);
+  const question = input.findLast(({ role }) => role === "user");
+  if (question !== undefined) return textOfContent(question.content);
   return messages.find(({ role }) => role === "user")?.content ?? "";
 }
 
@@ -144,7 +153,7 @@ export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace[
       lacking.add(`no numeric score ${name}`);
       return [];
     }
-    return [[name, { value: number, ...(explanation == null ? {} : { explanation }) }] as const];
+    return [[name, { value: number, ...presentProperties({ explanation }) }] as const];
   });
   return Object.fromEntries(numbers);
 }
@@ -165,8 +174,10 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
     }
     if (message.role !== "assistant") return { role: message.role, content };
     const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: given, parse_error }) => ({
-      ...{ id, name, arguments: given },
-      ...(parse_error == null ? {} : { invalid: parse_error }),
+      id,
+      name,
+      arguments: given,
+      ...presentProperties({ invalid: parse_error }),
     }));
     return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
   });
@@ -249,8 +260,15 @@ function usageTurns(sample: Sample, startedAt: string): Turn[] {
     if (known === null) return [];
     return [
       {
-        ...{ startedAt, model, latencyMs: 0, finishReason: FINISH_REASONS.get(raw) ?? "other", rawFinishReason: raw },
-        ...{ usage: known, costUsd: usage?.total_cost ?? null, retries: [], cached: false },
+        startedAt,
+        model,
+        latencyMs: 0,
+        finishReason: FINISH_REASONS.get(raw) ?? "other",
+        rawFinishReason: raw,
+        usage: known,
+        costUsd: usage?.total_cost ?? null,
+        retries: [],
+        cached: false,
       },
     ];
   });

@@ -3,6 +3,7 @@ import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { SPLITS } from "../../tasks/question.js";
+import { SUITE_SPLIT } from "../../tasks/task-kind.js";
 import { FACTS_KEY, fromTraceFacts } from "../../traces/trace.js";
 import {
   checkValue,
@@ -219,7 +220,7 @@ function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
     status: status == null || status === "success" ? "completed" : "interrupted",
     startedAt: isoTime(spec.created) ?? undefined,
     tags: tags ?? [],
-    split: [...SPLITS, "suite"].find((known) => known === split),
+    split: [...SPLITS, SUITE_SPLIT].find((known) => known === split),
     dataset: { source: dataset.name ?? spec.task, revision: textOrNull(dataset_revision) },
     corpusFingerprint: textOrNull(corpus_fingerprint) ?? undefined,
     settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),

@@ -1,6 +1,7 @@
 import { addCost, addUsage, NO_USAGE, type Usage } from "../../models/model.js";
-import { programVersion } from "../../platform/installation.js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
+import { programVersion } from "../../platform/program-files.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import type { TaskId } from "../../tasks/question.js";
@@ -11,43 +12,10 @@ import {
   type ExportContext,
   type ExportedTrace,
   epochOf,
-  type TextFormat,
   taskIdOf,
 } from "../export-traces/exported-trace.js";
 import { inspectSample, inspectSummary, isError, modelUsage, taskCostLimit } from "./inspect-write-sample.js";
 import { DeflatedList, ZipWriter } from "./zip-writer.js";
-
-/** Inspect's viewer does not show the samples of larger JSON files. */
-const MAX_VIEWED_CHARS = 100_000_000;
-
-/** An Inspect log in one JSON document. Programs that read only the header stop at `samples`, so it comes last. */
-export const inspectJsonFormat: TextFormat = {
-  *pieces(traces, context) {
-    const tally = new LogTally(traces);
-    const header = toWellFormedJson(logHeader(tally, context));
-    yield `${header.slice(0, -1)},"samples":[`;
-    let separator = "";
-    let written = header.length;
-    for (const trace of traces) {
-      const sample = `${separator}${toWellFormedJson(inspectSample(trace, context))}`;
-      written += sample.length;
-      separator = ",\n";
-      yield sample;
-    }
-    yield '],"reductions":[';
-    separator = "";
-    for (const reduction of tally.reductions()) {
-      yield `${separator}${toWellFormedJson(reduction)}`;
-      separator = ",\n";
-    }
-    yield "]}\n";
-    if (written > MAX_VIEWED_CHARS) {
-      context.report.note(
-        "Inspect's viewer does not show the samples in JSON files over 100 MB. --format inspect writes smaller files.",
-      );
-    }
-  },
-};
 
 /**
  * An Inspect log in an `.eval` file, which is a zip with the start of the log, one entry per sample, the summaries, the
@@ -116,13 +84,21 @@ function specAndPlan(tally: LogTally, context: ExportContext): JsonObject {
   const generate = generateConfig(run);
   return {
     eval: {
-      ...{ eval_id: runId(context), run_id: runId(context), created: run?.startedAt ?? tally.startedAt },
-      ...{ task: taskName(tally, run), task_id: runId(context), task_version: 0, task_attribs: {} },
-      ...{ task_args: taskArgs(run), task_args_passed: {}, solver: agent },
+      eval_id: runId(context),
+      run_id: runId(context),
+      created: run?.startedAt ?? tally.startedAt,
+      task: taskName(tally, run),
+      task_id: runId(context),
+      task_version: 0,
+      task_attribs: {},
+      task_args: taskArgs(run),
+      task_args_passed: {},
+      solver: agent,
       // `read_eval_log_samples` raises an error if a log has no `sample_ids`.
       dataset: { name: datasetName(run), samples: tally.taskIds.length, sample_ids: tally.taskIds, shuffled: false },
       model: tally.first?.model ?? run?.model ?? "none/none",
-      ...{ model_generate_config: generate, model_args: {} },
+      model_generate_config: generate,
+      model_args: {},
       config: { epochs: tally.epochs, epochs_reducer: ["mean"], fail_on_error: false, ...limits(run) },
       packages: { "art-e": programVersion() },
       metadata: run === null ? {} : runMetadata(run),
@@ -138,8 +114,7 @@ function runMetadata({ corpusFingerprint, dataset, settings }: RunRow): JsonObje
     ...(settings.kind === "external" || settings.agentVersion === undefined
       ? {}
       : { agent_version: settings.agentVersion }),
-    ...(settings.taskTimeoutMs === undefined ? {} : { task_timeout_ms: settings.taskTimeoutMs }),
-    ...(dataset.revision === null ? {} : { dataset_revision: dataset.revision }),
+    ...presentProperties({ task_timeout_ms: settings.taskTimeoutMs, dataset_revision: dataset.revision }),
   };
 }
 
@@ -173,8 +148,7 @@ function generateConfig(run: RunRow | null): JsonObject {
   const { maxTokens, temperature } = run.settings;
   const reasoningEffort = run.settings.kind === "own" ? run.settings.reasoningEffort : undefined;
   return {
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
+    ...presentProperties({ max_tokens: maxTokens, reasoning_effort: reasoningEffort }),
     ...(temperature === undefined || temperature === null ? {} : { temperature }),
   };
 }
@@ -186,7 +160,7 @@ function limits(run: RunRow | null): JsonObject {
   return {
     turn_limit: maxTurns,
     ...(taskTimeoutMs === undefined ? {} : { time_limit: Math.ceil(taskTimeoutMs / 1000) }),
-    ...(maxTaskCostUsd === null ? {} : { cost_limit: maxTaskCostUsd }),
+    ...presentProperties({ cost_limit: maxTaskCostUsd }),
   };
 }
 
@@ -245,8 +219,12 @@ class LogTally {
     const scores = [...this.scorers].map(([name, tally]) => {
       const metric = isScorerName(name) && SCORERS[name].kind === "rate" ? "accuracy" : "mean";
       return {
-        ...{ name, scorer: name, reducer: "mean", params: {} },
-        ...{ scored_samples: tally.scored, unscored_samples: this.samples - tally.scored },
+        name,
+        scorer: name,
+        reducer: "mean",
+        params: {},
+        scored_samples: tally.scored,
+        unscored_samples: this.samples - tally.scored,
         metrics: { [metric]: { name: metric, value: tally.mean(), params: {} } },
       };
     });

@@ -3,6 +3,7 @@ import type { FinishReason, ToolMessage, Usage } from "../../models/model.js";
 import { reasoningText } from "../../models/reasoning-text.js";
 import { objectSchema } from "../../models/tool-schemas.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import { canBeRetried } from "../../tasks/ending.js";
@@ -62,13 +63,18 @@ export function inspectSummary(trace: ExportedTrace, context: ExportContext): Js
   ]);
   const { limit } = limitField(trace, context);
   return {
-    ...{ id, epoch, input: cut(input), target: cut(target) },
+    id,
+    epoch,
+    input: cut(input),
+    target: cut(target),
     metadata: { ending: trace.ending },
     scores: Object.fromEntries(scores),
     ...figuresOf(trace),
     ...(isError(trace) ? { error: cut(trace.error ?? trace.ending) } : {}),
     ...(limit === undefined ? {} : { limit: limit.type }),
-    ...{ retries: 0, completed: true, message_count: trace.messages.length },
+    retries: 0,
+    completed: true,
+    message_count: trace.messages.length,
   };
 }
 
@@ -108,8 +114,7 @@ function metadataOf(trace: ExportedTrace): JsonObject {
     const { inbox, queryDate } = trace;
     return {
       ...shared,
-      ...(inbox === null ? {} : { inbox }),
-      ...(queryDate === null ? {} : { query_date: queryDate }),
+      ...presentProperties({ inbox, query_date: queryDate }),
     };
   }
   if (trace.kind === "suite") {
@@ -159,8 +164,7 @@ function inspectScores(trace: ExportedTrace): Record<string, JsonObject> {
     if (value === null) return [];
     const score = {
       value: scoreValue(scorer, value, trace),
-      ...(trace.answer === null ? {} : { answer: trace.answer }),
-      ...(explanation === undefined ? {} : { explanation }),
+      ...presentProperties({ answer: trace.answer, explanation }),
       history: [],
     };
     return [[scorer, score] as const];
@@ -252,8 +256,13 @@ class TranscriptWriter {
     const timestamp = turn?.startedAt ?? trace.startedAt;
     const error = index === -1 && trace.error !== null ? { error: trace.error } : {};
     this.add("model", timestamp, {
-      ...{ span_id: span, model: trace.model, input: this.inputs.slice(0, index === -1 ? undefined : index) },
-      ...{ tools, tool_choice: toolChoice(turn, tools), config: configOf(turn), ...error },
+      span_id: span,
+      model: trace.model,
+      input: this.inputs.slice(0, index === -1 ? undefined : index),
+      tools,
+      tool_choice: toolChoice(turn, tools),
+      config: configOf(turn),
+      ...error,
       output: modelOutput(trace, this.messages[index], turn),
       ...(turn === null ? {} : timing(turn)),
     });
@@ -266,10 +275,16 @@ class TranscriptWriter {
     const text =
       result?.content ?? (typeof record.result === "string" ? record.result : toWellFormedJson(record.result));
     this.add("tool", startedAt, {
-      ...{ span_id: span, type: "function", id: call.id, function: name, arguments: isJsonObject(given) ? given : {} },
+      span_id: span,
+      type: "function",
+      id: call.id,
+      function: name,
+      arguments: isJsonObject(given) ? given : {},
       result: error === null ? this.attach(text) : "",
       ...(error === null ? {} : { error: toolError(error, record), failed: true }),
-      ...{ events: [], completed: after(startedAt, durationMs), working_time: durationMs / 1000 },
+      events: [],
+      completed: after(startedAt, durationMs),
+      working_time: durationMs / 1000,
     });
   }
 
@@ -302,11 +317,11 @@ function toolChoice(turn: Turn | null, tools: readonly JsonObject[]): string {
 function configOf(turn: Turn | null): JsonObject {
   const { maxTokens, temperature = null, reasoningEffort: effort = null } = turn?.sent ?? {};
   return {
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...presentProperties({ max_tokens: maxTokens }),
     // Inspect has a level and a thinking budget as separate fields.
     ...(typeof effort === "string" ? { reasoning_effort: effort } : {}),
     ...(typeof effort === "number" ? { reasoning_tokens: effort } : {}),
-    ...(temperature === null ? {} : { temperature }),
+    ...presentProperties({ temperature }),
   };
 }
 
@@ -319,7 +334,7 @@ function timing({ startedAt, waitedMs = 0, latencyMs, retries, sent }: Turn): Js
     retries: retries.length,
     ...(waitedMs === 0 && adjusted === undefined
       ? {}
-      : { metadata: { waited_ms: waitedMs, ...(adjusted === undefined ? {} : { adjusted }) } }),
+      : { metadata: { waited_ms: waitedMs, ...presentProperties({ adjusted }) } }),
   };
 }
 
@@ -369,8 +384,7 @@ export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
     total_tokens: inputTokens + outputTokens,
     input_tokens_cache_read: cachedInputTokens,
     ...(cacheWriteTokens === 0 ? {} : { input_tokens_cache_write: cacheWriteTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
-    ...(costUsd === null ? {} : { total_cost: costUsd }),
+    ...presentProperties({ reasoning_tokens: reasoningTokens, total_cost: costUsd }),
   };
 }
 
@@ -392,13 +406,17 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
       function: call.name,
       arguments: argumentsObject(call),
       type: "function",
-      ...(call.invalid === undefined ? {} : { parse_error: call.invalid }),
+      ...presentProperties({ parse_error: call.invalid }),
     }));
     const reasoning = reasoningText(message);
     const said = message.content === "" ? [] : [{ type: "text", text: message.content }];
     const content = reasoning === "" ? message.content : [{ type: "reasoning", reasoning, redacted: false }, ...said];
     return {
-      ...{ id, role: "assistant", content, source: "generate", model: trace.model },
+      id,
+      role: "assistant",
+      content,
+      source: "generate",
+      model: trace.model,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
   });
@@ -406,7 +424,10 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
 
 function toolMessage(id: string, message: ToolMessage, record: ToolCallRecord | undefined): JsonObject {
   return {
-    ...{ id, role: "tool", content: message.content, function: message.name },
+    id,
+    role: "tool",
+    content: message.content,
+    function: message.name,
     ...(message.toolCallId === "" ? {} : { tool_call_id: message.toolCallId }),
     ...(message.isError ? { error: toolError(message.content, record) } : {}),
   };

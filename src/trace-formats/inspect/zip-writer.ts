@@ -56,9 +56,9 @@ export class ZipWriter {
 
   /** Returns the bytes since the last call. */
   take(): Uint8Array[] {
-    const taken = this.chunks;
+    const chunks = this.chunks;
     this.chunks = [];
-    return taken;
+    return chunks;
   }
 
   addText(name: string, text: string): void {

@@ -9,7 +9,7 @@ import { notUsable } from "../imported-trace.js";
 /**
  * Maximum characters of a JSON document, a sample or another property. Typical traces are hundreds of times smaller.
  */
-export const MAX_LENGTH = 128_000_000;
+const MAX_LENGTH = 128_000_000;
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 

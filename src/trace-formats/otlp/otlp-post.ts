@@ -6,6 +6,7 @@ import { chunk } from "../../platform/batches.js";
 import { UserError } from "../../platform/errors.js";
 import { connectionFault, parseRetryAfter } from "../../platform/http.js";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { proxiedFetch } from "../../platform/proxied-fetch.js";
 import { retry } from "../../platform/retry-delay.js";
 import { redact } from "../../platform/secrets.js";
@@ -86,7 +87,7 @@ function langfuseScore({ traceId, name, value, explanation }: ScoreRecord) {
     name,
     value,
     dataType: "NUMERIC",
-    ...(explanation === null ? {} : { comment: explanation }),
+    ...presentProperties({ comment: explanation }),
   };
 }
 
@@ -96,7 +97,7 @@ function phoenixAnnotations(scores: readonly ScoreRecord[]) {
       trace_id: traceId,
       name,
       annotator_kind: byModel ? "LLM" : "CODE",
-      result: { score: value, ...(explanation === null ? {} : { explanation }) },
+      result: { score: value, ...presentProperties({ explanation }) },
     })),
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Message, messageSchema, retrySchema, sentParametersSchema, type ToolCall } from "../../models/model.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, type Ending } from "../../tasks/ending.js";
 import { gradeSchema, questionSchema, suiteTaskFactsSchema } from "../../tasks/question.js";
@@ -138,26 +139,29 @@ function toTrace(spans: TraceSpans): ImportedTrace {
     }
   }
   const said = (calls[0]?.input ?? []).filter(({ role }) => role !== "system");
-  const asked = said.findLastIndex(({ role }) => role === "user");
+  const questionIndex = said.findLastIndex(({ role }) => role === "user");
   return {
     kind: "chat",
     ...fields,
     agentVersion: countOf(attributes, "art_e.agent_version") ?? 0,
-    question: questionOf(spans, said[asked]),
+    question: questionOf(spans, said[questionIndex]),
     inbox: textOf(attributes, "art_e.inbox") ?? null,
     queryDate: textOf(attributes, "art_e.query_date") ?? null,
-    historyLength: Math.min(countOf(attributes, "art_e.history_length") ?? Math.max(0, asked), fields.messages.length),
+    historyLength: Math.min(
+      countOf(attributes, "art_e.history_length") ?? Math.max(0, questionIndex),
+      fields.messages.length,
+    ),
   };
 }
 
 /** A root might contain the request as JSON, so it takes precedence over the model's input only if it is plain text. */
-function questionOf({ root, agent }: TraceSpans, asked: Message | undefined): string {
+function questionOf({ root, agent }: TraceSpans, question: Message | undefined): string {
   const plain = [root, agent].flatMap(({ attributes }) => {
     const text = textOf(attributes, "input.value") ?? "";
     return text.trim() === "" || typeof jsonOrText(text) === "object" ? [] : [text];
   });
   const ofAgent = conversationOf(agent).input.findLast(({ role }) => role === "user");
-  return plain[0] ?? asked?.content ?? ofAgent?.content ?? "";
+  return plain[0] ?? question?.content ?? ofAgent?.content ?? "";
 }
 
 function fieldsOf(
@@ -318,11 +322,15 @@ function unrecordedCalls(
       const { content, isError: failed } = result;
       return [
         {
-          ...{ id: call.id, name: call.name, arguments: call.arguments },
+          id: call.id,
+          name: call.name,
+          arguments: call.arguments,
           ...(failed
             ? { result: null, error: content, errorKind: "failed" as const }
             : { result: jsonOrText(content), error: null, errorKind: null }),
-          ...{ turn: turns.indexOf(turn), startedAt: turn.startedAt, durationMs: 0 },
+          turn: turns.indexOf(turn),
+          startedAt: turn.startedAt,
+          durationMs: 0,
         },
       ];
     }),
@@ -335,7 +343,7 @@ function scoresOf({ events }: ReadSpan): Trace["scores"] {
     const value = numberOf(attributes, "gen_ai.evaluation.score.value");
     if (name !== "gen_ai.evaluation.result" || scorer === undefined || value === undefined) return [];
     const explanation = textOf(attributes, "gen_ai.evaluation.explanation");
-    return [[scorer, { value, ...(explanation === undefined ? {} : { explanation }) }] as const];
+    return [[scorer, { value, ...presentProperties({ explanation }) }] as const];
   });
   return Object.fromEntries(scores);
 }
@@ -352,15 +360,14 @@ function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
   const { finishReason, raw } = finishReasonOf(attributes, reply?.role === "assistant" && reply.toolCalls.length > 0);
   return {
     startedAt: isoTime(span.startTimeUnixNano, waitedMs),
-    ...(model === undefined ? {} : { model }),
-    ...(responseId === undefined ? {} : { responseId }),
+    ...presentProperties({ model, responseId }),
     latencyMs: durationMs(span),
     finishReason: isError(span) ? "other" : finishReason,
     rawFinishReason: textOf(attributes, "error.type") ?? raw,
     usage: usageOf(attributes),
     costUsd: numberOf(attributes, "llm.cost.total", "gen_ai.usage.cost") ?? null,
     retries: jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [],
-    ...(sent === undefined ? {} : { sent }),
+    ...presentProperties({ sent }),
     ...(waitedMs === undefined || waitedMs < 0 ? {} : { waitedMs }),
     cached: attributes.get("art_e.cached") === true,
   };
@@ -375,7 +382,9 @@ function toToolCallRecord(span: ReadSpan, turnStarts: readonly bigint[]): ToolCa
   const before = turnStarts.filter((start) => start <= startTimeUnixNano).length;
   const { id, name, arguments: given, result } = toolCallOf(span);
   return {
-    ...{ id, name, arguments: given },
+    id,
+    name,
+    arguments: given,
     result: failed ? null : result,
     error: failed ? (span.status?.message ?? "") : null,
     errorKind: failed ? (errorKindSchema.safeParse(textOf(attributes, "error.type")).data ?? "failed") : null,

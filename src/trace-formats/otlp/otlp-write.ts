@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { FinishReason, Message, ToolSpec, Usage } from "../../models/model.js";
 import { reasoningText } from "../../models/reasoning-text.js";
-import { programVersion } from "../../platform/installation.js";
 import type { JsonValue } from "../../platform/json.js";
+import { programVersion } from "../../platform/program-files.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isFailure } from "../../tasks/ending.js";
 import { askedOf, type Turn } from "../../traces/trace.js";

@@ -3,9 +3,10 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type RpcAnswer, type RpcCall, tellLoaded } from "../../platform/worker-rpc.js";
 import { FileWatch } from "../../store/database-file.js";
 import { limitPageCache, openStore } from "../../store/open-store.js";
-import { FILE_LOST, openRowWriter, type ResultRow, type SaveCall, type SaveOutcome } from "../result-writer.js";
+import { FILE_LOST, openRowWriter, type SaveCall, type SaveOutcome } from "../result-writer.js";
+import { openJournalWriter } from "./journal-writer.js";
 
-/** The thread of `threadedResultWriter`: saves each batch of finished tasks in one transaction. */
+/** The thread of `threadedResultWriter`: saves each batch of finished tasks and paid replies in one transaction. */
 
 /**
  * WAL pages between checkpoints (16 MB), four times the default. Each checkpoint waits for the disk and delays saves.
@@ -20,17 +21,25 @@ const watch = new FileWatch(db, path);
 /** Callers retry if the lock lasts longer. A short timeout allows the thread to be terminated in between. */
 db.pragma("busy_timeout = 2000");
 db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-const write = openRowWriter(db);
-const writeAll = db.transaction((rows: readonly ResultRow[]) => {
-  for (const row of rows) write(row);
+const writeResult = openRowWriter(db);
+const writeReply = openJournalWriter(db);
+const writeAll = db.transaction((saves: readonly Save[]) => {
+  for (const save of saves) write(save);
 });
+
+type Save = Exclude<SaveCall, { kind: "last" }>;
+
+function write(save: Save): void {
+  if (save.kind === "result") writeResult(save.row);
+  else writeReply(save.row);
+}
 
 const MAX_WAL_BYTES = 64 * 1024 * 1024;
 
 function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
-  const rows = calls.flatMap(({ call }) => call ?? []);
-  const outcomes = saveAll(rows);
-  const isLast = rows.length < calls.length;
+  const saves = calls.flatMap(({ call }) => (call.kind === "last" ? [] : [call]));
+  const outcomes = saveAll(saves);
+  const isLast = saves.length < calls.length;
   try {
     truncateWal(isLast ? 0 : truncateAt);
   } catch {
@@ -39,11 +48,11 @@ function save(calls: readonly RpcCall<SaveCall>[]): RpcAnswer<SaveOutcome>[] {
   return calls.map(({ id, call }) => ({ id, answer: outcomes.get(call) ?? null }));
 }
 
-/** Saves the rows and returns the failed ones with their errors. */
-function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome> {
-  const outcomes = (outcomeOf: (row: ResultRow) => SaveOutcome) => new Map(rows.map((row) => [row, outcomeOf(row)]));
+/** Saves everything and returns the failed saves with their errors. */
+function saveAll(saves: readonly Save[]): ReadonlyMap<SaveCall, SaveOutcome> {
+  const outcomes = (outcomeOf: (save: Save) => SaveOutcome) => new Map(saves.map((save) => [save, outcomeOf(save)]));
   try {
-    if (rows.length > 0) writeAll.immediate(rows);
+    if (saves.length > 0) writeAll.immediate(saves);
     // Checked even after a commit, because SQLite writes to a deleted file without an error.
     const fault = watch.check();
     return fault === null ? new Map() : outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
@@ -51,9 +60,9 @@ function saveAll(rows: readonly ResultRow[]): ReadonlyMap<SaveCall, SaveOutcome>
     const fault = watch.check();
     if (fault !== null) return outcomes(() => ({ message: `the file was ${fault}`, code: FILE_LOST }));
     const failure = outcome(thrown);
-    // If they were saved individually, each row would wait for the lock again.
+    // If they were saved individually, each one would wait for the lock again.
     if (failure.code?.startsWith("SQLITE_BUSY")) return outcomes(() => failure);
-    // Perhaps only one row causes the error, so save the others.
+    // Perhaps only one of them causes the error, so save the others.
     return outcomes(saveSingly);
   }
 }
@@ -81,9 +90,9 @@ function truncateWal(longest: number): void {
   }
 }
 
-function saveSingly(row: ResultRow): SaveOutcome {
+function saveSingly(save: Save): SaveOutcome {
   try {
-    write(row);
+    write(save);
     return null;
   } catch (thrown) {
     return outcome(thrown);

@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import {
   type EvalFigures,
   type Figure,
@@ -20,12 +21,12 @@ import {
 } from "../dom.js";
 import { figureTable, wide } from "./figure-table.js";
 import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
-import { filterLink, type ViewState } from "./route.js";
+import { filterLink, type ViewState } from "./view-state.js";
 
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
-  const columns = ["Score", ...(several ? ["Run"] : []), "Value", "95% interval", "", "Tasks"];
+  const columns = compact(["Score", several && "Run", "Value", "95% interval", "", "Tasks"]);
   const caption = "Scores with 95% intervals, over the completed tasks";
   const table = h(
     "table",
@@ -233,7 +234,9 @@ export function profile(run: RunFigures): HTMLElement {
         label: STAGE_WORDS[stage],
         filters: { run: run.runId, stage },
         parts: cells.map(({ outcome, tasks }) => ({
-          ...{ tasks, colour: outcomeColour(outcome), filters: { run: run.runId, stage, outcome } },
+          tasks,
+          colour: outcomeColour(outcome),
+          filters: { run: run.runId, stage, outcome },
           words: `${STAGE_WORDS[stage]}; ${OUTCOME_WORDS[outcome]}`,
         })),
       },

@@ -4,7 +4,7 @@ import { count, duration } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, h, intervalText, replaceChildren, scoreText, select } from "../dom.js";
 import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";
-import { filterLink } from "./route.js";
+import { filterLink } from "./view-state.js";
 
 /** Number of tasks per number of turns. */
 export function turnsChart({ runs }: ReportHead): Chart {
@@ -12,7 +12,11 @@ export function turnsChart({ runs }: ReportHead): Chart {
   const all = Array.from({ length: most + 1 }, (_, turns) => turns);
   const bins = runs.flatMap((run, index) =>
     run.turns.map((tasks, turns) => ({
-      ...{ run: run.label, tasks, from: turns - 0.4, to: turns + 0.4, colour: runColour(index) },
+      run: run.label,
+      tasks,
+      from: turns - 0.4,
+      to: turns + 0.4,
+      colour: runColour(index),
       title: `${turns} turns: ${count(tasks)} tasks`,
     })),
   );
@@ -69,14 +73,24 @@ function histogram(
   const { facets, names } = facetsOf(runs.map((run) => run.label));
   return (width) =>
     Plot.plot({
-      ...{ width, height: 60 + runHeight * runs.length, marginLeft: 44, style: CHART_STYLE },
+      width,
+      height: 60 + runHeight * runs.length,
+      marginLeft: 44,
+      style: CHART_STYLE,
       y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
       ...facets,
       ...options,
       marks: [
         Plot.rectY(bins, {
-          ...{ x1: "from", x2: "to", y: "tasks", fy: "run", insetLeft: inset, insetRight: inset, rx: 2 },
-          ...{ fill: "colour", title: "title" },
+          x1: "from",
+          x2: "to",
+          y: "tasks",
+          fy: "run",
+          insetLeft: inset,
+          insetRight: inset,
+          rx: 2,
+          fill: "colour",
+          title: "title",
         }),
         Plot.ruleY([0]),
         names,
@@ -172,14 +186,23 @@ export function tradeOffChart({ runs }: ReportHead, { name, label, better }: Sco
           ),
           ...pointLabels(
             points.map(({ value, x, run, colour, dominatedBy }) => ({
-              ...{ text: dominatedBy === null ? run : `${run} (dominated)`, colour, x, value },
+              text: dominatedBy === null ? run : `${run} (dominated)`,
+              colour,
+              x,
+              value,
               left: pixel(x, xDomain, [margins.marginLeft, width - margins.marginRight], wide),
               top: pixel(value, yDomain, [height - margins.marginBottom, margins.marginTop], false),
             })),
             { left: margins.marginLeft, right: width, top: margins.marginTop, bottom: height - margins.marginBottom },
           ),
           Plot.dot(points, {
-            ...{ x: "x", y: "value", r: 5, strokeWidth: 2, stroke: "colour", fill: "inside", title: "title" },
+            x: "x",
+            y: "value",
+            r: 5,
+            strokeWidth: 2,
+            stroke: "colour",
+            fill: "inside",
+            title: "title",
           }),
         ],
       }),
@@ -251,8 +274,14 @@ function pointLabels(
     const room = Math.floor(((toRight ? to - left : left - from) - LABEL_PADDING_PX) / CHARACTER_PX);
     const half = Math.floor((room - 1) / 2);
     return Plot.text([label], {
-      ...{ x: "x", y: "value", dx: toRight ? 10 : -10, dy: (tops[i] ?? label.top) - label.top },
-      ...{ textAnchor: toRight ? "start" : "end", fill: colour, stroke: "var(--paper)", strokeWidth: 3 },
+      x: "x",
+      y: "value",
+      dx: toRight ? 10 : -10,
+      dy: (tops[i] ?? label.top) - label.top,
+      textAnchor: toRight ? "start" : "end",
+      fill: colour,
+      stroke: "var(--paper)",
+      strokeWidth: 3,
       text: () => (text.length <= room ? text : `${text.slice(0, half)}…${text.slice(text.length - half)}`),
     });
   });
@@ -272,7 +301,11 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
       const value = scoreText(figure.value);
       return [
         {
-          ...{ ...figure, slice, run: run.label, colour: runColour(index), href: filterLink({ [by]: slice }) },
+          ...figure,
+          slice,
+          run: run.label,
+          colour: runColour(index),
+          href: filterLink({ [by]: slice }),
           title: `${slice}: ${value}, ${intervalText(figure)}, ${count(figure.n)} tasks`,
           name: `${slice}, ${run.label}: ${value}; show its tasks`,
           tasks: count(figure.n),
@@ -283,10 +316,10 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
   const bars = slices.filter(({ slice }) => shown.includes(slice));
   const ends = bars.flatMap(({ value, low, high }) => [value ?? 0, low ?? 0, high ?? 0]);
   const end = Math.max(1, ...ends);
-  const left = labels.length - shown.length;
+  const omitted = labels.length - shown.length;
   return {
     title: SLICE_WORDS[by],
-    description: left === 0 ? "" : `The ${shown.length} groups with the most tasks, out of ${labels.length}.`,
+    description: omitted === 0 ? "" : `The ${shown.length} groups with the most tasks, out of ${labels.length}.`,
     draw: (width) =>
       Plot.plot({
         width,
@@ -300,23 +333,28 @@ export function sliceChart({ runs }: ReportHead, by: SliceName, { name }: ScoreM
         fy: { domain: shown, label: null, padding: 0.22, tickFormat: (text: string) => shorten(text, width) },
         marks: [
           Plot.barX(bars, {
-            ...{ x: "value", y: "run", fy: "slice", href: "href", rx: 2, fillOpacity: 0.8 },
-            ...{ fill: "colour", title: "title", ariaLabel: "name" },
+            x: "value",
+            y: "run",
+            fy: "slice",
+            href: "href",
+            rx: 2,
+            fillOpacity: 0.8,
+            fill: "colour",
+            title: "title",
+            ariaLabel: "name",
           }),
           Plot.ruleY(
             bars.filter(({ low }) => low !== null),
             { x1: "low", x2: "high", y: "run", fy: "slice", stroke: "currentColor", strokeWidth: 1.5 },
           ),
           Plot.text(bars, {
-            ...{
-              y: "run",
-              fy: "slice",
-              frameAnchor: "right",
-              dx: 42,
-              textAnchor: "end",
-              fillOpacity: 0.7,
-              text: "tasks",
-            },
+            y: "run",
+            fy: "slice",
+            frameAnchor: "right",
+            dx: 42,
+            textAnchor: "end",
+            fillOpacity: 0.7,
+            text: "tasks",
           }),
         ],
       }),

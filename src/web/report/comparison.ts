@@ -16,7 +16,8 @@ import { figureTable } from "./figure-table.js";
 import { outcomeColour, runDot, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
 import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
-import { filterLink, section, taskLink } from "./route.js";
+import { section } from "./section.js";
+import { filterLink, taskLink } from "./view-state.js";
 
 /** Returns the options of the outcome filter: the verdicts on each run, and tasks that differ between any two runs. */
 export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
@@ -233,9 +234,14 @@ function comparisonTable(
     head: [h("span", { title: label }, runDot(run), name, h("span", { class: "hidden" }, `: ${label}`))],
   });
   const columns = [
-    ...["Metric", "Pairs"],
-    ...[side("Before", 0, before), side("After", candidate, after)],
-    ...["Difference (95%)", "p", "Won, lost, tied", "Verdict"],
+    "Metric",
+    "Pairs",
+    side("Before", 0, before),
+    side("After", candidate, after),
+    "Difference (95%)",
+    "p",
+    "Won, lost, tied",
+    "Verdict",
   ];
   const runId = runs[candidate]?.runId ?? "";
   const rows = metrics.map((metric) => ({

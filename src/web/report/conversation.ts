@@ -69,13 +69,12 @@ function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
 }
 
 /** Shows arguments by name, or unchanged if they are not an object. */
-function argumentList(given: unknown): HTMLElement {
-  if (typeof given !== "object" || given === null || Array.isArray(given))
-    return untrustedText(textOf(given), "text code");
+function argumentList(args: unknown): HTMLElement {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return untrustedText(textOf(args), "text code");
   return h(
     "dl",
     { class: "arguments" },
-    ...Object.entries(given).flatMap(([name, value]) => [
+    ...Object.entries(args).flatMap(([name, value]) => [
       h("dt", {}, untrustedInline(name)),
       h("dd", {}, isCode(name, value) ? untrustedText(textOf(value), "text code") : untrustedInline(textOf(value))),
     ]),
@@ -101,7 +100,7 @@ function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
 }
 
 function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<string>): HTMLElement {
-  const found = hits.filter(({ messageId }) => gold.has(messageId)).length;
+  const goldHits = hits.filter(({ messageId }) => gold.has(messageId)).length;
   const of = total === null || total <= hits.length ? "" : ` of ${count(total)}`;
   return h(
     "details",
@@ -110,7 +109,7 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
       "summary",
       {},
       `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
-      found > 0 ? badge("gold among them") : null,
+      goldHits > 0 ? badge("gold among them") : null,
     ),
     h(
       "ol",

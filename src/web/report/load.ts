@@ -8,8 +8,8 @@ import {
   type TraceView,
   traceKey,
 } from "../../reports/report-data.js";
-import { difficultyOf, instructionStyleOf } from "../../tasks/difficulty.js";
-import { bandOf, realismBand } from "../../traces/score.js";
+import { difficultyOf, instructionStyleOf, realismBand } from "../../tasks/task-groups.js";
+import { bandOf } from "../../traces/score-bands.js";
 import { failedEvals } from "./header.js";
 
 declare global {
@@ -145,9 +145,28 @@ function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, he
   const words = [taskId, text, answer, gold, inbox, error ?? "", ...ofSuite].join("\n").toLowerCase();
   return [
     {
-      ...{ run, taskId, epoch, question: text, gold, answer, inbox, date, words },
-      ...{ year: date.slice(0, 4), realism: realismBand(realism), sources: String(sources) },
-      ...{ ending, turns, ms, costUsd, stage, outcome, scores, failedEvals: failedEvals(scores, head), error, suite },
+      run,
+      taskId,
+      epoch,
+      question: text,
+      gold,
+      answer,
+      inbox,
+      date,
+      words,
+      year: date.slice(0, 4),
+      realism: realismBand(realism),
+      sources: String(sources),
+      ending,
+      turns,
+      ms,
+      costUsd,
+      stage,
+      outcome,
+      scores,
+      failedEvals: failedEvals(scores, head),
+      error,
+      suite,
     },
   ];
 }

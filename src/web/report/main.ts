@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import type { ReportHead, RunFigures } from "../../reports/report-data.js";
 import { SLICES, type SliceName } from "../../traces/task-slices.js";
 import { h, replaceChildren } from "../dom.js";
@@ -16,10 +17,11 @@ import { comparisonSection } from "./comparison.js";
 import { header, runName, tiles } from "./header.js";
 import { loadReport, type Task, TraceSource } from "./load.js";
 import { PairOutcomes } from "./pair-outcomes.js";
-import { EMPTY_VIEW, findTask, readView, section, taskName, type ViewState, writeView } from "./route.js";
+import { section } from "./section.js";
 import { suiteSections, taskStatesChart } from "./suite.js";
 import { filterTasks, TaskControls, TaskTable } from "./task-table.js";
 import { TaskDialog } from "./task-view.js";
+import { EMPTY_VIEW, findTask, readView, taskName, type ViewState, writeView } from "./view-state.js";
 
 const KEY = "art-e-theme";
 
@@ -30,8 +32,8 @@ function themeButton(): HTMLElement {
     button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");
   };
-  const kept = remembered();
-  if (kept !== null) document.documentElement.dataset.theme = kept;
+  const storedTheme = remembered();
+  if (storedTheme !== null) document.documentElement.dataset.theme = storedTheme;
   button.addEventListener("click", () => {
     const theme = isDark() ? "light" : "dark";
     document.documentElement.dataset.theme = theme;
@@ -68,7 +70,7 @@ function remember(theme: string): void {
 
 /** The sections above the task table, from the headline scores to the tools. */
 function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
-  return [
+  return compact([
     section(
       "Scores",
       `${coverage(head)} In 95 of 100 such runs, the interval contains the true value.`,
@@ -76,7 +78,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
       scoreTable(head),
       head.runs.length > 1 ? effortTable(head) : null,
     ),
-    ...(head.evals.length === 0 ? [] : [evalSection(head)]),
+    head.evals.length > 0 && evalSection(head),
     section(
       "Where tasks are lost",
       `${LOST[kindOf(head)]} Select a bar to see its tasks.`,
@@ -85,7 +87,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
     ),
     ...suiteSections(head, tasks),
     section("How agents work", null, h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), toolTable(head))),
-  ];
+  ]);
 }
 
 const EVALS =
@@ -212,10 +214,10 @@ function leave(task: Task | null): void {
     go({ ...view, task: taskName(task, head) });
     return;
   }
-  const left = view.task === null ? null : findTask(view.task, tasks, head);
+  const openTask = view.task === null ? null : findTask(view.task, tasks, head);
   history.replaceState(null, "", writeView({ ...view, task: null }));
   view = { ...view, task: null };
-  if (left !== null) table.focus(left);
+  if (openTask !== null) table.focus(openTask);
 }
 
 /** Shows the state from the URL fragment. */

@@ -4,7 +4,7 @@ import { count, duration } from "../../text/format.js";
 import { type Child, costText, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { outcomeColour, stateWords } from "./header.js";
 import { type SuiteTask, scoreOf, type Task } from "./load.js";
-import { taskLink } from "./route.js";
+import { taskLink } from "./view-state.js";
 
 /** Maximum characters of an instruction in a heading. A longer instruction follows in full. */
 const HEADING_CHARS = 140;

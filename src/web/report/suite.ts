@@ -9,7 +9,8 @@ import { CHART_STYLE, type Chart, facetsOf, figureOf } from "./charts.js";
 import { figureTable } from "./figure-table.js";
 import { OUTCOME_WORDS, outcomeColour, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
-import { section, taskLink } from "./route.js";
+import { section } from "./section.js";
+import { taskLink } from "./view-state.js";
 
 /** How the tasks of a suite ended, by the score of the agent's output files. */
 export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
@@ -20,7 +21,9 @@ export function taskStatesChart(runId: string, tasks: number, { profile }: Suite
     parts: profile
       .filter((cell) => cell.state === state)
       .map(({ band, tasks: count }) => ({
-        ...{ tasks: count, colour: outcomeColour(band), filters: { run: runId, state, outcome: band } },
+        tasks: count,
+        colour: outcomeColour(band),
+        filters: { run: runId, state, outcome: band },
         words: `${stateWords(state)}; ${OUTCOME_WORDS[band]}`,
       })),
   }));
@@ -101,7 +104,11 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
       "The agent's tool calls compared with the actions that a person needs. On the line, both are equal. Select a point to see its task.",
     draw: (width) =>
       Plot.plot({
-        ...{ width, height: 60 + 200 * runs.length, marginLeft: 44, marginBottom: 36, style: CHART_STYLE },
+        width,
+        height: 60 + 200 * runs.length,
+        marginLeft: 44,
+        marginBottom: 36,
+        style: CHART_STYLE,
         ...facets,
         x: {
           domain: [0, most + 1],
@@ -117,8 +124,14 @@ function stepsChart(head: ReportHead, tasks: readonly Task[]): Chart {
             { x: "steps", y: "steps", stroke: "currentColor", strokeOpacity: 0.35, strokeDasharray: "4 4" },
           ),
           Plot.dot(points, {
-            ...{ x: "actions", y: "toolCalls", fy: "run", r: 4.5, stroke: "var(--paper)" },
-            ...{ fill: "colour", href: "href", title: "title" },
+            x: "actions",
+            y: "toolCalls",
+            fy: "run",
+            r: 4.5,
+            stroke: "var(--paper)",
+            fill: "colour",
+            href: "href",
+            title: "title",
           }),
           names,
         ],
@@ -143,7 +156,10 @@ function toPoint(task: Task, head: ReportHead) {
   const steps = `${toolCalls} tool calls for ${actionNumber} actions; score ${score} (${OUTCOME_WORDS[outcome]})`;
   return [
     {
-      ...{ actions: actionNumber, toolCalls, colour: outcomeColour(outcome), run: head.runs[task.run]?.label ?? "" },
+      actions: actionNumber,
+      toolCalls,
+      colour: outcomeColour(outcome),
+      run: head.runs[task.run]?.label ?? "",
       title: `${question.slice(0, 80)}\n${steps}`,
       href: taskLink(task, head),
     },

@@ -5,7 +5,7 @@ import { outcomeOptions, outcomeWords } from "./comparison.js";
 import { OUTCOME_WORDS, runDot, SLICE_WORDS, STAGE_SHORT, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
 import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
-import { activeFilters, type FilterName, type ViewState } from "./route.js";
+import { activeFilters, type FilterName, type ViewState } from "./view-state.js";
 
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
@@ -125,14 +125,14 @@ export class TaskTable {
     const first = this.printing ? 0 : Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
     const seen = this.printing ? PRINTED : Math.ceil(clientHeight / ROW) + 2 * SPARE;
     const last = Math.min(this.sortedTasks.length, first + seen);
-    const held = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
+    const hasFocus = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
     this.above.style.height = `${first * ROW}px`;
     this.below.style.height = `${this.printing ? 0 : (this.sortedTasks.length - last) * ROW}px`;
     // If the row with tabindex 0 was scrolled out of sight, a visible row replaces it.
     if (!this.printing) this.active = Math.min(Math.max(this.active, first), Math.max(first, last - 1));
     const rows = this.sortedTasks.slice(first, last).map((task, i) => this.row(task, first + i));
     replaceChildren(this.body, this.above, ...rows, this.below);
-    if (held) this.rowAt(this.active)?.focus({ preventScroll: true });
+    if (hasFocus) this.rowAt(this.active)?.focus({ preventScroll: true });
   }
 
   private row(task: Task, index: number): HTMLElement {
@@ -162,8 +162,12 @@ export class TaskTable {
   private key(event: KeyboardEvent): void {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 1);
     const steps: Readonly<Record<string, number>> = {
-      ...{ ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page },
-      ...{ PageUp: this.active - page, Home: 0, End: this.sortedTasks.length - 1 },
+      ArrowDown: this.active + 1,
+      ArrowUp: this.active - 1,
+      PageDown: this.active + page,
+      PageUp: this.active - page,
+      Home: 0,
+      End: this.sortedTasks.length - 1,
     };
     const step = steps[event.key];
     if (step !== undefined) this.move(step);
@@ -172,8 +176,8 @@ export class TaskTable {
     event.preventDefault();
   }
 
-  private move(wanted: number): void {
-    const index = Math.min(this.sortedTasks.length - 1, Math.max(0, wanted));
+  private move(target: number): void {
+    const index = Math.min(this.sortedTasks.length - 1, Math.max(0, target));
     this.active = index;
     const { scrollTop, clientHeight } = this.scroller;
     const head = this.table.tHead?.offsetHeight ?? 0;
@@ -219,8 +223,11 @@ const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "eval", "sta
 export class TaskControls {
   readonly element: HTMLElement;
   private readonly search = h("input", {
-    ...{ type: "search", placeholder: "Search tasks and answers", "aria-label": "Search tasks" },
-    ...{ autocomplete: "off", spellcheck: "false" },
+    type: "search",
+    placeholder: "Search tasks and answers",
+    "aria-label": "Search tasks",
+    autocomplete: "off",
+    spellcheck: "false",
   });
   private readonly lists = new Map<FilterName, HTMLSelectElement>();
   private readonly chips = h("div", { class: "chips" });
@@ -308,52 +315,66 @@ function columnsOf(head: ReportHead): readonly Column[] {
   const all: readonly Column[] = [
     { key: "task", title: "Task", className: "figure id", cell: (task) => [taskLabel(task)] },
     {
-      ...{ key: "run", title: "Run", className: "run" },
+      key: "run",
+      title: "Run",
+      className: "run",
       cell: (task) => {
         const label = runs[task.run]?.label ?? "";
         return [h("span", { title: label }, runDot(task.run), h("span", { class: "hidden" }, label))];
       },
     },
     {
-      ...{
-        key: "question",
-        title: hasQuestions ? "Question and answer" : "Task and reason for its score",
-        className: "question",
-      },
+      key: "question",
+      title: hasQuestions ? "Question and answer" : "Task and reason for its score",
+      className: "question",
       cell: (task) => [untrustedInline(task.question, "asked"), secondLine(task)],
     },
     {
-      ...{ key: "inbox", title: "Mailbox", className: "inbox wide" },
+      key: "inbox",
+      title: "Mailbox",
+      className: "inbox wide",
       cell: (task) => [untrustedInline(task.inbox.split("@")[0] ?? "")],
     },
     {
-      ...{ key: "tool", title: "Tool", className: "tool wide" },
+      key: "tool",
+      title: "Tool",
+      className: "tool wide",
       cell: ({ suite }) => [untrustedInline(suite?.tool ?? "")],
     },
     {
-      ...{ key: "score", title: "Score", className: "figure score" },
+      key: "score",
+      title: "Score",
+      className: "figure score",
       cell: (task, score) => [
         h("span", { class: `value outcome-text-${task.outcome}` }, scoreText(task.scores[score])),
       ],
     },
     {
-      ...{ key: "evals", title: "Evals failed", className: "evals wide" },
+      key: "evals",
+      title: "Evals failed",
+      className: "evals wide",
       cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", {}, line)),
     },
     {
-      ...{ key: "stage", title: "Gold email", className: "stage" },
+      key: "stage",
+      title: "Gold email",
+      className: "stage",
       cell: (task) => [
         h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
       ],
     },
     {
-      ...{ key: "state", title: "State", className: "state" },
+      key: "state",
+      title: "State",
+      className: "state",
       cell: ({ suite }) => [suite === null ? "" : stateWords(suite.state)],
     },
     { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaceWords(task.ending)] },
     { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },
     {
-      ...{ key: "toolCalls", title: "Calls", className: "figure wide turns" },
+      key: "toolCalls",
+      title: "Calls",
+      className: "figure wide turns",
       cell: ({ suite }) => [suite === null ? "" : String(suite.toolCalls ?? "–")],
     },
     { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
@@ -364,8 +385,11 @@ function columnsOf(head: ReportHead): readonly Column[] {
     evals: hasEvals,
     // The columns do not fit next to the evals. The view of a task shows its ending.
     ending: hasQuestions && !hasEvals,
-    ...{ inbox: hasQuestions, stage: hasQuestions },
-    ...{ tool: hasSuites, state: hasSuites, toolCalls: hasSuites },
+    inbox: hasQuestions,
+    stage: hasQuestions,
+    tool: hasSuites,
+    state: hasSuites,
+    toolCalls: hasSuites,
   };
   return all.filter(({ key }) => isShown[key] ?? true);
 }
@@ -426,10 +450,10 @@ export function filterTasks(
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
-  const asked = activeFilters(filters);
+  const active = activeFilters(filters);
   return tasks.filter(
     (task) =>
-      asked.every(({ name, value }) =>
+      active.every(({ name, value }) =>
         name === "compared" ? outcomes.matches(task, value) : filterValues(task, name, head).includes(value),
       ) && words.every((word) => task.words.includes(word)),
   );

@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import type { MailView, ReportHead, TraceView } from "../../reports/report-data.js";
 import { TIMELINE_WORDS } from "../../reports/trace-text.js";
 import { readToolResult } from "../../reports/trace-view.js";
@@ -18,8 +19,8 @@ import { conversation, mailCard } from "./conversation.js";
 import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
-import { taskLink, taskName } from "./route.js";
 import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
+import { taskLink, taskName } from "./view-state.js";
 
 const OF_RESULTS_FILE = "This run was read from a results file, which does not contain conversations.";
 
@@ -316,9 +317,7 @@ function mailColumn(trace: TraceView): Child[] {
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
     h("h3", {}, "Gold email"),
-    ...trace.gold.map((mail) =>
-      mailCard(mail, ["gold", REACHED[mail.reached], ...(mail.cited ? ["cited"] : [])], true),
-    ),
+    ...trace.gold.map((mail) => mailCard(mail, compact(["gold", REACHED[mail.reached], mail.cited && "cited"]), true)),
     ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
     trace.gold.length + trace.goldMissing.length === 0
       ? h("p", { class: "meta" }, "The question has none, because the mailbox does not contain the answer.")

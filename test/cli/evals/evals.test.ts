@@ -165,6 +165,8 @@ describe("an eval made from labels", () => {
     expect(await artE(`gate ${runId} --fail-under eval:short_answer:corrected=1.0`)).toMatchObject({ code: 3 });
     const corrected = await artE(`gate ${runId} --fail-under eval:short_answer:corrected=0.1`);
     expect(corrected).toMatchObject({ code: 0, stdout: expect.stringContaining("eval:short_answer:corrected") });
+    const strict = await artE(`gate ${runId} --fail-under eval:short_answer=0.1 --require-validated`);
+    expect(strict).toMatchObject({ code: 0, stdout: expect.not.stringContaining("not validated") });
     expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
   });
 
@@ -217,21 +219,49 @@ describe("an eval made from labels", () => {
       /the training half has \d+ good and \d+ bad traces for few \(minimum 10 of each\)/,
     );
     expect((await artE("evals test short_answer --criterion few")).stderr).toContain("the held-out half has");
+    const { stderr } = await artE("evals suggest --criterion few");
+    expect(stderr).toContain("Label a random sample: art-e evals label --criterion few.");
+    expect(stderr).not.toContain("--from scores");
+  });
+
+  it("has the criterion of its labels in the next command", async () => {
+    await json("evals label --from labels.jsonl --criterion hinted");
+    expect((await artE("evals suggest --criterion hinted")).stdout).toContain(
+      "next: art-e evals test short_answer@1 --criterion hinted",
+    );
+    expect((await artE("evals suggest")).stdout).toMatch(/next: art-e evals test short_answer@1$/m);
+  });
+
+  it("is not made from labels of hard cases, and the error says so", async () => {
+    const lines = jsonLines(read("labels.jsonl")).map((line) => JSON.stringify({ ...line, drawn: "hard" }));
+    write("hard.jsonl", lines.slice(0, 60).join("\n"));
+    await json("evals label --from hard.jsonl --criterion hard");
+    expect((await artE("evals suggest --criterion hard")).stderr).toMatch(
+      /the training half has 0 good and 0 bad traces for hard \(minimum 10 of each; \d\d labels of hard cases are not counted\)/,
+    );
   });
 });
 
 describe("versions of an eval", () => {
-  it("have a parent if refined, and retire their predecessor when used", async () => {
+  it("retire their predecessor when used", async () => {
     write("brief.json", EVAL());
     await json("evals import brief.json");
     const review = await json("evals review brief");
     expect(review.contradictions.length).toBeGreaterThan(0);
     expect(review.contradictions.every(({ label }: { label: string }) => label === "bad")).toBe(true);
-    const { parent, refined } = await json("evals refine brief");
-    expect(parent).toBe("brief@1");
-    expect(refined).toMatchObject({ version: 2, origin: { parent: 1 } });
-    expect(refined.pass.all[0].at_most).toBeLessThan(25);
+    write(
+      "shorter.json",
+      JSON.stringify({ ...JSON.parse(EVAL()), pass: { all: [{ feature: "answer_words", at_most: 20 }] } }),
+    );
+    await json("evals import shorter.json");
     await json("evals use brief@1 --anyway");
+    expect(await artE("evals test brief@1")).toMatchObject({ code: 3 });
+    await json(`evals run brief --run ${runId}`);
+    const gate = `gate ${runId} --fail-under eval:brief=0.1`;
+    expect((await artE(gate)).stdout).toContain("; not validated: the eval's newest test rejected it");
+    expect(await artE(`${gate} --require-validated`)).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("Cannot gate on eval:brief: the eval's newest test rejected it.") },
+    });
     expect(await json("evals use brief --anyway")).toEqual({ name: "brief", version: 2, retired: 1 });
     const listed = await json("evals list --all");
     expect(
@@ -242,7 +272,14 @@ describe("versions of an eval", () => {
     const { stdout } = await artE("evals show brief@1 --code");
     expect(stdout).toContain("def eval_function(task, task_metadata, trace, ctx):");
     expect(stdout).toContain("if value is not None and value > 25:");
-    expect((await artE("evals show brief")).stdout).toContain('"parent": 1');
+  });
+
+  it("are no longer refined, and the error names the replacement", async () => {
+    expect(await artE("evals refine brief")).toMatchObject({
+      code: 2,
+      stderr:
+        "art-e: Unknown command: evals refine.\n       Fit the thresholds to the labels again: art-e evals suggest.\n",
+    });
   });
 
   it("have a history of changes and test results", async () => {
@@ -293,6 +330,21 @@ describe("eval files", () => {
     write("changed.json", JSON.stringify({ ...file, pass: { all: [{ feature: "answer_words", at_most: 9 }] } }));
     expect(await elsewhere("evals import changed.json")).toMatchObject([{ validation: "of another version" }]);
     expect((await artE("evals use short_answer --db elsewhere.db")).stderr).toContain("was never tested");
+    const { validation: proof } = file;
+    const rates = { ...proof.agreement, truePositiveRate: { ...proof.agreement.truePositiveRate, value: 0.123 } };
+    const { figuresHash: _, ...unhashed } = proof;
+    for (const [i, changes] of [
+      { ...proof, agreement: rates },
+      { ...proof, agreement: { ...proof.agreement, confusion: { ...proof.agreement.confusion, badPassed: 99 } } },
+      { ...proof, rejections: [], warnings: ["all is well"] },
+      unhashed,
+    ].entries()) {
+      write("edited.json", JSON.stringify({ ...file, validation: changes }));
+      await json(`import-traces all.jsonl --db edited${i}.db`);
+      const edited = await artE(`evals import edited.json --db edited${i}.db`);
+      expect(edited.stdout).toContain("; ignored its test, whose figures were changed after the export");
+      expect(await json(`evals list --db edited${i}.db`)).toMatchObject([{ test: null }]);
+    }
     write("odd.json", JSON.stringify({ ...file, validation: { ...file.validation, agreement: 1 } }));
     expect((await artE("evals import odd.json")).stderr).toContain(
       "Cannot read the eval odd.json: validation.agreement: ",

@@ -1,13 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import nunjucks from "nunjucks";
 import { beforeAll, describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../../src/sandbox/choose-sandbox.js";
 import { needs } from "../../machine-requirements.js";
 import { workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
-const { artE, path, read, readJson, write } = workFolder({ demo: "labelled" });
+const { artE, path, read, write } = workFolder({ demo: "labelled" });
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
@@ -95,33 +94,6 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     }
   });
 
-  it("give the same verdicts as promptfoo assertions", async () => {
-    await json("evals export short@1 polite@1 --format promptfoo -o foo");
-    expect(readJson("foo/promptfoo-assertions.json")).toEqual({
-      assert: [
-        { type: "python", metric: "short", value: "file://short.py" },
-        { type: "llm-rubric", metric: "polite", value: "{% raw %}The answer is polite {{ so }}.{% endraw %}" },
-      ],
-    });
-    const program = [
-      "import json, sys",
-      'sys.path.insert(0, "foo")',
-      "import short",
-      'for line in open("traces.jsonl"):',
-      "    trace = json.loads(line)",
-      '    context = {"vars": {"question": trace["task"]["question"]}, "providerResponse": {"metadata": {"trace": trace}}}',
-      '    print(json.dumps([trace["traceId"], short.get_assert(trace["answer"], context)]))',
-      'print(json.dumps(["alone", short.get_assert("one two", {"vars": {}})]))',
-    ];
-    const lines = python(["-B", "-c", program.join("\n")]).map((line) => JSON.parse(line));
-    for (const [traceId, { pass, score, reason }] of lines.slice(0, -1)) {
-      expect({ traceId, score }).toEqual({ traceId, score: verdicts.get("short")?.get(traceId) });
-      expect(pass).toBe(score >= 0.5);
-      expect(reason).toBeTypeOf("string");
-    }
-    expect(lines.at(-1)).toEqual(["alone", { pass: true, score: 1, reason: "all conditions are met" }]);
-  });
-
   it("are Python source code if exported as Inspect scorers", async () => {
     await json("evals export short@1 polite@1 --format inspect -o scorers");
     expect(read("scorers/short_scorer.py")).toContain("@scorer(metrics=[accuracy(), stderr()])\ndef short():");
@@ -163,22 +135,6 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     );
   });
 
-  it("leave a promptfoo rubric's text literal, even if it contains template syntax", async () => {
-    const rubrics = [
-      "No {% endraw %} {{ 7 * 7 }}",
-      "{%- endraw -%}",
-      "{% raw %}a{% endraw %}",
-      '"{%endraw%}\\"{# x #}',
-    ];
-    mkdirSync(path("raw"));
-    for (const [i, rubric] of rubrics.entries())
-      write(`raw/raw_${i}.json`, JSON.stringify({ ...RUBRIC, name: `raw_${i}`, rubric }));
-    await json("evals import raw");
-    await json(`evals export ${rubrics.map((_, i) => `raw_${i}@1`).join(" ")} --format promptfoo -o raw-foo`);
-    const { assert } = readJson("raw-foo/promptfoo-assertions.json");
-    expect(assert.map(({ value }: { value: string }) => nunjucks.renderString(value, {}))).toEqual(rubrics);
-  });
-
   it("call the rubric's model from Python", async () => {
     await json("evals export polite@1 --format python -o rubrics");
     const program = [
@@ -197,9 +153,10 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None"]);
   });
 
-  it("cannot have an unknown format", async () => {
-    expect((await artE("evals export --format xml")).stderr).toContain(
-      "--format: expected json or python or promptfoo or inspect.",
+  it("cannot have an unknown or a removed format", async () => {
+    expect((await artE("evals export --format xml")).stderr).toContain("--format: expected json or python or inspect.");
+    expect((await artE("evals export --format promptfoo")).stderr).toContain(
+      "--format: promptfoo no longer exists, use python.",
     );
   });
 });

@@ -161,10 +161,13 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       expect(code).toBe(0);
       return JSON.parse(stdout);
     };
-    expect((await tested("generated_correctness")).agreement.accuracy.value).toBe(1);
+    expect((await tested("generated_correctness")).agreement).toMatchObject({
+      truePositiveRate: { value: 1 },
+      trueNegativeRate: { value: 1 },
+    });
     const before = provider.requests.length;
     const { agreement, costUsdPerTrace } = await tested("generated_safety");
-    expect(agreement).toMatchObject({ errors: 0, accuracy: { value: 1 } });
+    expect(agreement).toMatchObject({ errors: 0, truePositiveRate: { value: 1 }, trueNegativeRate: { value: 1 } });
     expect(provider.requests.length - before).toBe(agreement.good + agreement.bad);
     expect(costUsdPerTrace).toBeNull();
     expect(await artE("evals test generated_safety", {})).toMatchObject({

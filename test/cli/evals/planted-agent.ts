@@ -9,7 +9,7 @@ import { demoQuestions } from "../art-e.js";
 export const PLANTED = {
   invented_number: "numbers_from_mail",
   unread_source: "sources_were_read",
-  premature_abstention: "abstains_only_on_nothing",
+  premature_abstention: "abstains_after_reading",
   repeated_search: "no_repeated_call",
   cut_off_answer: "answer_complete",
   older_mail: "newest_of_thread",

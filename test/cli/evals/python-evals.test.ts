@@ -100,6 +100,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(JSON.parse(first).scores["eval:raises"]).toEqual({
       value: null,
       explanation: "the eval failed: KeyError: 'nothing' (line 3)",
+      failed: true,
     });
   });
 

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type BetterSqlite3 from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programVersion } from "../../../src/platform/installation.js";
+import { programVersion } from "../../../src/platform/program-files.js";
 import { Database } from "../../../src/store/sqlite.js";
 import { needs } from "../../machine-requirements.js";
 import { type RedisServer, startRedis } from "../../queue/redis-server.js";

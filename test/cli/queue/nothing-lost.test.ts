@@ -31,10 +31,17 @@ const variables = (name = "c") => ({
   ANTHROPIC_BASE_URL: provider.url,
 });
 
+/** Number of model calls per task. */
+let callsPerTask = 1;
+
 async function answer(request: ParsedRequest) {
   const key = String(provider.requests.at(-1)?.headers["x-api-key"]);
   await onRequest(request, key.replace("key-of-", ""));
-  return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "42", sources: [] } }] };
+  const call =
+    request.turn < callsPerTask - 1
+      ? { name: "email_get", arguments: { message_id: `<${request.turn}@nowhere>` } }
+      : { name: "return_final_answer", arguments: { answer: "42", sources: [] } };
+  return { toolCalls: [call], usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0 } };
 }
 
 function worker(name: string, flags = WORKER): Worker {
@@ -70,6 +77,7 @@ describe("a run over a queue", needs("redis"), () => {
   });
   beforeEach(() => {
     onRequest = () => delay(100);
+    callsPerTask = 1;
   });
   afterAll(async () => {
     await workers.close();
@@ -140,6 +148,66 @@ describe("a run over a queue", needs("redis"), () => {
       expect(await run).toMatchObject({ code: 0 });
       await isWhole();
       await expect.poll(asked).toBeLessThanOrEqual(TASKS + 16);
+    });
+  });
+
+  describe("with four calls per task", () => {
+    const CALLS = 4;
+
+    beforeEach(async () => {
+      // Only the workers of the test take tasks.
+      await workers.close();
+      callsPerTask = CALLS;
+      onRequest = () => delay(20);
+    });
+
+    afterEach(() => workers.close());
+
+    /** Tokens of the newest run, by the file's own count. */
+    async function tokensUsed(): Promise<number> {
+      const db = new Database(path("art-e.db"), { readonly: true });
+      const newest = db.prepare("SELECT id FROM runs ORDER BY rowid DESC LIMIT 1").pluck().get();
+      db.close();
+      const { stdout } = await artE(`stats --run ${newest} --json`);
+      const { usage } = JSON.parse(stdout) as { usage: { inputTokens: number } };
+      return usage.inputTokens;
+    }
+
+    it("continues a killed worker's tasks with the replies that it has paid for", async () => {
+      const asked = countAsked();
+      const dying = worker("d");
+      let ofDying = 0;
+      const isBusy = new Promise<void>((resolve) => {
+        onRequest = async (_, name) => {
+          // Four tasks, each in its third or fourth call.
+          if (name === "d" && ++ofDying === 14) resolve();
+          await delay(20);
+        };
+      });
+      const run = artE(LINE, variables());
+      await isBusy;
+      await workers.kill(dying);
+      worker("e");
+      expect(await run).toMatchObject({ code: 0 });
+      await isWhole();
+      await expect.poll(asked).toBeLessThanOrEqual(TASKS * CALLS + 4);
+      expect(await tokensUsed()).toBe(TASKS * CALLS * 100);
+    });
+
+    it("keeps the replies of unfinished tasks when a limit stops it, also for a resume without a queue", async () => {
+      const asked = countAsked();
+      worker("f");
+      const stopped = await artE(`${LINE} --max-run-tokens 250`, variables());
+      expect(stopped.stderr).toContain("--max-run-tokens 250 is reached");
+      const paid = asked();
+      expect(await tokensUsed()).toBe(paid * 100);
+      expect(results().length * CALLS, "no task was unfinished").toBeLessThan(paid);
+      await expect.poll(leftInRedis).toEqual([]);
+      const resumed = await artE("run --resume latest --quiet --max-run-tokens 1000000", variables());
+      expect(resumed).toMatchObject({ code: 0 });
+      await isWhole();
+      expect(asked()).toBe(TASKS * CALLS);
+      expect(await tokensUsed()).toBe(TASKS * CALLS * 100);
     });
   });
 

@@ -1,6 +1,6 @@
 import { copyFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programVersion } from "../../../src/platform/installation.js";
+import { programVersion } from "../../../src/platform/program-files.js";
 import { RunQueue } from "../../../src/queue/protocol/run-queue.js";
 import { PROTOCOL, publishRun, type RunManifest, withdrawRun } from "../../../src/queue/protocol/shared-state.js";
 import type { OwnRunSettings } from "../../../src/traces/run-settings.js";

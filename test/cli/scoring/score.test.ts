@@ -212,7 +212,7 @@ describe("art-e judge calibrate", () => {
     const odd = ["abc", "abcde"];
     const probe = write("probe.jsonl", `${label("ab", true)}\n`);
     const said = JSON.parse((await artE(`judge calibrate ${probe} --judge openai/judge-1 --json`, variables())).stdout);
-    const [right, wrong] = said.accuracy.value === 1 ? [even, odd] : [odd, even];
+    const [right, wrong] = said.truePositiveRate.value === 1 ? [even, odd] : [odd, even];
     const lines = [
       ...right.map((answer) => label(answer, "correct")),
       ...wrong.map((answer, i) => label(answer, i === 0 ? "correct" : false)),
@@ -225,16 +225,43 @@ describe("art-e judge calibrate", () => {
     expect(figures).toMatchObject({
       labels: 6,
       unscored: 0,
-      accuracy: { value: 5 / 6, n: 6 },
-      precision: { value: 1 },
+      truePositiveRate: { value: right.length / (right.length + 1), n: right.length + 1 },
+      trueNegativeRate: { value: 1, n: wrong.length },
     });
-    expect(figures.kappa.low).toBeLessThan(figures.kappa.value);
     expect(figures.disagreements).toEqual([
       expect.objectContaining({ answer: wrong[0], label: "correct", verdict: "wrong", reason: "counted" }),
     ]);
     const text = (await artE(`judge calibrate ${labels} --judge openai/judge-1`, variables())).stdout;
-    expect(text).toMatch(/Accuracy: +0\.833 \[0\.\d{3}, 0\.\d{3}\] n=6\n/);
+    expect(text).toMatch(/True positive rate: +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=\d\n.*True negative rate: +1\.000 /s);
     expect(text).toContain(`Answer:   ${wrong[0]}`);
+  });
+
+  it("corrects a run's rate of correct answers, but only for the judge that graded the run", async () => {
+    await artE(`${RUN} -l 10 --judge openai/judge-1 -o graded.json --quiet`, variables());
+    const { runId, scores } = results("graded.json");
+    const { value: observed } = scores.judgeCorrect ?? {};
+    const probe = write("probe-run.jsonl", `${label("xx", true)}\n`);
+    const said = JSON.parse((await artE(`judge calibrate ${probe} --run ${runId} --json`, variables())).stdout);
+    const [accepted, refused] = said.truePositiveRate.value === 1 ? ["xx", "xxx"] : ["xxx", "xx"];
+    const many = (count: number, answer: string, verdict: string) =>
+      Array.from({ length: count }, () => label(answer, verdict));
+    const lines = [
+      ...[...many(18, accepted, "correct"), ...many(2, refused, "correct")],
+      ...[...many(16, refused, "wrong"), ...many(4, accepted, "wrong")],
+    ];
+    const labels = write("for-run.jsonl", `${lines.join("\n")}\n`);
+    const call = `judge calibrate ${labels} --run ${runId}`;
+    const { judge, run, ...figures } = JSON.parse((await artE(`${call} --json`, variables())).stdout);
+    expect(judge.model).toBe("openai/judge-1");
+    expect(figures).toMatchObject({ truePositiveRate: { value: 0.9 }, trueNegativeRate: { value: 0.8 } });
+    expect(run).toMatchObject({ runId, observed: { value: observed, n: 10 } });
+    const corrected = ((observed ?? 0) + 0.8 - 1) / (0.9 + 0.8 - 1);
+    expect(run.corrected.value).toBeCloseTo(Math.min(1, Math.max(0, corrected)), 9);
+    expect(run.corrected.low).toBeLessThan(run.corrected.high);
+    expect((await artE(call, variables())).stdout).toMatch(/Correct in run_\S+: .+\n.*corrected: /);
+    expect(await artE(`${call} --judge openai/judge-2`, variables())).toMatchObject({
+      ...{ code: 2, stderr: expect.stringMatching(/Cannot correct run run_\S+ for the errors of openai\/judge-2/) },
+    });
   });
 
   it("counts missing verdicts separately", async () => {
@@ -244,7 +271,8 @@ describe("art-e judge calibrate", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       labels: 2,
       unscored: 1,
-      accuracy: { value: 1, n: 1 },
+      truePositiveRate: { value: null, n: 0 },
+      trueNegativeRate: { value: 1, n: 1 },
       disagreements: [],
     });
     expect(stderr).toContain("gave no verdict on 1 of 2 answers");

@@ -1,10 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { BIN, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
+import { MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
 describe("settings files", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
@@ -308,65 +306,24 @@ describe("art-e init", () => {
 
   beforeEach(() => rmSync(path("art-e.yaml"), { force: true }));
 
-  /** Answers with these lines. */
-  async function answer(...lines: string[]) {
-    const child = spawn(process.execPath, [BIN, "init"], { cwd: path("."), env: {} });
-    let stderr = "";
-    child.stderr.setEncoding("utf8").on("data", (text) => {
-      stderr += text;
-    });
-    child.stdin.end(lines.map((line) => `${line}\n`).join(""));
-    const [code] = await once(child, "close");
-    return { code, stderr };
-  }
-
-  it("asks three questions, each until the answer is usable, and writes a file that run accepts", async () => {
-    const { code, stderr } = await answer("two words", "baseline", "", "nowhere.jsonl", QUESTIONS);
-    expect(code).toBe(0);
-    expect(stderr).toContain("two words is not a valid agent id.");
-    expect(stderr).toContain("nowhere.jsonl does not exist.");
-    expect(stderr.match(/\? \[/g)).toHaveLength(5);
-    expect(parse(read("art-e.yaml"))).toMatchObject({
-      agent: "baseline",
-      model: "offline/baseline",
-      dataset: { file: QUESTIONS },
-    });
-    expect(await artE("run --quiet")).toMatchObject({ code: 0, stdout: expect.stringContaining("10 completed") });
-  });
-
-  it("accepts a folder for a suite, and an empty line for the published questions", async () => {
-    expect(await answer("data-worker", "openai/gpt-6.1-sol", ".")).toMatchObject({ code: 0 });
-    expect(parse(read("art-e.yaml"))).toMatchObject({ model: "openai/gpt-6.1-sol", suite: { folder: "." } });
-    rmSync(path("art-e.yaml"));
-    expect(await answer("", "", "")).toMatchObject({ code: 0 });
-    expect(parse(read("art-e.yaml")).dataset).toEqual({ split: "test" });
-  });
-
-  it("writes nothing if the input ends", async () => {
-    const { code, stderr } = await answer("baseline");
-    expect(code).toBe(2);
-    expect(stderr).toContain("art-e init --yes");
-    expect(() => read("art-e.yaml")).toThrow("ENOENT");
-  });
-
-  it("asks nothing with --yes, and selects a provider for which there is a key", async () => {
-    expect(await artE("init --yes")).toMatchObject({ code: 0, stderr: "" });
+  it("writes a file that run accepts, and selects a provider for which there is a key", async () => {
+    expect(await artE("init")).toMatchObject({ code: 0, stderr: "" });
     expect(parse(read("art-e.yaml"))).toMatchObject({ agent: "baseline", model: "offline/baseline" });
-    const { stdout } = await artE("init --yes -o keyed.yaml --json", { OPENAI_API_KEY: "not-a-real-key" });
-    expect(JSON.parse(stdout)).toMatchObject({ path: "keyed.yaml", agent: "email-search", tasks: null });
+    const { stdout } = await artE("init -o keyed.yaml --json", { OPENAI_API_KEY: "not-a-real-key" });
+    expect(JSON.parse(stdout)).toMatchObject({ path: "keyed.yaml", agent: "email-search" });
     expect(parse(read("keyed.yaml")).model).toMatch(/^openai\//);
     expect(read("keyed.yaml")).not.toContain("not-a-real-key");
   });
 
   it("never overwrites a file", async () => {
     write("art-e.yaml", "agent: mine\n");
-    const { code, stderr } = await artE("init --yes");
+    const { code, stderr } = await artE("init");
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("art-e.yaml already exists") });
     expect(read("art-e.yaml")).toBe("agent: mine\n");
   });
 
   it("writes the path of this installation's JSON Schema, for editors", async () => {
-    await artE("init --yes");
+    await artE("init");
     const [, schema = ""] = /^# yaml-language-server: \$schema=(.+)\n/.exec(read("art-e.yaml")) ?? [];
     expect(schema).toMatch(/\/schema\/config\.schema\.json$/);
     expect(JSON.parse(readFileSync(schema, "utf8")).title).toBe("ART-E config file");

@@ -8,7 +8,7 @@ import { machinesStart } from "../../suites/machines-start.js";
 import { readArtGroups } from "../../trace-formats/art-reader.js";
 import { readAtif } from "../../trace-formats/atif-reader.js";
 import { readChats } from "../../trace-formats/chat-reader.js";
-import { readEvalFile, readJsonLog } from "../../trace-formats/inspect-reader.js";
+import { readEvalFile } from "../../trace-formats/inspect-reader.js";
 import { ALL_KINDS } from "../../trace-formats/kinds-of-traces.js";
 import { readOtlp } from "../../trace-formats/otlp-reader.js";
 import {
@@ -208,6 +208,7 @@ describe("export formats", () => {
       ["--chats --band low", "--chats and --session cannot be combined with a run,"],
       ["--for evals", "--for evals needs --output."],
       ["--for evals --band low -o x", "--for evals cannot be combined with --band."],
+      ["--format inspect-json -o x", "--format: inspect-json no longer exists, use inspect."],
       ["--for evals --by goldRank -o x", "for goldRank lower is better."],
       ["--for evals -o run.json", "--output: run.json already exists and is not a folder of traces for evals."],
       ["--for evals -o no/where", "--output: Cannot write no/where: the folder no does not exist."],
@@ -219,7 +220,7 @@ describe("export formats", () => {
     it("overwrites only traces, in any format", async () => {
       write("other.zip", "PK\x03\x04 something else");
       expect((await artE("export-traces -o other.zip")).stderr).toContain("other.zip exists and is not a traces file.");
-      for (const format of ["inspect", "inspect-json", "art", "atif", "chat", "jsonl"]) {
+      for (const format of ["inspect", "art", "atif", "chat", "jsonl"]) {
         expect((await artE(`export-traces --format ${format} -o any --quiet`)).code).toBe(0);
       }
     });
@@ -269,10 +270,10 @@ describe("export formats", () => {
   describe("Inspect logs from art-e export-traces", needs("exports"), () => {
     it("can be read by Python and by the viewer", async () => {
       await artE("export-traces --format inspect -o log.eval --quiet");
-      await artE("export-traces --format inspect-json -o log.json --quiet");
       for (const reader of ["python", "viewer"] as const) {
-        expect(readEvalFile(bytes("log.eval"), reader).samples).toHaveLength(24);
-        expect(readJsonLog(read("log.json"), reader)).toMatchObject({ status: "success", eval: { run_id: runId } });
+        const { samples, header } = readEvalFile(bytes("log.eval"), reader);
+        expect(samples).toHaveLength(24);
+        expect(header).toMatchObject({ status: "success", eval: { run_id: runId } });
       }
     });
   });
@@ -287,10 +288,6 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => number>> = {
   jsonl: (bytes) => lines(bytes).length,
   iofold: (bytes) => new Set(lines(bytes).map((line) => stepShape.parse(JSON.parse(line)).trace_id)).size,
   inspect: (bytes) => readEvalFile(bytes, "python").samples.length && readEvalFile(bytes, "viewer").samples.length,
-  "inspect-json": (bytes) => {
-    readJsonLog(bytes.toString(), "python");
-    return (readJsonLog(bytes.toString(), "viewer").samples as unknown[]).length;
-  },
   otlp: (bytes) => {
     readOtlp(bytes.toString());
     return lines(bytes).length;

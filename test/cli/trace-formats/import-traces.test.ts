@@ -12,7 +12,7 @@ beforeAll(async () => {
   const run = `run -a baseline --dataset ${QUESTIONS} --ids 1,2,3,4,5 --epochs 2 -o first.json --quiet`;
   const { code, stderr } = await artE(run);
   if (code !== 0) throw new Error(`the run failed: ${stderr}`);
-  for (const format of ["jsonl", "otlp", "inspect", "inspect-json", "atif"])
+  for (const format of ["jsonl", "otlp", "inspect", "atif"])
     await artE(`export-traces --format ${format} -o first.${format}`);
 });
 
@@ -22,8 +22,6 @@ describe("art-e import-traces", () => {
     ["jsonl", "otlp"],
     ["otlp", "otlp"],
     ["inspect", "inspect"],
-    ["inspect", "inspect-json"],
-    ["inspect-json", "inspect"],
     ["inspect", "jsonl"],
     ["atif", "atif"],
     ["atif", "jsonl"],

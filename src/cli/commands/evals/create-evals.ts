@@ -1,30 +1,18 @@
 import { z } from "zod";
-import { readableFunction } from "../../../evals/as-python.js";
 import type { Candidate } from "../../../evals/choose-templates.js";
-import { criterionNameSchema } from "../../../evals/criteria.js";
+import { criterionFlag, criterionNameSchema, OVERALL } from "../../../evals/criteria.js";
 import { EVAL_LANGUAGES, evalNameSchema } from "../../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../../evals/generate.js";
 import type { Suggestion } from "../../../evals/suggest.js";
 import { commandLine } from "../../../platform/command-line.js";
-import {
-  evalName,
-  numberAbove,
-  oneOf,
-  price,
-  text,
-  toggle,
-  wholeNumber,
-  withTraits,
-} from "../../../platform/flag-values.js";
+import { numberAbove, oneOf, price, text, toggle, wholeNumber } from "../../../platform/flag-values.js";
+import { compact } from "../../../platform/optional-values.js";
 import { evalLabel } from "../../../reports/eval-text.js";
 import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
 
 const suggestEvalsSchema = z.object({
-  name: withTraits(evalNameSchema, { completes: "evals" })
-    .default("suggested")
-    .meta({ description: "Name of the eval with all chosen conditions" }),
   cases: toggle.meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
   ...criterionShape,
   ...seedShape,
@@ -35,10 +23,10 @@ export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (flag
   const suggestion = await suggestEvals(flags, settings);
   const { candidates, ...rest } = suggestion;
   const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
-  out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion));
+  out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion, flags.criterion));
 });
 
-function suggestionText({ good, bad, candidates, together, evals }: Suggestion): string {
+function suggestionText({ good, bad, candidates, together, evals }: Suggestion, criterion: string): string {
   const chosen = candidates.filter(({ rejection }) => rejection === null);
   const tried = candidates.filter(({ rejection }) => rejection !== null);
   return [
@@ -55,7 +43,7 @@ function suggestionText({ good, bad, candidates, together, evals }: Suggestion):
     "",
     "Not chosen:",
     ...rejectedLines(tried),
-    ...(evals.length === 0 ? [] : ["", "Saved:", ...evals.map(savedLine)]),
+    ...(evals.length === 0 ? [] : ["", "Saved:", ...evals.map((saved) => savedLine(saved, criterion))]),
   ].join("\n");
 }
 
@@ -86,10 +74,12 @@ function chosenTable(chosen: readonly Candidate[]): string {
   );
 }
 
-function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"][number]): string {
+function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"][number], criterion: string): string {
   const label = evalLabel(definition);
   const next =
-    definition.kind === "cases" ? commandLine`art-e evals use ${label}` : commandLine`art-e evals test ${label}`;
+    definition.kind === "cases"
+      ? commandLine`art-e evals use ${label}`
+      : `${commandLine`art-e evals test ${label}`}${criterionFlag(criterion)}`;
   return `  ${label}${isNew ? "" : ` (already exists: ${status})`}   next: ${next}`;
 }
 
@@ -114,12 +104,12 @@ const addEvalSchema = z.object({
 
 export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {
   const { name, atMost: bound = null, rubric: rubricModel = null, criterion } = flags;
-  const assertions = [
+  const assertions = compact([
     ...flags.contains.map((contains) => ({ contains })),
     ...flags.lacks.map((lacks) => ({ lacks })),
     ...flags.matches.map((matches) => ({ matches })),
-    ...(flags.isJson || flags.jsonKey.length > 0 ? [{ json: flags.jsonKey }] : []),
-  ];
+    (flags.isJson || flags.jsonKey.length > 0) && { json: flags.jsonKey },
+  ]);
   const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
   if (kinds > 1 || (name === undefined && kinds > 0)) {
     throw contradiction(
@@ -140,7 +130,9 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
   }
   const { addEval } = await import("../../../evals/add-eval.js");
   const { stored, isNew } = await addEval({ name, bound, assertions, rubricModel, criterion }, settings);
-  out.result({ ...stored.definition, status: stored.status, isNew }, () => savedLine({ stored, isNew }).trim());
+  out.result({ ...stored.definition, status: stored.status, isNew }, () =>
+    savedLine({ stored, isNew }, criterion ?? OVERALL).trim(),
+  );
 });
 const generateEvalsSchema = z.object({
   model: text.meta({ description: "Model that writes the evals, as provider/name" }),
@@ -161,7 +153,9 @@ export const generateEvalsCommand = defineCommand(generateEvalsSchema, async (fl
   const { generateEvals } = await import("../../../evals/generate.js");
   const generation = await generateEvals(flags, context);
   const { variations, ...rest } = generation;
-  context.out.result({ ...rest, variations: variations.map(toJson) }, () => generationText(generation));
+  context.out.result({ ...rest, variations: variations.map(toJson) }, () =>
+    generationText(generation, flags.criterion),
+  );
 });
 
 function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedVariation) {
@@ -182,7 +176,7 @@ function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedV
   };
 }
 
-function generationText({ good, bad, criteria, variations, calls, spentUsd }: Generation): string {
+function generationText({ good, bad, criteria, variations, calls, spentUsd }: Generation, criterion: string): string {
   const saved = variations.flatMap((one) =>
     one.saved === null || one.best === null ? [] : [{ ...one, stored: one.saved.stored, best: one.best }],
   );
@@ -190,7 +184,7 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
     `Training half: ${good} good, ${bad} bad. The figures below are based on these labels, which the model saw, so they do not validate the evals.`,
     "",
     "Criteria:",
-    ...criteria.map((criterion) => `  ${oneLine(criterion)}`),
+    ...criteria.map((sentence) => `  ${oneLine(sentence)}`),
     ...(saved.length === 0 ? ["", "Nothing saved."] : ["", savedTable(saved)]),
     ...(saved.length === variations.length ? [] : ["", "Not saved:"]),
     ...variations.flatMap(({ variation, rejection }) =>
@@ -200,7 +194,10 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
     `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`,
     ...saved
       .slice(0, 1)
-      .map(({ stored: { definition } }) => `Next: ${commandLine`art-e evals test ${definition.name}`}`),
+      .map(
+        ({ stored: { definition } }) =>
+          `Next: ${commandLine`art-e evals test ${definition.name}`}${criterionFlag(criterion)}`,
+      ),
   ].join("\n");
 }
 
@@ -223,32 +220,6 @@ function savedTable(saved: readonly SavedVariation[]): string {
     ]),
   );
 }
-
-const refineEvalSchema = z.object({
-  name: evalName.meta({ description: "Eval name, or NAME@VERSION" }),
-  ...criterionShape,
-  ...seedShape,
-});
-
-export const refineEvalCommand = defineCommand(
-  refineEvalSchema,
-  async ({ name, criterion, seed }, { settings, out }) => {
-    const { refineEval } = await import("../../../evals/suggest.js");
-    const { parent, refined } = await refineEval(name, criterion, seed, settings);
-    const label = evalLabel(parent.definition);
-    out.result({ parent: label, refined: refined?.definition ?? null }, () =>
-      refined === null
-        ? `The training labels do not contradict ${label}, so it stays as it is.`
-        : [
-            `${evalLabel(refined.definition)}, from ${label}:`,
-            "",
-            readableFunction(refined.definition),
-            "",
-            `Next: ${commandLine`art-e evals test ${evalLabel(refined.definition)}`}`,
-          ].join("\n"),
-    );
-  },
-);
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").slice(0, 200);

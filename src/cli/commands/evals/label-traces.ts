@@ -1,12 +1,19 @@
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { criterionNameSchema, listCriteria, sentenceSchema, writeCriterion } from "../../../evals/criteria.js";
+import {
+  criterionFlag,
+  criterionNameSchema,
+  listCriteria,
+  sentenceSchema,
+  writeCriterion,
+} from "../../../evals/criteria.js";
 import type { EvaluatedTrace } from "../../../evals/definition.js";
 import type { Labelling, TraceToLabel } from "../../../evals/labelling.js";
 import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "../../../evals/labels.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { file, runName, text, toggle } from "../../../platform/flag-values.js";
+import { compact } from "../../../platform/optional-values.js";
 import { traceText } from "../../../reports/trace-text.js";
 import { estimateText } from "../../../reports/wording.js";
 import { table } from "../../../text/format.js";
@@ -67,38 +74,37 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
       `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
     );
     const labelled = await askLabels(labelling, context);
-    printSummary(labelled, labelling.summary(), context);
+    printSummary(labelled, labelling.summary(), criterion, context);
   });
 });
 
 /** Labels needed per kind (good or bad). Half of them are held out, and fewer than ten per kind are not informative. */
 const WANTED_LABELS = 20;
 
-function printSummary(labelled: number, summary: LabelSummary, { out }: CommandContext): void {
-  const { labels, selfAgreement, betweenAnnotators } = summary;
+function printSummary(labelled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
+  const { labels, hard, selfAgreement, betweenAnnotators } = summary;
+  const counted = Math.min(labels.good - hard.good, labels.bad - hard.bad);
   out.result({ labelled, ...summary }, () =>
-    [
+    compact([
       `Labeled ${labelled}. Total: ${countsText(labels, 0)}`,
-      ...(selfAgreement.n === 0
-        ? []
-        : [`Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`]),
-      ...(betweenAnnotators.n === 0
-        ? []
-        : [`Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`]),
-      Math.min(labels.good, labels.bad) < WANTED_LABELS
-        ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue with the same command.`
-        : `Next: ${commandLine`art-e evals suggest`}`,
-    ].join("\n"),
+      selfAgreement.n > 0 && `Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`,
+      betweenAnnotators.n > 0 &&
+        `Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`,
+      hard.good + hard.bad > 0 && `Hard cases, which no figure counts: ${hard.good} good, ${hard.bad} bad`,
+      counted < WANTED_LABELS
+        ? `Evals need a random sample of about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue: ${commandLine`art-e evals label`}${criterionFlag(criterion)}`
+        : `Next: ${commandLine`art-e evals suggest`}${criterionFlag(criterion)}`,
+    ]).join("\n"),
   );
 }
 
 function countsText(labels: LabelSummary["labels"], unlabelled: number): string {
   const { good, bad, neutral, skip } = labels;
-  return [
+  return compact([
     `${good} good, ${bad} bad`,
-    ...(neutral + skip === 0 ? [] : [`excluded: ${neutral} neutral, ${skip} skipped`]),
-    ...(unlabelled === 0 ? [] : [`unlabeled: ${unlabelled}`]),
-  ].join("; ");
+    neutral + skip > 0 && `excluded: ${neutral} neutral, ${skip} skipped`,
+    unlabelled > 0 && `unlabeled: ${unlabelled}`,
+  ]).join("; ");
 }
 
 const KEYS: Readonly<Record<string, EvalLabel>> = {
@@ -172,12 +178,12 @@ async function ask(
 /** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
 function summaryOf(trace: EvaluatedTrace): string {
   const gold = trace.kind === "chat" ? null : trace.kind === "suite" ? trace.grade.reason : trace.task.answer;
-  return [
+  return compact([
     `Question:  ${askedOf(trace)}`,
     `Answer:    ${trace.answer ?? `none (${trace.ending})`}`,
     `Sources:   ${trace.sources.join(", ") || "none"}`,
-    ...(gold === null ? [] : [`Gold:      ${gold}`]),
-  ].join("\n");
+    gold !== null && `Gold:      ${gold}`,
+  ]).join("\n");
 }
 
 const listLabelsSchema = z.object({
@@ -233,7 +239,11 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
     table(
       ["trace", "label", "by", "drawn", "given", "why"],
       labels.map(({ traceId, label, source, annotator, isRepeat, drawn, createdAt, note }) => [
-        ...[traceId, label, annotator ?? source, isRepeat ? "asked again" : drawn, createdAt.slice(0, 16)],
+        traceId,
+        label,
+        annotator ?? source,
+        isRepeat ? "asked again" : drawn,
+        createdAt.slice(0, 16),
         oneLine(note ?? "").slice(0, 60),
       ]),
     ),
@@ -244,7 +254,10 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
           table(
             ["annotators", "shared traces", "same label (95 %)", "kappa (95 %)"],
             agreement.map(({ annotators, agreement: rate, kappa }) => [
-              ...[annotators.join(" and "), String(rate.n), estimateText(rate), estimateText(kappa)],
+              annotators.join(" and "),
+              String(rate.n),
+              estimateText(rate),
+              estimateText(kappa),
             ]),
           ),
         ]),

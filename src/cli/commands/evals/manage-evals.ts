@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EVAL_FORMATS, evalFiles, readableFunction } from "../../../evals/as-python.js";
+import { EVAL_FORMATS, evalFiles, REMOVED_EVAL_FORMATS, readableFunction } from "../../../evals/as-python.js";
 import { criterionNameSchema } from "../../../evals/criteria.js";
 import {
   type EvalDefinition,
@@ -13,6 +13,7 @@ import type { DescribedEval } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
+import { compact } from "../../../platform/optional-values.js";
 import {
   agreementTable,
   contradictionLines,
@@ -89,7 +90,17 @@ function runText({ runId, traces, evals }: EvalRun): string {
     runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
     "",
     table(
-      ["score", "passed", "failed", "does not apply", "errors", "pass rate (95 %)", "corrected", "false alarms"],
+      [
+        "score",
+        "passed",
+        "failed",
+        "does not apply",
+        "failed tasks",
+        "errors",
+        "pass rate (95 %)",
+        "corrected",
+        "false alarms",
+      ],
       evals.map(
         ({
           stored: { definition },
@@ -97,6 +108,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           passed,
           failed,
           notApplicable,
+          failedTasks,
           errors,
           passRate,
           corrected,
@@ -106,6 +118,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           String(passed),
           String(failed),
           String(notApplicable),
+          String(failedTasks),
           String(errors),
           estimateText(passRate),
           corrected === null ? NOT_CORRECTED[validation] : estimateText(corrected),
@@ -166,6 +179,7 @@ const VALIDATION_TEXT = {
   kept: "",
   "tested here": "",
   "of another version": "; ignored its test, which belongs to another version",
+  changed: "; ignored its test, whose figures were changed after the export",
 } as const;
 
 const exportEvalsSchema = z.object({
@@ -173,9 +187,9 @@ const exportEvalsSchema = z.object({
     .default([])
     .meta({ description: "Names of evals in use, or NAME@VERSION [default: all that are not retired]" }),
   output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
-  format: oneOf(EVAL_FORMATS)
+  format: oneOf(EVAL_FORMATS, REMOVED_EVAL_FORMATS)
     .default("json")
-    .meta({ description: "json (can be imported again), or code: python, promptfoo, inspect" }),
+    .meta({ description: "json (can be imported again), or code: python, inspect" }),
 });
 
 export const exportEvalsCommand = defineCommand(
@@ -201,7 +215,7 @@ export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, {
 /** Table of evals, or of all versions of one eval. */
 function evalTable(evals: readonly DescribedEval[]): string {
   return table(
-    ["eval", "status", "kind", "test", "TPR", "TNR", "kappa", "criterion"],
+    ["eval", "status", "kind", "test", "TPR", "TNR", "criterion"],
     evals.map(({ stored: { definition, status }, test }) => [
       evalLabel(definition),
       status,
@@ -209,7 +223,6 @@ function evalTable(evals: readonly DescribedEval[]): string {
       validationOf(test),
       share(test?.report.agreement.truePositiveRate.value ?? null),
       share(test?.report.agreement.trueNegativeRate.value ?? null),
-      share(test?.report.agreement.kappa.value ?? null),
       definition.criterion,
     ]),
   );
@@ -227,11 +240,11 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
   const { definition } = stored;
   const retired = former === null ? null : former.definition.version;
   out.result({ name: definition.name, version: definition.version, retired }, () =>
-    [
+    compact([
       `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
       `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
-      ...(definition.reference ? ["It needs gold answers, so it does not score chats."] : []),
-    ].join("\n"),
+      definition.reference && "It needs gold answers, so it does not score chats.",
+    ]).join("\n"),
   );
 });
 
@@ -333,7 +346,7 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
 function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
   if (uncaught.length === 0) return "Every bad trace of the training half fails an eval.";
   const more = uncaught.length - LISTED;
-  return [
+  return compact([
     `Bad traces of the training half that pass all evals: ${uncaught.length}. A common cause is the next criterion.`,
     ...uncaught
       .slice(0, LISTED)
@@ -341,8 +354,8 @@ function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
         ({ traceId, note }) =>
           `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
       ),
-    ...(more > 0 ? [`  ... and ${more} more; --json lists all`] : []),
-  ].join("\n");
+    more > 0 && `  ... and ${more} more; --json lists all`,
+  ]).join("\n");
 }
 
 const retireEvalSchema = z.object({ name: namedEval });

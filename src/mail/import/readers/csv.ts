@@ -3,8 +3,10 @@ import type { Email } from "../../email.js";
 import { buildEmailFromRow, type EmailFields, readMailFields } from "../../mime/email-fields.js";
 import { parseTableDate } from "../../mime/mail-date.js";
 import { parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
-import { BrokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import type { ReadResult } from "./batch-mails.js";
+import { fileEmail, locateMail } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
+import { BrokenSource } from "./source-errors.js";
 import { addressList, textOrEmpty } from "./table-cells.js";
 
 /** A CSV file with one email per row, either raw (Kaggle's form) or in columns. */
@@ -66,21 +68,21 @@ function encodingOf(head: Buffer): CsvTable["encoding"] {
 /** Returns the header and the first row. */
 function firstRecords(head: Buffer, isWhole: boolean, delimiter: number): CsvRecord[] {
   const records = new CsvRecords("", delimiter);
-  const found: CsvRecord[] = [];
+  const pair: CsvRecord[] = [];
   const take = (more: Iterable<CsvRecord>) => {
-    for (const record of more) if (found.push(record) === 2) return;
+    for (const record of more) if (pair.push(record) === 2) return;
   };
   try {
     take(records.push(head));
     // If a file only contains a header, the line end might be missing. If a row extends beyond the head, only its start
     // is checked.
-    if (isWhole ? found.length < 2 : found.length === 1) take(records.end());
+    if (isWhole ? pair.length < 2 : pair.length === 1) take(records.end());
   } catch (error) {
     if (!(error instanceof BrokenSource)) throw error;
     const start = records.unfinished();
-    if (found.length === 1 && start !== null) found.push(start);
+    if (pair.length === 1 && start !== null) pair.push(start);
   }
-  return found;
+  return pair;
 }
 
 /** Whether the table has the columns `file` and `message`, or a message column whose first row is an email. */
@@ -205,12 +207,12 @@ const REQUIRED: readonly (readonly MailColumn[])[] = [
 
 /** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
-  const found = new Map<MailColumn, string>();
+  const columnNames = new Map<MailColumn, string>();
   for (const [column, known] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
     const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
-    if (name !== undefined) found.set(column, name);
+    if (name !== undefined) columnNames.set(column, name);
   }
-  return found;
+  return columnNames;
 }
 
 export function isMailTable(columns: Columns): boolean {
@@ -250,10 +252,10 @@ async function* readRows(
 ): AsyncGenerator<CsvRow[]> {
   const records = new CsvRecords(file.where, delimiter);
   let row = 0;
-  function* gather(found: Iterable<CsvRecord>): Generator<CsvRow[]> {
+  function* gather(records: Iterable<CsvRecord>): Generator<CsvRow[]> {
     const rows: CsvRow[] = [];
     try {
-      for (const fields of found) if (++row > 1) rows.push({ row, fields });
+      for (const fields of records) if (++row > 1) rows.push({ row, fields });
     } catch (error) {
       yield rows;
       throw error;

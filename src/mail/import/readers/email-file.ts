@@ -1,6 +1,7 @@
 import type { Email, MailForm } from "../../email.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
-import { fileEmail, type MailLocation, type ReadResult } from "./batches.js";
+import type { ReadResult } from "./batch-mails.js";
+import { fileEmail, type MailLocation } from "./filed-email.js";
 import { collect, type MailFile } from "./mail-file.js";
 import { emlxLineLength } from "./recognize.js";
 

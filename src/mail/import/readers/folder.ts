@@ -3,11 +3,12 @@ import { readdir } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 import { reservedInodes } from "../../../platform/reserved-files.js";
 import type { BadEmail } from "../../email.js";
-import { type ReadItems, readHead, unreadable } from "./batches.js";
+import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
-import { diskFile, type MailFile, placeIn } from "./mail-file.js";
+import { diskFile, type MailFile, placeIn, readHead } from "./mail-file.js";
 import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
+import { unreadable } from "./source-errors.js";
 
 /**
  * Reads the files of a folder and its subfolders in name order, each based on its own content. Supports the CMU layout
@@ -24,18 +25,18 @@ export async function* readFolder(
   const prefix = await ownerPrefix(folder);
   const databases = reservedInodes();
   const layout = new MailboxLayout(resolve(folder).split(sep));
-  for await (const found of walk(folder, folder, "", layout)) {
-    if ("bad" in found) {
-      yield found;
+  for await (const entry of walk(folder, folder, "", layout)) {
+    if ("bad" in entry) {
+      yield entry;
       continue;
     }
-    const { file, path } = found;
-    const read = readSmallFile(found, databases);
+    const { file, path } = entry;
+    const read = readSmallFile(entry, databases);
     if ("bad" in read) {
       yield read;
     } else if (read.email !== null) {
       onRead(read.size);
-      const result = readPlainEmail(read.email, found, () => layout.ofEmail(path, prefix + path));
+      const result = readPlainEmail(read.email, entry, () => layout.ofEmail(path, prefix + path));
       yield result instanceof Promise ? await result : result;
     } else {
       yield* readFile(diskFile(file, read.size, file, placeIn(layout, path, prefix + path), onRead));
@@ -154,10 +155,10 @@ export async function recognizeFile(path: string): Promise<FileKind> {
  */
 export async function findMailIn(folder: string): Promise<{ readonly kind: FileKind | null; readonly files: number }> {
   let files = 0;
-  for await (const found of walk(folder, folder, "", new MailboxLayout([]))) {
-    if ("bad" in found) continue;
+  for await (const entry of walk(folder, folder, "", new MailboxLayout([]))) {
+    if ("bad" in entry) continue;
     files++;
-    const kind = await recognizeFile(found.file).catch(() => null);
+    const kind = await recognizeFile(entry.file).catch(() => null);
     if (kind !== null && kind.kind !== "unknown") return { kind, files };
   }
   return { kind: null, files };

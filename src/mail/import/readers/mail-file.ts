@@ -1,8 +1,10 @@
 import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { requireRegularFile } from "../../../platform/files.js";
-import { isSystemError, type MailLocation, unreadable } from "./batches.js";
+import type { MailLocation } from "./filed-email.js";
 import type { MailboxLayout } from "./mailbox-layout.js";
+import { isSystemError, unreadable } from "./source-errors.js";
 
 /** The file type that all readers receive, and helpers to read a file's stream in pieces. */
 
@@ -190,4 +192,16 @@ export function placeIn(layout: MailboxLayout, path: string, plainPath: string):
     isInMaildir: isMaildir,
     isMailbox: layout.isMailbox(path),
   };
+}
+
+/** Returns the first bytes of a file, or the entire file if it is shorter. Throws file system errors unchanged. */
+export async function readHead(file: string, length: number): Promise<Buffer> {
+  requireRegularFile(file);
+  const handle = await open(file);
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }

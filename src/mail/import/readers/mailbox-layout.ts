@@ -1,4 +1,4 @@
-import { locateMail, type MailLocation } from "./batches.js";
+import { locateMail, type MailLocation } from "./filed-email.js";
 
 /**
  * Determines a file's owner from its folders. Mail programs keep the mailboxes of an account in one folder

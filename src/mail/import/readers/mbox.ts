@@ -1,13 +1,15 @@
 import type { BadEmail } from "../../email.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
-import { brokenSource, DamagedData, fileEmail, type ReadResult } from "./batches.js";
+import type { ReadResult } from "./batch-mails.js";
+import { fileEmail } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
+import { brokenSource, DamagedData } from "./source-errors.js";
 
 /** Reads the emails in an mbox (RFC 4155). */
 export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>): AsyncGenerator<ReadResult> {
   const messages = new MboxMessages();
   let number = 0;
-  const found = async (raw: Buffer | null): Promise<ReadResult> => {
+  const toResult = async (raw: Buffer | null): Promise<ReadResult> => {
     number++;
     const bad = (reason: string, isSideFile?: true): { bad: BadEmail } => ({
       bad: { where: `${file.where} mail ${number}`, reason, ...(isSideFile && { isSideFile }) },
@@ -19,9 +21,9 @@ export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>):
   };
   try {
     for await (const chunk of withLineFeeds(content)) {
-      for (const raw of messages.push(chunk)) yield await found(raw);
+      for (const raw of messages.push(chunk)) yield await toResult(raw);
     }
-    for (const raw of messages.end()) yield await found(raw);
+    for (const raw of messages.end()) yield await toResult(raw);
   } catch (error) {
     throw error instanceof DamagedData ? brokenSource(file.where, `after ${number} complete emails`, error) : error;
   }

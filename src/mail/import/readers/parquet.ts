@@ -14,8 +14,10 @@ import { checkPages, checkRowCount } from "../../../platform/parquet-checks.js";
 import { buildEmailFromRow } from "../../mime/email-fields.js";
 import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
 import { parseEmail } from "../../mime/parse-email.js";
-import { BrokenSource, brokenSource, fileEmail, locateMail, type ReadResult } from "./batches.js";
+import type { ReadResult } from "./batch-mails.js";
 import { type Columns, findColumns, findMessageColumn, isMailTable, type MailColumn, mailColumns } from "./csv.js";
+import { fileEmail, locateMail } from "./filed-email.js";
+import { BrokenSource, brokenSource } from "./source-errors.js";
 import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
 
 /** Maximum number of rows in memory. A lower limit would read more pages twice, at the borders. */
@@ -117,10 +119,10 @@ function readColumns({ columns, messageColumn }: ParquetShard): string[] {
 
 async function checkGroup(shard: ParquetShard, { columns: chunks }: RowGroup): Promise<void> {
   const { name, file } = shard;
-  const wanted = new Set(readColumns(shard));
+  const usedColumns = new Set(readColumns(shard));
   try {
     for (const { meta_data: meta } of chunks) {
-      if (meta === undefined || !wanted.has(meta.path_in_schema[0] ?? "")) continue;
+      if (meta === undefined || !usedColumns.has(meta.path_in_schema[0] ?? "")) continue;
       const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
       const chunk = { name: meta.path_in_schema.join("."), start, end: start + Number(meta.total_compressed_size) };
       await checkPages(chunk, (from, to) => file.slice(from, to), parquetHeader);

@@ -1,13 +1,15 @@
 import { basename } from "node:path";
 import { UserError } from "../../../platform/errors.js";
 import type { CorpusFormat } from "../../email.js";
-import { BrokenSource, DamagedData, gunzip, isGzip, type ReadItems, type ReadResult, readHead } from "./batches.js";
+import type { ReadItems, ReadResult } from "./batch-mails.js";
 import { type CsvTable, csvNames, findCsvTable, readCsv } from "./csv.js";
 import { readEmailFile } from "./email-file.js";
-import { collect, type MailFile, type PeekedFile, peek } from "./mail-file.js";
+import { gunzip, isGzip } from "./gunzip.js";
+import { collect, type MailFile, type PeekedFile, peek, readHead } from "./mail-file.js";
 import { readMbox } from "./mbox.js";
 import { openParquetBytes, openParquetFile, readParquet } from "./parquet.js";
 import { type FileKind, HEAD_BYTES, reasonOf, recognize, SIDE_FILE } from "./recognize.js";
+import { BrokenSource, DamagedData } from "./source-errors.js";
 import { readTar } from "./tar.js";
 import { readZip } from "./zip.js";
 

@@ -1,6 +1,6 @@
 import { readMailFields } from "../../mime/email-fields.js";
-import { isGzip } from "./batches.js";
 import { type CsvTable, csvNames, findCsvTable } from "./csv.js";
+import { isGzip } from "./gunzip.js";
 import { isMboxStart } from "./mbox.js";
 
 /** Recognizes the kind of a file from its first bytes, and explains why a file is not mail. */

@@ -2,11 +2,12 @@ import { basename } from "node:path";
 import { pipeline } from "node:stream";
 import { extract, type Header } from "tar-stream";
 import { UserError } from "../../../platform/errors.js";
-import { type BrokenSource, brokenSource, type ReadItems } from "./batches.js";
+import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
 import { entryFile, isInMaildir, type MailFile } from "./mail-file.js";
 import { archiveName, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField } from "./recognize.js";
+import { type BrokenSource, brokenSource } from "./source-errors.js";
 
 /**
  * Reads the files of a tar archive as a stream, without unpacking to disk. Entries that are not regular files, or whose

@@ -1,8 +1,10 @@
 import { type Entry, fromBufferPromise, getFileNameLowLevel, openPromise, type ZipFile } from "yauzl";
 import { UserError } from "../../../platform/errors.js";
-import { brokenSource, checkExpansion, DamagedData, type ReadItems } from "./batches.js";
+import type { ReadItems } from "./batch-mails.js";
+import { checkExpansion } from "./gunzip.js";
 import { entryFile, type MailFile } from "./mail-file.js";
 import { archiveName, MailboxLayout } from "./mailbox-layout.js";
+import { brokenSource, DamagedData } from "./source-errors.js";
 import { pathRefusal } from "./tar.js";
 
 /**

@@ -63,7 +63,8 @@ function fromParts({ role, parts }: z.output<typeof partsMessagesSchema>[number]
   if (role === "assistant") {
     return [
       {
-        ...{ role, content },
+        role,
+        content,
         toolCalls: parts.flatMap(({ type, id, name, arguments: given }) =>
           type === "tool_call" ? [toolCall(id, name, given)] : [],
         ),
@@ -213,15 +214,17 @@ function promptMessages(prompt: z.output<typeof vercelPromptSchema> = {}): z.out
 
 function fromVercel({ role, content }: z.output<typeof vercelMessagesSchema>[number]): Message[] {
   const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const textsOfType = (wanted: string) => parts.flatMap(({ type, text = "" }) => (type === wanted ? [text] : []));
-  const [calls, results] = ["tool-call", "tool-result"].map((wanted) =>
-    parts.filter(({ type }) => type === wanted),
+  const textsOfType = (partType: string) => parts.flatMap(({ type, text = "" }) => (type === partType ? [text] : []));
+  const [calls, results] = ["tool-call", "tool-result"].map((partType) =>
+    parts.filter(({ type }) => type === partType),
   ) as [z.output<typeof vercelPartSchema>[], z.output<typeof vercelPartSchema>[]];
   const said =
     role === "tool"
       ? []
       : fromChat({
-          ...{ role, content: textsOfType("text").join(""), reasoning: textsOfType("reasoning") },
+          role,
+          content: textsOfType("text").join(""),
+          reasoning: textsOfType("reasoning"),
           calls: calls.map(({ toolCallId, toolName, input, args }) => toolCall(toolCallId, toolName, input ?? args)),
         });
   // For tools executed by the provider, the assistant's message contains the results.
@@ -288,7 +291,11 @@ function fromCompletion(message: z.output<typeof chatSchema>[number]): Message[]
   const { role, content, tool_calls, tool_call_id, name, reasoning_content } = message;
   const parts = typeof content === "string" ? content : (content ?? []).flatMap(({ text = "" }) => [text]).join("");
   return fromChat({
-    ...{ role, content: parts, reasoning: [reasoning_content], callId: tool_call_id, name },
+    role,
+    content: parts,
+    reasoning: [reasoning_content],
+    callId: tool_call_id,
+    name,
     calls: (tool_calls ?? []).map(({ id, function: called }) => toolCall(id, called.name, called.arguments)),
   });
 }
@@ -320,11 +327,11 @@ function isSystem(role: string): boolean {
 }
 
 /** Arguments are an object, or JSON in a string. A string that is not a JSON object makes the call invalid. */
-function toolCall(id: string | null | undefined, name: string | undefined, given: unknown): ToolCall {
+function toolCall(id: string | null | undefined, name: string | undefined, input: unknown): ToolCall {
   const call = { id: id ?? "", name: name ?? "" };
-  if (typeof given !== "string") return { ...call, arguments: jsonValueSchema.safeParse(given ?? {}).data ?? {} };
-  const value: JsonValue = given.trim() === "" ? {} : jsonOrText(given);
-  return isJsonObject(value) ? { ...call, arguments: value } : { ...call, arguments: {}, invalid: given };
+  if (typeof input !== "string") return { ...call, arguments: jsonValueSchema.safeParse(input ?? {}).data ?? {} };
+  const value: JsonValue = input.trim() === "" ? {} : jsonOrText(input);
+  return isJsonObject(value) ? { ...call, arguments: value } : { ...call, arguments: {}, invalid: input };
 }
 
 function toolMessage(id: string | null | undefined, result: unknown, name = "", isError = false): Message {

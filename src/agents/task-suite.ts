@@ -1,0 +1,42 @@
+import type { Ending } from "../tasks/ending.js";
+import type { Task, TaskSet } from "../tasks/question.js";
+import type { ToolContext } from "../tools/tool.js";
+import type { TaskRecord } from "../traces/trace.js";
+import type { TaskVariables } from "./prompt-template.js";
+import type { Rollout } from "./rollout.js";
+
+/** Port: tasks for agents, such as the ART-E questions or the tasks in a folder. */
+export interface Suite<T extends Task = Task> {
+  list(): Promise<TaskList<T>>;
+  /** Prepares a task for an agent. The caller must close it. Throws if `signal` aborts. */
+  open(task: Task, signal: AbortSignal): Promise<TaskOpening>;
+  close(): Promise<void>;
+}
+
+export interface TaskList<T extends Task = Task> {
+  readonly set: TaskSet;
+  readonly tasks: readonly T[];
+}
+
+export type TaskOpening =
+  | { readonly ok: true; readonly opened: OpenedTask }
+  /** The task cannot be set up. Contains the reason and the task's record for the trace. */
+  | {
+      readonly ok: false;
+      readonly ending: Extract<Ending, "not_started" | "not_runnable">;
+      readonly reason: string;
+      readonly record: TaskRecord;
+    };
+
+export interface OpenedTask {
+  readonly instruction: string;
+  readonly variables: TaskVariables;
+  readonly access: TaskAccess;
+  /** Values of account settings, which must never appear in a trace. */
+  readonly secrets?: readonly string[];
+  /** Grades the agent's work and returns the task's record for the trace. Throws if `signal` aborts. */
+  grade(rollout: Rollout, signal: AbortSignal): Promise<TaskRecord>;
+  close(): Promise<void>;
+}
+
+export type TaskAccess = Omit<ToolContext, "signal" | "workspace">;

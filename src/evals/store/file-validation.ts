@@ -1,0 +1,55 @@
+// The result of a test in an eval file. The file can be edited, so its figures are checked before they are used.
+import { createHash } from "node:crypto";
+import { type EvalDefinition, type EvalTest, type FileValidation, fileValidationSchema } from "../definition.js";
+import { rejectionsOf } from "../test-eval/thresholds.js";
+import { canonicalJson } from "./canonical-json.js";
+
+type Figures = Omit<FileValidation, "figuresHash">;
+
+const figuresSchema = fileValidationSchema.omit({ figuresHash: true });
+
+/** Returns a test in the form for files, or null if an earlier version stored it without some of its figures. */
+export function toFileValidation(report: EvalTest, definitionHash: string, testedAt: string): FileValidation | null {
+  const { isImported: _, ...figures } = report;
+  const { data } = figuresSchema.safeParse({ definitionHash, testedAt, ...figures });
+  return data === undefined ? null : { ...data, figuresHash: hashFigures(data) };
+}
+
+/**
+ * Returns the test in a file, with its rejections derived from its figures. Returns null if the figures do not have the
+ * hash that the export wrote, or contradict their own table of counts.
+ */
+export function fromFileValidation(
+  { figuresHash, ...figures }: FileValidation,
+  { kind }: Pick<EvalDefinition, "kind">,
+): EvalTest | null {
+  if (figuresHash !== hashFigures(figures) || !matchesCounts(figures)) return null;
+  const { definitionHash: _, testedAt: __, ...report } = figures;
+  return { ...report, rejections: rejectionsOf(report.thresholds, { ...report, kind }), isImported: true };
+}
+
+function hashFigures(figures: Figures): string {
+  return `sha256:${createHash("sha256").update(canonicalJson(figures)).digest("hex")}`;
+}
+
+const ROUNDING = 1e-9;
+
+/** Whether the counts and rates follow from the confusion table, and each interval contains its rate. */
+function matchesCounts({ agreement }: Pick<FileValidation, "agreement">): boolean {
+  const { good, bad, confusion, truePositiveRate, trueNegativeRate, falseFailureRate } = agreement;
+  const { goodPassed, goodFailed, badPassed, badFailed } = confusion;
+  const rates = [
+    [truePositiveRate, goodPassed, good],
+    [trueNegativeRate, badFailed, bad],
+    [falseFailureRate, goodFailed, good],
+  ] as const;
+  return (
+    good === goodPassed + goodFailed &&
+    bad === badPassed + badFailed &&
+    rates.every(([{ value, low, high, n }, successes, all]) => {
+      if (n !== all) return false;
+      if (value === null) return all === 0;
+      return Math.abs(value - successes / all) < ROUNDING && (low ?? 1) <= value && value <= (high ?? 0);
+    })
+  );
+}

@@ -1,0 +1,50 @@
+import type { BadEmail, CorpusBatch, FiledEmail } from "../../email.js";
+
+export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEmail };
+
+export type ReadItems = AsyncGenerator<ReadResult | readonly ReadResult[]>;
+
+const MAILS_PER_BATCH = 500;
+/** Number of body characters that end a batch early, to limit memory use with huge emails. */
+const CHARS_PER_BATCH = 8_000_000;
+
+/**
+ * Groups a reader's items into batches of at most 500. If the signal aborts, rejects with its reason after the current
+ * batch. If the source fails, yields the items read so far before the error.
+ */
+export async function* batchMails(
+  found: AsyncIterable<ReadResult | readonly ReadResult[]>,
+  bytesRead: () => number,
+  signal: AbortSignal,
+): AsyncGenerator<CorpusBatch> {
+  signal.throwIfAborted();
+  let mails: FiledEmail[] = [];
+  let bad: BadEmail[] = [];
+  let text = 0;
+  const takeBatch = (): CorpusBatch => {
+    const batch = { mails, bad, bytesRead: bytesRead() };
+    mails = [];
+    bad = [];
+    text = 0;
+    return batch;
+  };
+  try {
+    for await (const items of found) {
+      for (const item of "length" in items ? items : [items]) {
+        if ("email" in item) {
+          mails.push(item.email);
+          text += item.email.body.length;
+        } else {
+          bad.push(item.bad);
+        }
+        if (mails.length + bad.length < MAILS_PER_BATCH && text < CHARS_PER_BATCH) continue;
+        yield takeBatch();
+        signal.throwIfAborted();
+      }
+    }
+  } catch (error) {
+    if (mails.length + bad.length > 0) yield takeBatch();
+    throw error;
+  }
+  if (mails.length + bad.length > 0) yield takeBatch();
+}

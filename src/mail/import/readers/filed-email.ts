@@ -1,0 +1,45 @@
+import type { AsWritten, Email, FiledEmail, HeaderNames, MailForm } from "../../email.js";
+
+export interface MailLocation {
+  readonly path: string;
+  readonly owner: string | null;
+}
+
+/**
+ * Returns the path and the owner folder of an email. Removes a prefix up to `maildir` in the first two segments
+ * (`enron_mail_20110402/maildir/lay-k/inbox/1.`). An email outside a folder does not have an owner.
+ */
+export function locateMail(path: string): MailLocation {
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
+  const root = segments.slice(0, 2).indexOf("maildir");
+  const relative = segments.slice(root + 1);
+  return { path: relative.join("/"), owner: relative.length > 1 ? (relative[0] ?? null) : null };
+}
+
+/** Combines an email with its location. `inbox` is its mailbox's address if the source contains it. */
+export function fileEmail(
+  email: Email,
+  { path, owner }: MailLocation,
+  form: MailForm,
+  inbox: string | null = null,
+): FiledEmail {
+  const { messageId, subject, sender, to, cc, bcc, date, body, headerNames, asWritten } = email;
+  // Spread syntax would take a tenth of the time needed to read a corpus.
+  const filed: FiledEmail & { headerNames?: HeaderNames; asWritten?: AsWritten } = {
+    messageId,
+    subject,
+    sender,
+    to,
+    cc,
+    bcc,
+    date,
+    body,
+    path,
+    owner,
+    inbox,
+    form,
+  };
+  if (headerNames !== undefined) filed.headerNames = headerNames;
+  if (asWritten !== undefined) filed.asWritten = asWritten;
+  return filed;
+}

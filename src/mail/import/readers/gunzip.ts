@@ -1,0 +1,71 @@
+import { createGunzip } from "node:zlib";
+import { UserError } from "../../../platform/errors.js";
+import { DamagedData } from "./source-errors.js";
+
+/** Whether the data starts with the gzip signature (RFC 1952 2.3.1). */
+export function isGzip(head: Buffer): boolean {
+  return head[0] === 0x1f && head[1] === 0x8b;
+}
+
+/** Decompresses a stream. Unlike a pipe, it yields all output before the error of a truncated or damaged file. */
+export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytesIn = 0;
+  let bytesOut = 0;
+  const counted = async function* () {
+    for await (const chunk of compressed) {
+      bytesIn += chunk.length;
+      yield chunk;
+    }
+  };
+  try {
+    for await (const chunk of gunzipUnbounded(counted())) {
+      bytesOut += chunk.length;
+      checkExpansion(bytesIn, bytesOut);
+      yield chunk;
+    }
+  } catch (error) {
+    throw error instanceof UserError || error instanceof DamagedData ? error : new DamagedData(error);
+  }
+}
+
+async function* gunzipUnbounded(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const stream = createGunzip({ chunkSize: 256 * 1024 });
+  let ready: Buffer[] = [];
+  let failure: Error | null = null;
+  stream.on("data", (chunk: Buffer) => ready.push(chunk));
+  stream.on("error", (error) => {
+    failure = error;
+  });
+  const closed = new Promise<void>((resolve) => stream.once("close", resolve));
+  const take = () => {
+    const chunks = ready;
+    ready = [];
+    return chunks;
+  };
+  try {
+    for await (const chunk of compressed) {
+      const written = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
+      await Promise.race([written, closed]);
+      yield* take();
+      if (stream.destroyed) break;
+    }
+    if (!stream.destroyed) stream.end();
+    await closed;
+    yield* take();
+    if (failure !== null) throw failure;
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** @throws DamagedData if the output is so long that the input must be a decompression bomb */
+export function checkExpansion(compressedBytes: number, bytes: number): void {
+  if (bytes < FREE_BYTES || bytes <= compressedBytes * MAX_EXPANSION) return;
+  throw new DamagedData(`it expands to more than ${MAX_EXPANSION} times its size, like a decompression bomb`);
+}
+
+/** Maximum expansion factor. Mail compresses to a tenth of its size. Deflate reaches a thousandth at best. */
+const MAX_EXPANSION = 200;
+
+/** Smaller outputs are harmless, regardless of their input. */
+const FREE_BYTES = 1_000_000_000;

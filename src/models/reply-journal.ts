@@ -1,0 +1,120 @@
+import { createHash, type Hash } from "node:crypto";
+import { z } from "zod";
+import { type Completion, completionSchema, type Message, type Model, type ModelRequest } from "./model.js";
+
+/**
+ * Journal of the replies that a task has paid for. A reply is stored before the agent uses it, so a killed run does not
+ * pay for it again: when the task is run again, a request that is identical to an earlier one gets the stored reply.
+ * Tool calls are not stored. They are executed again, and as long as their results are the same, so are the requests.
+ */
+
+export const journalEntrySchema = z.strictObject({
+  caller: z.enum(["agent", "judge"]),
+  /** SHA-256 of the model's id and everything in the request that affects the reply. */
+  request: z.string(),
+  reply: completionSchema,
+});
+
+/** A paid reply. */
+export type JournalEntry = z.output<typeof journalEntrySchema>;
+
+type Caller = JournalEntry["caller"];
+
+/** The paid replies of one task. */
+export class TaskJournal {
+  private unusedEntries: JournalEntry[];
+
+  /**
+   * @param stored replies of interrupted attempts at the task, oldest first
+   * @param store resolves when the entry is stored. Positions count up from `nextPosition`.
+   */
+  constructor(
+    readonly stored: readonly JournalEntry[],
+    private readonly store: (entry: JournalEntry, position: number) => Promise<void>,
+    private nextPosition = stored.length,
+  ) {
+    this.unusedEntries = [...stored];
+  }
+
+  /** Stored replies that no request has used. */
+  get unused(): readonly JournalEntry[] {
+    return this.unusedEntries;
+  }
+
+  has(request: string): boolean {
+    return this.unusedEntries.some((entry) => entry.request === request);
+  }
+
+  /** Returns the first unused reply to this request, or null. Each reply is returned once. */
+  take(request: string): Completion | null {
+    const i = this.unusedEntries.findIndex((entry) => entry.request === request);
+    if (i === -1) return null;
+    const [entry] = this.unusedEntries.splice(i, 1);
+    return entry?.reply ?? null;
+  }
+
+  add(entry: JournalEntry): Promise<void> {
+    return this.store(entry, this.nextPosition++);
+  }
+}
+
+/**
+ * Decorates a model: answers from the journal, and stores new replies before they are used. Apply it outside the call
+ * budget, because a stored reply is already paid. Replies from the cache are not stored.
+ */
+export function withJournal(model: Model, journal: TaskJournal, caller: Caller): Model {
+  const digests = new RequestDigests(model.id);
+  return {
+    id: model.id,
+    async complete(request, signal) {
+      const digest = digests.of(request);
+      const reply = journal.take(digest);
+      if (reply !== null) {
+        signal.throwIfAborted();
+        return { ...reply, resumed: true };
+      }
+      const newReply = await model.complete(request, signal);
+      if (newReply.cached !== true) await journal.add({ caller, request: digest, reply: newReply });
+      return newReply;
+    },
+  };
+}
+
+/**
+ * Computes the digests of a growing conversation. Messages that the previous request also contained are not hashed
+ * again, because conversations of agents are long.
+ */
+export class RequestDigests {
+  private hashed: Hash;
+  private messages: readonly Message[] = [];
+
+  constructor(private readonly modelId: string) {
+    this.hashed = createHash("sha256");
+  }
+
+  of(request: ModelRequest): string {
+    const { system, messages, tools, toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature } = request;
+    const isContinued = this.messages.every((message, i) => message === messages[i]);
+    if (!isContinued) this.hashed = createHash("sha256");
+    const start = isContinued ? this.messages.length : 0;
+    for (const message of messages.slice(start)) this.hashed.update(`${JSON.stringify(message)}\n`);
+    this.messages = [...messages];
+    const parameters = { toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature };
+    return this.hashed
+      .copy()
+      .update(JSON.stringify([this.modelId, system, parameters]))
+      .update(toolsJson(tools))
+      .digest("hex");
+  }
+}
+
+const jsonOfTools = new WeakMap<ModelRequest["tools"], string>();
+
+/** Memoized, because all calls of an agent pass the same array. */
+function toolsJson(tools: ModelRequest["tools"]): string {
+  const known = jsonOfTools.get(tools);
+  if (known !== undefined) return known;
+  const json = JSON.stringify(tools);
+  jsonOfTools.set(tools, json);
+  return json;
+}

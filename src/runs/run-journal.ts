@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { turnOf } from "../agents/new-trace.js";
+import { type JournalEntry, TaskJournal } from "../models/reply-journal.js";
+import type { Db } from "../store/open-store.js";
+import type { PlannedTask, TaskId } from "../tasks/question.js";
+import { type UnfinishedTask, unfinishedTasks } from "../traces/journal-store.js";
+import type { ResultWriter } from "../traces/result-writer.js";
+import { type Consumption, consumptionOf, sumCost, sumUsage, type TaskCost } from "../traces/task-result.js";
+import type { Trace } from "../traces/trace.js";
+
+/** The reply journals of a run. Replies of tasks that an earlier attempt at the run did not finish are read once. */
+export class RunJournal {
+  private readonly unfinished = new Map<string, UnfinishedTask>();
+
+  constructor(
+    db: Db,
+    private readonly runId: string,
+    private readonly writer: Pick<ResultWriter, "addReply">,
+  ) {
+    for (const task of unfinishedTasks(db, runId)) this.unfinished.set(keyOf(task), task);
+  }
+
+  /** Costs of the tasks that an earlier attempt at the run did not finish. */
+  get costs(): TaskCost[] {
+    return [...this.unfinished.values()].map(({ entries }) => costOfEntries(entries));
+  }
+
+  /** Returns a line about the replies that need not be bought again, or null if there are none. */
+  get note(): string | null {
+    const replies = [...this.unfinished.values()].reduce((sum, { entries }) => sum + entries.length, 0);
+    if (replies === 0) return null;
+    const tasks = this.unfinished.size;
+    const [many, whose] = tasks === 1 ? ["1 unfinished task", "Its"] : [`${tasks} unfinished tasks`, "Their"];
+    const stored = replies === 1 ? "1 stored reply" : `${replies} stored replies`;
+    return `art-e: ${many} will continue with ${stored}. ${whose} tool calls are executed again.`;
+  }
+
+  /** Opens the journal of a task. Call this once per task. */
+  open({ task, epoch }: PlannedTask): TaskJournal {
+    const place = { taskId: task.id, epoch };
+    const stored = this.unfinished.get(keyOf(place));
+    this.unfinished.delete(keyOf(place));
+    const store = (entry: JournalEntry, position: number) => this.store(place, entry, position);
+    return new TaskJournal(stored?.entries ?? [], store, stored?.nextPosition);
+  }
+
+  /** Stores the journal of an unfinished task that was run elsewhere. */
+  async restore(task: TaskEpoch, entries: readonly JournalEntry[]): Promise<void> {
+    await Promise.all(entries.map((entry, position) => this.store(task, entry, position)));
+  }
+
+  private store({ taskId, epoch }: TaskEpoch, entry: JournalEntry, position: number): Promise<void> {
+    return this.writer.addReply({ runId: this.runId, taskId, epoch, position, entry: JSON.stringify(entry) });
+  }
+}
+
+interface TaskEpoch {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+}
+
+function keyOf({ taskId, epoch }: TaskEpoch): string {
+  return `${taskId}/${epoch}`;
+}
+
+/** Returns the consumption of an agent's paid replies. Judge calls are counted separately. */
+export function consumptionOfEntries(entries: readonly JournalEntry[]): Consumption {
+  return consumptionOf(entries.filter(({ caller }) => caller === "agent").map(({ reply }) => turnOf(reply, "")));
+}
+
+/** Returns the cost of paid replies, for the run's budget. */
+export function costOfEntries(entries: readonly JournalEntry[]): TaskCost {
+  const [agent, judge] = [repliesTo("agent", entries), repliesTo("judge", entries)];
+  return { spent: { usage: sumUsage(agent), costUsd: sumCost(agent) }, judgeCostUsd: sumCost(judge) };
+}
+
+function repliesTo(caller: JournalEntry["caller"], entries: readonly JournalEntry[]) {
+  return entries
+    .filter((entry) => entry.caller === caller)
+    .map(({ reply: { usage, costUsd = null } }) => ({ usage, costUsd }));
+}
+
+/**
+ * Returns the paid replies that a task did not use when it was run again, as the trace of an abandoned attempt, so that
+ * their cost is not lost. This happens if a tool returned another result than before. Null if all replies were used.
+ */
+export function abandonedAttempt(trace: Trace, unused: readonly JournalEntry[]): Trace | null {
+  if (unused.length === 0) return null;
+  const error = "The task was interrupted and run again, and a tool returned another result than before.";
+  const attempt = {
+    traceId: `trace_${randomUUID()}`,
+    sessionId: `session_${randomUUID()}`,
+    ending: "interrupted" as const,
+    error,
+    messages: [],
+    toolCalls: [],
+    turns: unused.map(({ reply }) => turnOf(reply, trace.startedAt)),
+    answer: null,
+    sources: [],
+    scores: {},
+    judge: null,
+  };
+  if (trace.kind === "question") return { ...trace, ...attempt };
+  return { ...trace, ...attempt, grade: { score: null, state: "agent_error", reason: error } };
+}

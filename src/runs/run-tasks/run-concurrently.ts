@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** The two steps of a task. Neither promise may reject. */
+interface Stages<Task, Answered> {
+  /** Whether one more task can start in addition to the running ones. Called again whenever one of them is answered. */
+  hasRoom?(): boolean;
+  answer(task: Task): Promise<Answered>;
+  /**
+   * Saving does not occupy a slot, so a slow disk does not idle the model. Runs after the work that other tasks wait
+   * for.
+   */
+  save(answered: Answered): Promise<void>;
+}
+
+/**
+ * Processes tasks in order. Answers as many tasks concurrently as there are slots, and saves at most as many at the
+ * same time. A task is taken when a slot is free, and nothing of it is kept after saving, so a long run has only its
+ * running tasks in memory. Free slots are filled one per turn of the event loop, so the first task is running before
+ * the last one starts.
+ * @param onPlaces calls back immediately, and again whenever the number of slots changes
+ */
+export function runConcurrently<Task, Answered>(
+  tasks: Iterable<Task>,
+  onPlaces: (listener: (places: number) => void) => void,
+  { answer, save, hasRoom: hasBudget = () => true }: Stages<Task, Answered>,
+): Promise<void> {
+  const waiting = tasks[Symbol.iterator]();
+  let places = 0;
+  let answering = 0;
+  let saving = 0;
+  let isEmpty = false;
+  let isFilling = false;
+  return new Promise((resolve, reject) => {
+    const hasRoom = () =>
+      answering < places && answering + saving < 2 * places && !isEmpty && (answering === 0 || hasBudget());
+    const carryOut = async (task: Task) => {
+      answering++;
+      const answered = await answer(task);
+      answering--;
+      saving++;
+      fill();
+      await nextTurn();
+      await save(answered);
+      saving--;
+      fill();
+    };
+    const fill = () => {
+      if (hasRoom()) {
+        const { done, value } = waiting.next();
+        isEmpty = done === true;
+        if (!done) carryOut(value).catch(reject);
+      }
+      if (hasRoom() && !isFilling) {
+        isFilling = true;
+        setImmediate(fillMore);
+      }
+      if (isEmpty && answering + saving === 0) resolve();
+    };
+    const fillMore = () => {
+      isFilling = false;
+      fill();
+    };
+    onPlaces((now) => {
+      places = Math.max(1, now);
+      fill();
+    });
+  });
+}

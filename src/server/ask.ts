@@ -1,0 +1,123 @@
+import { getAgent } from "../agents/registry-store.js";
+import { endOfDay } from "../mail/date-range.js";
+import { resolveInbox } from "../mail/mail-lookup.js";
+import { stopsRun } from "../models/failure-classes.js";
+import { API_KEY_VARIABLES } from "../models/model-names.js";
+import { answeringModelOf } from "../models/open-model.js";
+import { type AppContext, Interrupted } from "../platform/app-context.js";
+import { EXIT, UserError } from "../platform/errors.js";
+import { createModel } from "../runs/model-of-run.js";
+import type { RunOptions } from "../runs/run-flags.js";
+import { agentOf, newRunSettings, notesOnSent } from "../runs/settings-from-options.js";
+import { withStore } from "../store/open-store.js";
+import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js";
+import { openExternalResources } from "../tools/tool-connections.js";
+import type { ChatTrace } from "../traces/trace.js";
+import { newSessionId } from "./chat/chat-session.js";
+import { type AnsweredChat, answerChat, openChat, saveScored } from "./chat/chat-turn.js";
+import type { OnChatEvent } from "./chat/stream-events.js";
+
+const NEVER = new AbortController().signal;
+
+interface AskOptions extends RunOptions {
+  readonly inbox_address: string;
+  readonly question: string;
+  /** Email from this date on is hidden. */
+  readonly before?: string | undefined;
+}
+
+interface AnsweredQuestion {
+  readonly trace: ChatTrace;
+  readonly cited: readonly CitedMail[];
+}
+
+/**
+ * Answers one question from a mailbox and stores it as a separate chat. With `onEvent`, the answer is streamed.
+ */
+export function ask(
+  options: AskOptions,
+  context: AppContext,
+  onEvent: OnChatEvent | null = null,
+): Promise<AnsweredQuestion> {
+  return withStore(context.settings, async (db) => {
+    const inbox = resolveInbox(db, options.inbox_address);
+    const { agentId, chosen } = chooseAgent(options, context);
+    const settings = newRunSettings(db, chosen, getAgent(db, agentId), context);
+    for (const note of notesOnSent(settings)) context.note(note);
+    const model = await createModel(settings, chosen, context);
+    const outside = openExternalResources(context.settings.env);
+    const mailbox = openMailbox(db);
+    try {
+      const chat = openChat(
+        db,
+        { mailbox, outside },
+        {
+          sessionId: newSessionId(),
+          agent: agentOf(settings),
+          model: model.model,
+          history: [],
+          question: options.question,
+          instructions: null,
+          binding: { inbox, queryDate: options.before === undefined ? null : dayBefore(options.before) },
+          timeoutMs: settings.taskTimeoutMs,
+        },
+      );
+      const answered = await answerChat(chat, onEvent, context.signal);
+      refuseFailedQuestion(answered, chosen);
+      const trace = await saveScored(db, answered.trace);
+      return { trace, cited: citedMails(trace, mailbox) };
+    } finally {
+      model.close();
+      await outside.close();
+    }
+  });
+}
+
+/**
+ * Chooses agent and model depending on the API keys in the environment, if the user specifies neither. Notes the
+ * choice.
+ */
+function chooseAgent(options: AskOptions, { settings, note }: AppContext): { agentId: string; chosen: AskOptions } {
+  const isModelGiven =
+    options.modelId !== undefined || options.modelProvider !== undefined || options.baseUrl !== undefined;
+  const agentId = options.agent ?? "email-search";
+  if (isModelGiven || options.agent !== undefined) return { agentId, chosen: options };
+  const modelId = answeringModelOf(settings.env);
+  if (modelId !== null) {
+    note(`Asking ${agentId} with ${modelId}.`);
+    return { agentId, chosen: { ...options, modelId } };
+  }
+  const variables = Object.values(API_KEY_VARIABLES).flat().join(", ");
+  note(`No API key is set (${variables}): asking the offline baseline, which is not a language model.`);
+  return { agentId: "baseline", chosen: options };
+}
+
+function dayBefore(day: string): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10);
+}
+
+/** Throws if the answer is not worth storing: the key was refused, the account is empty, or the user interrupted it. */
+function refuseFailedQuestion({ trace, failure }: AnsweredChat, { modelId }: AskOptions): void {
+  if (trace.ending === "interrupted") throw new Interrupted("stopped.");
+  if (failure !== null && stopsRun(failure.kind)) {
+    const hint = `Check the key${modelId === undefined ? "" : `, and the model ${modelId}`}.`;
+    throw new UserError("ask_failed", failure.message, hint, EXIT.failed);
+  }
+}
+
+/** An email that an answer cites. `mail` is null if the mailbox does not contain it. */
+export interface CitedMail {
+  readonly messageId: string;
+  readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
+}
+
+/** Looks up the emails cited by an answer, with the same access as its agent. */
+function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox): CitedMail[] {
+  const context = { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate), signal: NEVER };
+  return sources.map((messageId) => {
+    const found = findReadableMail(messageId, context, mailbox);
+    if (!found.ok) return { messageId, mail: null };
+    const { subject, sender, date } = found.mail;
+    return { messageId: found.mail.messageId, mail: { subject, sender, date } };
+  });
+}

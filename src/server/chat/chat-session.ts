@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { getAgent } from "../../agents/registry-store.js";
+import { resolveInbox } from "../../mail/mail-lookup.js";
+import type { Message } from "../../models/model.js";
+import { UserError } from "../../platform/errors.js";
+import { getSession, sessionMessages } from "../../traces/chats-store.js";
+import type { MailboxBinding } from "../../traces/trace.js";
+import type { ChatServices } from "../chat-services.js";
+import { type AnsweredChat, answerChat, openChat, saveScored } from "./chat-turn.js";
+import type { OnChatEvent } from "./stream-events.js";
+
+/**
+ * Sessions: admits a chat to the server and binds it to its agent, mailbox and date, also across several messages.
+ */
+
+/** A request for a chat through any of the APIs. */
+export interface ChatRequest {
+  readonly agentId: string;
+  /** Absent for a new session. */
+  readonly sessionId?: string | null | undefined;
+  /** Earlier messages for a new session. A continued session has its own messages. */
+  readonly history: readonly Message[];
+  readonly question: string;
+  readonly instructions: string | null;
+  readonly inbox?: string | null | undefined;
+  readonly queryDate?: string | null | undefined;
+  /** Session that `history` comes from. The new session gets its mailbox and date. */
+  readonly continuedFrom?: string | undefined;
+  readonly maxTurns?: number | null | undefined;
+  readonly modelProvider?: string | null | undefined;
+  readonly modelId?: string | null | undefined;
+}
+
+/** A chat that was admitted and has its model and tools. */
+export interface PreparedChat {
+  readonly sessionId: string;
+  /** Aborts the chat because its client has disconnected. */
+  abandon(reason: string): void;
+  /**
+   * Answers, saves the trace and releases the chat's slot. The answer is streamed as events, unless `onEvent` is null.
+   * Throws only for bugs in this program.
+   */
+  answer(onEvent: OnChatEvent | null): Promise<AnsweredChat>;
+}
+
+/** Runs all checks that can lead to the refusal of a chat, before the first byte of a response is sent. */
+export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
+  const { db, models, chats, resources, chatTimeoutMs, live } = services;
+  const stored = getAgent(db, request.agentId);
+  const { sessionId, binding, history } = chooseSession(services, request);
+  const { maxTurns = null } = request;
+  const agent = maxTurns === null ? stored : { ...stored, settings: { ...stored.settings, maxTurns } };
+  const model = await models.get(agent, request.modelProvider ?? undefined, request.modelId ?? undefined);
+  const { question, instructions } = request;
+  const chat = openChat(db, resources, {
+    ...{ sessionId, agent, model, history, question, instructions, binding },
+    timeoutMs: chatTimeoutMs,
+  });
+  const slot = chats.admit(sessionId);
+  return {
+    sessionId,
+    abandon: slot.abandon,
+    async answer(onEvent) {
+      try {
+        const answered = await answerChat(chat, onEvent, slot.signal);
+        const trace = await saveScored(db, answered.trace);
+        live?.add(trace);
+        return { ...answered, trace };
+      } finally {
+        slot.release();
+      }
+    },
+  };
+}
+
+/**
+ * A session remains bound to its agent, mailbox and date. Otherwise an answer could reveal email that was opened under
+ * another binding.
+ */
+function chooseSession({ db }: ChatServices, request: ChatRequest) {
+  const { inbox = null, queryDate = null, history } = request;
+  const earlierId = request.sessionId ?? request.continuedFrom;
+  if (earlierId === undefined) {
+    const binding: MailboxBinding = { inbox: inbox === null ? null : resolveInbox(db, inbox), queryDate };
+    return { sessionId: newSessionId(), binding, history };
+  }
+  const session = getSession(db, earlierId);
+  if (session.agentId !== request.agentId) {
+    throw new UserError(
+      "session_unknown",
+      `Session "${session.id}" does not belong to agent "${request.agentId}".`,
+      `The session belongs to agent "${session.agentId}".`,
+    );
+  }
+  if ((inbox !== null && inbox !== session.inbox) || (queryDate !== null && queryDate !== session.queryDate)) {
+    const bound = `${session.inbox ?? "no mailbox"} and ${session.queryDate ?? "no date"}`;
+    throw new UserError("session_bound", `Session "${session.id}" is bound to ${bound}.`, "Start another session.");
+  }
+  const binding: MailboxBinding = { inbox: session.inbox, queryDate: session.queryDate };
+  return request.sessionId == null
+    ? { sessionId: newSessionId(), binding, history }
+    : { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
+}
+
+export function newSessionId(): string {
+  return `session_${randomUUID()}`;
+}

@@ -1,0 +1,105 @@
+import type { Agent } from "../../agents/agent.js";
+import { agentLoop } from "../../agents/agent-loop.js";
+import { attemptAnswer } from "../../agents/attempt-answer.js";
+import { newChatTrace } from "../../agents/new-trace.js";
+import { saveCurrentVersion } from "../../agents/registry-store.js";
+import { listEvals } from "../../evals/store.js";
+import { evalsWithoutModels } from "../../evals/use-evals.js";
+import { endOfDay } from "../../mail/date-range.js";
+import { type Message, type Model, ModelError } from "../../models/model.js";
+import { withEvals } from "../../runs/score-traces.js";
+import type { Db } from "../../store/open-store.js";
+import { isFailure } from "../../tasks/ending.js";
+import { loadTools } from "../../tools/load-tools.js";
+import type { Tool } from "../../tools/tool.js";
+import type { ToolResources } from "../../tools/tool-handler.js";
+import { saveChat } from "../../traces/chats-store.js";
+import type { ChatTrace, MailboxBinding } from "../../traces/trace.js";
+import { type OnChatEvent, streamEvents } from "./stream-events.js";
+
+/** One message to an agent: answers it, scores the trace and saves it. */
+
+const NEVER = new AbortController().signal;
+
+/** A message to an agent, and its binding and limits. */
+interface Chat {
+  readonly sessionId: string;
+  readonly agent: Agent;
+  readonly agentVersion: number;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  /** Excludes the system prompt. */
+  readonly history: readonly Message[];
+  readonly question: string;
+  /** Text to append to the agent's prompt, or null. */
+  readonly instructions: string | null;
+  readonly binding: MailboxBinding;
+  readonly timeoutMs: number;
+}
+
+export interface AnsweredChat {
+  readonly trace: ChatTrace;
+  /** The model's error if the ending is model_error, otherwise null. */
+  readonly failure: ModelError | null;
+}
+
+/** Adds the agent's version and tools. Throws for a tool that cannot be used. */
+export function openChat(db: Db, resources: ToolResources, chat: Omit<Chat, "agentVersion" | "tools">): Chat {
+  const { agent } = chat;
+  return { ...chat, agentVersion: saveCurrentVersion(db, agent.id), tools: loadTools(db, agent.id, resources) };
+}
+
+/**
+ * Answers one message like a task of a run, within the bound mailbox and date. Errors of the model or its server
+ * determine the trace's ending and are not thrown. With `onEvent`, the model streams.
+ */
+export async function answerChat(chat: Chat, onEvent: OnChatEvent | null, signal: AbortSignal): Promise<AnsweredChat> {
+  const { agent, model, tools, history, question, instructions, binding, timeoutMs } = chat;
+  const { inbox, queryDate } = binding;
+  const { maxTurns } = agent.settings;
+  const listener = onEvent === null ? {} : streamEvents(agent, onEvent);
+  const variables = {
+    inbox_address: inbox ?? "(not named: take its address from the question)",
+    query_date: queryDate ?? new Date().toISOString().slice(0, 10),
+  };
+  const attempted = await attemptAnswer(
+    agentLoop({ agent, model, tools, maxTaskCostUsd: null }),
+    {
+      task: { id: null, epoch: 1, instruction: question, variables, maxTurns, instructions, history, ...listener },
+      access: { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate) },
+      timeoutMs,
+      // Null for a bug in this program, which must not be recorded as a model failure.
+      endingOf: (thrown) => (thrown instanceof ModelError ? "model_error" : null),
+    },
+    signal,
+  );
+  const { sessionId, agentVersion } = chat;
+  const trace = newChatTrace(
+    {
+      ...{ sessionId, agentId: agent.id, agentVersion, model: model.id, maxTurns },
+      ...{ question, binding, historyLength: history.length },
+    },
+    attempted,
+  );
+  const { thrown } = attempted;
+  return { trace, failure: trace.ending === "model_error" && thrown instanceof ModelError ? thrown : null };
+}
+
+/**
+ * Saves a chat with the scores of the evals in use. Excludes evals that see the gold answer, which chats do not have,
+ * and rubrics, because each chat would then cost a model call.
+ */
+export async function saveScored(db: Db, trace: ChatTrace): Promise<ChatTrace> {
+  const scored = isFailure(trace.ending) ? trace : await scoreChat(db, trace);
+  saveChat(db, scored);
+  return scored;
+}
+
+async function scoreChat(db: Db, trace: ChatTrace): Promise<ChatTrace> {
+  const evals = evalsWithoutModels(
+    listEvals(db).filter(({ status, definition }) => status === "active" && !definition.reference),
+  );
+  // The chat has been answered, so it is scored even if the caller has disconnected.
+  const [outcomes = []] = await evals.run([trace], NEVER);
+  return withEvals(trace, evals.definitions, outcomes);
+}

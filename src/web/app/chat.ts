@@ -1,0 +1,427 @@
+import type { ChatEvent } from "../../server/chat-event.js";
+import type { AgentJson, InboxesJson, ModelsJson } from "../../server/response-shapes.js";
+import { duration } from "../../text/format.js";
+import { h, select, untrustedInline, untrustedText } from "../dom.js";
+import { chatEvents, get } from "./api.js";
+import { errorNotice, labelled, mailLinks } from "./lists.js";
+import { feedbackForm, loadSessionTraces, mailWords, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
+
+/** The log lives as long as the page, so that the conversation remains after a visit to another section. */
+let log: ChatLog | null = null;
+
+/** Whether the log shows the stored session's chats. */
+let isRestored = false;
+
+interface Choices {
+  readonly agents: readonly AgentJson[];
+  readonly inboxes: InboxesJson;
+  readonly models: ModelsJson;
+}
+
+type Fields = ReturnType<typeof createFields>;
+
+export async function chatView(page: HTMLElement, agentId: string | null): Promise<void> {
+  const [{ agents }, inboxes, models] = await Promise.all([
+    get<{ agents: AgentJson[] }>("/api/agents"),
+    get<InboxesJson>("/api/inboxes"),
+    get<ModelsJson>("/api/models"),
+  ]);
+  const choices = { agents, inboxes, models };
+  const fields = createFields(choices);
+  log ??= new ChatLog();
+  fillFields(fields, choices, agentId);
+  const { session, agent } = chatState();
+  if (session !== null && fields.agent.value !== agent) startSession(log);
+  if (chatState().session !== null && !isRestored) await log.restoreSession();
+  isRestored = true;
+  const form = questionForm(fields, choices, log);
+  page.append(h("h2", { class: "hidden" }, "Ask an agent"), form, log.element);
+  fields.question.focus();
+}
+
+function createFields({ agents, inboxes: { first_date, last_date } }: Choices) {
+  const plainText = { autocomplete: "off", spellcheck: "false" };
+  const days = { min: first_date?.slice(0, 10) ?? null, max: last_date?.slice(0, 10) ?? null };
+  return {
+    agent: select(
+      { id: "agent" },
+      agents.map((one) => [one.id, agentLabel(one, agents)]),
+    ),
+    inbox: h("input", { id: "inbox", list: "inboxes", placeholder: "any mailbox", ...plainText }),
+    day: h("input", { id: "day", type: "date", ...days }),
+    model: h("input", { id: "model", list: "models", ...plainText }),
+    question: h("textarea", { id: "question", rows: 2, placeholder: "Ask a question about the mail", required: true }),
+  };
+}
+
+/** Returns the agent's name, with its id if another agent has the same name. */
+function agentLabel({ id, name }: AgentJson, agents: readonly AgentJson[]): string {
+  return agents.some((other) => other.id !== id && other.name === name) ? `${name} (${id})` : name;
+}
+
+function fillFields(fields: Fields, choices: Choices, agentId: string | null): void {
+  const { agent, inbox, day, model, draft } = chatState();
+  const defaultAgent = choices.models.models.length > 1 ? "email-search" : "baseline";
+  fields.agent.value = agentId ?? agent ?? defaultAgent;
+  fields.inbox.value = inbox ?? choices.inboxes.inboxes[0] ?? "";
+  fields.day.value = day;
+  fields.model.value = model;
+  fields.question.value = draft;
+  showDefaultModel(fields, choices);
+}
+
+function showDefaultModel({ agent, model }: Fields, { agents, models }: Choices): void {
+  model.placeholder = agents.find(({ id }) => id === agent.value)?.model ?? models.default_model;
+}
+
+/** Clears the shown session before another one replaces it. */
+export function forgetConversation(): void {
+  log?.clear();
+  isRestored = false;
+}
+
+function startSession(log: ChatLog): void {
+  updateChatState({ session: null });
+  log.clear();
+}
+
+function saveChoices({ agent, inbox, day, model }: Fields, draft: string): void {
+  updateChatState({ agent: agent.value, inbox: inbox.value, day: day.value, model: model.value, draft });
+}
+
+function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLElement {
+  const { agent, inbox, day, model, question } = fields;
+  const ask = h("button", { class: "primary", type: "submit" }, "Ask");
+  const stop = h("button", { type: "button", hidden: true }, "Stop");
+  const fresh = h("button", { type: "button", title: "Clear the conversation and start a new session" }, "New session");
+  const form = h(
+    "form",
+    { class: "ask" },
+    h(
+      "div",
+      { class: "choices" },
+      labelled("Agent", agent),
+      labelled("Mailbox", inbox),
+      labelled("Date (hides later email)", day),
+      labelled("Model", model),
+    ),
+    h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
+    h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
+    h("label", { class: "hidden", for: "question" }, "Question"),
+    h("div", { class: "line" }, question, h("div", { class: "buttons" }, ask, stop)),
+    h(
+      "div",
+      { class: "under" },
+      h("span", { class: "hint" }, "Enter sends the question, Shift+Enter adds a new line."),
+      fresh,
+    ),
+  );
+  // A session is bound to its agent, mailbox and date.
+  for (const field of [agent, inbox, day]) {
+    field.addEventListener("change", () => {
+      showDefaultModel(fields, choices);
+      if (chatState().session !== null) startSession(log);
+    });
+  }
+  for (const field of [agent, inbox, day, model, question]) {
+    field.addEventListener("input", () => saveChoices(fields, question.value));
+  }
+  fresh.addEventListener("click", () => {
+    startSession(log);
+    question.focus();
+  });
+  question.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (question.value.trim() === "" || ask.disabled) return;
+    const sentQuestion = takeQuestion(fields);
+    const controller = new AbortController();
+    stop.onclick = () => controller.abort();
+    ask.disabled = true;
+    stop.hidden = false;
+    await log.ask(sentQuestion, controller.signal);
+    if (chatState().draft === sentQuestion.text) updateChatState({ draft: question.value });
+    ask.disabled = false;
+    stop.hidden = true;
+    if (document.contains(question)) question.focus();
+  });
+  return form;
+}
+
+/**
+ * Clears the question field. The draft remains stored until the question is answered, because a reload would lose it.
+ */
+function takeQuestion(fields: Fields): Question {
+  const { agent, inbox, day, model, question } = fields;
+  const text = question.value.trim();
+  question.value = "";
+  saveChoices(fields, text);
+  return { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text };
+}
+
+interface Question {
+  readonly agent: string;
+  /** Empty for any mailbox. */
+  readonly inbox: string;
+  readonly day: string;
+  readonly model: string;
+  readonly text: string;
+}
+
+/** The conversation, with the newest question at the top and each answer above the steps that led to it. */
+class ChatLog {
+  readonly element = h("div", { class: "log", role: "log", "aria-label": "Conversation" });
+
+  /** Number of the current session. */
+  private conversation = 0;
+
+  clear(): void {
+    this.conversation++;
+    this.element.replaceChildren();
+  }
+
+  /** Shows the chats of the stored session again, or starts a new session if it no longer exists. */
+  async restoreSession(): Promise<void> {
+    const { session } = chatState();
+    const traces = session === null ? [] : await loadSessionTraces(session).catch(() => []);
+    if (traces.length === 0) updateChatState({ session: null });
+    for (const trace of traces) {
+      const exchange = this.addExchange(trace.question);
+      for (const event of traceToEvents(trace)) exchange.show(event);
+      exchange.end();
+    }
+  }
+
+  /** Asks a question and shows the events as they arrive. Never throws. */
+  async ask({ agent, inbox, day, model, text }: Question, signal: AbortSignal): Promise<void> {
+    const exchange = this.addExchange(text);
+    const { session } = chatState();
+    const body = {
+      messages: [{ role: "user", content: text }],
+      variables: { ...(inbox && { inbox_address: inbox }), ...(day && { query_date: day }) },
+      ...(session && { sessionId: session }),
+      ...(model && { modelId: model }),
+    };
+    try {
+      for await (const event of chatEvents(agent, body, signal)) exchange.show(event);
+    } catch (error) {
+      exchange.showError(signal.aborted ? "Stopped." : (error as Error).message);
+    }
+    exchange.end();
+  }
+
+  private addExchange(question: string): Exchange {
+    const { conversation } = this;
+    const exchange = new Exchange(question, (session) => {
+      // An answer that arrives after the user started another session does not restore the old one.
+      if (conversation === this.conversation) updateChatState({ session });
+    });
+    this.element.prepend(exchange.element);
+    return exchange;
+  }
+}
+
+/** A question, the agent's steps and the answer. */
+class Exchange {
+  readonly element: HTMLElement;
+  private readonly steps = h("div", { class: "steps", role: "group", "aria-label": "Agent steps" });
+  private readonly status = h("p", { class: "hint", role: "status" }, "Thinking …");
+  private readonly outcome = h("div", { class: "outcome" }, this.status);
+  private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
+  private readonly results: { result: unknown }[] = [];
+  /** The text of the current reply, or null between replies. */
+  private text: HTMLElement | null = null;
+  /** The answer in the arguments of a call, by the call's id. */
+  private readonly answers = new Map<string, HTMLElement>();
+  private reasoning: HTMLElement | null = null;
+
+  constructor(
+    question: string,
+    private readonly onSession: (sessionId: string) => void,
+  ) {
+    this.element = h(
+      "section",
+      { class: "chat", "aria-label": "Question and answer" },
+      untrustedText(question, "question", "p"),
+      this.outcome,
+      this.steps,
+    );
+  }
+
+  show(event: ChatEvent): void {
+    switch (event.type) {
+      case "text-delta":
+        this.addText(event.text, event.toolCallId);
+        break;
+      case "text-replaced":
+        this.replaceText(event.text, event.toolCallId);
+        break;
+      case "reasoning-delta":
+        this.addReasoning(event.text);
+        break;
+      case "tool-call":
+        this.moveTextToSteps();
+        this.calls.set(event.toolCallId, { name: event.toolName });
+        this.status.textContent =
+          event.toolName === "return_final_answer" ? "Answering …" : `Calling ${event.toolName} …`;
+        break;
+      case "tool-call-args":
+        this.showCall(event.toolCallId, parseArguments(event.args));
+        break;
+      case "tool-result":
+        this.showResult(event.toolCallId, event.result);
+        break;
+      case "error":
+        this.showError(event.errorText);
+        break;
+      case "recoverable-error":
+        this.showError(event.error);
+        break;
+      case "session-info":
+        this.showSession(event.sessionId, event.traceId);
+        break;
+      case "retry":
+        this.showRetry(event);
+    }
+  }
+
+  showError(message: string): void {
+    this.outcome.append(errorNotice(message));
+  }
+
+  end(): void {
+    this.status.remove();
+  }
+
+  /** Adds text of the current reply, or of the answer in the arguments of a call. */
+  private addText(text: string, toolCallId: string | undefined): void {
+    this.reasoning = null;
+    this.textElement(toolCallId).textContent += text;
+  }
+
+  private replaceText(text: string, toolCallId: string | undefined): void {
+    this.textElement(toolCallId).textContent = text;
+  }
+
+  private textElement(toolCallId: string | undefined): HTMLElement {
+    const known = toolCallId === undefined ? this.text : this.answers.get(toolCallId);
+    if (known) return known;
+    const element = untrustedText("", "answer", "p");
+    this.outcome.append(element);
+    if (toolCallId === undefined) this.text = element;
+    else this.answers.set(toolCallId, element);
+    return element;
+  }
+
+  private addReasoning(text: string): void {
+    if (this.reasoning === null) {
+      this.reasoning = untrustedText("", "reasoning", "p");
+      this.steps.append(this.reasoning);
+      this.status.textContent = "Reasoning …";
+    }
+    this.reasoning.textContent += text;
+  }
+
+  /** Text before a tool call is not the answer. */
+  private moveTextToSteps(): void {
+    this.reasoning = null;
+    if (this.text === null) return;
+    this.text.className = "said";
+    this.steps.append(this.text);
+    this.text = null;
+  }
+
+  private showCall(id: string, args: unknown): void {
+    const call = this.calls.get(id);
+    if (call === undefined) return;
+    // The answer arrives as text too, so only the sources are taken from the call.
+    if (call.name === "return_final_answer") {
+      call.sources = (args as { sources?: unknown } | null)?.sources;
+      return;
+    }
+    // The end of a text can arrive only when the reply is complete.
+    this.moveTextToSteps();
+    call.card = toolCallCard(call.name, args);
+    this.steps.append(call.card.element);
+    this.status.textContent = `Calling ${call.name} …`;
+  }
+
+  private showResult(id: string, result: unknown): void {
+    const { card, sources } = this.calls.get(id) ?? {};
+    card?.setResult(result);
+    this.results.push({ result });
+    const isError = Boolean((result as { error?: unknown } | null)?.error);
+    if (Array.isArray(sources) && sources.length > 0 && !isError) {
+      this.outcome.append(
+        h("p", { class: "hint" }, "Sources: ", mailLinks(sources.map(String), mailWords(this.results))),
+      );
+    }
+    this.text = null;
+    this.status.textContent = "Thinking …";
+  }
+
+  /** Retries remain in the steps, because they explain the time. */
+  private showRetry({ attempt, reason, waitMs }: Extract<ChatEvent, { type: "retry" }>): void {
+    const wait = `attempt ${attempt + 1} after ${duration(waitMs)}`;
+    this.steps.append(
+      h("p", { class: "retry" }, `The model call failed; retrying (${wait}): `, untrustedInline(reason)),
+    );
+    this.status.textContent = `The model call failed. Retrying: ${wait} …`;
+  }
+
+  private showSession(sessionId: string, traceId: string): void {
+    this.onSession(sessionId);
+    const link = h("a", { href: `#trace/${encodeURIComponent(traceId)}` }, "Open the trace");
+    this.outcome.append(h("div", { class: "after" }, link, feedbackForm(traceId)));
+  }
+}
+
+/** Parses a call's arguments, or returns the text if the model's output is not JSON. */
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const KEY = "art-e-chat";
+
+interface ChatState {
+  readonly agent: string | null;
+  /** Null before the first choice, empty for any mailbox. */
+  readonly inbox: string | null;
+  readonly day: string;
+  readonly model: string;
+  /** The current session. */
+  readonly session: string | null;
+  /** Text of the question field. */
+  readonly draft: string;
+}
+
+/**
+ * The latest choices and question of this tab. They are in the tab's storage, so they survive reloads and visits to
+ * other sections.
+ */
+let state: ChatState = { agent: null, inbox: null, day: "", model: "", session: null, draft: "", ...readStored() };
+
+function chatState(): ChatState {
+  return state;
+}
+
+export function updateChatState(changes: Partial<ChatState>): void {
+  state = { ...state, ...changes };
+  sessionStorage.setItem(KEY, JSON.stringify(state));
+}
+
+function readStored(): Partial<ChatState> {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,250 @@
+import { compact } from "../../platform/optional-values.js";
+import type { QuestionCheck, QuestionWording } from "../../questions/provenance.js";
+import type { QuestionDetailsJson } from "../../server/response-shapes.js";
+import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
+import { keyButton, reasonField } from "./label.js";
+import { type Fact, factList } from "./lists.js";
+import { mailArticle } from "./trace.js";
+
+interface ReviewActions {
+  accept(): void;
+  reject(): void;
+  save(edited: QuestionWording): void;
+  undo(): void;
+  previous(): void;
+  next(): void;
+  /** Called after text was changed or discarded. */
+  changed(words: UnsavedEdits): void;
+}
+
+/** Buttons with keyboard shortcuts, a field for the reason, and fields for a new wording. */
+export class ReviewForm {
+  readonly element: HTMLElement;
+  private readonly why = reasonField();
+  readonly reason = this.why.input;
+  readonly say = this.why.say;
+  private readonly question = h("textarea", { id: "edited-question", rows: 3, maxlength: 4_000 });
+  private readonly answer = h("textarea", { id: "edited-answer", rows: 3, maxlength: 20_000 });
+  private readonly editor: HTMLElement;
+  private wording: QuestionWording = { question: "", answer: "" };
+
+  constructor(private readonly actions: ReviewActions) {
+    this.editor = this.createEditor();
+    this.element = this.createElement();
+    const tell = () => actions.changed(this.unsaved());
+    for (const field of [this.reason, this.question, this.answer]) field.addEventListener("input", tell);
+  }
+
+  get isEditing(): boolean {
+    return !this.editor.hidden;
+  }
+
+  /** Fills the fields for another question. */
+  show(wording: QuestionWording, unsaved: UnsavedEdits | null): void {
+    this.wording = wording;
+    this.reason.value = unsaved?.reason ?? "";
+    this.fill(unsaved?.edited ?? wording);
+    this.editor.hidden = (unsaved?.edited ?? null) === null;
+  }
+
+  edit(): void {
+    this.editor.hidden = false;
+    this.question.focus();
+    this.actions.changed(this.unsaved());
+  }
+
+  setBusy(isBusy: boolean): void {
+    this.element.setAttribute("aria-busy", String(isBusy));
+  }
+
+  private unsaved(): UnsavedEdits {
+    const edited = { question: this.question.value, answer: this.answer.value };
+    return { reason: this.reason.value, edited: this.isEditing ? edited : null };
+  }
+
+  private fill({ question, answer }: QuestionWording): void {
+    this.question.value = question;
+    this.answer.value = answer;
+  }
+
+  private createElement(): HTMLElement {
+    const { accept, reject, undo, previous, next } = this.actions;
+    return h(
+      "div",
+      { class: "label-form", role: "group", "aria-label": "Decision" },
+      h(
+        "div",
+        { class: "label-buttons" },
+        keyButton("Accept", "a", "label-good", accept),
+        keyButton("Edit", "e", null, () => this.edit()),
+        keyButton("Reject", "r", "label-bad", reject),
+        keyButton("Undo", "u", null, undo),
+        keyButton("Previous", "k", null, previous),
+        keyButton("Next", "j", null, next),
+      ),
+      this.editor,
+      ...this.why.elements,
+    );
+  }
+
+  private createEditor(): HTMLElement {
+    const save = () => this.actions.save({ question: this.question.value, answer: this.answer.value });
+    const cancel = () => {
+      this.fill(this.wording);
+      this.editor.hidden = true;
+      this.question.blur();
+      this.answer.blur();
+      this.actions.changed(this.unsaved());
+    };
+    const editor = h(
+      "div",
+      { class: "editor", hidden: true },
+      h("label", { for: "edited-question" }, "Question"),
+      this.question,
+      h("label", { for: "edited-answer" }, "Answer"),
+      this.answer,
+      h(
+        "div",
+        { class: "label-buttons" },
+        h("button", { type: "button", class: "primary", click: save }, "Save ", h("kbd", {}, "Ctrl Enter")),
+        h("button", { type: "button", click: cancel }, "Cancel ", h("kbd", {}, "Esc")),
+      ),
+    );
+    editor.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Escape") cancel();
+      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
+      else return;
+      event.preventDefault();
+    });
+    return editor;
+  }
+}
+
+/** Question that each check answers, in words for the reviewer. */
+const CHECK_TEXTS: Readonly<Record<string, string>> = {
+  gold: "The cited emails exist and contain the answer's values",
+  sources: "The cited emails answer the question",
+  each_mail: "Every cited email is needed",
+  earlier_mails: "The latest email changes the answer",
+  without_mail: "The answer is not known without the email",
+  other_mails: "Other emails contain no other answer",
+};
+
+const UNANSWERABLE_TEXTS: Readonly<Record<string, string>> = {
+  mail_later: "the email with the answer came later",
+  detail_absent: "no email contains it",
+};
+
+/** The question in its current wording, the decision, and the results of the checks. */
+export function questionSection(details: QuestionDetailsJson): HTMLElement {
+  const { question, answer } = details.review?.edited ?? details;
+  return h(
+    "section",
+    { class: "judged", tabindex: -1, "aria-label": "Question and answer" },
+    decisionLine(details),
+    untrustedText(question, "question", "p"),
+    untrustedText(answer, "answer", "p"),
+    factList(factsOf(details)),
+    h("h3", {}, "Checks"),
+    h("ul", { class: "checks" }, ...details.checks.map(checkItem)),
+  );
+}
+
+function decisionLine({ review }: QuestionDetailsJson): HTMLElement | null {
+  if (review === null) return null;
+  const { decision, decided_at: at, reason } = review;
+  return h(
+    "p",
+    { class: `decision ${decision}` },
+    h("strong", {}, decision),
+    ` ${minuteText(at)}${reason === null ? "" : `: ${reason}`}`,
+  );
+}
+
+function factsOf(details: QuestionDetailsJson): Fact[] {
+  const { id, inbox_address, query_date, kind, made_by, how_realistic, unanswerable, easy, review } = details;
+  return [
+    ["Number", String(id)],
+    ["Asked by", `${inbox_address} on ${query_date}`],
+    ["Kind", kind],
+    ["Created by", made_by],
+    ["Realistic", how_realistic.toFixed(1)],
+    ["No answer", unanswerable === null ? null : (UNANSWERABLE_TEXTS[unanswerable] ?? unanswerable)],
+    ["Easy", easy ? "it repeats a phrase from its email" : null],
+    ["Original", review?.edited ? `${details.question} – ${details.answer}` : null],
+  ];
+}
+
+function checkItem({ check, by, passed, answer, reason }: QuestionCheck): HTMLElement {
+  return h(
+    "li",
+    {},
+    h("span", { class: passed ? "state" : "state bad" }, passed ? "passed" : "failed"),
+    ` ${CHECK_TEXTS[check] ?? check} (${by}): `,
+    untrustedInline(answer === null ? reason : `${reason} – “${answer}”`),
+  );
+}
+
+/** The emails that a question cites, with the answering passages marked. */
+export function citedMails(mails: readonly QuestionDetailsJson["mails"][number][]): HTMLElement {
+  return h(
+    "section",
+    { class: "label-steps cited-mails", "aria-labelledby": "mails-title" },
+    h("h3", { id: "mails-title" }, mails.length === 1 ? "Cited email" : "Cited emails"),
+    ...(mails.length === 0 ? [h("p", { class: "notice" }, "The question cites no emails.")] : mails.map(evidence)),
+  );
+}
+
+/** Scrolls each email to its marked passage. Call it when the emails are in the page. */
+export function scrollToPassages(mails: HTMLElement): void {
+  for (const mark of mails.querySelectorAll<HTMLElement>("pre mark")) {
+    const body = mark.parentElement;
+    if (body !== null) body.scrollTop = mark.offsetTop - body.clientHeight / 3;
+  }
+}
+
+function evidence({
+  message_id: id,
+  mail,
+  is_cited: isCited,
+  passage,
+  ...lit
+}: QuestionDetailsJson["mails"][number]): HTMLElement {
+  if (mail === null) {
+    return h("p", { class: "notice bad" }, "Not in the database: ", h("code", {}, id));
+  }
+  const article = mailArticle(mail, { subject: lit.in_subject, body: lit.in_body });
+  // Long emails scroll, so the keyboard must be able to scroll them too.
+  article.querySelector("pre")?.setAttribute("tabindex", "0");
+  const notes = compact([
+    !isCited && "This email is from after the question, so it does not count as an answer.",
+    passage === "found" && "The passage most similar to the answer is marked.",
+  ]);
+  return h("div", { class: "notice" }, notes.length === 0 ? null : h("p", { class: "hint" }, notes.join(" ")), article);
+}
+
+/** Text about a question that has not been saved yet. */
+interface UnsavedEdits {
+  readonly reason: string;
+  /** The new wording, or null if the question is not being edited. */
+  readonly edited: QuestionWording | null;
+}
+
+const keyOf = (dataset: string, id: number) => `art-e-review ${dataset} ${id}`;
+
+/** Stores text until the tab is closed, so that a reload loses nothing. */
+export function keepUnsaved(dataset: string, id: number, words: UnsavedEdits): void {
+  const isEmpty = words.reason === "" && words.edited === null;
+  if (isEmpty) forgetUnsaved(dataset, id);
+  else sessionStorage.setItem(keyOf(dataset, id), JSON.stringify(words));
+}
+
+export function readUnsaved(dataset: string, id: number): UnsavedEdits | null {
+  const written = sessionStorage.getItem(keyOf(dataset, id));
+  return written === null ? null : (JSON.parse(written) as UnsavedEdits);
+}
+
+export function forgetUnsaved(dataset: string, id: number): void {
+  sessionStorage.removeItem(keyOf(dataset, id));
+}

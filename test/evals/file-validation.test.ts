@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import type { EvalTest } from "../../src/evals/definition.js";
+import { fromFileValidation, toFileValidation } from "../../src/evals/store/file-validation.js";
+import { measureAgreement } from "../../src/evals/test-eval.js";
+
+const RULES = { kind: "rules" } as const;
+
+/** A test on 40 good traces, of which `passed` pass, and 40 bad ones, of which 38 fail. */
+function testOf(passed: number, changes: Partial<EvalTest> = {}): EvalTest {
+  const tested = Array.from({ length: 80 }, (_, i) => {
+    const bad = i >= 40;
+    return { question: String(i), bad, score: (bad ? i < 42 : i < passed) ? 1 : 0, error: null };
+  });
+  return {
+    ...{ criterion: "overall", labelsHash: "sha256:1", agreement: measureAgreement(tested) },
+    ...{ heldOutReads: 1, readsByThisEval: 1, latencyMs: { p50: 1, p95: 2 }, costUsdPerTrace: 0, ceiling: null },
+    ...{ thresholds: "usable", rejections: [], warnings: [], ...changes },
+  };
+}
+
+/** Returns a test as an export writes it and another database reads it. */
+function transferred(test: EvalTest) {
+  const written = toFileValidation(test, "sha256:2", "2026-01-01T00:00:00.000Z");
+  if (written === null) throw new Error("the test was not written");
+  return { written, read: fromFileValidation(written, RULES) };
+}
+
+describe("the test in an eval file", () => {
+  it("is the same after an export and an import", () => {
+    const test = testOf(36);
+    expect(transferred(test).read).toEqual({ ...test, isImported: true });
+  });
+
+  it("is refused if a figure or its hash is missing or was changed", () => {
+    const { written } = transferred(testOf(36));
+    const { figuresHash: _, ...unhashed } = written;
+    for (const changed of [unhashed, { ...written, heldOutReads: 2 }, { ...written, warnings: ["all is well"] }]) {
+      expect(fromFileValidation(changed, RULES)).toBeNull();
+    }
+  });
+
+  it("is refused if its rates contradict its counts, even with a new hash", () => {
+    const test = testOf(20);
+    const { agreement } = test;
+    for (const forged of [
+      { ...agreement, truePositiveRate: testOf(40).agreement.truePositiveRate },
+      { ...agreement, trueNegativeRate: { ...agreement.trueNegativeRate, low: 0.99 } },
+      { ...agreement, confusion: { ...agreement.confusion, goodPassed: 40 } },
+      { ...agreement, good: 400 },
+    ]) {
+      expect(transferred({ ...test, agreement: forged }).read).toBeNull();
+    }
+  });
+
+  it("has the rejections that follow from its figures, even with a new hash", () => {
+    expect(transferred(testOf(20)).read?.rejections).toEqual(["true positive rate is 0.500 (minimum 0.8)"]);
+    expect(transferred(testOf(36, { rejections: ["it was too bad"] })).read?.rejections).toEqual([]);
+  });
+
+  it("is not written if an earlier version stored it without some of its figures", () => {
+    const { judged: _, ...agreement } = testOf(36).agreement;
+    expect(toFileValidation(testOf(36, { agreement: agreement as EvalTest["agreement"] }), "sha256:2", "x")).toBeNull();
+  });
+});

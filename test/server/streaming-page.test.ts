@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TestBrowser } from "../browser.js";
+import { needs } from "../machine-requirements.js";
+import { STREAMS, type StreamingProvider, startStreamingProvider } from "../providers/streaming-provider.js";
+import { MARCUS } from "../runs/demo-setup.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
+  const browser = new TestBrowser();
+  let provider: StreamingProvider;
+  let server: DemoServer;
+
+  beforeAll(async () => {
+    const search = STREAMS["openai-chat"]({
+      reasoning: ["I must ", "search."],
+      text: ["Let me ", "look."],
+      calls: [{ id: "c1", name: "email_search", args: [`{"query":"dues","inbox_id":"${MARCUS}"}`] }],
+    });
+    const answer = STREAMS["openai-chat"]({
+      calls: [{ id: "c2", name: "return_final_answer", args: ['{"answer":"The dues ', "are $40 ", "for ever"] }],
+    });
+    provider = await startStreamingProvider([
+      { frames: [...search.parts, ...search.finish] },
+      { frames: answer.parts, ending: "hang" },
+    ]);
+    server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
+    await server.ask("POST", "/api/agents", { id: "streamer", name: "Streamer", model: "openai/test" });
+  }, 120_000);
+  afterAll(async () => {
+    await server?.close();
+    await provider?.close();
+  });
+
+  it("shows an unfinished answer and its steps, and cancels the model call with Stop", async () => {
+    const { page } = await browser.openServed(server.url);
+    await page.getByRole("combobox", { name: "Agent" }).selectOption("streamer");
+    await page.getByRole("combobox", { name: "Mailbox" }).fill(MARCUS);
+    await page.getByRole("textbox", { name: "Question" }).fill("How much are the dues?");
+    await page.getByRole("button", { name: "Ask" }).click();
+    await page.locator(".outcome .answer", { hasText: "The dues are $40 for ever" }).waitFor();
+    expect(await page.getByRole("status").textContent()).toBe("Answering …");
+    expect(await page.locator(".outcome .answer").count()).toBe(1);
+    expect(await page.locator(".steps .reasoning").allTextContents()).toEqual(["I must search."]);
+    expect(await page.locator(".steps .said").allTextContents()).toEqual(["Let me look."]);
+    expect(provider.abandoned).toBe(0);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await expect.poll(() => provider.abandoned).toBe(1);
+    await page.getByText("Stopped.").waitFor();
+  });
+});
