@@ -16,8 +16,8 @@ import {
 } from "./paired-comparison.js";
 
 /**
- * A claim about a run's gain over a baseline. A gain is the mean difference per question, positive if the run is better,
- * as a fraction of the score's scale.
+ * A claim about a run's gain over a baseline. A gain is the mean difference per question as a fraction of the score's
+ * scale, and positive if the run is better.
  */
 export type Claim =
   /** Established if the gain is above `by`, refuted if it is below `notBy`, which is at least `by`. */
@@ -126,7 +126,7 @@ export interface UntilOutcome {
   readonly fixedN: Estimate;
 }
 
-/** Adds always-valid figures to the comparisons of candidates with a baseline, corrected for the number of candidates. */
+/** Adds always-valid figures to the comparisons of candidates with a baseline, corrected for their number. */
 export function withSequentialFigures(
   comparisons: readonly RunComparison[],
   baseline: ComparableRun,
@@ -216,8 +216,8 @@ const SIMULATED_RUNS = 400;
 const SEED = 1;
 
 /**
- * Estimates by simulation how many questions a claim takes at each true gain. Each question is right or wrong in both runs;
- * their results have a correlation of 0.5.
+ * Estimates by simulation how many questions a claim takes at each true gain. Each question is right or wrong in each
+ * run, and the results of the two runs have a correlation of 0.5.
  * @param accuracy the baseline's mean, from 0 to 1
  */
 export function expectedStops(

@@ -37,7 +37,7 @@ import type { RunOptions } from "./run-flags.js";
 import { RunJournal } from "./run-journal.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { runTasks, type SessionEnd } from "./run-tasks.js";
-import type { Until } from "./run-until.js";
+import type { Until } from "./run-until/claim-watch.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
@@ -177,7 +177,7 @@ async function untilOf(
 ): Promise<Until | null> {
   if (settings.until === undefined) return null;
   if (baseline === undefined) {
-    const { openUntil } = await import("./run-until.js");
+    const { openUntil } = await import("./run-until/claim-watch.js");
     return openUntil(settings.until, { ...over, settings: { ...settings } }, context);
   }
   throw new UserError(

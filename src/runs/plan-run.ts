@@ -189,13 +189,13 @@ export async function withUntil<Settings extends ExecutedRunSettings>(
 ): Promise<Settings> {
   if (until === undefined) return settings;
   // Imported only now, because few runs stop themselves.
-  const { untilSettings } = await import("./run-until.js");
+  const { untilSettings } = await import("./run-until/claim-watch.js");
   return { ...settings, until: await untilSettings(until, settings, seed, context) };
 }
 
 /**
- * Returns the tasks in a seeded random order. All epochs of a question are asked one after another, because the question
- * counts once all of them are answered.
+ * Returns the tasks in a seeded random order. All epochs of a question are asked one after another, because the
+ * question counts once all of them are answered.
  */
 export function inTestOrder(tasks: readonly PlannedTask[], seed: number): PlannedTask[] {
   const byQuestion = new Map<TaskId, PlannedTask[]>();

@@ -294,7 +294,7 @@ const QUESTION_SELECTION_FLAGS = {
   shuffle: { schema: toggle, help: "Ask in random order (see --seed)", config: "run.shuffle", notFor: STORED },
   seed: {
     schema: wholeNumber(0, 2 ** 32 - 1).optional(),
-    help: "Seed for --shuffle and --until [default: 1]",
+    help: "Seed for --shuffle [default: 1]",
     config: "run.seed",
     notFor: STORED,
   },
@@ -314,6 +314,7 @@ const QUESTION_RUN_FLAGS = {
     artProtocol: 100,
   },
   ...QUESTION_SELECTION_FLAGS,
+  seed: { ...QUESTION_SELECTION_FLAGS.seed, help: "Seed for --shuffle and --until [default: 1]" },
   epochs: {
     schema: wholeNumber(1, 1_000).default(1),
     help: "Number of times to ask each question",

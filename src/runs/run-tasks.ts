@@ -17,7 +17,7 @@ import type { RunSession } from "./execute-run/create-run.js";
 import { computeRunTotals } from "./results-file.js";
 import { costOfEntries, type RunJournal } from "./run-journal.js";
 import { runConcurrently } from "./run-tasks/run-concurrently.js";
-import type { UntilWatch } from "./run-until.js";
+import type { UntilWatch } from "./run-until/claim-watch.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
 export interface RunTasksRequest {

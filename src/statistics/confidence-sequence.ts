@@ -3,7 +3,7 @@
 import type { Estimate } from "./estimate.js";
 import { NO_ESTIMATE } from "./estimate.js";
 
-/** Rejects a null hypothesis. By Ville's inequality, the e-value of a true one ever reaches 20 in at most 5% of runs. */
+/** Rejects a hypothesis. By Ville's inequality, the e-value of a true one ever reaches 20 in at most 5% of runs. */
 export const E_ESTABLISHED = 20;
 
 /** The two bounds of the interval have an error of 2.5% each. */
@@ -11,15 +11,15 @@ const E_OF_BOUND = 40;
 
 /**
  * Fractions of the capital to bet, with equal weights. Chosen with `npm run bench -- sequential`: at typical accuracies
- * and a gain of 0.05, these need 57% of the tasks of a fixed-n test with 90% power. A uniform mixture over all fractions
- * needs 58%, predictable plug-in bets 67%, and the empirical Bernstein sequence 77%.
+ * and a gain of 0.05, these need 57% of the tasks of a fixed-n test with 90% power. A uniform mixture over all
+ * fractions needs 58%, predictable plug-in bets 67%, and the empirical Bernstein sequence 77%.
  */
 const BETS = [0.15, 0.3, 0.6] as const;
 
 /**
  * E-process against the hypothesis that a mean of values in [-1, 1] is at most `threshold`. It is the capital of a
- * gambler who starts with 1 and bets that values are higher: the mean over BETS of the product of 1 - c + c X/x, where X
- * and x are value and threshold scaled to [0, 1]. If the hypothesis is true, no strategy expects a gain. The capital
+ * gambler who starts with 1 and bets that values are higher: the mean over BETS c of the product of 1 - c + c X/x.
+ * Here, X and x are value and threshold scaled to [0, 1]. If the hypothesis is true, no strategy expects a gain. The capital
  * does not depend on the order of the values.
  *
  * Source: Waudby-Smith and Ramdas (2024), "Estimating means of bounded random variables by betting", JRSS B 86(1); the
@@ -58,8 +58,8 @@ export function eValueOfDifference(values: readonly number[]): number {
 }
 
 /**
- * Returns the mean of values in [-1, 1] with its always-valid 95% interval: the thresholds that neither side's e-process
- * has rejected. The probability that the true mean is ever outside, at any number of values, is at most 5%.
+ * Returns the mean of values in [-1, 1] with its always-valid 95% interval: the thresholds that the e-process of
+ * neither side has rejected. The probability that the true mean is ever outside, at any number of values, is at most 5%.
  */
 export function confidenceSequence(values: readonly number[]): Estimate {
   const n = values.length;

@@ -1,29 +1,29 @@
-// `run --until`: stops a run when a claim about its gain over a baseline is settled. Questions are tested in the order of
-// the run, not of their answers, because otherwise quick answers would count first and the test would be biased.
+// `run --until`: stops a run when a claim about its gain over a baseline is settled. Questions are tested in the order
+// of the run, not of their answers, because otherwise quick answers would count first and the test would be biased.
 import { resolve } from "node:path";
-import { type ComparableRun, comparableRun, incomparable } from "../analysis/paired-comparison.js";
+import { type ComparableRun, comparableRun, incomparable } from "../../analysis/paired-comparison.js";
 import {
   type Claim,
   ClaimTest,
   type ExpectedStop,
   expectedStops,
   type UntilOutcome,
-} from "../analysis/sequential-comparison.js";
-import type { AppContext } from "../platform/app-context.js";
-import { UserError } from "../platform/errors.js";
-import { SCORES } from "../scoring/scorers.js";
-import { confidenceSequence } from "../statistics/confidence-sequence.js";
-import { meanOf } from "../statistics/intervals.js";
-import { pairedDifference } from "../statistics/significance.js";
-import type { Db } from "../store/open-store.js";
-import type { TaskId } from "../tasks/question.js";
-import { isScored, type ScoredTasks, scorerOfMetric } from "../traces/metrics.js";
-import { plannedOrder, type TaskCursor } from "../traces/results-store.js";
-import type { ExecutedRunSettings, UntilSettings } from "../traces/run-settings.js";
-import { scaleOf, scaleText } from "../traces/score.js";
-import type { TaskResult } from "../traces/task-result.js";
-import { RunSources } from "./results-file.js";
-import { claimText, type TypedClaim } from "./run-until/claim-text.js";
+} from "../../analysis/sequential-comparison.js";
+import type { AppContext } from "../../platform/app-context.js";
+import { UserError } from "../../platform/errors.js";
+import { SCORES } from "../../scoring/scorers.js";
+import { confidenceSequence } from "../../statistics/confidence-sequence.js";
+import { meanOf } from "../../statistics/intervals.js";
+import { pairedDifference } from "../../statistics/significance.js";
+import type { Db } from "../../store/open-store.js";
+import type { TaskId } from "../../tasks/question.js";
+import { isScored, type ScoredTasks, scorerOfMetric } from "../../traces/metrics.js";
+import { plannedOrder, type TaskCursor } from "../../traces/results-store.js";
+import type { ExecutedRunSettings, UntilSettings } from "../../traces/run-settings.js";
+import { scaleOf, scaleText } from "../../traces/score.js";
+import type { TaskResult } from "../../traces/task-result.js";
+import { RunSources } from "../results-file.js";
+import { claimText, type TypedClaim } from "./claim-text.js";
 
 /** Returns the settings for a typed claim. Throws a UserError if the claim cannot be tested. */
 export async function untilSettings(
