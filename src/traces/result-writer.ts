@@ -3,7 +3,7 @@ import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
-import { openJournalEraser } from "./result-writer/journal-writer.js";
+import { type JournalRow, openJournalEraser } from "./result-writer/journal-writer.js";
 import type { TaskResult } from "./task-result.js";
 import type { Trace } from "./trace.js";
 
@@ -153,15 +153,6 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
     "Finished tasks are saved. Check that the disk works and has free space, then continue with --resume latest.",
     1,
   );
-}
-
-/** The stored form of a paid reply. `entry` is JSON. */
-export interface JournalRow {
-  readonly runId: string;
-  readonly taskId: TaskId;
-  readonly epoch: number;
-  readonly position: number;
-  readonly entry: string;
 }
 
 /** The stored form of a finished task. `trace` and `result` are JSON. */

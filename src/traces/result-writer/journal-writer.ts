@@ -1,5 +1,14 @@
 import type { Db } from "../../store/open-store.js";
-import type { JournalRow } from "../result-writer.js";
+import type { TaskId } from "../../tasks/question.js";
+
+/** The stored form of a paid reply. `entry` is JSON. */
+export interface JournalRow {
+  readonly runId: string;
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly position: number;
+  readonly entry: string;
+}
 
 /** Returns a function that stores a reply. A reply that arrives after its task was finished elsewhere is dropped. */
 export function openJournalWriter(db: Db): (row: JournalRow) => void {
