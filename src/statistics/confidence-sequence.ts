@@ -19,8 +19,8 @@ const BETS = [0.15, 0.3, 0.6] as const;
 /**
  * E-process against the hypothesis that a mean of values in [-1, 1] is at most `threshold`. It is the capital of a
  * gambler who starts with 1 and bets that values are higher: the mean over BETS c of the product of 1 - c + c X/x.
- * Here, X and x are value and threshold scaled to [0, 1]. If the hypothesis is true, no strategy expects a gain. The capital
- * does not depend on the order of the values.
+ * Here, X and x are value and threshold scaled to [0, 1]. If the hypothesis is true, no strategy expects a gain. The
+ * capital does not depend on the order of the values.
  *
  * Source: Waudby-Smith and Ramdas (2024), "Estimating means of bounded random variables by betting", JRSS B 86(1); the
  * form as a mixture of constant portfolios is that of Orabona and Jun (2024), "Tight concentrations and confidence
@@ -59,7 +59,8 @@ export function eValueOfDifference(values: readonly number[]): number {
 
 /**
  * Returns the mean of values in [-1, 1] with its always-valid 95% interval: the thresholds that the e-process of
- * neither side has rejected. The probability that the true mean is ever outside, at any number of values, is at most 5%.
+ * neither side has rejected. The probability that the true mean is ever outside, at any number of values, is at most
+ * 5%.
  */
 export function confidenceSequence(values: readonly number[]): Estimate {
   const n = values.length;
