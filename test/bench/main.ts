@@ -23,8 +23,8 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  *
  * Five are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
  * with each of several tests. `env` plays one episode per task against the built program's training environment, over
- * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one process
- * with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
+ * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one
+ * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
  * `start` starts short commands of the built program --runs times (10).
  */
 
