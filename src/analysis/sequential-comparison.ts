@@ -120,6 +120,8 @@ export interface UntilOutcome {
   /** Number of tested questions. Includes questions that were already running when the claim was settled. */
   readonly questions: number;
   readonly plannedQuestions: number;
+  /** Whether every planned question has a result. Failed questions have one, but are not tested. */
+  readonly isComplete: boolean;
   /** May be read at any time. */
   readonly alwaysValid: Estimate;
   /** May be read only if all planned questions are answered. */

@@ -434,12 +434,11 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
 
 /** Formats the state of a run's claim: the verdict, and both intervals with the time when each may be read. */
 export function untilLines(outcome: UntilOutcome): string[] {
-  const { claim, verdict, settledAfter, questions, plannedQuestions, alwaysValid, fixedN } = outcome;
+  const { claim, verdict, settledAfter, questions, plannedQuestions, isComplete, alwaysValid, fixedN } = outcome;
   const progress = `${count(settledAfter ?? questions)} of ${count(plannedQuestions)} questions`;
-  const isWhole = questions === plannedQuestions;
   return [
     verdict === null ? `${claim}: open after ${progress}` : `${claim}: ${verdict} after ${progress} (5% error)`,
     `difference ${differenceText(alwaysValid, share)} always-valid (2.5% error per side), may be read at any time`,
-    `difference ${differenceText(fixedN, share)} fixed-n, ${isWhole ? "may be read: all planned questions are answered" : "must not be read before all planned questions are answered"}`,
+    `difference ${differenceText(fixedN, share)} fixed-n, ${isComplete ? "may be read: all planned questions are answered" : "must not be read before all planned questions are answered"}`,
   ];
 }

@@ -43,5 +43,8 @@ describe("UntilWatch", () => {
     for (let taskId = 2; taskId <= 10; taskId++) watch.add(won(taskId));
     expect(watch.outcome()).toMatchObject({ verdict: "established", settledAfter: 9, questions: 9 });
     expect(watch.isSettled).toBe(true);
+    expect(watch.outcome().isComplete).toBe(false);
+    for (let taskId = 11; taskId <= QUESTIONS; taskId++) watch.add(won(taskId));
+    expect(watch.outcome()).toMatchObject({ isComplete: true, questions: 19, plannedQuestions: 20 });
   });
 });

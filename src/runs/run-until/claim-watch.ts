@@ -232,6 +232,7 @@ export class UntilWatch {
       settledAfter: this.test.decided?.after ?? null,
       questions: n,
       plannedQuestions: this.questions.length,
+      isComplete: this.next === this.questions.length,
       alwaysValid: { value: inUnit(value), n, low: inUnit(low), high: inUnit(high), method },
       fixedN: pairedDifference(this.differences),
     };
