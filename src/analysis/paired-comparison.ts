@@ -456,4 +456,20 @@ export interface MetricComparison {
   readonly moreQuestions: number | null;
   /** The smallest difference that this number of questions detects with 80% power. */
   readonly detectable: number | null;
+  /** Absent if not requested. Null for a metric without two ends, such as the cost. */
+  readonly sequential?: SequentialFigures | null;
+}
+
+/** What an always-valid test says about one score of two runs. */
+export interface SequentialFigures {
+  /** Candidate minus baseline with the always-valid 95% interval. May be read at any time. */
+  readonly difference: Estimate;
+  /** Evidence against equal runs. Equal runs ever reach 20 with a probability of at most 5%. */
+  readonly eValue: number;
+  /** Null if the interval contains 0. */
+  readonly verdict: "better" | "worse" | null;
+  /** The same for several candidates, by the e-BH procedure: at most 5% of the verdicts are expected to be false. */
+  readonly correctedVerdict: "better" | "worse" | null;
+  /** Holm's correction of the fixed-n p value. May be read only at the planned number of questions. */
+  readonly correctedP: number | null;
 }

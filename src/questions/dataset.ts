@@ -122,7 +122,9 @@ export interface SelectionOptions {
 }
 
 /** Throws for contradictory options before anything is opened or downloaded. */
-export function refuseContradictions(options: DatasetOptions & Partial<SelectionOptions>): void {
+export function refuseContradictions(
+  options: DatasetOptions & Partial<SelectionOptions> & { readonly until?: object | undefined },
+): void {
   if (options.dataset !== undefined && (options.useJson || options.revision !== undefined)) {
     throw new UserError(
       "flags_contradict",
@@ -130,7 +132,7 @@ export function refuseContradictions(options: DatasetOptions & Partial<Selection
       "Remove one of them.",
     );
   }
-  if (options.seed !== undefined && !options.shuffle) {
+  if (options.seed !== undefined && !options.shuffle && options.until === undefined) {
     throw new UserError("flags_contradict", "--seed requires --shuffle.", "Add --shuffle or remove --seed.");
   }
 }

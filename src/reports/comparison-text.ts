@@ -1,11 +1,28 @@
-import type { Flip, PublishedResults, RunComparison, RunHead } from "../analysis/paired-comparison.js";
+import type {
+  Flip,
+  MetricComparison,
+  PublishedResults,
+  RunComparison,
+  RunHead,
+} from "../analysis/paired-comparison.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/metrics.js";
-import { metricCells, oneLine, runNameOrId, runTitle, significanceText, workTime } from "./wording.js";
+import {
+  differenceText,
+  metricCells,
+  oneLine,
+  pText,
+  runNameOrId,
+  runTitle,
+  significanceText,
+  workTime,
+} from "./wording.js";
 
 /** Formats an overview of the runs, then the comparison of each run with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
-  return [overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison, runs))].join("\n\n");
+  return [overviewTable(runs), ...comparisons.map((comparison) => pairText(comparison, runs, comparisons.length))].join(
+    "\n\n",
+  );
 }
 
 function overviewTable(runs: readonly RunHead[]): string {
@@ -26,7 +43,7 @@ function overviewTable(runs: readonly RunHead[]): string {
   );
 }
 
-function pairText(comparison: RunComparison, runs: readonly RunHead[]): string {
+function pairText(comparison: RunComparison, runs: readonly RunHead[], comparisons: number): string {
   const [baseline, candidate] = [comparison.baseline, comparison.candidate].map((id) =>
     runNameOrId(runs.find(({ runId }) => runId === id) ?? { runId: id }),
   );
@@ -56,12 +73,53 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[]): string {
         significanceText(metric, noun),
       ]),
     ),
+    ...sequentialLines(metrics, comparisons > 1),
     ...(flipCount === 0
       ? []
       : ["", `${noun === "task" ? "Tasks" : "Questions"} with a different result (${flips.metric}):`]),
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
   ].join("\n");
+}
+
+/** Which of the two intervals may be read when. */
+const WHEN_TO_READ =
+  "The always-valid interval may be read at any time. The fixed-n interval and p may be read only once, at the planned number of questions.";
+
+/** Formats the always-valid figures, if there are any, and their correction for several candidates. */
+function sequentialLines(metrics: readonly MetricComparison[], isCorrected: boolean): string[] {
+  const tested = metrics.flatMap(({ sequential, ...metric }) =>
+    sequential == null ? [] : [{ ...metric, sequential }],
+  );
+  if (tested.length === 0) return [];
+  return [
+    "",
+    table(
+      [
+        "",
+        "n",
+        "always-valid (95%)",
+        "fixed-n (95%)",
+        "e-value",
+        "verdict at any time",
+        ...(isCorrected ? ["e-BH", "p (Holm)"] : []),
+      ],
+      tested.map(({ label, difference, sequential }) => [
+        label,
+        count(difference.n),
+        differenceText(sequential.difference, share),
+        differenceText(difference, share),
+        eText(sequential.eValue),
+        sequential.verdict ?? "open",
+        ...(isCorrected ? [sequential.correctedVerdict ?? "open", pText(sequential.correctedP)] : []),
+      ]),
+    ),
+    WHEN_TO_READ,
+  ];
+}
+
+function eText(eValue: number): string {
+  return eValue >= 1_000 ? ">1,000" : eValue.toFixed(2);
 }
 
 function flipLines(side: "lost" | "won", flip: Flip): string[] {

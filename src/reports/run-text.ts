@@ -1,4 +1,5 @@
 import type { Gate, GateValidation } from "../analysis/gate.js";
+import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
@@ -23,7 +24,17 @@ import type { RunTotals } from "../traces/run-totals.js";
 import type { RunStatus } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { statesText } from "./suite-text.js";
-import { counted, datasetText, endingsText, firstLine, oneLine, runTitle, timePerTask, UNJUDGED } from "./wording.js";
+import {
+  counted,
+  datasetText,
+  differenceText,
+  endingsText,
+  firstLine,
+  oneLine,
+  runTitle,
+  timePerTask,
+  UNJUDGED,
+} from "./wording.js";
 
 /** A run as lists show it. */
 interface RunLine {
@@ -419,4 +430,15 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
         `${share(passAtK.value)}, ${share(passHatK.value)} over ${count(passAtK.n)} questions`,
       ]),
   ]);
+}
+
+/** Formats the state of a run's claim: the verdict, and both intervals with the time when each may be read. */
+export function untilLines(outcome: UntilOutcome): string[] {
+  const { claim, verdict, settledAfter, questions, plannedQuestions, isComplete, alwaysValid, fixedN } = outcome;
+  const progress = `${count(settledAfter ?? questions)} of ${count(plannedQuestions)} questions`;
+  return [
+    verdict === null ? `${claim}: open after ${progress}` : `${claim}: ${verdict} after ${progress} (5% error)`,
+    `difference ${differenceText(alwaysValid, share)} always-valid (2.5% error per side), may be read at any time`,
+    `difference ${differenceText(fixedN, share)} fixed-n, ${isComplete ? "may be read: all planned questions are answered" : "must not be read before all planned questions are answered"}`,
+  ];
 }

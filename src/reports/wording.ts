@@ -1,4 +1,4 @@
-import type { MetricComparison, RunHead } from "../analysis/paired-comparison.js";
+import type { MetricComparison, RunHead, SequentialFigures } from "../analysis/paired-comparison.js";
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { taskKindOf } from "../tasks/task-kind.js";
@@ -66,6 +66,16 @@ export function significanceText({ verdict, moreQuestions, difference }: MetricC
 
 /** Formats the verdict on one metric as a sentence, with the figures that it is based on. */
 export function verdictSentence(metric: MetricComparison, noun: TaskNoun): string {
+  const always = metric.sequential == null ? "" : ` ${alwaysValidSentence(metric.sequential, metric.metric)}`;
+  return `${fixedNumberSentence(metric, noun)}${always}`;
+}
+
+/** Formats the figures of a run that could stop itself, and when they may be read. */
+function alwaysValidSentence({ difference }: SequentialFigures, metric: string): string {
+  return `The run could stop itself (--until), so read the always-valid interval: a difference of ${differenceText(difference, metricFormat(metric))}. The other interval and p may be read only if all planned tasks were answered.`;
+}
+
+function fixedNumberSentence(metric: MetricComparison, noun: TaskNoun): string {
   const { label, verdict, baseline, candidate, difference, p, moreQuestions } = metric;
   if (baseline === null || candidate === null) return `${label}: no ${noun} in common has a value.`;
   const format = metricFormat(metric.metric);

@@ -13,6 +13,7 @@ import {
   sharedMetrics,
   sharedScores,
 } from "../analysis/paired-comparison.js";
+import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
@@ -357,7 +358,10 @@ function compareReportRuns(runs: readonly ComparableRun[]): ReportComparison[] {
 function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: number): ReportComparison {
   const shared = sharedScores(baseline.head.scores, candidate.head.scores);
   const scorers = scorersAmong(sharedMetrics(shared), shared);
-  const { questions, ungraded, incomparable, settings, metrics } = compareRuns(baseline, candidate, scorers, 0);
+  const compared = compareRuns(baseline, candidate, scorers, 0);
+  const isSequential = [baseline, candidate].some(({ head }) => head.settings.until !== undefined);
+  const [comparison = compared] = isSequential ? withSequentialFigures([compared], baseline, [candidate]) : [];
+  const { questions, ungraded, incomparable, settings, metrics } = comparison;
   const isComparable = incomparable.length === 0 && questions.common > 0;
   const scores = isComparable ? metrics.filter(({ metric }) => scorers.includes(metric)) : [];
   return {

@@ -11,6 +11,7 @@ import {
   sharedMetrics,
   sharedScores,
 } from "../analysis/paired-comparison.js";
+import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { RunSources, unfinished } from "./results-file.js";
@@ -24,6 +25,8 @@ interface CompareOptions {
   /** Compare with the published figures even if there was no judge. */
   readonly published: boolean;
   readonly force: boolean;
+  /** Add always-valid intervals. */
+  readonly sequential: boolean;
 }
 
 export interface Comparison {
@@ -43,7 +46,7 @@ export async function compareStoredRuns(options: CompareOptions, context: AppCon
     for (const name of options.runs) {
       const { head, results } = await sources.open(name);
       const why = unfinished(head);
-      if (why !== null) context.note(`art-e: ${why}`);
+      if (why !== null) context.note(`art-e: ${why}${noteOnUntil(head, options)}`);
       runs.push(comparableRun(head, results()));
     }
     return compareAll(runs, options);
@@ -66,9 +69,15 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
   const differences = Object.fromEntries(beside.map(({ head }) => [head.runId, protocolDifferences(head)]));
   return {
     runs: runs.map(({ head }) => head),
-    comparisons,
+    comparisons: options.sequential ? withSequentialFigures(comparisons, baseline, candidates) : comparisons,
     published: beside.length === 0 ? null : { figures: PUBLISHED.figures, differences },
   };
+}
+
+/** A run that stopped itself did so because of its results, which biases every fixed-n figure. */
+function noteOnUntil({ settings }: RunHead, { sequential }: CompareOptions): string {
+  if (settings.until === undefined || sequential) return "";
+  return " It was run with --until, so only always-valid intervals may be read (--sequential).";
 }
 
 function refuseIncomparable({ baseline, candidate, incomparable }: RunComparison): void {

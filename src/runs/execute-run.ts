@@ -1,5 +1,6 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
+import type { ExpectedStop } from "../analysis/sequential-comparison.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
@@ -36,6 +37,7 @@ import type { RunOptions } from "./run-flags.js";
 import { RunJournal } from "./run-journal.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { runTasks, type SessionEnd } from "./run-tasks.js";
+import type { Until } from "./run-until/claim-watch.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
@@ -52,7 +54,7 @@ export function runBenchmark(
 
 export function estimateBenchmark(request: RunRequest, context: AppContext): Promise<RunEstimate> {
   return withDatabase(request, context, ({ db }) =>
-    withPlan(db, request, context, (plan) => estimateRun(db, plan, request)),
+    withPlan(db, request, context, (plan, _gates, until) => estimateRun(db, plan, until, request)),
   );
 }
 
@@ -129,7 +131,7 @@ async function execute(
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
   const { db } = opened;
-  return withPlan(db, request, context, async (plan, gates) => {
+  return withPlan(db, request, context, async (plan, gates, until) => {
     await checkJudgePriced(plan.settings.judge, plan.limits);
     const evals = evalsAmong(db, plan.settings.scorers, context.settings);
     refuseUncountedRubrics(evals, plan.limits);
@@ -137,10 +139,11 @@ async function execute(
       request.queue === undefined
         ? await localAnswerer(opened, plan, request, context)
         : await openQueue(plan, request.queue, request, context);
-    const end = await answerAll(opened, plan, { opening, evals }, request, context, openMonitor);
+    const end = await answerAll(opened, plan, { opening, evals, until }, request, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
-    // A stopped run is not gated, because it can be resumed first.
-    const gated = end.stopped === null ? await gates.check(fromDatabase(db, end.totals)) : [];
+    // A run that was stopped early is not gated, because it can be resumed first.
+    const isWhole = end.stopped === null || end.stopped.by === "evidence";
+    const gated = isWhole ? await gates.check(fromDatabase(db, end.totals)) : [];
     return { end, gates: gated, output: plan.output, shortfall: opening.shortfall() };
   });
 }
@@ -149,7 +152,7 @@ async function withPlan<T>(
   db: Db,
   request: RunRequest,
   context: AppContext,
-  use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>) => Promise<T>,
+  use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>, until: Until | null) => Promise<T>,
 ): Promise<T> {
   const gates = await openGates(request, context);
   if (request.requireValidated) gates.requireValidatedInUse();
@@ -159,11 +162,29 @@ async function withPlan<T>(
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);
     noteStoredLimits(plan, request, context);
-    return await use(plan, gates);
+    return await use(plan, gates, await untilOf(plan, request, context));
   } finally {
     plan.model.close();
     await plan.suite.close();
   }
+}
+
+/** Opens the claim that stops the run, if there is one. */
+async function untilOf(
+  { settings, over }: RunPlan,
+  { baseline }: RunRequest,
+  context: AppContext,
+): Promise<Until | null> {
+  if (settings.until === undefined) return null;
+  if (baseline === undefined) {
+    const { openUntil } = await import("./run-until/claim-watch.js");
+    return openUntil(settings.until, { ...over, settings: { ...settings } }, context);
+  }
+  throw new UserError(
+    "flags_contradict",
+    "--until and --baseline cannot be combined: the gate's interval needs all planned tasks.",
+    "Remove --baseline, and use the claim's verdict: --until 'no worse than RUN by 0.02'.",
+  );
 }
 
 async function planRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
@@ -188,10 +209,16 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   return planSuiteRun(db, suite, request, context);
 }
 
+interface RunParts {
+  readonly opening: AnswererOfRun;
+  readonly evals: ScoringEvals;
+  readonly until: Until | null;
+}
+
 async function answerAll(
-  { db, watch }: OpenDatabase,
+  { db, watch: fileWatch }: OpenDatabase,
   plan: RunPlan,
-  { opening, evals }: { readonly opening: AnswererOfRun; readonly evals: ScoringEvals },
+  { opening, evals, until }: RunParts,
   options: RunOptions,
   context: AppContext,
   openMonitor: OpenMonitor,
@@ -208,7 +235,7 @@ async function answerAll(
   const monitor = openMonitor(opening.activity);
   const waiting = waitForWriter(context, stopNow);
   const writer = forwardTraces(threadedResultWriter(settings.db, { waiting }), live);
-  const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch }, waiting, context);
+  const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch: fileWatch }, waiting, context);
   try {
     const owner = options.force ? forcedProcess : thisProcess;
     const session = await plan.begin(owner, { ...waiting, signal: context.signal });
@@ -221,7 +248,8 @@ async function answerAll(
     for (const cost of journal.costs) budget.charge(cost, true);
     if (journal.note !== null) context.note(journal.note);
     const mailbox = openMailbox(mailDb);
-    const mayStart = () => !context.signal.aborted && budget.reached() === null;
+    const watch = until?.watch(db, plan.runId) ?? null;
+    const mayStart = () => !context.signal.aborted && budget.reached() === null && watch?.isSettled !== true;
     const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
       monitor.emit({ type: "task_activity", taskId, epoch, activity });
     const answerer = await opening.start({ db, mailbox, budget, journal, mayStart, onActivity });
@@ -234,6 +262,7 @@ async function answerAll(
         session,
         budget,
         writer,
+        until: watch,
         journal,
         onConcurrency: opening.onConcurrency,
         windDown: context.signal,
@@ -292,6 +321,8 @@ export interface RunEstimate {
   readonly seconds: number;
   /** Number of earlier tasks that the estimate is based on, or null for a guess. */
   readonly basis: number | null;
+  /** Expected number of questions with `--until` at several true gains, or null without a claim. */
+  readonly until: readonly ExpectedStop[] | null;
 }
 
 /** Typical usage per task for an agent that searches and reads, with most models. Used if there is no earlier run. */
@@ -318,7 +349,7 @@ function usageOf(each: AverageTask, tasks: number, round = (tokens: number) => t
 }
 
 /** Estimates a run based on earlier runs of the same agent and model, otherwise based on a guess. */
-async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<RunEstimate> {
+async function estimateRun(db: Db, plan: RunPlan, until: Until | null, options: RunOptions): Promise<RunEstimate> {
   const { settings, model } = plan;
   const tasks = await plan.tasks();
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
@@ -341,5 +372,6 @@ async function estimateRun(db: Db, plan: RunPlan, options: RunOptions): Promise<
     judgeCalls: judge === null ? 0 : tasks * judge.votes,
     seconds: Math.max((tasks * each.seconds) / Math.min(concurrency, tasks || 1), byRate),
     basis: known === null ? null : known.tasks,
+    until: until === null ? null : until.expectedStops(Math.round(tasks / settings.epochs)),
   };
 }

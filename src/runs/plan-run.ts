@@ -9,9 +9,9 @@ import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
-import { artESuite } from "../questions/dataset.js";
+import { artESuite, shuffled } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
-import type { PlannedTask } from "../tasks/question.js";
+import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
 import type { RunOwner, RunRow } from "../traces/runs-store.js";
@@ -40,7 +40,8 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
     target === undefined
       ? newRunSettings(db, request, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, request, env);
-  const settings = { ...unpinned, scorers: await pinEvals(db, unpinned.scorers, context.settings) };
+  const scorers = await pinEvals(db, unpinned.scorers, context.settings);
+  const settings = await withUntil({ ...unpinned, scorers }, request, context);
   refuseOracle(settings.model);
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
@@ -83,7 +84,8 @@ export function newRunPlan(
 ): RunPlan {
   const { set } = list;
   const { split, ...dataset } = set;
-  const tasks = repeatTasks(list, options.epochs);
+  const repeated = repeatTasks(list, options.epochs);
+  const tasks = settings.until === undefined ? repeated : inTestOrder(repeated, settings.until.seed);
   const runId = newRunId();
   const limits = limitsOf(options, NO_LIMITS);
   const output = outputToKeep(options.output);
@@ -177,6 +179,32 @@ export function limitsOf(options: RunOptions, stored: RunLimits): RunLimits {
     maxTimeMs: options.maxTime === undefined ? stored.maxTimeMs : options.maxTime * 60_000,
     maxFailures: options.maxFailures ?? stored.maxFailures,
   };
+}
+
+/** Returns the settings with the claim of `--until`, if there is one. Throws a UserError if it cannot be tested. */
+export async function withUntil<Settings extends ExecutedRunSettings>(
+  settings: Settings,
+  { until, seed = 1 }: Pick<RunOptions, "until" | "seed">,
+  context: AppContext,
+): Promise<Settings> {
+  if (until === undefined) return settings;
+  // Imported only now, because few runs stop themselves.
+  const { untilSettings } = await import("./run-until/claim-watch.js");
+  return { ...settings, until: await untilSettings(until, settings, seed, context) };
+}
+
+/**
+ * Returns the tasks in a seeded random order. All epochs of a question are asked one after another, because the
+ * question counts once all of them are answered.
+ */
+export function inTestOrder(tasks: readonly PlannedTask[], seed: number): PlannedTask[] {
+  const byQuestion = new Map<TaskId, PlannedTask[]>();
+  for (const planned of tasks) {
+    const epochs = byQuestion.get(planned.task.id) ?? [];
+    epochs.push(planned);
+    byQuestion.set(planned.task.id, epochs);
+  }
+  return shuffled([...byQuestion.values()], seed).flat();
 }
 
 /** Returns the limits as flags, like `{"--max-cost": "0.5"}`. Empty if there are no limits. */

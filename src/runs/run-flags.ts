@@ -39,6 +39,7 @@ import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
 import type { AgentTarget } from "../traces/run-settings.js";
+import { CLAIM_FORMS, parseClaim } from "./run-until/claim-text.js";
 
 /** A flag of `art-e run`. */
 interface RunFlag extends SharedFlag {
@@ -136,6 +137,13 @@ const bodyFields = parsedBy(
 );
 
 const reasoningEffort = oneOf(REASONING_EFFORTS);
+
+const claim = text.transform((written, issues) => {
+  const parsed = parseClaim(written);
+  if (parsed.ok) return parsed.value;
+  issues.addIssue({ code: "custom", message: parsed.problem });
+  return z.NEVER;
+});
 
 export type ScorerChoice = ScorerName | EvalScore;
 
@@ -306,6 +314,7 @@ const QUESTION_RUN_FLAGS = {
     artProtocol: 100,
   },
   ...QUESTION_SELECTION_FLAGS,
+  seed: { ...QUESTION_SELECTION_FLAGS.seed, help: "Seed for --shuffle and --until [default: 1]" },
   epochs: {
     schema: wholeNumber(1, 1_000).default(1),
     help: "Number of times to ask each question",
@@ -632,6 +641,13 @@ const LIMIT_FLAGS = {
     placeholder: "MINUTES",
     help: "Stop the run after this time, in minutes",
     config: "limits.max-time",
+  },
+  until: {
+    schema: claim.optional(),
+    placeholder: "CLAIM",
+    help: `Stop the run when a claim is settled, and ask in random order (see --seed): ${CLAIM_FORMS}`,
+    config: "run.until",
+    notFor: ["resume"],
   },
   maxFailures: {
     schema: failures.optional(),

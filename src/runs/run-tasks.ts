@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import { batchCalls } from "../platform/batches.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
@@ -16,6 +17,7 @@ import type { RunSession } from "./execute-run/create-run.js";
 import { computeRunTotals } from "./results-file.js";
 import { costOfEntries, type RunJournal } from "./run-journal.js";
 import { runConcurrently } from "./run-tasks/run-concurrently.js";
+import type { UntilWatch } from "./run-until/claim-watch.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
 export interface RunTasksRequest {
@@ -25,6 +27,8 @@ export interface RunTasksRequest {
   readonly session: RunSession;
   readonly budget: Budget;
   readonly writer: ResultWriter;
+  /** The claim that stops the run when it is settled, if there is one. */
+  readonly until?: UntilWatch | null;
   readonly journal: RunJournal;
   /** Calls the listener immediately, and again whenever the number of concurrent tasks changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
@@ -33,7 +37,12 @@ export interface RunTasksRequest {
   readonly waiting?: LockWait;
 }
 
-export type RunStop = { readonly by: "user" } | ({ readonly by: "limit" } & LimitReached) | ServerFault;
+export type RunStop =
+  | { readonly by: "user" }
+  /** The claim of `--until` is settled. */
+  | { readonly by: "evidence" }
+  | ({ readonly by: "limit" } & LimitReached)
+  | ServerFault;
 
 const NEVER = new AbortController().signal;
 
@@ -43,6 +52,8 @@ export interface SessionEnd {
   readonly asked: number;
   /** The reason for stopping, or null if every task is answered. */
   readonly stopped: RunStop | null;
+  /** State of the claim of `--until`, or null without one. */
+  readonly until: UntilOutcome | null;
 }
 
 /**
@@ -51,7 +62,8 @@ export interface SessionEnd {
  * case, no further task starts, and a resume continues the unfinished tasks with the replies in their journals.
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { runId, answerer, session, budget, writer, journal, windDown, waiting = WAIT_INDEFINITELY } = request;
+  const { runId, answerer, session, budget, writer, journal, windDown, until = null } = request;
+  const { waiting = WAIT_INDEFINITELY } = request;
   const { watch } = answerer;
   const started = performance.now();
   // A bug in one task stops the others before the error is thrown.
@@ -69,6 +81,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     try {
       for (const task of session.tasks) {
         if (stop.aborted || windDown?.aborted || budget.reached() !== null || watch.fault !== null) return;
+        if (until?.isSettled) return;
         yield task;
       }
     } catch (error) {
@@ -117,11 +130,12 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     if (!isSaved) return;
     answerer.saved?.(trace);
     left--;
+    until?.add(result);
     emit({ type: "task_finished", result });
   };
 
   /** If another program locks the database and the user stops waiting, the run is left as if it had been killed. */
-  const end = async (status: "completed" | "interrupted") => {
+  const finish = async (status: "completed" | "interrupted") => {
     const activeMs = performance.now() - started;
     const write = () => finishRun(db, runId, status, new Date().toISOString(), activeMs);
     await withWriteTransaction(db, waiting, write).catch((error) => {
@@ -132,6 +146,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     emit({ type: "run_started", runId, tasks: asked });
     for await (const result of session.done) {
       if (stop.aborted || windDown?.aborted) break;
+      until?.add(result);
       emit({ type: "task_kept", result });
     }
     const stopAll = (error: unknown) => {
@@ -154,15 +169,17 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     // After an interrupt, other machines still have tasks, and the user does not want to wait for the queue.
     if (!stop.aborted && !windDown?.aborted) await answerer.storeUnfinished?.();
   } catch (error) {
-    await end("interrupted").catch(() => undefined);
+    await finish("interrupted").catch(() => undefined);
     throw error;
   }
-  await end(left > 0 ? "interrupted" : "completed");
+  await finish(left > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: left > 0 });
   const totals = await computeRunTotals(db, getRun(db, runId));
-  if (left === 0) return { totals, asked, stopped: null };
+  const end = { totals, asked, until: until?.outcome() ?? null };
+  if (left === 0) return { ...end, stopped: null };
+  if (until?.isSettled) return { ...end, stopped: { by: "evidence" } };
   const limit = budget.reached();
   const byRun: RunStop | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });
   const isByUser = signal.aborted || windDown?.aborted || byRun === null;
-  return { totals, asked, stopped: isByUser ? { by: "user" } : byRun };
+  return { ...end, stopped: isByUser ? { by: "user" } : byRun };
 }

@@ -5,6 +5,7 @@ import { z } from "zod";
  * number of tasks, for answers in clusters (epochs of a question, questions about one inbox). `wilson_mean`,
  * `clustered_wilson_mean`: the same for a mean on a scale with two ends. `t`, `clustered_t`: for any other mean.
  * `paired_bootstrap`, `paired_t`: for the mean difference between two runs on the same questions.
+ * `betting_sequence`: for the same, valid at any number of questions (`compare --sequential`).
  */
 const INTERVAL_METHODS = [
   "wilson",
@@ -15,6 +16,7 @@ const INTERVAL_METHODS = [
   "clustered_t",
   "paired_bootstrap",
   "paired_t",
+  "betting_sequence",
 ] as const;
 
 /** A 95% interval. The bounds are null if there is too little data. */

@@ -126,6 +126,13 @@ export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[
   });
 }
 
+/** Returns the order in which a run asks its tasks. */
+export function plannedOrder(db: Db, runId: string): TaskCursor[] {
+  return db
+    .prepare("SELECT task_id AS taskId, epoch FROM run_tasks WHERE run_id = ? ORDER BY position")
+    .all(runId) as TaskCursor[];
+}
+
 /** Tasks per query. The number is small because reading blocks the event loop, and with it the running tasks. */
 const TASKS_READ_AHEAD = 20;
 

@@ -103,6 +103,23 @@ const conditionsShape = {
   selection,
 };
 
+const untilSchema = z
+  .strictObject({
+    relation: z.enum(["better", "no_worse", "different"]).describe("The claim about this run and its baseline."),
+    by: z.number().nonnegative().describe("Margin of the claim, in the score's unit."),
+    notBy: z
+      .number()
+      .positive()
+      .nullable()
+      .describe("The claim is refuted if the gain is below this. Null means below the margin of the claim."),
+    baseline: z.string().describe("Run id or results file of the baseline."),
+    metric: z.string().describe("Scorer."),
+    seed: z.number().int().nonnegative().describe("Seed of the order in which the questions are asked."),
+  })
+  .readonly();
+
+export type UntilSettings = z.output<typeof untilSchema>;
+
 /** Settings of a run that art-e executes, with its own agent loop or with an external agent. */
 const executedShape = {
   ...conditionsShape,
@@ -113,6 +130,7 @@ const executedShape = {
     .readonly()
     .nullable()
     .describe("US dollars per million tokens from --price, or null to use the price table."),
+  until: untilSchema.exactOptional().describe("Claim that stops the run when it is settled (--until)."),
   functions: z.string().exactOptional().describe("Module with custom setup and evaluation functions for suite tasks."),
 };
 

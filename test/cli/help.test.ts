@@ -196,7 +196,7 @@ describe("help", () => {
             --max-sources N                 Maximum number of gold emails per question (ART: 1)
             --exclude-known-bad             Leave out the questions that ART found to be wrong
             --shuffle                       Ask in random order (see --seed)
-            --seed N                        Seed for --shuffle [default: 1]
+            --seed N                        Seed for --shuffle and --until [default: 1]
             --epochs N                      Number of times to ask each question [default: 1]
             --protocol art                  art: the conditions of the published ART-E figures (agent art-e, the first 100
                                             test questions with one gold email, no known bad ones, no cutoff, ART's judge).
@@ -264,6 +264,9 @@ describe("help", () => {
             --max-task-cost USD             End a task at this cost, in US dollars
             --max-run-tokens N              Stop the run after N input and output tokens
             --max-time MINUTES              Stop the run after this time, in minutes
+            --until CLAIM                   Stop the run when a claim is settled, and ask in random order (see --seed):
+                                            "better than RUN [by N] [or not by N] [on SCORE]", "no worse than RUN by N [on
+                                            SCORE]" or "different from RUN [or not by N] [on SCORE]"
             --max-failures N|N%             Stop the run after N failed tasks, or at a percentage: 5%
             --unsafe-host-python            Run execute_python without a sandbox, with your permissions
 

@@ -33,7 +33,7 @@ const INAPPLICABLE: Readonly<Record<RunKind, string>> = {
   human: `${OWN_LOOP} modelId modelProvider header body maxTurns maxCost maxRunTokens price requestTimeout rpm tpm concurrency suite`,
   queue: "concurrency record functions oracle accountSettings",
   new: "retryFailed force",
-  resume: `${STORED} name`,
+  resume: `${STORED} name until`,
   repeat: `${STORED} agent resume retryFailed`,
 };
 

@@ -19,6 +19,9 @@ export const compareCommand = defineCommand(
     }),
     flips: wholeNumber(0, 100_000).default(5).meta({ description: "Number of lost and of won questions to show" }),
     published: toggle.meta({ description: "Show the published ART-E figures [default: for judged runs]" }),
+    sequential: toggle.meta({
+      description: "Add always-valid intervals, which may be read while a run is working, corrected for several runs",
+    }),
     force: toggle.meta({ description: "Compare despite a different dataset, split, mail or cutoff" }),
   }),
   async (flags, context) => {

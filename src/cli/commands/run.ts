@@ -61,7 +61,9 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   );
   // A run that could not start answering has nothing to show in a table.
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
-  if (!isEmpty || context.settings.json) printTotals(end.totals, gates, { ...flags, output }, context);
+  if (!isEmpty || context.settings.json) {
+    printTotals(end.totals, { gates, until: end.until }, { ...flags, output }, context);
+  }
   if (shortfall !== null) context.note(`${shortfall}. Retry: ${commandLine`art-e score --run ${end.totals.runId}`}`);
   const code = exitCodeOf(end, context);
   const { throwIfMissed } = await import("../../runs/gates.js");
@@ -71,7 +73,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
 
 function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
   const { runId, failedTasks, totalTasks, notRunnableTasks = 0 } = end.totals;
-  if (end.stopped !== null) throw stoppedError(end, end.stopped);
+  if (end.stopped !== null && end.stopped.by !== "evidence") throw stoppedError(end, end.stopped);
   if (notRunnableTasks > 0) {
     note(
       `art-e: ${notRunnableTasks} of ${totalTasks} tasks cannot run on this machine, and averages exclude them. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; exclude them: --runnable`,
@@ -168,8 +170,11 @@ function again(names: readonly string[], [first]: readonly PreparedRun[]): strin
 
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
 
+/** A stop that leaves the run's question open. */
+type EarlyStop = Exclude<RunStop, { by: "evidence" }>;
+
 /** Returns the error for a run that ended before its last task, with the reason and how to resume the run. */
-function stoppedError({ totals, asked }: SessionEnd, stopped: RunStop): Error {
+function stoppedError({ totals, asked }: SessionEnd, stopped: EarlyStop): Error {
   const { runId, totalTasks, model } = totals;
   const saved = `${totalTasks} of ${asked} tasks are saved.`;
   const resume = commandLine`art-e run --resume ${runId}`;
@@ -180,7 +185,7 @@ function stoppedError({ totals, asked }: SessionEnd, stopped: RunStop): Error {
 }
 
 function hintFor(
-  stopped: Exclude<RunStop, { by: "user" }>,
+  stopped: Exclude<EarlyStop, { by: "user" }>,
   { resume, model, hasAnswers }: { resume: string; model: string; hasAnswers: boolean },
 ): string {
   switch (stopped.by) {

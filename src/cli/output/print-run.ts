@@ -1,9 +1,10 @@
 import { RunAggregate } from "../../analysis/aggregate.js";
 import type { Gate } from "../../analysis/gate.js";
+import type { ExpectedStop, UntilOutcome } from "../../analysis/sequential-comparison.js";
 import type { RateLimiterState } from "../../models/rate-limiter.js";
 import { commandLine } from "../../platform/command-line.js";
 import { compact } from "../../platform/optional-values.js";
-import { gateText, runSummary } from "../../reports/run-text.js";
+import { gateText, runSummary, untilLines } from "../../reports/run-text.js";
 import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/execute-run.js";
 import { count, duration, share, summaryBox, usd } from "../../text/format.js";
@@ -91,17 +92,24 @@ interface WrittenFiles {
   readonly junit?: string | undefined;
 }
 
-/** Prints a run's totals, its gates and the files it wrote. */
+interface RunChecks {
+  readonly gates: readonly Gate[];
+  readonly until: UntilOutcome | null;
+}
+
+/** Prints a run's totals, its gates, the claim of `--until`, and the files it wrote. */
 export function printTotals(
   totals: RunTotals,
-  gates: readonly Gate[],
+  { gates, until }: RunChecks,
   files: WrittenFiles,
   { settings, out }: CommandContext,
 ): void {
   const judged = gates.length === 0 ? {} : { gates };
-  out.result({ ...totals, ...judged, output: files.output ?? null, db: settings.db }, () => {
+  const claim = until === null ? {} : { until };
+  out.result({ ...totals, ...judged, ...claim, output: files.output ?? null, db: settings.db }, () => {
     const lines = compact([
       ...gates.map((gate) => `Gate:     ${gateText(gate)}`),
+      ...(until === null ? [] : untilLines(until)).map((line, i) => `${i === 0 ? "Until:    " : "          "}${line}`),
       files.output !== undefined && `Results:  ${files.output}`,
       files.junit !== undefined && `JUnit:    ${files.junit}`,
       files.record !== undefined && `Replies:  ${files.record}`,
@@ -117,14 +125,15 @@ export function printEstimate(
   { path, used }: Pick<ConfiguredFlags, "path" | "used">,
   { out }: CommandContext,
 ): void {
-  const { agentId, model, tasks, usage, costUsd, judge, judgeCalls, seconds } = estimate;
+  const { agentId, model, tasks, usage, costUsd, judge, judgeCalls, seconds, until } = estimate;
   const basis =
     estimate.basis === null
       ? "a guess, because there is no earlier run of this agent and model"
       : `${count(estimate.basis)} tasks of earlier runs`;
   const settings = used.map(({ name, value, line }) => ({ name, value, line }));
   const config = used.length === 0 ? {} : { config: { path, settings } };
-  out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis, ...config }, () =>
+  const claim = until === null ? {} : { until };
+  out.result({ tasks, usage, costUsd, judgeCalls, seconds, basis, ...claim, ...config }, () =>
     summaryBox(
       `ART-E Dry Run: ${agentId} (${model})`,
       compact([
@@ -134,10 +143,17 @@ export function printEstimate(
         judge !== null && (["Judge", `${count(judgeCalls)} calls to ${judge}, not included in the cost`] as const),
         ["Time", duration(seconds * 1_000)],
         ["Basis", basis],
+        ...(until ?? []).map((stop) => [`True gain ${stop.effect}`, expectedStopText(stop)] as const),
         ...settings.map(({ name, value, line }) => [name, `${value} (${path}:${line})`] as const),
       ]),
     ),
   );
+}
+
+/** Formats `about 420 questions; established in 78%, refuted in 0% of runs`. */
+function expectedStopText({ meanQuestions, established, refuted }: ExpectedStop): string {
+  const percent = (fraction: number) => `${Math.round(fraction * 100)}%`;
+  return `about ${count(Math.round(meanQuestions))} questions; established in ${percent(established)}, refuted in ${percent(refuted)} of runs`;
 }
 
 const LABELS: Readonly<Record<HeadlineScorer, string>> = {

@@ -25,7 +25,16 @@ import {
 import type { TaskResult } from "../../traces/task-result.js";
 import { createModel } from "../model-of-run.js";
 import type { ExecutedRun, LocatedSuite } from "../plan-run/locate-suite.js";
-import { createRunOnce, limitsOf, newRunId, outputToKeep, type RunPlan, toolsNow } from "../plan-run.js";
+import {
+  createRunOnce,
+  inTestOrder,
+  limitsOf,
+  newRunId,
+  outputToKeep,
+  type RunPlan,
+  toolsNow,
+  withUntil,
+} from "../plan-run.js";
 import type { RunOptions } from "../run-flags.js";
 import { type RunRequest, refuseFlags } from "../run-options.js";
 import { differences, movedServers, raisedLimits, requestedSettings, unusedAddress } from "../settings-from-options.js";
@@ -141,19 +150,19 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
     );
   }
   const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
-  const settings = {
-    ...requested,
-    concurrency,
-    repeats: run.id,
-    ...withChanges(run, changes, moved),
-  };
+  const settings = await withUntil(
+    { ...requested, concurrency, repeats: run.id, ...withChanges(run, changes, moved) },
+    request,
+    context,
+  );
   noteServers(moved, run, request, context);
-  const tasks: PlannedTask[] = [];
+  const inOrder: PlannedTask[] = [];
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
   for await (const planned of yieldBetween(tasksAt(db, run.id, positions))) {
     const { kind, task } = planned;
-    tasks.push(kind === "question" ? planned : { ...planned, task: moveSuiteTask(task, run.dataset.source) });
+    inOrder.push(kind === "question" ? planned : { ...planned, task: moveSuiteTask(task, run.dataset.source) });
   }
+  const tasks = settings.until === undefined ? inOrder : inTestOrder(inOrder, settings.until.seed);
   const runId = newRunId();
   const limits = limitsOf(request, run.limits);
   const output = outputToKeep(request.output);

@@ -15,7 +15,7 @@ import type { PlannedSuiteTask } from "../../tasks/question.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
 import type { AgentTarget, ExecutedRunSettings } from "../../traces/run-settings.js";
 import { createModel, modelNameOf } from "../model-of-run.js";
-import { newRunPlan, type RunPlan } from "../plan-run.js";
+import { newRunPlan, type RunPlan, withUntil } from "../plan-run.js";
 import type { RunOptions } from "../run-flags.js";
 import { agentOfNewRun, chosenScorers, type RunRequest, recordedScorers, refuseFlags } from "../run-options.js";
 import {
@@ -42,7 +42,8 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   refuseMachineTasks(target, tasks);
   if (mail.inboxes.length > 0 && usesMailHere(target)) checkMailboxes(db, mail.inboxes, request.partialInboxes);
   const unaided = await suiteSettings(db, target, tasks, request, context);
-  const settings = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
+  const aided = unaided.kind === "own" ? { ...unaided, ...oracle } : unaided;
+  const settings = await withUntil(aided, request, context);
   const model = await createModel(settings, request, context);
   return newRunPlan(db, { suite, list, settings, model }, request);
 }

@@ -1,0 +1,272 @@
+// Comparisons that may be read while their runs are still working: claims about a run that stop it (`run --until`), and
+// always-valid intervals (`compare --sequential`).
+import { SCORES } from "../scoring/scorers.js";
+import { confidenceSequence, E_ESTABLISHED, EProcess, eValueOfDifference } from "../statistics/confidence-sequence.js";
+import type { Estimate } from "../statistics/estimate.js";
+import { eBenjaminiHochberg, holm } from "../statistics/multiple-comparisons.js";
+import { seededRandom } from "../statistics/seeded-random.js";
+import { scaleOf } from "../traces/score.js";
+import {
+  type ComparableRun,
+  type MetricComparison,
+  type MetricDescription,
+  pairsOf,
+  type RunComparison,
+  type SequentialFigures,
+} from "./paired-comparison.js";
+
+/**
+ * A claim about a run's gain over a baseline. A gain is the mean difference per question as a fraction of the score's
+ * scale, and positive if the run is better.
+ */
+export type Claim =
+  /** Established if the gain is above `by`, refuted if it is below `notBy`, which is at least `by`. */
+  | { readonly relation: "better"; readonly by: number; readonly notBy: number }
+  /** Established if the gain is above -`by`, refuted if it is below. */
+  | { readonly relation: "no_worse"; readonly by: number }
+  /** Established if the gain is not 0, refuted if it is between -`notBy` and `notBy`. Null means never. */
+  | { readonly relation: "different"; readonly notBy: number | null };
+
+export type ClaimVerdict = "established" | "refuted";
+
+/** Tests a claim after each question. The verdict is final: each of the two is wrong in at most 5% of runs. */
+export class ClaimTest {
+  private readonly establishing: Evidence;
+  private readonly refuting: Evidence;
+  private n = 0;
+  private decision: { readonly verdict: ClaimVerdict; readonly after: number } | null = null;
+
+  constructor(claim: Claim) {
+    [this.establishing, this.refuting] = evidenceFor(claim);
+  }
+
+  /** Adds a question's gain in [-1, 1]. */
+  add(gain: number): void {
+    this.n++;
+    this.establishing.add(gain);
+    this.refuting.add(gain);
+    if (this.decision !== null) return;
+    const verdict = this.establishing.isEnough() ? "established" : this.refuting.isEnough() ? "refuted" : null;
+    if (verdict !== null) this.decision = { verdict, after: this.n };
+  }
+
+  /** The verdict and the number of questions that it took, or null if the claim is open. */
+  get decided(): { readonly verdict: ClaimVerdict; readonly after: number } | null {
+    return this.decision;
+  }
+}
+
+interface Evidence {
+  add(gain: number): void;
+  isEnough(): boolean;
+}
+
+const NEVER: Evidence = { add: () => undefined, isEnough: () => false };
+
+function evidenceFor(claim: Claim): readonly [establishing: Evidence, refuting: Evidence] {
+  switch (claim.relation) {
+    case "better":
+      return [gainAbove(claim.by), gainBelow(claim.notBy)];
+    case "no_worse":
+      return [gainAbove(-claim.by), gainBelow(-claim.by)];
+    case "different":
+      return [
+        // Two sides are tested, so each has half of the error.
+        either(gainAbove(0, 2 * E_ESTABLISHED), gainBelow(0, 2 * E_ESTABLISHED)),
+        claim.notBy === null ? NEVER : both(gainAbove(-claim.notBy), gainBelow(claim.notBy)),
+      ];
+  }
+}
+
+function gainAbove(threshold: number, enough = E_ESTABLISHED): Evidence {
+  const process = new EProcess(threshold);
+  let isEnough = false;
+  return {
+    add(gain) {
+      process.add(gain);
+      isEnough ||= process.eValue >= enough;
+    },
+    isEnough: () => isEnough,
+  };
+}
+
+function gainBelow(threshold: number, enough?: number): Evidence {
+  const mirrored = gainAbove(-threshold, enough);
+  return { ...mirrored, add: (gain) => mirrored.add(-gain) };
+}
+
+const either = (a: Evidence, b: Evidence) => combined(a, b, () => a.isEnough() || b.isEnough());
+const both = (a: Evidence, b: Evidence) => combined(a, b, () => a.isEnough() && b.isEnough());
+
+function combined(a: Evidence, b: Evidence, isEnough: () => boolean): Evidence {
+  return {
+    add(gain) {
+      a.add(gain);
+      b.add(gain);
+    },
+    isEnough,
+  };
+}
+
+/** State of the claim that a run was started with. Differences are in the score's unit, candidate minus baseline. */
+export interface UntilOutcome {
+  /** The claim, such as `better than run_1 by 0.03 on judgeCorrect`. */
+  readonly claim: string;
+  readonly metric: string;
+  /** Null if the claim is open. */
+  readonly verdict: ClaimVerdict | null;
+  /** Number of questions that the verdict took. */
+  readonly settledAfter: number | null;
+  /** Number of tested questions. Includes questions that were already running when the claim was settled. */
+  readonly questions: number;
+  readonly plannedQuestions: number;
+  /** Whether every planned question has a result. Failed questions have one, but are not tested. */
+  readonly isComplete: boolean;
+  /** May be read at any time. */
+  readonly alwaysValid: Estimate;
+  /** May be read only if all planned questions are answered. */
+  readonly fixedN: Estimate;
+}
+
+/** Adds always-valid figures to the comparisons of candidates with a baseline, corrected for their number. */
+export function withSequentialFigures(
+  comparisons: readonly RunComparison[],
+  baseline: ComparableRun,
+  candidates: readonly ComparableRun[],
+): RunComparison[] {
+  const figures = new Map<MetricComparison, SequentialFigures>();
+  const tested = comparisons.flatMap(({ metrics }, i) => {
+    const candidate = candidates[i];
+    return candidate === undefined ? [] : metrics.map((metric) => ({ metric, candidate }));
+  });
+  for (const first of new Map(tested.map(({ metric }) => [metric.metric, metric])).values()) {
+    const width = widthOf(first);
+    if (!Number.isFinite(width)) continue;
+    const same = tested.filter(({ metric }) => metric.metric === first.metric);
+    const inputs = same.map(({ metric: { better, p }, candidate }) => ({
+      better,
+      p,
+      differences: pairsOf(first.metric, baseline, candidate).map(({ before, after }) => after - before),
+    }));
+    sequentialFigures(inputs, width).forEach((each, i) => {
+      const input = same[i];
+      if (input !== undefined) figures.set(input.metric, each);
+    });
+  }
+  return comparisons.map((comparison) => ({
+    ...comparison,
+    metrics: comparison.metrics.map((metric) => ({ ...metric, sequential: figures.get(metric) ?? null })),
+  }));
+}
+
+/** Distance between a metric's lowest and highest possible value. Infinite for cost, time and turns. */
+function widthOf({ metric, kind }: MetricDescription): number {
+  const { min, max } = scaleOf(SCORES[metric] ?? { kind });
+  return max - min;
+}
+
+export interface SequentialInput {
+  /** Candidate minus baseline per question, in the score's unit. */
+  readonly differences: readonly number[];
+  readonly better: "higher" | "lower";
+  /** Fixed-n p value. */
+  readonly p: number | null;
+}
+
+/**
+ * Compares several candidates with a baseline on one score.
+ * @param width distance between the lowest and the highest possible score
+ */
+export function sequentialFigures(candidates: readonly SequentialInput[], width: number): SequentialFigures[] {
+  const eValues = candidates.map(({ differences }) => eValueOfDifference(differences.map((d) => d / width)));
+  const rejected = eBenjaminiHochberg(eValues);
+  const known = candidates.flatMap(({ p }) => (p === null ? [] : [p]));
+  const adjusted = holm(known);
+  return candidates.map(({ differences, better, p }, i) => {
+    const { value, low, high, ...rest } = confidenceSequence(differences.map((d) => d / width));
+    const difference = { ...rest, value: scaled(value, width), low: scaled(low, width), high: scaled(high, width) };
+    const side = (value ?? 0) > 0 === (better === "higher") ? "better" : "worse";
+    const excludesZero = low !== null && high !== null && (low > 0 || high < 0);
+    return {
+      difference,
+      eValue: eValues[i] ?? 1,
+      verdict: excludesZero ? side : null,
+      correctedVerdict: rejected[i] === true ? side : null,
+      correctedP:
+        p === null ? null : (adjusted[candidates.slice(0, i).filter((other) => other.p !== null).length] ?? 1),
+    };
+  });
+}
+
+function scaled(value: number | null, width: number): number | null {
+  return value === null ? null : value * width;
+}
+
+/** Expected end of a run with `--until`, if the true gain is `effect`. */
+export interface ExpectedStop {
+  readonly effect: number;
+  /** Mean number of questions, if the run ends when the claim is settled or all questions are answered. */
+  readonly meanQuestions: number;
+  /** Fraction of runs in which the claim is established. */
+  readonly established: number;
+  readonly refuted: number;
+}
+
+/** Assumed correlation between two runs' results on a question, typical for two agents that answer the same emails. */
+const CORRELATION = 0.5;
+const SIMULATED_RUNS = 400;
+const SEED = 1;
+
+/**
+ * Estimates by simulation how many questions a claim takes at each true gain. Each question is right or wrong in each
+ * run, and the results of the two runs have a correlation of 0.5.
+ * @param accuracy the baseline's mean, from 0 to 1
+ */
+export function expectedStops(
+  claim: Claim,
+  { accuracy, questions }: { readonly accuracy: number; readonly questions: number },
+  effects: readonly number[],
+): ExpectedStop[] {
+  return effects
+    .filter((effect) => accuracy + effect >= 0 && accuracy + effect <= 1)
+    .map((effect) => {
+      const draw = pairedGains(accuracy, effect, CORRELATION, seededRandom(SEED));
+      let answered = 0;
+      const ended = { established: 0, refuted: 0 };
+      for (let run = 0; run < SIMULATED_RUNS; run++) {
+        const test = new ClaimTest(claim);
+        let n = 0;
+        while (n < questions && test.decided === null) {
+          test.add(draw());
+          n++;
+        }
+        answered += n;
+        if (test.decided !== null) ended[test.decided.verdict]++;
+      }
+      return {
+        effect,
+        meanQuestions: answered / SIMULATED_RUNS,
+        established: ended.established / SIMULATED_RUNS,
+        refuted: ended.refuted / SIMULATED_RUNS,
+      };
+    });
+}
+
+const RESOLUTION = 2 ** 30;
+
+/** Returns a generator of gains (-1, 0 or 1) of right-or-wrong questions with this correlation between the runs. */
+export function pairedGains(
+  accuracy: number,
+  effect: number,
+  correlation: number,
+  random: (limit: number) => number,
+): () => number {
+  const other = accuracy + effect;
+  const covariance = correlation * Math.sqrt(accuracy * (1 - accuracy) * other * (1 - other));
+  const bothRight = Math.min(accuracy, other, Math.max(0, accuracy + other - 1, accuracy * other + covariance));
+  const [won, lost] = [other - bothRight, accuracy - bothRight];
+  return () => {
+    const drawn = random(RESOLUTION) / RESOLUTION;
+    return drawn < won ? 1 : drawn < won + lost ? -1 : 0;
+  };
+}

@@ -1,0 +1,254 @@
+// `run --until`: stops a run when a claim about its gain over a baseline is settled. Questions are tested in the order
+// of the run, not of their answers, because otherwise quick answers would count first and the test would be biased.
+import { resolve } from "node:path";
+import { type ComparableRun, comparableRun, incomparable } from "../../analysis/paired-comparison.js";
+import {
+  type Claim,
+  ClaimTest,
+  type ExpectedStop,
+  expectedStops,
+  type UntilOutcome,
+} from "../../analysis/sequential-comparison.js";
+import type { AppContext } from "../../platform/app-context.js";
+import { UserError } from "../../platform/errors.js";
+import { SCORES } from "../../scoring/scorers.js";
+import { confidenceSequence } from "../../statistics/confidence-sequence.js";
+import { meanOf } from "../../statistics/intervals.js";
+import { pairedDifference } from "../../statistics/significance.js";
+import type { Db } from "../../store/open-store.js";
+import type { TaskId } from "../../tasks/question.js";
+import { isScored, type ScoredTasks, scorerOfMetric } from "../../traces/metrics.js";
+import { plannedOrder, type TaskCursor } from "../../traces/results-store.js";
+import type { ExecutedRunSettings, UntilSettings } from "../../traces/run-settings.js";
+import { scaleOf, scaleText } from "../../traces/score.js";
+import type { TaskResult } from "../../traces/task-result.js";
+import { RunSources } from "../results-file.js";
+import { claimText, type TypedClaim } from "./claim-text.js";
+
+/** Returns the settings for a typed claim. Throws a UserError if the claim cannot be tested. */
+export async function untilSettings(
+  { run, metric = "accuracy", ...margins }: TypedClaim,
+  { scorers }: Pick<ExecutedRunSettings, "scorers">,
+  seed: number,
+  context: AppContext,
+): Promise<UntilSettings> {
+  const baseline = await readBaseline(run, context);
+  const known = baseline.run.head.scores;
+  const own: ScoredTasks = Object.fromEntries(scorers.map((name) => [name, { n: 1 }]));
+  const scorer = scorerOfMetric(metric, known, own);
+  refuseUnscored(metric, scorer, known, `run ${run}`);
+  refuseUnscored(metric, scorer, own, "this run");
+  refuseScale({ metric, scorer, margin: Math.max(margins.by, margins.notBy ?? 0) });
+  return { ...margins, baseline: baseline.name, metric: scorer, seed };
+}
+
+function refuseUnscored(metric: string, scorer: string, scores: ScoredTasks, whose: string): void {
+  if (isScored(scorer, scores)) return;
+  const available = Object.keys(scores).filter((name) => isScored(name, scores));
+  throw new UserError(
+    "metric_unknown",
+    `--until: unknown score "${metric}" of ${whose}.`,
+    `Available: ${available.join(", ")}.`,
+  );
+}
+
+function refuseScale({ metric, scorer, margin }: { metric: string; scorer: string; margin: number }): void {
+  const scale = scaleOfScorer(scorer);
+  const width = scale.max - scale.min;
+  if (!Number.isFinite(width)) {
+    throw new UserError(
+      "metric_unbounded",
+      `--until: cannot test ${metric}: it is ${scaleText(scale)}, and the test needs a scale with two ends.`,
+      "Name a score from 0 to 1, such as accuracy.",
+    );
+  }
+  if (margin < width) return;
+  throw new UserError(
+    "threshold_impossible",
+    `--until: a difference of ${margin} is impossible: ${metric} is ${scaleText(scale)}.`,
+    "Pass a smaller margin, such as 0.03.",
+  );
+}
+
+/** Evals are not in the table. They are rates. */
+function scaleOfScorer(scorer: string): ReturnType<typeof scaleOf> {
+  return scaleOf(SCORES[scorer] ?? { kind: "rate" });
+}
+
+/** `name` finds the baseline again, also from another folder. */
+async function readBaseline(
+  name: string,
+  { settings }: AppContext,
+): Promise<{ readonly name: string; readonly run: ComparableRun }> {
+  const sources = new RunSources(settings.db);
+  try {
+    const found = sources.find(name);
+    const { head, results } = await sources.open(name);
+    const stored = found.kind === "file" ? resolve(found.path) : head.runId;
+    return { name: stored, run: comparableRun(head, results()) };
+  } finally {
+    sources.close();
+  }
+}
+
+/** The run properties that must be the same in both runs. */
+type RunIdentity = Parameters<typeof incomparable>[1];
+
+/** Opens the claim of a run and reads its baseline. Throws a UserError if the runs are incomparable. */
+export async function openUntil(settings: UntilSettings, identity: RunIdentity, context: AppContext): Promise<Until> {
+  const { run } = await readBaseline(settings.baseline, context);
+  const differ = incomparable(run.head, identity);
+  if (differ.length === 0) return new Until(settings, run);
+  throw new UserError(
+    "runs_incomparable",
+    `--until: cannot compare ${settings.baseline} with this run. They differ in ${differ.join("; ")}.`,
+    "Run the baseline again on the same questions and the same mail.",
+  );
+}
+
+/** A claim with the results of its baseline. */
+export class Until {
+  private readonly sign: 1 | -1;
+  private readonly min: number;
+  readonly width: number;
+
+  constructor(
+    private readonly settings: UntilSettings,
+    private readonly baseline: ComparableRun,
+  ) {
+    const { min, max } = scaleOfScorer(settings.metric);
+    this.min = min;
+    this.width = max - min;
+    this.sign = baseline.head.scores[settings.metric]?.better === "lower" ? -1 : 1;
+  }
+
+  /** Starts the test of a created run. */
+  watch(db: Db, runId: string): UntilWatch {
+    return new UntilWatch(this, plannedOrder(db, runId));
+  }
+
+  /** The claim in fractions of the score's scale. */
+  get claim(): Claim {
+    const { relation } = this.settings;
+    const by = this.settings.by / this.width;
+    const notBy = this.settings.notBy === null ? null : this.settings.notBy / this.width;
+    if (relation === "better") return { relation, by, notBy: notBy ?? by };
+    return relation === "no_worse" ? { relation, by } : { relation, notBy };
+  }
+
+  get text(): string {
+    return claimText(this.settings);
+  }
+
+  get metric(): string {
+    return this.settings.metric;
+  }
+
+  /** Returns candidate minus baseline on a question, or null if the baseline does not have a value for it. */
+  differenceOn(taskId: TaskId, value: number): number | null {
+    const before = this.baseline.questions.get(taskId)?.values[this.metric];
+    return before === undefined ? null : value - before;
+  }
+
+  /** Converts a difference to a gain in [-1, 1]. */
+  gainOf(difference: number): number {
+    return (this.sign * difference) / this.width;
+  }
+
+  /** Estimates the number of questions that the claim takes at several true gains, among them its own margins. */
+  expectedStops(questions: number): ExpectedStop[] {
+    const values = [...this.baseline.questions.values()].flatMap(({ values }) => values[this.metric] ?? []);
+    const level = ((meanOf(values) ?? this.min) - this.min) / this.width;
+    const { by, notBy } = this.settings;
+    const gains = new Set([...TYPICAL_GAINS, by / this.width, (notBy ?? 0) / this.width]);
+    const accuracy = this.sign === 1 ? level : 1 - level;
+    return expectedStops(
+      this.claim,
+      { accuracy, questions },
+      [...gains].sort((a, b) => a - b),
+    );
+  }
+}
+
+/** `--dry-run` estimates the number of questions for these true gains. */
+const TYPICAL_GAINS = [0, 0.02, 0.05, 0.1] as const;
+
+/** A question with the number of its epochs without a result, and its values so far. */
+interface OpenQuestion {
+  readonly taskId: TaskId;
+  missing: number;
+  values: number;
+  sum: number;
+}
+
+/**
+ * Tests the claim of a run as results arrive in any order. A question counts when its own epochs and all earlier
+ * questions have results.
+ */
+export class UntilWatch {
+  private readonly test: ClaimTest;
+  private readonly questions: OpenQuestion[] = [];
+  private readonly byId = new Map<TaskId, OpenQuestion>();
+  private readonly differences: number[] = [];
+  private next = 0;
+
+  constructor(
+    private readonly until: Until,
+    order: readonly TaskCursor[],
+  ) {
+    this.test = new ClaimTest(until.claim);
+    for (const { taskId } of order) {
+      const question = this.byId.get(taskId) ?? { taskId, missing: 0, values: 0, sum: 0 };
+      if (question.missing++ === 0) this.questions.push(question);
+      this.byId.set(taskId, question);
+    }
+  }
+
+  /** Adds the result of a task. Each task must be added only once. */
+  add({ taskId, scores }: Pick<TaskResult, "taskId" | "scores">): void {
+    const question = this.byId.get(taskId);
+    if (question === undefined) return;
+    const value = scores[this.until.metric] ?? null;
+    question.missing--;
+    if (value !== null) {
+      question.values++;
+      question.sum += value;
+    }
+    this.testNext();
+  }
+
+  get isSettled(): boolean {
+    return this.test.decided !== null;
+  }
+
+  outcome(): UntilOutcome {
+    const { metric, text, width } = this.until;
+    const { low, high, value, n, method } = confidenceSequence(this.differences.map((each) => each / width));
+    const inUnit = (fraction: number | null) => (fraction === null ? null : fraction * width);
+    return {
+      claim: text,
+      metric,
+      verdict: this.test.decided?.verdict ?? null,
+      settledAfter: this.test.decided?.after ?? null,
+      questions: n,
+      plannedQuestions: this.questions.length,
+      isComplete: this.next === this.questions.length,
+      alwaysValid: { value: inUnit(value), n, low: inUnit(low), high: inUnit(high), method },
+      fixedN: pairedDifference(this.differences),
+    };
+  }
+
+  private testNext(): void {
+    for (;;) {
+      const question = this.questions[this.next];
+      if (question === undefined || question.missing > 0) return;
+      this.next++;
+      // The question failed.
+      if (question.values === 0) continue;
+      const difference = this.until.differenceOn(question.taskId, question.sum / question.values);
+      if (difference === null) continue;
+      this.differences.push(difference);
+      this.test.add(this.until.gainOf(difference));
+    }
+  }
+}
