@@ -46,8 +46,8 @@ export interface TaskSteering {
   nextRequeued(): PlannedTask | null;
   /** Calls the listener after each change. */
   onChange(listener: () => void): void;
-  /** No further task can be added. */
-  close(): void;
+  /** Accepts no further changes, and resolves when the last one is saved. */
+  close(): Promise<void>;
 }
 
 export type RunStop =
@@ -199,7 +199,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
         windDown?.addEventListener("abort", listener, { once: true });
       },
     });
-    steering?.close();
+    await steering?.close();
     fault.signal.throwIfAborted();
     if (!stop.aborted && !windDown?.aborted && budget.reached() === null) {
       watch.close();
@@ -208,6 +208,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     // After an interrupt, other machines still have tasks, and the user does not want to wait for the queue.
     if (!stop.aborted && !windDown?.aborted) await answerer.storeUnfinished?.();
   } catch (error) {
+    await steering?.close();
     await finish("interrupted").catch(() => undefined);
     throw error;
   }

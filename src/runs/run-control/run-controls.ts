@@ -37,6 +37,8 @@ export class RunControls implements TaskSteering {
   /** Keys of the tasks that were requeued and have no new result yet. */
   private readonly awaited = new Set<string>();
   private isOver = false;
+  /** Ends with the last change. Changes are made one after another, because they share a database connection. */
+  private changing: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly options: ControlsOptions,
@@ -61,8 +63,9 @@ export class RunControls implements TaskSteering {
     this.listeners.push(listener);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.isOver = true;
+    await this.changing;
   }
 
   add(event: RunEvent): void {
@@ -75,7 +78,12 @@ export class RunControls implements TaskSteering {
 
   async answer(request: ControlRequest): Promise<ControlReply> {
     const showText = request.command === "show" && request.showText;
-    const message = request.command === "show" ? "" : await this.change(request);
+    let message = "";
+    if (request.command !== "show") {
+      const change = this.changing.then(() => this.change(request));
+      this.changing = change.catch(() => undefined);
+      message = await change;
+    }
     return { ok: true, run: this.state(showText), message };
   }
 
