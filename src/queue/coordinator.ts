@@ -5,7 +5,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-files.js";
-import type { Answered, AnswererOfRun, TaskAnswerer } from "../runs/answer-task.js";
+import type { Answered, AnswererOfRun, StartedRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
 import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
@@ -27,6 +27,7 @@ import {
   StrangeMessage,
 } from "./connection/redis.js";
 import { type FinishedTask, RunQueue, taskKey } from "./protocol/run-queue.js";
+import { answerControls } from "./protocol/shared-control.js";
 import { removeSharedJournal, takeSharedJournals } from "./protocol/shared-journal.js";
 import {
   beginSpending,
@@ -83,7 +84,7 @@ export async function queueAnswerer(
       );
     },
     shortfall: () => (settings.judge === null ? null : shortfall.text(settings.judge.model)),
-    async start({ db, budget, journal, mayStart, isPaused }) {
+    async start({ db, budget, journal, mayStart, isPaused, onControl }) {
       tasks = new DispatchedTasks({
         redis,
         manifest,
@@ -92,6 +93,7 @@ export async function queueAnswerer(
         journal,
         mayStart,
         isPaused,
+        onControl,
         onTrace: ({ judge }) => judge !== null && shortfall.add(judge),
         note,
       });
@@ -296,6 +298,7 @@ interface DispatchRequest {
   readonly journal: Pick<RunJournal, "restore">;
   mayStart(): boolean;
   isPaused(): boolean;
+  readonly onControl: StartedRun["onControl"];
   isSaved(traceId: string): boolean;
   onTrace(trace: Trace): void;
   note(text: string): void;
@@ -397,7 +400,8 @@ class DispatchedTasks implements TaskAnswerer {
 
   /** Tells the workers about a pause and about changed limits. */
   private async followControls(): Promise<void> {
-    const { redis, manifest, budget, isPaused } = this.request;
+    const { redis, manifest, budget, isPaused, onControl } = this.request;
+    await answerControls(redis, manifest.runId, onControl);
     if (budget.limits !== this.limits) {
       this.limits = budget.limits;
       await changeLimits(redis, manifest.runId, this.limits);

@@ -31,6 +31,7 @@ import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { RunPlan } from "./plan-run.js";
+import type { AnswerControl } from "./run-control/control-server.js";
 import type { RunOptions } from "./run-flags.js";
 import { abandonedAttempt, type RunJournal } from "./run-journal.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
@@ -116,7 +117,7 @@ export interface AnswerLimits extends Partial<RateLimits> {
   readonly taskTimeoutMs?: number;
 }
 
-interface StartedRun {
+export interface StartedRun {
   readonly db: Db;
   readonly mailbox: Mailbox;
   readonly budget: Budget;
@@ -124,6 +125,8 @@ interface StartedRun {
   readonly onActivity: OnActivity;
   mayStart(): boolean;
   isPaused(): boolean;
+  /** Answers a request to steer the run that arrived over a queue. */
+  readonly onControl: AnswerControl;
 }
 
 export interface RunActivity {

@@ -276,7 +276,10 @@ async function answerAll(
     const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
       emit({ type: "task_activity", taskId, epoch, activity });
     const isPaused = () => steering.isPaused;
-    const answerer = await opening.start({ db, mailbox, budget, journal, mayStart, isPaused, onActivity });
+    const answerer = await opening.start({
+      ...{ db, mailbox, budget, journal, mayStart, isPaused, onActivity },
+      onControl: (request) => steering.answer(request),
+    });
     const end = await runTasks(
       db,
       {

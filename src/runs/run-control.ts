@@ -15,7 +15,14 @@ import {
 } from "./run-control/control-protocol.js";
 import { socketFolder, socketPath, socketsIn } from "./run-control/socket-folder.js";
 
-export type { ControlChanges, ControlledRun, ControlRequest } from "./run-control/control-protocol.js";
+export {
+  type ControlChanges,
+  type ControlledRun,
+  type ControlReply,
+  type ControlRequest,
+  controlReplySchema,
+  controlRequestSchema,
+} from "./run-control/control-protocol.js";
 
 /** Milliseconds to wait for a run's reply. */
 const REPLY_MS = 10_000;
@@ -47,6 +54,11 @@ export async function controlRun(
       1,
     );
   }
+  return acceptedReply(reply);
+}
+
+/** Returns the reply of a run that carried out a request, otherwise throws its error as a UserError. */
+export function acceptedReply(reply: ControlReply): Extract<ControlReply, { ok: true }> {
   if (!reply.ok) throw new UserError(reply.code, reply.message, reply.hint, 1);
   return reply;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { numberAbove, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { numberAbove, text, toggle, url, wholeNumber } from "../../platform/flag-values.js";
 import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/run-control.js";
 import { count, table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
@@ -7,6 +7,10 @@ import { contradiction, defineCommand } from "../flags/define-command.js";
 import { oneRun } from "../flags/run-names.js";
 
 const LARGEST = 1e9;
+
+const queueFlag = url.optional().meta({
+  description: "Steer a run over this queue from any machine, as redis://HOST:PORT. RUN is then its id",
+});
 
 const reasonFlag = text
   .max(1_000, "expected at most 1,000 characters")
@@ -27,10 +31,10 @@ export const showControlledCommand = defineCommand(
   z.object({
     run: oneRun,
     showText: toggle.meta({ description: "Show the questions of running tasks" }),
+    queue: queueFlag,
   }),
-  async ({ run: name, showText }, { settings, out }) => {
-    const { controlRun } = await import("../../runs/run-control.js");
-    const { run } = await controlRun(name, { command: "show", showText }, settings);
+  async ({ run: name, showText, queue }, { settings, out }) => {
+    const { run } = await ask(name, { command: "show", showText }, queue, settings);
     out.result(run, () => stateText(run));
   },
 );
@@ -43,9 +47,10 @@ export const cancelCommand = defineCommand(
   z.object({
     run: oneRun,
     now: toggle.meta({ description: "Stop running tasks, too (a resume continues them)" }),
+    queue: queueFlag,
     reason: reasonFlag,
   }),
-  ({ run, now, reason = null }, context) => send(run, { command: "cancel", now, reason }, context),
+  ({ run, now, queue, reason = null }, context) => send(run, { command: "cancel", now, reason }, queue, context),
 );
 
 export const setLimitsCommand = defineCommand(
@@ -63,9 +68,10 @@ export const setLimitsCommand = defineCommand(
     maxCost: numberAbove(0, LARGEST).optional().meta({ placeholder: "USD", description: "Cost budget, in US dollars" }),
     maxRunTokens: wholeNumber(1).optional().meta({ placeholder: "N", description: "Token budget" }),
     maxTime: numberAbove(0, 35_000).optional().meta({ placeholder: "MINUTES", description: "Time budget, in minutes" }),
+    queue: queueFlag,
     reason: reasonFlag,
   }),
-  ({ run, reason = null, concurrency, rpm, tpm, taskTimeout, maxCost, maxRunTokens, maxTime }, context) => {
+  ({ run, queue, reason = null, concurrency, rpm, tpm, taskTimeout, maxCost, maxRunTokens, maxTime }, context) => {
     const changes: ControlChanges = {
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(rpm === undefined ? {} : { rpm }),
@@ -78,20 +84,31 @@ export const setLimitsCommand = defineCommand(
     if (Object.keys(changes).length === 0) {
       throw contradiction("ctl set needs a limit.", "Pass one, such as --concurrency 4.");
     }
-    return send(run, { command: "set", changes, reason }, context);
+    return send(run, { command: "set", changes, reason }, queue, context);
   },
 );
 
 function commandWithReason(command: "pause" | "resume" | "requeue") {
-  return defineCommand(z.object({ run: oneRun, reason: reasonFlag }), ({ run, reason = null }, context) =>
-    send(run, { command, reason }, context),
+  return defineCommand(
+    z.object({ run: oneRun, queue: queueFlag, reason: reasonFlag }),
+    ({ run, queue, reason = null }, context) => send(run, { command, reason }, queue, context),
   );
 }
 
-async function send(name: string, request: ControlRequest, { settings, out }: CommandContext): Promise<void> {
+type Queue = string | undefined;
+
+async function send(name: string, request: ControlRequest, queue: Queue, context: CommandContext): Promise<void> {
+  const { run, message } = await ask(name, request, queue, context.settings);
+  context.out.result(run, () => `Run ${run.runId}: ${message}. ${progressText(run)}`);
+}
+
+async function ask(name: string, request: ControlRequest, queue: Queue, settings: CommandContext["settings"]) {
+  if (queue !== undefined) {
+    const { controlQueuedRun } = await import("../../queue/control-queued-run.js");
+    return controlQueuedRun(queue, name, request);
+  }
   const { controlRun } = await import("../../runs/run-control.js");
-  const { run, message } = await controlRun(name, request, settings);
-  out.result(run, () => `Run ${run.runId}: ${message}. ${progressText(run)}`);
+  return controlRun(name, request, settings);
 }
 
 function stateText(run: ControlledRun): string {

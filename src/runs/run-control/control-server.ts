@@ -1,6 +1,5 @@
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { UserError } from "../../platform/errors.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { type ControlReply, type ControlRequest, controlRequestSchema, MAX_MESSAGE_CHARS } from "./control-protocol.js";
 import { createSocketFolder, socketFolder, socketPath } from "./socket-folder.js";
@@ -11,6 +10,7 @@ const SILENCE_MS = 10_000;
 /** Maximum number of connections at the same time. */
 const MAX_CONNECTIONS = 16;
 
+/** Must not throw. */
 export type AnswerControl = (request: ControlRequest) => Promise<ControlReply>;
 
 /** Unix socket that only this user can open, on which a running run accepts control requests. */
@@ -78,13 +78,5 @@ async function replyTo(line: string, answer: AnswerControl): Promise<ControlRepl
     const hint = "Use the same version of art-e for the run and for art-e ctl.";
     return { ok: false, code: "control_request_invalid", message: "Cannot read the control request.", hint };
   }
-  try {
-    return await answer(request.data);
-  } catch (error) {
-    if (error instanceof UserError) {
-      return { ok: false, code: error.code, message: error.message, hint: error.hint };
-    }
-    const message = `Cannot ${request.data.command} the run: ${(error as Error).message}.`;
-    return { ok: false, code: "control_failed", message, hint: "Check the output of the run." };
-  }
+  return answer(request.data);
 }

@@ -9,6 +9,8 @@ import type { Budget } from "../budget.js";
 import type { TaskSteering } from "../run-tasks.js";
 import type { ControlChanges, ControlledRun, ControlReply, ControlRequest } from "./control-protocol.js";
 
+type ControlChange = Exclude<ControlRequest, { command: "show" }>;
+
 interface ControlsOptions {
   readonly db: Db;
   readonly path: string;
@@ -77,17 +79,25 @@ export class RunControls implements TaskSteering {
   }
 
   async answer(request: ControlRequest): Promise<ControlReply> {
-    const showText = request.command === "show" && request.showText;
-    let message = "";
-    if (request.command !== "show") {
-      const change = this.changing.then(() => this.change(request));
-      this.changing = change.catch(() => undefined);
-      message = await change;
+    try {
+      const message = request.command === "show" ? "" : await this.changeInTurn(request);
+      return { ok: true, run: this.state(request.command === "show" && request.showText), message };
+    } catch (error) {
+      if (error instanceof UserError) {
+        return { ok: false, code: error.code, message: error.message, hint: error.hint };
+      }
+      const message = `Cannot ${request.command} the run: ${(error as Error).message}.`;
+      return { ok: false, code: "control_failed", message, hint: "Check the output of the run." };
     }
-    return { ok: true, run: this.state(showText), message };
   }
 
-  private async change(request: Exclude<ControlRequest, { command: "show" }>): Promise<string> {
+  private changeInTurn(request: ControlChange): Promise<string> {
+    const change = this.changing.then(() => this.change(request));
+    this.changing = change.catch(() => undefined);
+    return change;
+  }
+
+  private async change(request: ControlChange): Promise<string> {
     const { runId } = this.options;
     if (this.isOver || this.wound.signal.aborted) {
       throw new UserError(
@@ -102,7 +112,7 @@ export class RunControls implements TaskSteering {
   }
 
   /** Acts before the change is recorded, because another program can lock the database for a while. */
-  private async carryOut(request: Exclude<ControlRequest, { command: "show" }>): Promise<string> {
+  private async carryOut(request: ControlChange): Promise<string> {
     switch (request.command) {
       case "pause":
         this.isPaused = true;
