@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { UserError } from "../platform/errors.js";
-import { acceptedReply, type ControlRequest } from "../runs/run-control.js";
+import type { ControlRequest } from "../runs/control-protocol.js";
+import { acceptedReply } from "../runs/run-control.js";
 import { connectRedis, parseQueueUrl } from "./connection/redis.js";
 import { readControlReply, sendControl, withdrawControls } from "./protocol/shared-control.js";
 import { listPublishedRuns } from "./protocol/shared-state.js";
@@ -16,7 +17,7 @@ const REPLY_MS = 10_000;
  * @throws UserError if the run is not on the queue, or its coordinator does not reply
  */
 export async function controlQueuedRun(url: string, name: string, request: ControlRequest) {
-  const redis = await connectRedis(parseQueueUrl(url));
+  const redis = await connectRedis(parseQueueUrl(url), null);
   try {
     const [runId, second] = [...(await listPublishedRuns(redis)).keys()].filter((id) => id.startsWith(name));
     if (runId === undefined || second !== undefined) {

@@ -140,7 +140,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     status,
     startedAt,
     corpusFingerprint,
-    changes: changesOf(head.settings),
+    changes: changesOf({ ...head.settings }),
     plannedTasks,
     costUsd,
     retries,
@@ -161,7 +161,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
 }
 
 /** Returns the recorded changes of settings that can come from a results file. */
-function changesOf({ changes }: { readonly changes?: unknown }): string[] {
+function changesOf({ changes }: Readonly<Record<string, unknown>>): string[] {
   return Array.isArray(changes) ? changes.filter((change) => typeof change === "string") : [];
 }
 

@@ -12,17 +12,8 @@ import {
   type ControlRequest,
   controlReplySchema,
   MAX_MESSAGE_CHARS,
-} from "./run-control/control-protocol.js";
+} from "./control-protocol.js";
 import { socketFolder, socketPath, socketsIn } from "./run-control/socket-folder.js";
-
-export {
-  type ControlChanges,
-  type ControlledRun,
-  type ControlReply,
-  type ControlRequest,
-  controlReplySchema,
-  controlRequestSchema,
-} from "./run-control/control-protocol.js";
 
 /** Milliseconds to wait for a run's reply. */
 const REPLY_MS = 10_000;

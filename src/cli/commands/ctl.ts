@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { numberAbove, text, toggle, url, wholeNumber } from "../../platform/flag-values.js";
-import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/run-control.js";
+import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/control-protocol.js";
 import { count, table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";

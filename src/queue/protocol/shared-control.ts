@@ -6,7 +6,7 @@ import {
   type ControlRequest,
   controlReplySchema,
   controlRequestSchema,
-} from "../../runs/run-control.js";
+} from "../../runs/control-protocol.js";
 import { PREFIX, queueName } from "../connection/redis.js";
 
 /** Seconds after which an unanswered request or an unread reply is removed. */

@@ -1,7 +1,12 @@
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { parseJsonOrNull } from "../../platform/json.js";
-import { type ControlReply, type ControlRequest, controlRequestSchema, MAX_MESSAGE_CHARS } from "./control-protocol.js";
+import {
+  type ControlReply,
+  type ControlRequest,
+  controlRequestSchema,
+  MAX_MESSAGE_CHARS,
+} from "../control-protocol.js";
 import { createSocketFolder, socketFolder, socketPath } from "./socket-folder.js";
 
 /** Milliseconds after which a silent connection is closed. */

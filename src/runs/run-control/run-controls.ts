@@ -6,8 +6,8 @@ import { failedPositions, tasksAt } from "../../traces/results-store.js";
 import { getRun, saveRunChange } from "../../traces/runs-store.js";
 import type { AnswererOfRun, AnswerLimits } from "../answer-task.js";
 import type { Budget } from "../budget.js";
+import type { ControlChanges, ControlledRun, ControlReply, ControlRequest } from "../control-protocol.js";
 import type { TaskSteering } from "../run-tasks.js";
-import type { ControlChanges, ControlledRun, ControlReply, ControlRequest } from "./control-protocol.js";
 
 type ControlChange = Exclude<ControlRequest, { command: "show" }>;
 

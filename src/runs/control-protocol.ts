@@ -3,7 +3,7 @@
  * Both sides parse what they receive.
  */
 import { z } from "zod";
-import { runLimitsSchema } from "../../traces/run-settings.js";
+import { runLimitsSchema } from "../traces/run-settings.js";
 
 /** Maximum characters of a message. */
 export const MAX_MESSAGE_CHARS = 1_000_000;
