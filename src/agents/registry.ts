@@ -43,7 +43,7 @@ const newToolSchema = z.strictObject({
   }),
   handlerKey: z.string().min(1),
   handlerConfig: changeableTool.handlerConfig.default({}),
-  category: changeableTool.category.default("own"),
+  category: changeableTool.category.default("general"),
 });
 
 /**
@@ -203,7 +203,7 @@ export function attachTools(
       throw new UserError(
         "tool_attached",
         `Agent "${agentId}" already has the tool "${known}".`,
-        `To change its config, detach it first: ${commandLine`art-e agents detach ${agentId} ${known}`}`,
+        `Change its config: ${commandLine`art-e agents configure ${agentId} ${known}`} --config JSON`,
       );
     }
     setTools(db, agentId, [...tools, ...toolIds.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);

@@ -149,6 +149,7 @@ export const COMMANDS: readonly TableEntry[] = [
     ["clone <id> <new_id>", "Copy an agent", "cloneAgentCommand"],
     ["delete <id>", "Delete an agent (its runs and versions stay)", "deleteAgentCommand"],
     ["attach <id> <tools..>", "Attach tools to an agent", "attachToolCommand"],
+    ["configure <id> <tool>", "Change the config of an attached tool", "configureToolCommand"],
     ["detach <id> <tools..>", "Detach tools from an agent", "detachToolCommand"],
     ["export <id>", "Export an agent with its own tools as YAML", "exportAgentCommand"],
     ["import <file>", "Create an agent from a YAML file", "importAgentCommand"],
@@ -239,7 +240,15 @@ export const COMMANDS: readonly TableEntry[] = [
   ),
 ];
 
-/** Commands of earlier checkouts, with the sentence that names their replacement. */
-export const REMOVED_COMMANDS: ReadonlyMap<string, string> = new Map([
+const LOCAL_DATABASE = "Remove it. The mail is always imported into a file on this machine: --db FILE.";
+
+/**
+ * Commands and flags that do not exist, with a hint: commands of earlier checkouts, and flags of the import script for
+ * Cloudflare D1.
+ */
+export const MISSING_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["evals refine", "Fit the thresholds to the labels again: art-e evals suggest."],
+  ["import --local", LOCAL_DATABASE],
+  ["import --database-id", LOCAL_DATABASE],
+  ["import -d", LOCAL_DATABASE],
 ]);

@@ -121,7 +121,7 @@ describe("an agent", () => {
 
 describe("a tool", () => {
   it("can be created and changed, and can be deleted unless an agent uses it", () => {
-    expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "own", builtin: false });
+    expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "general", builtin: false });
     createAgent(at.db, mine);
     attachTools(at.db, "mine", ["weather"], { timeoutMs: 1_000 });
     expect(updateTool(at.db, "weather", { description: "Better." })).toMatchObject({ description: "Better." });

@@ -37,6 +37,14 @@ describe("agents", () => {
     expect(codeOf(await ask("GET", "/api/agents/my-agent"))).toEqual([404, "NOT_FOUND"]);
   });
 
+  it("can be created from the JSON of another agent with a new id", async () => {
+    const { body: original } = await ask("GET", "/api/agents/email-search");
+    const { status, body: copy } = await ask("POST", "/api/agents", { ...original, id: "email-search-copy" });
+    const { created_at: _, updated_at: _u, ...same } = original;
+    expect([status, copy]).toMatchObject([201, { ...same, id: "email-search-copy", builtin: false, version: 1 }]);
+    await ask("DELETE", "/api/agents/email-search-copy");
+  });
+
   it("cannot be created twice, without a name, or with unknown values", async () => {
     expect(codeOf(await ask("POST", "/api/agents", { id: "art-e", name: "x" }))).toEqual([409, "ALREADY_EXISTS"]);
     const nameless = await ask("POST", "/api/agents", { description: "x" });
@@ -116,7 +124,7 @@ describe("tools", () => {
   });
 
   it("can be created, changed and deleted", async () => {
-    expect((await ask("POST", "/api/tools", weather)).body).toMatchObject({ ...weather, category: "own" });
+    expect((await ask("POST", "/api/tools", weather)).body).toMatchObject({ ...weather, category: "general" });
     expect(codeOf(await ask("POST", "/api/tools", weather))).toEqual([409, "ALREADY_EXISTS"]);
     const changed = await ask("PATCH", "/api/tools/weather", { description: "How the weather is." });
     expect(changed.body).toMatchObject({ description: "How the weather is.", handler_config: weather.handler_config });

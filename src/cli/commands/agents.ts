@@ -289,3 +289,18 @@ export const attachToolCommand = defineCommand(
       return id;
     }),
 );
+
+export const configureToolCommand = defineCommand(
+  z.object({
+    id: agentId,
+    tool: withTraits(text, { completes: "tools" }).meta({ description: "Tool id" }),
+    config: jsonObject
+      .optional()
+      .meta({ placeholder: "JSON", description: "JSON object that overrides the tool's config [default: none]" }),
+  }),
+  ({ id, tool, config = null }, context) =>
+    changeAgent("Changed", context, (db, { configureTool }) => {
+      configureTool(db, id, tool, config);
+      return id;
+    }),
+);

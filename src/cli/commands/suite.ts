@@ -40,7 +40,7 @@ export const showTaskCommand = defineCommand(
   },
 );
 
-function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): string {
+function taskText({ task, takes, obstacle, pairedWith, machineNote, findings }: ShownTask): string {
   const facts: [string, string][] = [
     ["Task", task.id],
     ["Tool", task.tool],
@@ -48,9 +48,10 @@ function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): s
     ["Tags", task.tags.join(", ")],
     ["Related apps", task.relatedApps.join(", ")],
     ["Actions", task.actionNumber === null ? "not said" : String(task.actionNumber)],
-    ["Counterpart", pairedWith ?? "none"],
+    ["Counterpart", pairedWith ?? (task.counterpart === null ? "none" : `${task.counterpart} (not in the suite)`)],
     ["Takes", takes],
     ["Runs here", obstacle === null ? "yes" : `no, ${obstacle.state}: ${obstacle.reason}`],
+    ...(machineNote === null ? [] : [["Machine", machineNote] as [string, string]]),
     ["Source", task.source.join(", ")],
     ["Folder", task.folder],
   ];

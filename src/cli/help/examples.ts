@@ -163,6 +163,9 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   "agents clone": [["art-e agents clone email-search mine", "copy a built-in agent to change it"]],
   "agents delete": [["art-e agents delete short", "delete an agent"]],
+  "agents configure": [
+    [`art-e agents configure short read_pages --config '{"pageSize": 2000}'`, "change the page size of one agent"],
+  ],
   "agents attach": [["art-e agents attach short execute_python read_file", "attach two tools"]],
   "agents detach": [["art-e agents detach short execute_python", "detach a tool"]],
   "agents export": [["art-e agents export short -o short.yaml", "write an agent to a file"]],

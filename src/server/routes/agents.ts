@@ -179,16 +179,26 @@ function toNumber(version: string): number {
 /** New agents get this agent's prompt by default. */
 const DEFAULT_PROMPT_AGENT = "email-search";
 
+const ignored = z.unknown().optional().meta({ description: "Ignored, so that an agent's JSON can be sent back" });
+
+const ignoredFields = { version: ignored, builtin: ignored, created_at: ignored, updated_at: ignored };
+
 const newAgent = z.strictObject({
   ...newAgentSchema.shape,
   id: registryIdSchema.optional().meta({ description: "Default: derived from the name" }),
   name: z.string().min(1).max(200),
   prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: the prompt of the agent email-search" }),
   tools: z
-    .array(z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }))
+    .array(
+      z.union([
+        registryIdSchema,
+        z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }),
+      ]),
+    )
     .min(1)
     .optional()
     .meta({ description: "Default: email_search, email_get, return_final_answer" }),
+  ...ignoredFields,
 });
 
 const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJsonObjectSchema.optional() });
@@ -242,7 +252,9 @@ export function agentRoutes(services: Services): Route[] {
       body: newAgent,
       status: 201,
       response: agentShape,
-      handle({ body: { id, prompt, tools, ...rest } }) {
+      handle({ body }) {
+        const { id, prompt, tools: attached, version: _, builtin: _b, created_at: _c, updated_at: _u, ...rest } = body;
+        const tools = attached?.map((tool) => (typeof tool === "string" ? { id: tool, config: null } : tool));
         for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
         const agent = createAgent(db, {
           ...rest,

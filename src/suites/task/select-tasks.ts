@@ -36,6 +36,14 @@ export function selectTasks(
   { task: ids, tool, tag: tags = [], index, counterparts }: SuiteSelectionOptions,
   suite: SuiteFolder,
 ): SuiteTask[] {
+  const known = tasks.flatMap((task) => task.tags);
+  for (const tag of tags) requireKnown("tag", tag, known);
+  if (tool !== undefined)
+    requireKnown(
+      "tool",
+      tool,
+      tasks.map((task) => task.tool),
+    );
   const named = ids === undefined ? null : new Set(ids.map((id) => findTask(tasks, id).id));
   const candidates = index === undefined ? tasks : inIndex(tasks, readIndexFile(index, suite));
   const selected = candidates.filter(
@@ -49,6 +57,17 @@ export function selectTasks(
   const pairs = pairTasks(tasks);
   const taskIds = new Set(selected.flatMap(({ id }) => (pairs.has(id) ? [id, pairs.get(id)] : [])));
   return tasks.filter(({ id }) => taskIds.has(id));
+}
+
+/** Throws a UserError if no task of the suite has the tag or tool, because it is probably misspelled. */
+function requireKnown(what: "tag" | "tool", name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const names = [...new Set(known)].sort().join(", ");
+  throw new UserError(
+    `suite_${what}_unknown`,
+    `--${what}: Unknown ${what} "${name}". ${names === "" ? `No task of the suite has a ${what}` : `Available: ${names}`}.`,
+    "Run art-e suite list DIR to list the suite's tasks.",
+  );
 }
 
 /** Returns the task with an id or a prefix of one. */
