@@ -75,6 +75,7 @@ describe("art-e ctl", () => {
     await held.provider.received(1);
     expect(await ctlJson("pause latest --reason lunch")).toMatchObject({ state: "paused" });
     held.release();
+    await expect.poll(async () => (await ctlJson("show latest")).savedTasks, { timeout: 5_000 }).toBe(1);
     await pause(WAIT_MS);
     expect(held.provider.requests).toHaveLength(1);
     expect(await ctlJson("show latest")).toMatchObject({ state: "paused", savedTasks: 1, totalTasks: 4, running: [] });
@@ -106,7 +107,19 @@ describe("art-e ctl", () => {
     expect(performance.now() - before).toBeLessThan(AT_MOST_MS);
   });
 
-  it("stops a run at a lower cost budget, which a resume keeps", async () => {
+  it("admits a call that waits for the rate limit when the limit is raised", async () => {
+    held = await holdingProvider();
+    startRun("--concurrency 2 --rpm 1 -l 2");
+    await held.provider.received(1);
+    await pause(WAIT_MS);
+    expect(held.provider.requests).toHaveLength(1);
+    const before = performance.now();
+    await ctlJson("set latest --rpm 6000");
+    await held.provider.received(2);
+    expect(performance.now() - before).toBeLessThan(AT_MOST_MS);
+  });
+
+  it("stops a run at a lower token budget, which a resume keeps", async () => {
     held = await holdingProvider();
     const { ended } = startRun("--concurrency 1 -l 6");
     await held.provider.received(1);
@@ -143,7 +156,7 @@ describe("art-e ctl", () => {
     await held.provider.received(1);
     await ctlJson("pause latest");
     held.release();
-    await expect.poll(async () => (await ctlJson("show latest")).savedTasks).toBe(1);
+    await expect.poll(async () => (await ctlJson("show latest")).savedTasks, { timeout: 5_000 }).toBe(1);
     await ctlJson("cancel latest");
     expect((await ended).code).toBe(130);
   });
@@ -155,7 +168,7 @@ describe("art-e ctl", () => {
     await held.provider.received(1);
     held.release();
     await held.provider.received(2);
-    await expect.poll(async () => (await ctlJson("show latest")).failedTasks).toBe(1);
+    await expect.poll(async () => (await ctlJson("show latest")).failedTasks, { timeout: 5_000 }).toBe(1);
     fails = false;
     const requeued = await artE(`ctl requeue latest --cache-dir ${CACHE}`);
     expect(requeued.stdout).toContain("requeued 1 failed task.");
