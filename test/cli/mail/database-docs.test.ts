@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
-import { MAIL, MARCUS, ROOT, workFolder } from "../art-e.js";
+import { MARCUS, ROOT, workFolder } from "../art-e.js";
 
 /** The queries on the documentation page about the database return rows, and use an index if the page says so. */
 
-const { artE, path } = workFolder({ mail: MAIL });
+const { artE, path } = workFolder({ demo: "answered" });
 const PAGE = readFileSync(join(ROOT, "docs/database.md"), "utf8");
 const STATEMENTS = [...PAGE.matchAll(/```sql\n(.*?)```/gs)].flatMap(([, block = ""]) =>
   block
