@@ -63,6 +63,15 @@ export const COMMANDS: readonly TableEntry[] = [
       "cleanQueueCommand",
     ],
   ]),
+  group("ctl", "Steer a run that is running on this machine", () => import("./commands/ctl.js"), [
+    ["list", "List the runs that are running on this machine", "listControlledCommand"],
+    ["show <run>", "Show the state, running tasks, limits and changes of a running run", "showControlledCommand"],
+    ["pause <run>", "Start no further tasks until the run is resumed", "pauseCommand"],
+    ["resume <run>", "Continue a paused run", "resumeCommand"],
+    ["cancel <run>", "Stop a run after its running tasks, or immediately (--now)", "cancelCommand"],
+    ["requeue <run>", "Run the failed tasks of a run again", "requeueCommand"],
+    ["set <run>", "Change concurrency, rate limits, budgets and the task timeout of a running run", "setLimitsCommand"],
+  ]),
   command(
     "score [run]",
     "Score the stored traces of a run again without calling its agent",
