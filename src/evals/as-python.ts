@@ -1,8 +1,9 @@
-// Exports evals as Python programs and Inspect scorers.
+// Exports evals as Python programs, TypeScript files and Inspect scorers.
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { canBeRetried, ENDINGS } from "../tasks/ending.js";
 import { FEATURE_LIBRARY } from "./as-python/feature-library.js";
+import { typescriptSource } from "./as-python/typescript-source.js";
 import {
   type Assertion,
   type Condition,
@@ -164,7 +165,7 @@ function pythonModule(definition: EvalDefinition): string {
       throw new UserError(
         "eval_format_unsupported",
         `Cannot export ${definition.name} as Python: it is written in TypeScript.`,
-        "Export it with --format json.",
+        "Export it with --format typescript.",
       );
     case "rubric":
       return `${docstring(definition)}\n${rubricFunction(definition.rubric, definition.model)}`;
@@ -352,7 +353,7 @@ function blocksOf(source: string): Block[] {
   });
 }
 
-export const EVAL_FORMATS = ["json", "python", "inspect"] as const;
+export const EVAL_FORMATS = ["json", "python", "typescript", "inspect"] as const;
 
 type EvalFormat = (typeof EVAL_FORMATS)[number];
 
@@ -364,12 +365,13 @@ export function evalFiles(evals: readonly ExportedEval[], format: EvalFormat): M
   return new Map(evals.map((one) => [`${one.definition.name}${EXTENSIONS[format]}`, WRITERS[format](one)]));
 }
 
-const EXTENSIONS = { json: ".json", python: ".py", inspect: "_scorer.py" } as const;
+const EXTENSIONS = { json: ".json", python: ".py", typescript: ".ts", inspect: "_scorer.py" } as const;
 
 const WRITERS: Readonly<Record<EvalFormat, (one: ExportedEval) => string>> = {
   json: ({ definition, validation }) =>
     `${JSON.stringify({ ...definition, ...presentProperties({ validation }) }, null, 2)}\n`,
   python: ({ definition }) => pythonProgram(definition),
+  typescript: ({ definition }) => typescriptSource(definition),
   inspect: ({ definition }) => inspectSource(definition),
 };
 

@@ -407,6 +407,12 @@ describe("eval files", () => {
     expect((await artE("evals export brief_answer@1 --format python -o out")).stderr).toContain(
       "it is written in TypeScript",
     );
+    expect(await json("evals export brief_answer@1 --format typescript -o ts")).toEqual({
+      files: ["ts/brief_answer.ts"],
+    });
+    expect((await artE("evals import ts/brief_answer.ts")).stdout).toBe(
+      "ts/brief_answer.ts: brief_answer@1 (already exists: draft)\n",
+    );
   });
 });
 

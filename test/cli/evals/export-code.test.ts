@@ -154,7 +154,9 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
   });
 
   it("cannot have an unknown or a removed format", async () => {
-    expect((await artE("evals export --format xml")).stderr).toContain("--format: expected json or python or inspect.");
+    expect((await artE("evals export --format xml")).stderr).toContain(
+      "--format: expected json or python or typescript or inspect.",
+    );
     expect((await artE("evals export --format promptfoo")).stderr).toContain(
       "--format: promptfoo no longer exists, use python.",
     );

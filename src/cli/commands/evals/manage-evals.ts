@@ -189,7 +189,7 @@ const exportEvalsSchema = z.object({
   output: file.default("evals").meta({ placeholder: "FOLDER", description: "Output folder", alias: "o" }),
   format: oneOf(EVAL_FORMATS, REMOVED_EVAL_FORMATS)
     .default("json")
-    .meta({ description: "json (can be imported again), or code: python, inspect" }),
+    .meta({ description: "json (can be imported again), or code: python, typescript, inspect" }),
 });
 
 export const exportEvalsCommand = defineCommand(

@@ -1,0 +1,81 @@
+// Exports evals as TypeScript files that `evals import` can read again. The files do not import anything.
+import { UserError } from "../../platform/errors.js";
+import { canBeRetried, ENDINGS } from "../../tasks/ending.js";
+import { type Assertion, type EvalDefinition, patternParts } from "../definition.js";
+import { assertionText } from "../run-evals/run-rules.js";
+
+/**
+ * Returns an eval as the source of a TypeScript file, which exports a function `(input, output, trace)` that returns
+ * `{score, reason}`. Throws for kinds whose checks exist only in this program: rules, cases, rubrics and Python.
+ */
+export function typescriptSource(definition: EvalDefinition): string {
+  if (definition.kind === "typescript") return definition.code;
+  if (definition.kind === "assertions") return assertionsSource(definition.criterion, definition.answer.all);
+  throw new UserError(
+    "eval_format_unsupported",
+    `Cannot export ${definition.name} as TypeScript: its kind is ${definition.kind}.`,
+    "Export it with --format json.",
+  );
+}
+
+function assertionsSource(criterion: string, assertions: readonly Assertion[]): string {
+  const checks = assertions.map((assertion) => {
+    const reason = sourceText(`assertion failed: ${assertionText(assertion)}`);
+    return `  if (!(${checkOf(assertion)})) return { score: 0, reason: ${reason} };`;
+  });
+  const uses = (key: string) => assertions.some((assertion) => key in assertion);
+  return [
+    `/** ${criterion.replace(/\s+/g, " ").replaceAll("*/", "* /")} */`,
+    "export default function evaluate(",
+    "  _input: unknown,",
+    "  output: string,",
+    "  trace: { ending: string },",
+    "): { score: number | null; reason: string } {",
+    "  const answer = output.trim();",
+    ...(uses("contains") || uses("lacks") ? ["  const text = plain(answer);"] : []),
+    ...checks,
+    `  if (${sourceText(ENDINGS.filter(canBeRetried))}.includes(trace.ending)) {`,
+    '    return { score: null, reason: "the task failed (" + trace.ending + ")" };',
+    "  }",
+    '  return { score: 1, reason: "all assertions hold" };',
+    "}",
+    ...(uses("contains") || uses("lacks") ? [PLAIN] : []),
+    ...(uses("json") ? [IS_JSON] : []),
+    "",
+  ].join("\n");
+}
+
+function checkOf(assertion: Assertion): string {
+  if ("contains" in assertion) return `text.includes(${sourceText(plain(assertion.contains))})`;
+  if ("lacks" in assertion) return `!text.includes(${sourceText(plain(assertion.lacks))})`;
+  if ("json" in assertion) return `isJson(answer, ${sourceText(assertion.json)})`;
+  return `new RegExp(${patternParts(assertion.matches).map(sourceText).join(", ")}).test(answer)`;
+}
+
+/**
+ * Returns a literal. An import marks an eval as one that needs gold answers if its code contains the word `reference`,
+ * so that word is escaped.
+ */
+function sourceText(value: unknown): string {
+  return JSON.stringify(value).replaceAll("reference", "\\u0072eference");
+}
+
+function plain(text: string): string {
+  return text.replace(/\s+/g, " ").toLowerCase();
+}
+
+const PLAIN = `
+function plain(text: string): string {
+  return text.replace(/\\s+/g, " ").toLowerCase();
+}`;
+
+const IS_JSON = `
+function isJson(text: string, keys: readonly string[]): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value === null) return keys.length === 0;
+    return keys.every((key) => typeof value === "object" && Object.prototype.hasOwnProperty.call(value, key));
+  } catch {
+    return false;
+  }
+}`;

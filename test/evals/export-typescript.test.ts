@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { evalFiles } from "../../src/evals/as-python.js";
+import { evalDefinitionSchema } from "../../src/evals/definition.js";
+import { withoutPassOfFailure } from "../../src/evals/eval-outcome.js";
+import { runDataEvals } from "../../src/evals/run-evals/run-rules.js";
+import { describeTypescript, runTypescriptEval } from "../../src/evals/run-evals/run-typescript-evals.js";
+import type { QuestionTrace } from "../../src/traces/trace.js";
+import { trace } from "../scoring/trace.js";
+
+const common = {
+  version: 1,
+  reference: false,
+  criterion: "The answer is /* well */ formed.",
+  origin: { by: "person", seed: null, labels: null, parent: null },
+};
+
+function assertionsEval(all: readonly object[]) {
+  const definition = evalDefinitionSchema.parse({ ...common, name: "formed", kind: "assertions", answer: { all } });
+  if (definition.kind !== "assertions") throw new Error("expected assertions");
+  return definition;
+}
+
+function exported(definition: Parameters<typeof evalFiles>[0][number]["definition"]) {
+  return evalFiles([{ definition, validation: null }], "typescript").get(`${definition.name}.ts`) ?? "";
+}
+
+const ANSWERS = [
+  "Best  Regards,\nJeff",
+  "see the Reference 42",
+  '{"a": 1, "b": null}',
+  "null",
+  "[]",
+  "",
+  ' "quoted" \\ `tick` $x ',
+  "İstanbul*/",
+];
+
+const traces: QuestionTrace[] = ANSWERS.flatMap((answer, taskId) => [
+  { ...trace({ answer, taskId }), scores: {} },
+  { ...trace({ answer, taskId, ending: "model_error" }), scores: {} },
+]);
+
+describe("evalFiles as TypeScript", () => {
+  it.each([
+    ["contains", [{ contains: "best regards" }]],
+    ["contains with the word reference", [{ contains: "the reference" }]],
+    ["lacks", [{ lacks: "Regards" }, { lacks: "$x" }]],
+    ["quotes and backslashes", [{ contains: '"quoted" \\ `tick` $x' }]],
+    ["matches without case", [{ matches: "(?i)best\\s+regards|ISTANBUL" }]],
+    ["matches", [{ matches: "^[^\\d]*(?<n>\\d+)$" }]],
+    ["json with keys", [{ json: ["a", "b"] }]],
+    ["json without keys", [{ json: [] }]],
+  ])("gives the verdicts of an assertion: %s", async (_, all) => {
+    const definition = assertionsEval(all);
+    const code = exported(definition);
+    expect(describeTypescript(code)).toEqual({ criterion: "The answer is /* well * / formed.", usesReference: false });
+    const outcomes = await runTypescriptEval({ code, reference: false }, traces, new AbortController().signal);
+    const expected = traces.flatMap((one) =>
+      runDataEvals([definition], one).map((outcome) => withoutPassOfFailure(outcome, one.ending)),
+    );
+    expect(outcomes.map(({ score, reason, error }) => ({ score, reason, error }))).toEqual(expected);
+    expect(new Set(expected.map(({ score }) => score)).size).toBeGreaterThan(1);
+  });
+
+  it("writes the code of an eval in TypeScript unchanged", () => {
+    const code = "export const brief = (_: object, output: string) => ({ score: output ? 1 : 0, reason: '' });\n";
+    expect(exported(evalDefinitionSchema.parse({ ...common, name: "brief", kind: "typescript", code }))).toBe(code);
+  });
+
+  it("refuses a kind whose checks exist only in this program", () => {
+    const rubric = { ...common, name: "polite", kind: "rubric", rubric: "Polite.", model: "openai/gpt" };
+    expect(() => exported(evalDefinitionSchema.parse(rubric))).toThrow(
+      "Cannot export polite as TypeScript: its kind is rubric.",
+    );
+  });
+});
