@@ -148,8 +148,14 @@ function matchesPattern(pattern: string, text: string): boolean {
   }
 }
 
-/** Scores 1 if the answer meets the case for its task. The eval does not apply to tasks without a case. */
-export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: EvaluatedTrace): EvalOutcome {
+/**
+ * Scores 1 if the answer meets the case for its task, otherwise 0, or the fraction of the terms found. The eval does
+ * not apply to tasks without a case.
+ */
+export function runCases(
+  { cases, scoring }: Pick<EvalOf<"cases">, "cases" | "scoring">,
+  trace: EvaluatedTrace,
+): EvalOutcome {
   const wanted = trace.kind === "chat" ? undefined : cases.find(({ task }) => task === trace.taskId);
   if (wanted === undefined) return { score: null, reason: "no case for this task", error: null };
   const answer = trace.answer ?? "";
@@ -161,7 +167,22 @@ export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: Evalu
     missing.length > 0 && `missing from the answer: ${missing.join(", ")}`,
     !cited && `not cited: ${wanted.must_cite.join(", ")}`,
   ]);
-  return { score: 0, reason: reasons.join("; "), error: null };
+  const score = scoring === "fraction" && cited ? 1 - missing.length / wanted.must_contain.length : 0;
+  return { score, reason: reasons.join("; "), error: null };
+}
+
+/** Maximum number of key terms of a gold answer. */
+const MAX_KEY_TERMS = 12;
+
+/**
+ * Returns the key terms of a gold answer in their order: numbers and dates, and all words except stop words. Returns an
+ * empty list for a gold answer that says that the answer is unknown.
+ */
+export function keyTermsOf(gold: string): string[] {
+  if (isDontKnow(gold)) return [];
+  const values = [...new Set(gold.match(DATE_OR_NUMBER) ?? [])];
+  const words = [...wordsOf(gold.replace(DATE_OR_NUMBER, " "))].filter((word) => !STOP_WORDS.has(word));
+  return [...values, ...words].slice(0, MAX_KEY_TERMS);
 }
 
 /** Whether a text contains a number or date in any format, or a word in any case. */
