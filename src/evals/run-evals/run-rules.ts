@@ -174,15 +174,21 @@ export function runCases(
 /** Maximum number of key terms of a gold answer. */
 const MAX_KEY_TERMS = 12;
 
+/** Telephone numbers and times are one term each. Their digits alone would not be found in an answer. */
+const KEY_VALUE = new RegExp(
+  String.raw`\b(?!\d{4}-\d{2}-\d{2}\b)\d+(?:-\d{2,})+\b|\b\d{1,2}(?::\d{2})? ?[ap]\.?m\b|${DATE_OR_NUMBER.source}`,
+  "gi",
+);
+
 /**
- * Returns the key terms of a gold answer in their order: numbers and dates, and all words except stop words. Returns an
- * empty list for a gold answer that says that the answer is unknown.
+ * Returns the key terms of a gold answer: its numbers, dates and times, then all words except stop words. The gold
+ * answer itself contains every one. Returns an empty list if the gold answer says that the answer is unknown.
  */
 export function keyTermsOf(gold: string): string[] {
   if (isDontKnow(gold)) return [];
-  const values = [...new Set(gold.match(DATE_OR_NUMBER) ?? [])];
-  const words = [...wordsOf(gold.replace(DATE_OR_NUMBER, " "))].filter((word) => !STOP_WORDS.has(word));
-  return [...values, ...words].slice(0, MAX_KEY_TERMS);
+  const values = [...new Set(gold.match(KEY_VALUE) ?? [])];
+  const words = [...wordsOf(gold.replace(KEY_VALUE, " "))].filter((word) => !STOP_WORDS.has(word));
+  return [...values, ...words].filter((term) => containsTerm(gold, term)).slice(0, MAX_KEY_TERMS);
 }
 
 /** Whether a text contains a number or date in any format, or a word in any case. */
