@@ -43,7 +43,7 @@ const newToolSchema = z.strictObject({
   }),
   handlerKey: z.string().min(1),
   handlerConfig: changeableTool.handlerConfig.default({}),
-  category: changeableTool.category.default("own"),
+  category: changeableTool.category.default("general"),
 });
 
 /**

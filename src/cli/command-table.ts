@@ -231,7 +231,12 @@ export const COMMANDS: readonly TableEntry[] = [
   ),
 ];
 
-/** Commands of earlier checkouts, with the sentence that names their replacement. */
+const LOCAL_FILE = "Remove it. The database is always a file on this machine: pass --db PATH to choose it.";
+
+/** Commands and flags of earlier checkouts and of the first design, with the sentence that names their replacement. */
 export const REMOVED_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ["import --local", LOCAL_FILE],
+  ["import --database-id", LOCAL_FILE],
+  ["import -d", LOCAL_FILE],
   ["evals refine", "Fit the thresholds to the labels again: art-e evals suggest."],
 ]);

@@ -48,7 +48,7 @@ function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): s
     ["Tags", task.tags.join(", ")],
     ["Related apps", task.relatedApps.join(", ")],
     ["Actions", task.actionNumber === null ? "not said" : String(task.actionNumber)],
-    ["Counterpart", pairedWith ?? "none"],
+    ["Counterpart", counterpartText(task, pairedWith, findings)],
     ["Takes", takes],
     ["Runs here", obstacle === null ? "yes" : `no, ${obstacle.state}: ${obstacle.reason}`],
     ["Source", task.source.join(", ")],
@@ -65,6 +65,12 @@ function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): s
         findings.map(({ level, field, message }) => `${level}: ${field}: ${message}`),
       ),
   ]).join("\n");
+}
+
+function counterpartText({ counterpart }: SuiteTask, pairedWith: string | null, findings: ShownTask["findings"]) {
+  if (counterpart === null) return pairedWith ?? "none";
+  const isMissing = findings.some(({ code }) => code === "counterpart_missing");
+  return isMissing ? `${counterpart} (missing in the suite)` : (pairedWith ?? `${counterpart} (does not refer back)`);
 }
 
 function section(title: string, lines: readonly string[]): string {

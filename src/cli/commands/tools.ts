@@ -44,7 +44,7 @@ const names = words;
 
 /** Tool settings for adding and changing a tool. */
 const toolShape = {
-  category: text.optional().meta({ placeholder: "NAME", description: "Category [default: own]" }),
+  category: text.optional().meta({ placeholder: "NAME", description: "Category [default: general]" }),
   name: text.optional().meta({ description: "Name [default: the id]" }),
   description: text.optional().meta({ placeholder: "TEXT", description: "Description for the model" }),
   parameters: text

@@ -179,16 +179,27 @@ function toNumber(version: string): number {
 /** New agents get this agent's prompt by default. */
 const DEFAULT_PROMPT_AGENT = "email-search";
 
+const ignored = z.unknown().optional().meta({ description: "Ignored, so that an agent's JSON can be sent back" });
+
+/** Fields of a stored agent that a new agent gets by itself. */
+const fieldsOfStored = { version: ignored, builtin: ignored, created_at: ignored, updated_at: ignored };
+
 const newAgent = z.strictObject({
   ...newAgentSchema.shape,
   id: registryIdSchema.optional().meta({ description: "Default: derived from the name" }),
   name: z.string().min(1).max(200),
   prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: the prompt of the agent email-search" }),
   tools: z
-    .array(z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }))
+    .array(
+      z.union([
+        registryIdSchema.transform((id) => ({ id, config: null })),
+        z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }),
+      ]),
+    )
     .min(1)
     .optional()
-    .meta({ description: "Default: email_search, email_get, return_final_answer" }),
+    .meta({ description: "Ids, or objects with id and config. Default: email_search, email_get, return_final_answer" }),
+  ...fieldsOfStored,
 });
 
 const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJsonObjectSchema.optional() });
@@ -242,7 +253,7 @@ export function agentRoutes(services: Services): Route[] {
       body: newAgent,
       status: 201,
       response: agentShape,
-      handle({ body: { id, prompt, tools, ...rest } }) {
+      handle({ body: { id, prompt, tools, version: _, builtin: __, created_at: ___, updated_at: ____, ...rest } }) {
         for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
         const agent = createAgent(db, {
           ...rest,

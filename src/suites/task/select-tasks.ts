@@ -36,6 +36,7 @@ export function selectTasks(
   { task: ids, tool, tag: tags = [], index, counterparts }: SuiteSelectionOptions,
   suite: SuiteFolder,
 ): SuiteTask[] {
+  requireKnown(tasks, tool, tags);
   const named = ids === undefined ? null : new Set(ids.map((id) => findTask(tasks, id).id));
   const candidates = index === undefined ? tasks : inIndex(tasks, readIndexFile(index, suite));
   const selected = candidates.filter(
@@ -49,6 +50,24 @@ export function selectTasks(
   const pairs = pairTasks(tasks);
   const taskIds = new Set(selected.flatMap(({ id }) => (pairs.has(id) ? [id, pairs.get(id)] : [])));
   return tasks.filter(({ id }) => taskIds.has(id));
+}
+
+/** Refuses a tool and tags that no task of the suite has. A selection without tasks would look like a small suite. */
+function requireKnown(tasks: readonly SuiteTask[], tool: string | undefined, tags: readonly string[]): void {
+  const tools = new Set(tasks.map((task) => task.tool));
+  if (tool !== undefined && !tools.has(tool)) throw unknownIn("tool", tool, tools);
+  const known = new Set(tasks.flatMap((task) => task.tags));
+  const tag = tags.find((each) => !known.has(each));
+  if (tag !== undefined) throw unknownIn("tag", tag, known);
+}
+
+function unknownIn(what: "tool" | "tag", name: string, known: ReadonlySet<string>): UserError {
+  const list = known.size === 0 ? "" : ` Available: ${[...known].sort().join(", ")}.`;
+  return new UserError(
+    `suite_${what}_unknown`,
+    `Unknown ${what} "${name}" in the suite.${list}`,
+    "Run art-e suite list DIR to list the suite's tasks.",
+  );
 }
 
 /** Returns the task with an id or a prefix of one. */

@@ -10,8 +10,8 @@ const AGENT = `
 import { createInterface } from "node:readline";
 const { answers } = JSON.parse((await import("node:fs")).readFileSync(process.argv[2], "utf8"));
 for await (const line of createInterface({ input: process.stdin })) {
-  const { question } = JSON.parse(line);
-  console.log(JSON.stringify(answers[question]));
+  const { id, question } = JSON.parse(line);
+  console.log(JSON.stringify({ id, ...answers[question] }));
 }
 `;
 
@@ -175,7 +175,7 @@ describe("art-e evals cases", () => {
   });
 
   it("refuses a score whose low values are good", async () => {
-    const { code, stderr } = await artE("evals cases latest --by goldRank");
+    const { code, stderr } = await artE("evals cases latest --by falseAbstention");
     expect(code).toBe(2);
     expect(stderr).toContain("--by: expected a score for which higher is better");
   });
