@@ -194,19 +194,23 @@ export function attachTools(
   agentId: string,
   toolIds: readonly string[],
   config: JsonObject | null = null,
+  { reconfigure = false } = {},
 ): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
-    const known = toolIds.find((toolId) => tools.some(({ id }) => id === toolId));
-    if (known !== undefined) {
+    const attached = toolIds.filter((toolId) => tools.some(({ id }) => id === toolId));
+    const [known] = attached;
+    if (known !== undefined && !reconfigure) {
       throw new UserError(
         "tool_attached",
         `Agent "${agentId}" already has the tool "${known}".`,
-        `To change its config, detach it first: ${commandLine`art-e agents detach ${agentId} ${known}`}`,
+        `To change its config, pass the new one: ${commandLine`art-e agents attach ${agentId} ${known} --config JSON`}`,
       );
     }
-    setTools(db, agentId, [...tools, ...toolIds.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);
+    const configured = tools.map((tool) => (attached.includes(tool.id) ? { ...tool, config } : tool));
+    const added = toolIds.filter((toolId) => !attached.includes(toolId));
+    setTools(db, agentId, [...configured, ...added.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);
   });
 }
 

@@ -58,6 +58,16 @@ describe("agents", () => {
     expect(ofTool.body.error.message).toMatch(/Known keys: .*\bdescription\b/);
   });
 
+  it("can be created from the JSON of an existing agent, with another id", async () => {
+    const { body } = await ask("GET", "/api/agents/email-search");
+    const copy = await ask("POST", "/api/agents", { ...body, id: "from-json" });
+    expect(copy.status).toBe(201);
+    const { prompt, model, settings, tools } = body;
+    expect(copy.body).toMatchObject({ id: "from-json", builtin: false, version: 1, prompt, model, settings, tools });
+    expect(codeOf(await ask("POST", "/api/agents", body))).toEqual([409, "ALREADY_EXISTS"]);
+    await ask("DELETE", "/api/agents/from-json");
+  });
+
   it("cannot be changed if they are built in", async () => {
     expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);
@@ -116,7 +126,7 @@ describe("tools", () => {
   });
 
   it("can be created, changed and deleted", async () => {
-    expect((await ask("POST", "/api/tools", weather)).body).toMatchObject({ ...weather, category: "own" });
+    expect((await ask("POST", "/api/tools", weather)).body).toMatchObject({ ...weather, category: "general" });
     expect(codeOf(await ask("POST", "/api/tools", weather))).toEqual([409, "ALREADY_EXISTS"]);
     const changed = await ask("PATCH", "/api/tools/weather", { description: "How the weather is." });
     expect(changed.body).toMatchObject({ description: "How the weather is.", handler_config: weather.handler_config });

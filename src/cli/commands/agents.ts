@@ -279,13 +279,14 @@ export const attachToolCommand = defineCommand(
   z.object({
     id: agentId,
     tools: toolIds,
-    config: jsonObject
-      .optional()
-      .meta({ placeholder: "JSON", description: "JSON object that overrides the config of each tool" }),
+    config: jsonObject.optional().meta({
+      placeholder: "JSON",
+      description: "JSON object that overrides the config of each tool, also of attached tools",
+    }),
   }),
   ({ id, tools, config = null }, context) =>
     changeAgent("Changed", context, (db, { attachTools }) => {
-      attachTools(db, id, tools, config);
+      attachTools(db, id, tools, config, { reconfigure: config !== null });
       return id;
     }),
 );
