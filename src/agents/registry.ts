@@ -188,7 +188,10 @@ export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
 }
 
-/** Appends tools to the agent's tools, all or none. `config` overrides the tools' own configuration. */
+/**
+ * Appends tools to the agent's tools, all or none. `config` overrides the tools' own configuration. With `reconfigure`,
+ * tools that the agent already has get the config instead of being refused.
+ */
 export function attachTools(
   db: Db,
   agentId: string,

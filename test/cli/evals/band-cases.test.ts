@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { demoQuestions, MAIL, workFolder } from "../art-e.js";
+import { demoQuestions, MAIL, ROOT, workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
 const { artE, path, read, write } = workFolder({ mail: MAIL });
@@ -109,6 +110,11 @@ describe("art-e evals cases", () => {
     await json("evals use regression_cases@1");
     await json("evals run regression_cases");
     expect(await artE("gate latest --fail-under eval:regression_cases=1")).toMatchObject({ code: 0 });
+    // A gate uses the mean, so a partly met case is not enough for 1.
+    await json("evals use edge_cases@1");
+    await json("evals run edge_cases");
+    expect((await artE("gate latest --fail-under eval:edge_cases=1")).code).toBe(3);
+    expect(await artE("gate latest --fail-under eval:edge_cases=0.7")).toMatchObject({ code: 0 });
     await json("evals use bug_reproductions@1");
     await json("evals run bug_reproductions");
     expect((await artE("gate latest --fail-under eval:bug_reproductions=1")).code).toBe(3);
@@ -172,6 +178,18 @@ describe("art-e evals cases", () => {
       counts: { low: 1, unscored: 3 },
       withoutCase: { "no gold answer": 1 },
     });
+  });
+
+  it("describes suite traces, but makes no cases from them", async () => {
+    const suite = join(ROOT, "fixtures/suites/demo");
+    expect((await artE(`run --suite ${suite} -a oracle --db suite.db --quiet`)).code).toBe(0);
+    const made = await json("evals cases latest --db suite.db");
+    expect(made.scorer).toBe("taskScore");
+    expect(made.counts.high).toBeGreaterThan(0);
+    expect(made.withoutCase).toEqual({
+      "graded by its suite": made.counts.high + made.counts.medium + made.counts.low,
+    });
+    expect(made.evals.filter(({ kind }: { kind: string }) => kind === "cases")).toEqual([]);
   });
 
   it("refuses a score whose low values are good", async () => {
