@@ -188,32 +188,25 @@ export function cloneAgent(db: Db, id: string, newId: string): StoredAgent {
   return createAgent(db, { id: newId, name, description, prompt, model, settings, tools: attachmentsOf(db, id) });
 }
 
-/**
- * Appends tools to the agent's tools, all or none. `config` overrides the tools' own configuration. With `reconfigure`,
- * tools that the agent already has get the config instead of being refused.
- */
+/** Appends tools to the agent's tools, all or none. `config` overrides the tools' own configuration. */
 export function attachTools(
   db: Db,
   agentId: string,
   toolIds: readonly string[],
   config: JsonObject | null = null,
-  { reconfigure = false } = {},
 ): void {
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
-    const attached = toolIds.filter((toolId) => tools.some(({ id }) => id === toolId));
-    const [known] = attached;
-    if (known !== undefined && !reconfigure) {
+    const known = toolIds.find((toolId) => tools.some(({ id }) => id === toolId));
+    if (known !== undefined) {
       throw new UserError(
         "tool_attached",
         `Agent "${agentId}" already has the tool "${known}".`,
-        `To change its config, pass the new one: ${commandLine`art-e agents attach ${agentId} ${known} --config JSON`}`,
+        `Change its config: ${commandLine`art-e agents configure ${agentId} ${known}`} --config JSON`,
       );
     }
-    const configured = tools.map((tool) => (attached.includes(tool.id) ? { ...tool, config } : tool));
-    const added = toolIds.filter((toolId) => !attached.includes(toolId));
-    setTools(db, agentId, [...configured, ...added.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);
+    setTools(db, agentId, [...tools, ...toolIds.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);
   });
 }
 

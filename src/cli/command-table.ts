@@ -63,6 +63,15 @@ export const COMMANDS: readonly TableEntry[] = [
       "cleanQueueCommand",
     ],
   ]),
+  group("ctl", "Steer a run that is running on this machine", () => import("./commands/ctl.js"), [
+    ["list", "List the runs that are running on this machine", "listControlledCommand"],
+    ["show <run>", "Show the state, running tasks, limits and changes of a running run", "showControlledCommand"],
+    ["pause <run>", "Start no further tasks until the run is resumed", "pauseCommand"],
+    ["resume <run>", "Continue a paused run", "resumeCommand"],
+    ["cancel <run>", "Stop a run after its running tasks, or immediately (--now)", "cancelCommand"],
+    ["requeue <run>", "Run the failed tasks of a run again", "requeueCommand"],
+    ["set <run>", "Change concurrency, rate limits, budgets and the task timeout of a running run", "setLimitsCommand"],
+  ]),
   command(
     "score [run]",
     "Score the stored traces of a run again without calling its agent",
@@ -140,6 +149,7 @@ export const COMMANDS: readonly TableEntry[] = [
     ["clone <id> <new_id>", "Copy an agent", "cloneAgentCommand"],
     ["delete <id>", "Delete an agent (its runs and versions stay)", "deleteAgentCommand"],
     ["attach <id> <tools..>", "Attach tools to an agent", "attachToolCommand"],
+    ["configure <id> <tool>", "Change the config of an attached tool", "configureToolCommand"],
     ["detach <id> <tools..>", "Detach tools from an agent", "detachToolCommand"],
     ["export <id>", "Export an agent with its own tools as YAML", "exportAgentCommand"],
     ["import <file>", "Create an agent from a YAML file", "importAgentCommand"],
@@ -231,12 +241,15 @@ export const COMMANDS: readonly TableEntry[] = [
   ),
 ];
 
-const LOCAL_FILE = "Remove it. The database is always a file on this machine: pass --db PATH to choose it.";
+const LOCAL_DATABASE = "Remove it. The mail is always imported into a file on this machine: --db FILE.";
 
-/** Commands and flags of earlier checkouts and of the first design, with the sentence that names their replacement. */
-export const REMOVED_COMMANDS: ReadonlyMap<string, string> = new Map([
-  ["import --local", LOCAL_FILE],
-  ["import --database-id", LOCAL_FILE],
-  ["import -d", LOCAL_FILE],
+/**
+ * Commands and flags that do not exist, with a hint: commands of earlier checkouts, and flags of the import script for
+ * Cloudflare D1.
+ */
+export const MISSING_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["evals refine", "Fit the thresholds to the labels again: art-e evals suggest."],
+  ["import --local", LOCAL_DATABASE],
+  ["import --database-id", LOCAL_DATABASE],
+  ["import -d", LOCAL_DATABASE],
 ]);

@@ -17,7 +17,7 @@ import {
   nameOf,
   type TableEntry,
 } from "./command.js";
-import { REMOVED_COMMANDS } from "./command-table.js";
+import { MISSING_COMMANDS } from "./command-table.js";
 import { parsedName, parsedUsage, withRunArgument } from "./flags/run-argument.js";
 
 /** Runs the parsed command with its unchecked arguments. */
@@ -201,7 +201,7 @@ function usageError(
     .trim();
   const words = unknownWords(line, args);
   const help = `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`;
-  const replacement = REMOVED_COMMANDS.get([path, words?.[0]].join(" "));
+  const replacement = MISSING_COMMANDS.get([path, words?.[0]].join(" "));
   if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement);
   const near = words === null ? "" : didYouMean(words[0] ?? "", inUse?.known ?? commands);
   return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);

@@ -78,6 +78,8 @@ export interface RateLimiterOptions {
   readonly shared?: SharedLimiter | undefined;
 }
 
+export type RateLimits = Pick<RateLimiterOptions, "concurrency" | "rpm" | "tpm">;
+
 /** Port for call limits shared by several machines. */
 export interface SharedLimiter {
   state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null };
@@ -128,8 +130,8 @@ export class RateLimiter {
   private wasCut = false;
   private timedOutAt = Number.NEGATIVE_INFINITY;
   private pausedUntil = Number.NEGATIVE_INFINITY;
-  private readonly rate: AdaptiveRate;
-  private readonly tokens: TokenBudget | null;
+  private rate: AdaptiveRate;
+  private tokens: TokenBudget | null;
   private readonly queue: (() => void)[] = [];
   private why: RateLimiterState["why"] = null;
   private readonly listeners: ((limit: number) => void)[] = [];
@@ -137,12 +139,32 @@ export class RateLimiter {
   private asleep: AbortController | null = null;
 
   constructor(
-    private readonly options: RateLimiterOptions,
+    private options: RateLimiterOptions,
     private readonly clock: Clock = REAL_CLOCK,
   ) {
     this.limit = options.concurrency === "auto" ? START : options.concurrency;
-    this.rate = new AdaptiveRate(options.rpm === null ? null : options.rpm / 60_000);
-    this.tokens = options.tpm === null ? null : new TokenBudget(options.tpm / 60_000, clock.now());
+    this.rate = rateOf(options);
+    this.tokens = tokenBudgetOf(options, clock);
+  }
+
+  /** Current limits, without what was learned from the server. */
+  get limits(): RateLimits {
+    const { concurrency, rpm, tpm } = this.options;
+    return { concurrency, rpm, tpm };
+  }
+
+  /** Replaces limits while calls are running. Calls that wait for an old limit are admitted by the new one. */
+  set(changes: Partial<RateLimits>): void {
+    this.options = { ...this.options, ...changes };
+    if (changes.rpm !== undefined) this.rate = rateOf(this.options);
+    if (changes.tpm !== undefined) this.tokens = tokenBudgetOf(this.options, this.clock);
+    const { concurrency } = changes;
+    if (concurrency !== undefined) {
+      this.limit = concurrency === "auto" ? Math.min(MOST, this.limit) : concurrency;
+      for (const listener of this.listeners) listener(Math.floor(this.limit));
+    }
+    this.wake();
+    this.pump();
   }
 
   state(): RateLimiterState {
@@ -299,6 +321,14 @@ export class RateLimiter {
     this.limit = Math.min(MOST, Math.max(1, limit));
     for (const listener of this.listeners) listener(Math.floor(this.limit));
   }
+}
+
+function rateOf({ rpm }: RateLimits): AdaptiveRate {
+  return new AdaptiveRate(rpm === null ? null : rpm / 60_000);
+}
+
+function tokenBudgetOf({ tpm }: RateLimits, clock: Clock): TokenBudget | null {
+  return tpm === null ? null : new TokenBudget(tpm / 60_000, clock.now());
 }
 
 /** Tokens per minute, spread evenly. The tokens of a call are known only after it completes. */

@@ -3,8 +3,9 @@ import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { TaskCalls } from "../models/call-budget.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
+import { UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-files.js";
-import type { Answered, AnswererOfRun, TaskAnswerer } from "../runs/answer-task.js";
+import type { Answered, AnswererOfRun, StartedRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
 import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
@@ -13,7 +14,7 @@ import { JudgeShortfall } from "../scoring/judge-settings.js";
 import { identifySuite, ungraded } from "../suites/suite.js";
 import type { PlannedTask } from "../tasks/question.js";
 import { taskKindOf } from "../tasks/task-kind.js";
-import type { RunLimits } from "../traces/run-settings.js";
+import { NO_LIMITS, type RunLimits } from "../traces/run-settings.js";
 import { suiteTraceSchema, type Trace, traceSchema } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
 import type { QueueConnection } from "./connection/queue-connection.js";
@@ -26,9 +27,11 @@ import {
   StrangeMessage,
 } from "./connection/redis.js";
 import { type FinishedTask, RunQueue, taskKey } from "./protocol/run-queue.js";
+import { answerControls } from "./protocol/shared-control.js";
 import { removeSharedJournal, takeSharedJournals } from "./protocol/shared-journal.js";
 import {
   beginSpending,
+  changeLimits,
   getReachedLimit,
   isPublished,
   PROTOCOL,
@@ -72,16 +75,25 @@ export async function queueAnswerer(
       workers: () => tasks?.watch.state() ?? { workers: [], active: 0, waitingFor: null },
     },
     onConcurrency: (listener) => listener(TASKS_AHEAD),
+    async setLimits(changes) {
+      if (Object.values(changes).every((value) => value === undefined)) return;
+      throw new UserError(
+        "limit_unsupported",
+        "Cannot set this limit: the workers of the queue have it.",
+        "Set it when you start the workers, or resume the run with another limit.",
+      );
+    },
     shortfall: () => (settings.judge === null ? null : shortfall.text(settings.judge.model)),
-    async start({ db, budget, journal, mayStart }) {
+    async start({ db, budget, journal, mayStart, isPaused, onControl }) {
       tasks = new DispatchedTasks({
         redis,
         manifest,
-        limits: plan.limits,
         isSaved: (traceId) => hasTrace(db, traceId),
         budget,
         journal,
         mayStart,
+        isPaused,
+        onControl,
         onTrace: ({ judge }) => judge !== null && shortfall.add(judge),
         note,
       });
@@ -282,10 +294,11 @@ const LOOK_EVERY_MS = 1_000;
 interface DispatchRequest {
   readonly redis: QueueConnection;
   readonly manifest: RunManifest;
-  readonly limits: RunLimits;
   readonly budget: Budget;
   readonly journal: Pick<RunJournal, "restore">;
   mayStart(): boolean;
+  isPaused(): boolean;
+  readonly onControl: StartedRun["onControl"];
   isSaved(traceId: string): boolean;
   onTrace(trace: Trace): void;
   note(text: string): void;
@@ -300,6 +313,9 @@ class DispatchedTasks implements TaskAnswerer {
   private readonly attempt = randomUUID();
   private isClosed = false;
   private isWithdrawing = false;
+  private isPaused = false;
+  /** The limits that the workers know. */
+  private limits: RunLimits = NO_LIMITS;
   private lookedAt = Number.NEGATIVE_INFINITY;
   private wake: () => void = () => undefined;
   private readonly running: Promise<void>;
@@ -363,6 +379,7 @@ class DispatchedTasks implements TaskAnswerer {
       await this.results.removeSaved();
       const collected = await this.results.collect();
       if (performance.now() - this.lookedAt >= LOOK_EVERY_MS) await this.look();
+      await this.followControls();
       if (!this.request.mayStart() || this.watch.fault !== null) await this.withdraw();
       const isBusy = collected > 0 || this.tasks.hasUnsent;
       pauseMs = isBusy ? SHORTEST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
@@ -381,9 +398,23 @@ class DispatchedTasks implements TaskAnswerer {
     await this.queue.resume();
   }
 
+  /** Tells the workers about a pause and about changed limits. */
+  private async followControls(): Promise<void> {
+    const { redis, manifest, budget, isPaused, onControl } = this.request;
+    await answerControls(redis, manifest.runId, onControl);
+    if (budget.limits !== this.limits) {
+      this.limits = budget.limits;
+      await changeLimits(redis, manifest.runId, this.limits);
+    }
+    if (this.isWithdrawing || isPaused() === this.isPaused) return;
+    this.isPaused = !this.isPaused;
+    await (this.isPaused ? this.queue.pause() : this.queue.resume());
+  }
+
   private async publish(): Promise<void> {
-    const { redis, manifest, budget, limits } = this.request;
-    await beginSpending(redis, manifest.runId, budget.spent, limits);
+    const { redis, manifest, budget } = this.request;
+    this.limits = budget.limits;
+    await beginSpending(redis, manifest.runId, budget.spent, this.limits);
     await publishRun(redis, manifest, this.attempt);
   }
 

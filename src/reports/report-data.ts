@@ -73,6 +73,8 @@ export interface RunFigures {
   readonly startedAt: string;
   readonly dataset: string;
   readonly corpusFingerprint: string;
+  /** Changes of the settings after the run was created, each as one line. */
+  readonly changes: readonly string[];
   readonly plannedTasks: number;
   readonly tasks: number;
   readonly completed: number;

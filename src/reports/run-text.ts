@@ -162,6 +162,8 @@ export function runDetailsText(
     readonly note: string | null;
     readonly tags: readonly string[];
     readonly dataset: string;
+    /** Changes of the settings after the run was created. */
+    readonly changes: readonly string[];
     readonly totals: RunTotals;
     readonly headline: string | null;
     readonly tasks: readonly TaskLine[];
@@ -174,6 +176,7 @@ export function runDetailsText(
     ["Tags", run.tags.join(", ")],
     ["Note", run.note ?? ""],
     ["Dataset", run.dataset],
+    ...run.changes.map((change): [string, string] => ["Changed", change]),
   ];
   const unlisted = tasks.length - listed;
   return [

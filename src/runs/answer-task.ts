@@ -10,7 +10,7 @@ import { NO_EVALS } from "../evals/use-evals.js";
 import { BudgetReached, forTask, type TaskCalls } from "../models/call-budget.js";
 import { ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/model-names.js";
-import type { RateLimiter, RateLimiterState } from "../models/rate-limiter.js";
+import type { RateLimiter, RateLimiterState, RateLimits } from "../models/rate-limiter.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { JsonObject } from "../platform/json.js";
 import { redactJson } from "../platform/secrets.js";
@@ -31,6 +31,7 @@ import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { RunPlan } from "./plan-run.js";
+import type { AnswerControl } from "./run-control/control-server.js";
 import type { RunOptions } from "./run-flags.js";
 import { abandonedAttempt, type RunJournal } from "./run-journal.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
@@ -48,9 +49,14 @@ export async function localAnswerer(
   const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
   const outside = openExternalResources(settings.env);
   let external: OpenExternalAgent | null = null;
+  let { taskTimeoutMs } = plan.settings;
   return {
     activity: { throttle: model.throttle },
     onConcurrency: model.onConcurrency,
+    async setLimits({ taskTimeoutMs: timeout = taskTimeoutMs, ...limits }) {
+      model.setLimits(limits);
+      taskTimeoutMs = timeout;
+    },
     shortfall: () => judge?.shortfall() ?? null,
     async start({ mailbox, onActivity }) {
       const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
@@ -59,7 +65,8 @@ export async function localAnswerer(
         external = await openExternalAgent(db, plan.settings, how);
       }
       const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const context = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
+      const answering = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
+      const context = { ...answering, taskTimeoutMs: () => taskTimeoutMs };
       return answerHere(context, new ServerWatch());
     },
     close: async () => void (await Promise.all([outside.close(), external?.close()])),
@@ -93,6 +100,11 @@ export interface TaskAnswerer {
 export interface AnswererOfRun {
   readonly activity: RunActivity;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /**
+   * Changes limits while tasks are running. The task timeout applies to tasks that start later. Throws a UserError if
+   * the run does not have one of the limits.
+   */
+  setLimits(changes: AnswerLimits): Promise<void>;
   /** Returns one line about answers without a verdict from the judge, or null if there is nothing to report. */
   shortfall(): string | null;
   start(run: StartedRun): Promise<TaskAnswerer>;
@@ -100,13 +112,21 @@ export interface AnswererOfRun {
   close(): Promise<void>;
 }
 
-interface StartedRun {
+/** Limits on tasks and calls. Absent fields stay as they are. */
+export interface AnswerLimits extends Partial<RateLimits> {
+  readonly taskTimeoutMs?: number;
+}
+
+export interface StartedRun {
   readonly db: Db;
   readonly mailbox: Mailbox;
   readonly budget: Budget;
   readonly journal: RunJournal;
   readonly onActivity: OnActivity;
   mayStart(): boolean;
+  isPaused(): boolean;
+  /** Answers a request to steer the run that arrived over a queue. */
+  readonly onControl: AnswerControl;
 }
 
 export interface RunActivity {
@@ -170,7 +190,7 @@ export function buildAnswerContext(
     priceOf: model.priceOf,
     tools: tools.map((tool) => toTool(tool, resources)),
     suite,
-    taskTimeoutMs: settings.taskTimeoutMs,
+    taskTimeoutMs: () => settings.taskTimeoutMs,
     maxTaskCostUsd: settings.kind === "own" ? settings.maxTaskCostUsd : null,
     // Evals run when answers are saved.
     scoring: scoringOf(settings.scorers, resources.mailbox, { judge, evals: NO_EVALS }),
@@ -208,7 +228,7 @@ async function answerTask(
       {
         task: { ...key, instruction, variables, maxTurns: fields.maxTurns, onActivity },
         access,
-        timeoutMs: run.taskTimeoutMs,
+        timeoutMs: run.taskTimeoutMs(),
         endingOf: endingOfFailure,
       },
       signal,
@@ -264,7 +284,8 @@ export interface AnswerContext extends LoopAgent {
   /** Price function for usage without a reported cost. */
   readonly priceOf: PriceOf;
   readonly suite: Pick<Suite, "open">;
-  readonly taskTimeoutMs: number;
+  /** Returns the current timeout, which can change during the run. */
+  readonly taskTimeoutMs: () => number;
   readonly scoring: Scoring;
   /** External agent, or undefined for the agent loop of this process. */
   readonly backend?: AgentBackend | undefined;

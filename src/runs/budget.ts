@@ -114,19 +114,36 @@ export class Budget {
   private readonly costs = new TaskMean();
   private readonly tokensOfTasks = new TaskMean();
   private elsewhere: LimitReached | null = null;
-  private readonly until: number;
+  private until: number;
+  private readonly startedAt: number;
 
   /**
    * @param first assumed cost of a task until the first one has ended
    * @param workedMs duration of earlier attempts, in milliseconds
    */
   constructor(
-    private readonly limits: RunLimits,
+    private current: RunLimits,
     private readonly first: Spending,
-    workedMs = 0,
+    private readonly workedMs = 0,
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.until = limits.maxTimeMs === null ? Number.POSITIVE_INFINITY : now() + limits.maxTimeMs - workedMs;
+    this.startedAt = now();
+    this.until = this.endOf(current);
+  }
+
+  get limits(): RunLimits {
+    return this.current;
+  }
+
+  /** Replaces the limits during the run. A lower limit can be reached immediately. */
+  setLimits(limits: RunLimits): void {
+    this.current = limits;
+    this.until = this.endOf(limits);
+    this.elsewhere = null;
+  }
+
+  private endOf({ maxTimeMs }: RunLimits): number {
+    return maxTimeMs === null ? Number.POSITIVE_INFINITY : this.startedAt + maxTimeMs - this.workedMs;
   }
 
   /**

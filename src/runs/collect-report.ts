@@ -140,6 +140,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     status,
     startedAt,
     corpusFingerprint,
+    changes: changesOf({ ...head.settings }),
     plannedTasks,
     costUsd,
     retries,
@@ -157,6 +158,11 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     suite: suite === undefined ? null : { ...suite, ...analyseSuite(analysed) },
     tokens: { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens },
   };
+}
+
+/** Returns the recorded changes of settings that can come from a results file. */
+function changesOf({ changes }: Readonly<Record<string, unknown>>): string[] {
+  return Array.isArray(changes) ? changes.filter((change) => typeof change === "string") : [];
 }
 
 /** Slices with many parts, sorted by number of tasks in descending order. */

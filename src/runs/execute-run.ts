@@ -33,6 +33,8 @@ import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
 import { fromDatabase, saveResults } from "./results-file.js";
+import { ControlServer } from "./run-control/control-server.js";
+import { RunControls } from "./run-control/run-controls.js";
 import type { RunOptions } from "./run-flags.js";
 import { RunJournal } from "./run-journal.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
@@ -233,6 +235,12 @@ async function answerAll(
     : null;
   const mailDb = openReadOnly(settings.db);
   const monitor = openMonitor(opening.activity);
+  let controls: RunControls | null = null;
+  let controlServer: ControlServer | null = null;
+  const emit: Emit = (event) => {
+    controls?.add(event);
+    monitor.emit(event);
+  };
   const waiting = waitForWriter(context, stopNow);
   const writer = forwardTraces(threadedResultWriter(settings.db, { waiting }), live);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch: fileWatch }, waiting, context);
@@ -249,10 +257,29 @@ async function answerAll(
     if (journal.note !== null) context.note(journal.note);
     const mailbox = openMailbox(mailDb);
     const watch = until?.watch(db, plan.runId) ?? null;
-    const mayStart = () => !context.signal.aborted && budget.reached() === null && watch?.isSettled !== true;
+    controls = new RunControls(
+      {
+        db,
+        path: settings.db,
+        runId: plan.runId,
+        budget,
+        answerer: opening,
+        waiting,
+        checkPriced: (maxCostUsd) => checkPriced(plan.model, plan.settings, { ...plan.limits, maxCostUsd }),
+      },
+      emit,
+    );
+    const steering = controls;
+    controlServer = await openControlServer(plan.runId, steering, context);
+    const windDown = AbortSignal.any([context.signal, steering.windDown]);
+    const mayStart = () => !windDown.aborted && budget.reached() === null && watch?.isSettled !== true;
     const onActivity: OnActivity = ({ id: taskId, epoch }, activity) =>
-      monitor.emit({ type: "task_activity", taskId, epoch, activity });
-    const answerer = await opening.start({ db, mailbox, budget, journal, mayStart, onActivity });
+      emit({ type: "task_activity", taskId, epoch, activity });
+    const isPaused = () => steering.isPaused;
+    const answerer = await opening.start({
+      ...{ db, mailbox, budget, journal, mayStart, isPaused, onActivity },
+      onControl: (request) => steering.answer(request),
+    });
     const end = await runTasks(
       db,
       {
@@ -265,21 +292,38 @@ async function answerAll(
         until: watch,
         journal,
         onConcurrency: opening.onConcurrency,
-        windDown: context.signal,
+        windDown,
         waiting,
+        steering,
       },
-      monitor.emit,
-      stopNow,
+      emit,
+      AbortSignal.any([stopNow, steering.stopNow]),
     );
     return await guard.ended(end, writer.recent());
   } catch (error) {
     throw await guard.explain(error, writer.recent());
   } finally {
     monitor.stop();
+    await controlServer?.close();
     // A queue's unsaved replies are saved when it is closed.
     await Promise.all([opening.close(), live?.close(stopNow)]);
     await writer.close();
     mailDb.close();
+  }
+}
+
+/** Lets `art-e ctl` steer the run. If that is impossible, the run continues without it. */
+async function openControlServer(
+  runId: string,
+  controls: RunControls,
+  { settings, note }: AppContext,
+): Promise<ControlServer | null> {
+  if (process.platform === "win32") return null;
+  try {
+    return await ControlServer.open(settings.cacheDir, runId, (request) => controls.answer(request));
+  } catch (error) {
+    note(`art-e: art-e ctl cannot steer this run: ${(error as Error).message}`);
+    return null;
   }
 }
 

@@ -4,7 +4,7 @@ import { priceAt, requirePriced } from "../models/call-cost.js";
 import type { Model, PriceOf } from "../models/model.js";
 import { DEFAULT_MODEL, isRemote, type ModelName, parseModelName } from "../models/model-names.js";
 import { openModel, pricesOf } from "../models/open-model.js";
-import { RateLimiter, type SharedLimiter } from "../models/rate-limiter.js";
+import { RateLimiter, type RateLimits, type SharedLimiter } from "../models/rate-limiter.js";
 import { recording } from "../models/replay.js";
 import { type GivenExtras, openExtras } from "../models/request-extras.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
@@ -39,6 +39,8 @@ export interface CreatedModel {
   /** Rate limiter, or null if nothing is sent to a server. */
   readonly throttle: RateLimiter | null;
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /** Changes limits while calls are running. Throws a UserError if the model does not have one of the limits. */
+  setLimits(changes: Partial<RateLimits>): void;
   /** In US dollars, or null if the price is unknown. */
   readonly priceOf: PriceOf;
   close(): void;
@@ -64,11 +66,15 @@ export async function createModel(
       : isRemote(parseModelName(run.model, null).provider);
   const throttle = isLimited ? new RateLimiter({ concurrency, rpm, tpm, shared }) : null;
   const isPerson = run.kind === "external" && run.externalAgent.kind === "human";
-  const fixed = isPerson ? 1 : concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+  const slots = new FixedSlots(isPerson ? 1 : concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency);
   const limits = {
     throttle,
-    onConcurrency: (listener: (tasks: number) => void) =>
-      throttle === null ? listener(fixed) : throttle.onLimit(listener),
+    onConcurrency: (listener: (tasks: number) => void) => (throttle ?? slots).onLimit(listener),
+    setLimits(changes: Partial<RateLimits>): void {
+      if (isPerson) throw limitUnsupported("A person answers one task at a time.");
+      if (throttle !== null) throttle.set(changes);
+      else slots.set(changes, run.model);
+    },
   };
   const { price } = run;
   // For an external agent, only the rate is limited here. Its cost is known if it reports cost or tokens.
@@ -98,6 +104,29 @@ export async function createModel(
     options.record === undefined ? null : openRecord(options.record, options.resume === undefined ? "w" : "a");
   const model = record === null ? opened : recording(opened, record.write);
   return { ...limits, model, priceOf, close: () => record?.close() };
+}
+
+/** Number of concurrent tasks of a model without a rate limiter. */
+class FixedSlots {
+  private readonly listeners: ((slots: number) => void)[] = [];
+
+  constructor(private slots: number) {}
+
+  onLimit(listener: (slots: number) => void): void {
+    this.listeners.push(listener);
+    listener(this.slots);
+  }
+
+  set({ concurrency, rpm, tpm }: Partial<RateLimits>, model: string): void {
+    if (rpm !== undefined || tpm !== undefined) throw limitUnsupported(`${model} does not call a server.`);
+    if (concurrency === undefined) return;
+    this.slots = concurrency === "auto" ? LOCAL_CONCURRENCY : concurrency;
+    for (const listener of this.listeners) listener(this.slots);
+  }
+}
+
+function limitUnsupported(why: string): UserError {
+  return new UserError("limit_unsupported", `Cannot set this limit: ${why}`, "Leave it out.");
 }
 
 /**

@@ -35,6 +35,19 @@ export interface RunTasksRequest {
   /** When this signal aborts, no further task starts, and running tasks are finished. */
   readonly windDown?: AbortSignal;
   readonly waiting?: LockWait;
+  readonly steering?: TaskSteering;
+}
+
+/** Pauses a run and adds tasks to it while it is running. */
+export interface TaskSteering {
+  /** While true, no further task starts, and the run does not end. */
+  readonly isPaused: boolean;
+  /** Returns the next task to run again, or null. */
+  nextRequeued(): PlannedTask | null;
+  /** Calls the listener after each change. */
+  onChange(listener: () => void): void;
+  /** Accepts no further changes, and resolves when the last one is saved. */
+  close(): Promise<void>;
 }
 
 export type RunStop =
@@ -63,7 +76,7 @@ export interface SessionEnd {
  */
 export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
   const { runId, answerer, session, budget, writer, journal, windDown, until = null } = request;
-  const { waiting = WAIT_INDEFINITELY } = request;
+  const { waiting = WAIT_INDEFINITELY, steering } = request;
   const { watch } = answerer;
   const started = performance.now();
   // A bug in one task stops the others before the error is thrown.
@@ -77,17 +90,36 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   /** Tasks that failed without a reply. They are saved if the server answers again, otherwise left for a resume. */
   const held: Answered[] = [];
 
-  function* startable(): Generator<PlannedTask> {
-    try {
-      for (const task of session.tasks) {
-        if (stop.aborted || windDown?.aborted || budget.reached() !== null || watch.fault !== null) return;
-        if (until?.isSettled) return;
-        yield task;
-      }
-    } catch (error) {
-      fault.abort(error);
+  const planned = session.tasks[Symbol.iterator]();
+  const mustEnd = () =>
+    stop.aborted ||
+    windDown?.aborted === true ||
+    budget.reached() !== null ||
+    watch.fault !== null ||
+    until?.isSettled === true;
+
+  const nextTask = (): PlannedTask | null => {
+    if (mustEnd()) return null;
+    const again = steering?.nextRequeued() ?? null;
+    if (again !== null) {
+      left++;
+      return again;
     }
-  }
+    const { done, value } = planned.next();
+    return done || mustEnd() ? null : value;
+  };
+
+  const startable: Iterator<PlannedTask> = {
+    next() {
+      try {
+        const task = nextTask();
+        if (task !== null) return { done: false, value: task };
+      } catch (error) {
+        fault.abort(error);
+      }
+      return { done: true, value: undefined };
+    },
+  };
 
   /** Returns the answer to save, or null if the task was interrupted or its failure is held back. */
   const answer = async (task: PlannedTask): Promise<Answered | null> => {
@@ -153,14 +185,21 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
       fault.abort(error);
       return null;
     };
-    await runConcurrently(startable(), request.onConcurrency, {
+    await runConcurrently({ [Symbol.iterator]: () => startable }, request.onConcurrency, {
       answer: (task) => answer(task).catch(stopAll),
       save: async (answered) => {
         if (answered !== null) await save(answered).catch(stopAll);
         if (watch.isAnswering) await saveHeld().catch(stopAll);
       },
       hasRoom: () => budget.hasRoom(),
+      isPaused: () => steering?.isPaused === true && !mustEnd(),
+      onChange(listener) {
+        steering?.onChange(listener);
+        stop.addEventListener("abort", listener, { once: true });
+        windDown?.addEventListener("abort", listener, { once: true });
+      },
     });
+    await steering?.close();
     fault.signal.throwIfAborted();
     if (!stop.aborted && !windDown?.aborted && budget.reached() === null) {
       watch.close();
@@ -169,6 +208,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     // After an interrupt, other machines still have tasks, and the user does not want to wait for the queue.
     if (!stop.aborted && !windDown?.aborted) await answerer.storeUnfinished?.();
   } catch (error) {
+    await steering?.close();
     await finish("interrupted").catch(() => undefined);
     throw error;
   }

@@ -50,6 +50,8 @@ export function runDetails(name: string, settings: AppSettings) {
       note: run.note,
       tags: run.tags,
       dataset: run.dataset.source,
+      limits: run.limits,
+      changes: run.settings.changes ?? [],
       totals,
       headline,
       /** Failed tasks first, then in ascending order of score. */

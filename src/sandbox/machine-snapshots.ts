@@ -111,6 +111,7 @@ function merge(below: Snapshot, entry: SnapshotEntry): Snapshot {
     setUp: [...below.setUp, ...entry.setUp],
     image: entry.image ?? below.image,
     unavailable: entry.unavailable ?? below.unavailable,
+    note: entry.note ?? below.note,
   };
 }
 
@@ -286,16 +287,19 @@ const snapshotSchema = z.strictObject({
     .optional(),
   /** Why no machine can provide the snapshot: the missing requirements of its tasks. */
   unavailable: z.string().min(1).optional(),
+  /** What the snapshot lacks compared with the application, for people who look at a task. */
+  note: z.string().min(1).max(500).optional(),
 });
 
 type SnapshotEntry = z.output<typeof snapshotSchema>;
 
 /** A snapshot merged with the ones it extends. */
-export interface Snapshot extends Omit<SnapshotEntry, "extends" | "image" | "unavailable"> {
+export interface Snapshot extends Omit<SnapshotEntry, "extends" | "image" | "unavailable" | "note"> {
   readonly name: string;
   /** Docker image, or null for bubblewrap with the host's packages. */
   readonly image: string | null;
   readonly unavailable: string | null;
+  readonly note: string | null;
 }
 
 const snapshotsSchema = z.record(z.string().min(1).max(100), snapshotSchema);
@@ -314,4 +318,5 @@ export const EMPTY_SNAPSHOT: Snapshot = {
   setUp: [],
   image: null,
   unavailable: null,
+  note: null,
 };

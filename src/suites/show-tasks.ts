@@ -1,4 +1,5 @@
 import type { AppContext } from "../platform/app-context.js";
+import { readSnapshots } from "../sandbox/machine-snapshots.js";
 import { type Obstacle, pairTasks, type SuiteTask, type TaskEvaluation } from "../tasks/suite-task.js";
 import { checkSuite } from "./check-suite.js";
 import { openSuiteFolder, type SuiteFinding } from "./suite-folder.js";
@@ -14,6 +15,8 @@ export interface ShownTask {
   readonly obstacle: Obstacle | null;
   /** The other task in the pair, even if only the other task refers to this one. */
   readonly pairedWith: string | null;
+  /** What the task's machine lacks compared with its application, or null if nothing is known. */
+  readonly machineNote: string | null;
   readonly findings: readonly SuiteFinding[];
 }
 
@@ -35,6 +38,7 @@ export async function showTask(
     takes: classifyTask(entry, sources.custom),
     obstacle: await findObstacle(task, sources),
     pairedWith: pairTasks(all).get(task.id) ?? null,
+    machineNote: (await readSnapshots(suite.root)).get(task.snapshot)?.note ?? null,
     findings: checkSuite(read, sources.custom).filter((finding) => finding.task === task.id),
   };
 }

@@ -171,6 +171,8 @@ export type RunEvent =
     }
   /** The task's slot is free again. Not emitted for an interrupted task. */
   | { readonly type: "task_answered"; readonly taskId: TaskId; readonly epoch: number }
+  /** Failed tasks will be run again. */
+  | { readonly type: "tasks_requeued"; readonly tasks: number }
   /** The result has already been saved. */
   | { readonly type: "task_finished"; readonly result: TaskResult }
   | { readonly type: "run_finished"; readonly runId: string; readonly interrupted: boolean };

@@ -178,6 +178,18 @@ export function* remainingPositions(db: Db, runId: string, retryFailed: boolean)
   }
 }
 
+/** Returns the positions of tasks whose last attempt failed. */
+export function failedPositions(db: Db, runId: string): number[] {
+  return db
+    .prepare(
+      `SELECT t.position FROM results x
+       JOIN run_tasks t ON t.run_id = x.run_id AND t.task_id = x.task_id AND t.epoch = x.epoch
+       WHERE x.run_id = ? AND x.superseded = 0 AND x.failed = 1 ORDER BY t.position`,
+    )
+    .pluck()
+    .all(runId) as number[];
+}
+
 const SUITE_TASK = "s.task AS suiteTask, s.sha256 AS suiteTaskSha256";
 
 interface SuiteTaskColumns {

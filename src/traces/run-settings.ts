@@ -65,7 +65,9 @@ const sharedShape = {
     .array(z.string())
     .readonly()
     .exactOptional()
-    .describe("Descriptions of settings that changed when the run was resumed with --resume --force."),
+    .describe(
+      "Settings that changed when the run was resumed with --resume --force, and changes made by art-e ctl, each with its time and reason.",
+    ),
 };
 
 const agentVersion = z

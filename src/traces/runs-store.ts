@@ -345,6 +345,15 @@ export function reopenRun(db: Db, id: string, { settings, limits, output, source
   });
 }
 
+/** Saves a change that was made while the run was running, and the settings that record it. */
+export function saveRunChange(db: Db, id: string, { settings, limits }: Pick<RunRow, "settings" | "limits">): void {
+  db.prepare("UPDATE runs SET settings = ?, limits = ? WHERE id = ?").run(
+    JSON.stringify(settings),
+    JSON.stringify(limits),
+    id,
+  );
+}
+
 /** Fields that every reader of a run's settings needs. */
 export const SETTINGS_SHAPE = {
   agentId: "string",

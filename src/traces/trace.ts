@@ -155,25 +155,30 @@ export type JudgeSettings = z.output<typeof judgeSettingsSchema>;
 const voteSchema = z.object({
   verdict: z.enum(VERDICTS).nullable(),
   reason: z.string(),
-  /** The model that answered, as reported by the server. Absent if the server does not report it. */
-  model: z.string().exactOptional(),
-  /** Whether the vote came from the cache, without new cost. */
-  cached: z.boolean(),
+  model: z
+    .string()
+    .exactOptional()
+    .describe("The model that answered, as reported by the server. Absent if the server does not report it."),
+  cached: z.boolean().describe("Whether the vote came from the cache, without new cost."),
 });
 
 export type Vote = z.output<typeof voteSchema>;
 
 export const judgementSchema = judgeSettingsSchema.extend({
-  /** The verdict, or null for an unscored answer, which never counts as wrong. */
-  verdict: z.enum(VERDICTS).nullable(),
+  verdict: z
+    .enum(VERDICTS)
+    .nullable()
+    .describe("The verdict, or null for an unscored answer, which never counts as wrong."),
   reason: z.string(),
-  /** Fraction of the readable votes that agree with the verdict, or null without votes. */
-  agreement: z.number().min(0).max(1).nullable(),
-  /** Empty if no judge was needed. */
-  cast: z.array(voteSchema),
+  agreement: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe("Fraction of the readable votes that agree with the verdict, or null without votes."),
+  cast: z.array(voteSchema).describe("Empty if no judge was needed."),
   usage: usageSchema,
-  /** US dollars, or null if unknown. */
-  costUsd: z.number().nullable(),
+  costUsd: z.number().nullable().describe("US dollars, or null if unknown."),
 });
 
 export type Judgement = z.output<typeof judgementSchema>;
@@ -197,73 +202,85 @@ export interface Judge {
 
 /** An executed tool call. Exactly one of `result` and `error` is not null. */
 export const toolCallRecordSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  arguments: jsonValueSchema,
-  result: jsonValueSchema,
-  error: z.string().nullable(),
-  errorKind: z.enum(["unparsable_call", "unknown_tool", "bad_arguments", "invalid_email", "failed"]).nullable(),
-  /** Repairs of the arguments before the call, with one line per parameter. Absent if nothing was repaired. */
-  repairs: z.array(z.string()).readonly().exactOptional(),
-  /** Index of the turn that requested the call. */
-  turn: z.number().int().nonnegative(),
-  startedAt: z.string(),
-  durationMs: z.number().nonnegative(),
+  id: z.string().describe("Id of the call in the conversation."),
+  name: z.string().describe("Tool id."),
+  arguments: jsonValueSchema.describe("Arguments as the model wrote them."),
+  result: jsonValueSchema.describe("The result, or null after an error."),
+  error: z.string().nullable().describe("Error message for the model, or null."),
+  errorKind: z
+    .enum(["unparsable_call", "unknown_tool", "bad_arguments", "invalid_email", "failed"])
+    .nullable()
+    .describe("Kind of error, or null."),
+  repairs: z
+    .array(z.string())
+    .readonly()
+    .exactOptional()
+    .describe("Repairs of the arguments before the call, with one line per parameter. Absent if nothing was repaired."),
+  turn: z.number().int().nonnegative().describe("Index of the turn that requested the call."),
+  startedAt: z.string().describe("ISO 8601."),
+  durationMs: z.number().nonnegative().describe("Milliseconds."),
 });
 
 export type ToolCallRecord = z.output<typeof toolCallRecordSchema>;
 
 const turnSchema = z.object({
-  startedAt: z.string(),
-  model: z.string().exactOptional(),
-  /** The provider's id of the reply. Absent if the provider gave none. */
-  responseId: z.string().exactOptional(),
-  latencyMs: z.number().nonnegative(),
-  finishReason: z.enum(FINISH_REASONS),
-  rawFinishReason: z.string(),
-  usage: usageSchema.nullable(),
-  costUsd: z.number().nullable(),
-  retries: z.array(retrySchema),
-  /** Parameters sent to the provider. Absent if unknown. */
-  sent: sentParametersSchema.optional(),
-  /** Milliseconds of rate limiting, failed attempts and pauses before the call. */
-  waitedMs: z.number().nonnegative().optional(),
-  /** The parts of `waitedMs` in order. Absent without a wait, or if its parts are unknown. */
-  waits: z.array(callWaitSchema).optional(),
-  /**
-   * Whether the reply came from the cache. Usage, cost, latency, waiting and retries are then from the original call.
-   */
-  cached: z.boolean().default(false),
-  /**
-   * Whether the reply was paid before the run was resumed. Cost, latency, waiting and retries are from the original
-   * call. Absent for other replies.
-   */
-  resumed: z.literal(true).exactOptional(),
+  startedAt: z.string().describe("ISO 8601."),
+  model: z
+    .string()
+    .exactOptional()
+    .describe("The answering model according to the server. Absent if the server does not report it."),
+  responseId: z.string().exactOptional().describe("The provider's id of the reply. Absent if the provider gave none."),
+  latencyMs: z.number().nonnegative().describe("Milliseconds of the successful HTTP attempt."),
+  finishReason: z.enum(FINISH_REASONS).describe("Why the reply ended."),
+  rawFinishReason: z.string().describe("The provider's own name for the finish reason."),
+  usage: usageSchema.nullable().describe("Tokens, or null if the server did not report them."),
+  costUsd: z.number().nullable().describe("US dollars, or null if unknown."),
+  retries: z.array(retrySchema).describe("Failed HTTP attempts before the reply."),
+  sent: sentParametersSchema.optional().describe("Parameters sent to the provider. Absent if unknown."),
+  waitedMs: z
+    .number()
+    .nonnegative()
+    .optional()
+    .describe("Milliseconds of rate limiting, failed attempts and pauses before the call."),
+  waits: z
+    .array(callWaitSchema)
+    .optional()
+    .describe("The parts of `waitedMs` in order. Absent without a wait, or if its parts are unknown."),
+  cached: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether the reply came from the cache. Usage, cost, latency, waiting and retries are then from the original call.",
+    ),
+  resumed: z
+    .literal(true)
+    .exactOptional()
+    .describe(
+      "Whether the reply was paid before the run was resumed. Cost, latency, waiting and retries are from the original call. Absent for other replies.",
+    ),
 });
 
 export type Turn = z.output<typeof turnSchema>;
 
 const anyTrace = z.object({
-  traceId: z.string(),
-  sessionId: z.string(),
-  runId: z.string(),
-  taskId: taskIdSchema,
-  /** Epoch of the question, from 1. */
-  epoch: z.number().int().positive(),
-  agentId: z.string(),
-  model: z.string(),
-  startedAt: z.string(),
-  endedAt: z.string(),
-  durationMs: z.number().nonnegative(),
-  ending: z.enum(ENDINGS),
-  /** Error message for the user if the agent did not answer, otherwise null. */
-  error: z.string().nullable(),
-  messages: z.array(messageSchema),
-  toolCalls: z.array(toolCallRecordSchema),
-  turns: z.array(turnSchema),
-  maxTurns: z.number().int(),
-  answer: z.string().nullable(),
-  sources: z.array(z.string()),
+  traceId: z.string().describe("Id of the trace."),
+  sessionId: z.string().describe("Id of the conversation. Chats of one session share it."),
+  runId: z.string().describe("Run id."),
+  taskId: taskIdSchema.describe("Id of the task in its dataset or suite."),
+  epoch: z.number().int().positive().describe("Epoch of the question, from 1."),
+  agentId: z.string().describe("Agent id."),
+  model: z.string().describe("Requested model as provider/name."),
+  startedAt: z.string().describe("ISO 8601."),
+  endedAt: z.string().describe("ISO 8601."),
+  durationMs: z.number().nonnegative().describe("Milliseconds from the start to the answer, including waiting."),
+  ending: z.enum(ENDINGS).describe("How the task ended."),
+  error: z.string().nullable().describe("Error message for the user if the agent did not answer, otherwise null."),
+  messages: z.array(messageSchema).describe("The conversation, beginning with the system prompt."),
+  toolCalls: z.array(toolCallRecordSchema).describe("Executed tool calls, in order."),
+  turns: z.array(turnSchema).describe("Model calls, in order."),
+  maxTurns: z.number().int().describe("Maximum number of model calls."),
+  answer: z.string().nullable().describe("The answer, or null if the agent did not answer."),
+  sources: z.array(z.string()).describe("Message-IDs that the agent cited."),
   scores: z.record(
     z.string(),
     z.object({
@@ -273,10 +290,11 @@ const anyTrace = z.object({
       failed: z.literal(true).exactOptional(),
     }),
   ),
-  /** The judge's judgment of the answer, or null without a judge. */
-  judge: judgementSchema.nullable(),
-  /** The conversation's ids on the external agent's server. */
-  remote: z.object({ sessionId: z.string().nullable(), traceId: z.string().nullable() }).optional(),
+  judge: judgementSchema.nullable().describe("The judge's judgment of the answer, or null without a judge."),
+  remote: z
+    .object({ sessionId: z.string().nullable(), traceId: z.string().nullable() })
+    .optional()
+    .describe("The conversation's ids on the external agent's server."),
 });
 
 /** An answered question: enough to replay it, score it again and write an eval from it. */

@@ -139,16 +139,6 @@ describe("wrong usage", () => {
       ["--quiet", "No command given.", "See art-e --help."],
       ["frobnicate", "Unknown command: frobnicate.", "See art-e --help."],
       ["rnu", "Unknown command: rnu.", "Did you mean run? See art-e --help."],
-      [
-        "import --local",
-        "Unknown flag: --local.",
-        "Remove it. The database is always a file on this machine: pass --db PATH to choose it.",
-      ],
-      [
-        "import -d abc",
-        "Unknown flag: -d.",
-        "Remove it. The database is always a file on this machine: pass --db PATH to choose it.",
-      ],
       ["run --modle-id x", "Unknown flag: --modle-id.", "Did you mean --model-id? See art-e run --help."],
       ["run --no-x=1", "Unknown flag: --no-x.", "See art-e run --help."],
       ["show", "show needs NAME.", "See art-e show --help."],

@@ -185,6 +185,7 @@ describe("a Markdown report", () => {
         startedAt: "2026-01-01T00:00:00Z",
         dataset: "q",
         corpusFingerprint: "f",
+        changes: [],
         plannedTasks: 1,
         costUsd: null,
         retries: 0,

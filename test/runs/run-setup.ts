@@ -155,7 +155,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
     priceOf: (usage) => priceOf(model.id, usage),
     tools: toolsOf(db, wanted),
     suite: { open: questionOpener(cutoff) },
-    taskTimeoutMs,
+    taskTimeoutMs: () => taskTimeoutMs,
     maxTaskCostUsd: null,
     scoring: {
       sameMail: openMailLookup(db).canonicalId,

@@ -40,6 +40,22 @@ describe("readSnapshots", () => {
     expect(snapshotOf("airbyte", snapshots).unavailable).toContain("containers");
   });
 
+  test.each([
+    ...["airflow", "dagster", "snowflake", "duckdb", "bigquery", "jupyter", "dbt", "mysql", "servicenow", "terminal"],
+    ...["metabase", "airbyte", "docker", "hasura_cloud", "sqlite3", "vscode", "chromium", "postgresql", "superset"],
+    ...["dbt_cloud", "excel"],
+  ])("has a snapshot for %s that can start or says why not", async (app) => {
+    const { commands, unavailable } = snapshotOf(app, await readSnapshots(null));
+    if (unavailable === null) expect(commands).toMatchObject({ bash: "bash", python3: "python3" });
+    else expect(unavailable).toMatch(/containers|server|Docker/);
+  });
+
+  test("notes what a snapshot lacks compared with its application", async () => {
+    const snapshots = await readSnapshots(null);
+    expect(snapshotOf("vscode", snapshots).note).toContain("The editor does not open.");
+    expect(snapshotOf("jupyter", snapshots).note).toBeNull();
+  });
+
   test("adds to and replaces the built-in snapshots", async () => {
     write({
       jupyter: { extends: "jupyter", modules: { polars: null }, env: { A: "b" } },

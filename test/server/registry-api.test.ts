@@ -37,6 +37,14 @@ describe("agents", () => {
     expect(codeOf(await ask("GET", "/api/agents/my-agent"))).toEqual([404, "NOT_FOUND"]);
   });
 
+  it("can be created from the JSON of another agent with a new id", async () => {
+    const { body: original } = await ask("GET", "/api/agents/email-search");
+    const { status, body: copy } = await ask("POST", "/api/agents", { ...original, id: "email-search-copy" });
+    const { created_at: _, updated_at: _u, ...same } = original;
+    expect([status, copy]).toMatchObject([201, { ...same, id: "email-search-copy", builtin: false, version: 1 }]);
+    await ask("DELETE", "/api/agents/email-search-copy");
+  });
+
   it("cannot be created twice, without a name, or with unknown values", async () => {
     expect(codeOf(await ask("POST", "/api/agents", { id: "art-e", name: "x" }))).toEqual([409, "ALREADY_EXISTS"]);
     const nameless = await ask("POST", "/api/agents", { description: "x" });
@@ -56,16 +64,6 @@ describe("agents", () => {
     expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Known keys: .*\bname\b.*\bprompt\b/);
     const ofTool = await ask("PATCH", "/api/tools/weather", { descr: "x" });
     expect(ofTool.body.error.message).toMatch(/Known keys: .*\bdescription\b/);
-  });
-
-  it("can be created from the JSON of an existing agent, with another id", async () => {
-    const { body } = await ask("GET", "/api/agents/email-search");
-    const copy = await ask("POST", "/api/agents", { ...body, id: "from-json" });
-    expect(copy.status).toBe(201);
-    const { prompt, model, settings, tools } = body;
-    expect(copy.body).toMatchObject({ id: "from-json", builtin: false, version: 1, prompt, model, settings, tools });
-    expect(codeOf(await ask("POST", "/api/agents", body))).toEqual([409, "ALREADY_EXISTS"]);
-    await ask("DELETE", "/api/agents/from-json");
   });
 
   it("cannot be changed if they are built in", async () => {

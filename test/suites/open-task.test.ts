@@ -2,7 +2,6 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppContext } from "../../src/platform/app-context.js";
-import { readSnapshots, snapshotOf } from "../../src/sandbox/machine-snapshots.js";
 import type { TaskMachine, TaskMachines } from "../../src/sandbox/task-machine.js";
 import type { CustomFunction } from "../../src/suites/functions/custom-functions.js";
 import { folderMachines } from "../../src/suites/machines/folder-machine.js";
@@ -126,24 +125,6 @@ async function obstacleTo(task: { id: string }, tool: string, files: object = {}
 const spider = (config: readonly object[], changes: object = {}) => spiderTask(A, "2", { config, ...changes });
 const call = (type: string, parameters: object = {}) => ({ type, parameters });
 const rule = { type: "rule", rules: { expected: "a" } };
-
-describe("the snapshots of applications without their own machine", () => {
-  it.each([...["terminal", "sqlite3", "duckdb", "vscode", "mysql", "postgresql", "dbt_cloud", "hasura_cloud"]])(
-    "are known and extend the base: %s",
-    async (name) => {
-      const snapshot = snapshotOf(name, await readSnapshots(null));
-      expect(snapshot.unavailable).toBeNull();
-      expect(Object.keys(snapshot.commands)).toEqual(expect.arrayContaining(["bash", "python3"]));
-    },
-  );
-
-  it.each([
-    ["chromium", "display"],
-    ["docker", "daemon"],
-  ])("state what is missing: %s", async (name, missing) => {
-    expect(snapshotOf(name, await readSnapshots(null)).unavailable).toContain(missing);
-  });
-});
 
 describe("findObstacle", () => {
   it("returns null if everything that the task needs is available", async () => {

@@ -25,7 +25,7 @@ describe("selectTasks", () => {
     ["all tasks", {}, "a1 a2 b1 b2 c1"],
     ["tasks by tool", { tool: "jupyter" }, "b1 b2 c1"],
     ["tasks that have all tags", { tag: ["account", "gui"] }, "b1"],
-    ["no tasks if no task has the tags", { tag: ["account", "cli"] }, ""],
+    ["no tasks if no task has all tags", { tag: ["account", "verbose"] }, ""],
     ["tasks by ids and id prefixes", { task: ["c", "a2"] }, "a2 c1"],
     ["tasks by tool and tag", { tool: "excel", tag: ["verbose"] }, "a2"],
     ["tasks in the order of an index file", { index: "index.json" }, "b2 a1"],
@@ -35,6 +35,13 @@ describe("selectTasks", () => {
     ["the entire pairs of some tasks", { counterparts: "both", task: ["b2", "c1"] }, "b1 b2"],
   ])("selects %s", (_, selection, expected) => {
     expect(select(selection).join(" ")).toBe(expected);
+  });
+
+  it.each<[SuiteSelectionOptions, string]>([
+    [{ tag: ["account", "nosuch"] }, 'Unknown tag "nosuch". Available: abstract, account, '],
+    [{ tool: "jupiter" }, 'Unknown tool "jupiter". Available: excel, jupyter.'],
+  ])("refuses unknown tags and tools: %j", (selection, message) => {
+    expect(() => select(selection)).toThrow(message);
   });
 
   it("refuses unknown and ambiguous ids", () => {

@@ -279,14 +279,28 @@ export const attachToolCommand = defineCommand(
   z.object({
     id: agentId,
     tools: toolIds,
-    config: jsonObject.optional().meta({
-      placeholder: "JSON",
-      description: "JSON object that overrides the config of each tool, also of attached tools",
-    }),
+    config: jsonObject
+      .optional()
+      .meta({ placeholder: "JSON", description: "JSON object that overrides the config of each tool" }),
   }),
   ({ id, tools, config = null }, context) =>
     changeAgent("Changed", context, (db, { attachTools }) => {
-      attachTools(db, id, tools, config, { reconfigure: config !== null });
+      attachTools(db, id, tools, config);
+      return id;
+    }),
+);
+
+export const configureToolCommand = defineCommand(
+  z.object({
+    id: agentId,
+    tool: withTraits(text, { completes: "tools" }).meta({ description: "Tool id" }),
+    config: jsonObject
+      .optional()
+      .meta({ placeholder: "JSON", description: "JSON object that overrides the tool's config [default: none]" }),
+  }),
+  ({ id, tool, config = null }, context) =>
+    changeAgent("Changed", context, (db, { configureTool }) => {
+      configureTool(db, id, tool, config);
       return id;
     }),
 );

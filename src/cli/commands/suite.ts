@@ -40,7 +40,7 @@ export const showTaskCommand = defineCommand(
   },
 );
 
-function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): string {
+function taskText({ task, takes, obstacle, pairedWith, machineNote, findings }: ShownTask): string {
   const facts: [string, string][] = [
     ["Task", task.id],
     ["Tool", task.tool],
@@ -48,9 +48,10 @@ function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): s
     ["Tags", task.tags.join(", ")],
     ["Related apps", task.relatedApps.join(", ")],
     ["Actions", task.actionNumber === null ? "not said" : String(task.actionNumber)],
-    ["Counterpart", counterpartText(task, pairedWith, findings)],
+    ["Counterpart", pairedWith ?? (task.counterpart === null ? "none" : `${task.counterpart} (not in the suite)`)],
     ["Takes", takes],
     ["Runs here", obstacle === null ? "yes" : `no, ${obstacle.state}: ${obstacle.reason}`],
+    ...(machineNote === null ? [] : [["Machine", machineNote] as [string, string]]),
     ["Source", task.source.join(", ")],
     ["Folder", task.folder],
   ];
@@ -65,12 +66,6 @@ function taskText({ task, takes, obstacle, pairedWith, findings }: ShownTask): s
         findings.map(({ level, field, message }) => `${level}: ${field}: ${message}`),
       ),
   ]).join("\n");
-}
-
-function counterpartText({ counterpart }: SuiteTask, pairedWith: string | null, findings: ShownTask["findings"]) {
-  if (counterpart === null) return pairedWith ?? "none";
-  const isMissing = findings.some(({ code }) => code === "counterpart_missing");
-  return isMissing ? `${counterpart} (missing in the suite)` : (pairedWith ?? `${counterpart} (does not refer back)`);
 }
 
 function section(title: string, lines: readonly string[]): string {

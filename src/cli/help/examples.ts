@@ -59,6 +59,30 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e queue clean run_20261126", "remove one run"],
     ["art-e queue clean --all", "remove all runs"],
   ],
+  ctl: [
+    ["art-e ctl list", "list the running runs"],
+    ['art-e ctl pause latest --reason "rate limit of the team"', "pause the newest run"],
+    ["art-e ctl set latest --concurrency 4 --max-cost 20", "change its limits"],
+  ],
+  "ctl list": [["art-e ctl list", "list the running runs, from all databases"]],
+  "ctl show": [
+    ["art-e ctl show latest", "show the state of the newest run"],
+    ["art-e ctl show latest --show-text", "with the questions of its running tasks"],
+  ],
+  "ctl pause": [
+    ['art-e ctl pause latest --reason "rate limit of the team"', "record why"],
+    ["art-e ctl pause run_20261126 --queue redis://queue.example:6379", "pause a queue run from another machine"],
+  ],
+  "ctl resume": [["art-e ctl resume latest", "start tasks again"]],
+  "ctl cancel": [
+    ["art-e ctl cancel latest", "finish the running tasks, then stop"],
+    ["art-e ctl cancel latest --now", "stop immediately"],
+  ],
+  "ctl requeue": [["art-e ctl requeue latest", "run the failed tasks again"]],
+  "ctl set": [
+    ["art-e ctl set latest --concurrency 4", "run at most 4 tasks concurrently"],
+    ["art-e ctl set latest --max-cost 20 --reason approved", "raise the cost budget"],
+  ],
   score: [
     ["art-e score", "score the newest run again"],
     ["art-e score --run latest --judge openai/gpt-6-luna", "with another judge"],
@@ -163,6 +187,9 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   "agents clone": [["art-e agents clone email-search mine", "copy a built-in agent to change it"]],
   "agents delete": [["art-e agents delete short", "delete an agent"]],
+  "agents configure": [
+    [`art-e agents configure short read_pages --config '{"pageSize": 2000}'`, "change the page size of one agent"],
+  ],
   "agents attach": [["art-e agents attach short execute_python read_file", "attach two tools"]],
   "agents detach": [["art-e agents detach short execute_python", "detach a tool"]],
   "agents export": [["art-e agents export short -o short.yaml", "write an agent to a file"]],

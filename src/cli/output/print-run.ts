@@ -56,6 +56,12 @@ export function terminalProgress(settings: Settings, activity: RunActivity): Ter
         total = event.tasks;
         bar = openProgress(settings, "Answering", total);
       }
+      if (event.type === "tasks_requeued") {
+        // The bar counts attempts.
+        total += event.tasks;
+        bar?.stop();
+        bar = openProgress(settings, "Answering", total);
+      }
       if (event.type === "task_started") underWay++;
       if (event.type === "task_answered") underWay--;
       if (event.type !== "task_finished" && event.type !== "task_kept") return;

@@ -70,6 +70,12 @@ export async function beginSpending(redis: Redis, runId: string, known: Spending
   });
 }
 
+/** Replaces the limits of a running run. Workers read them before each call. */
+export async function changeLimits(redis: Redis, runId: string, limits: RunLimits): Promise<void> {
+  await redis.hdel(spentKey(runId), "reached");
+  await redis.hset(spentKey(runId), "limits", JSON.stringify(limits));
+}
+
 export async function readSpending(
   redis: Redis,
   runId: string,

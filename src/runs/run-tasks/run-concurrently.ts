@@ -4,6 +4,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 interface Stages<Task, Answered> {
   /** Whether one more task can start in addition to the running ones. Called again whenever one of them is answered. */
   hasRoom?(): boolean;
+  /** While true, no task starts, and the tasks do not end. */
+  isPaused?(): boolean;
+  /** Calls the listener when `isPaused` changes or when there are more tasks. */
+  onChange?(listener: () => void): void;
   answer(task: Task): Promise<Answered>;
   /**
    * Saving does not occupy a slot, so a slow disk does not idle the model. Runs after the work that other tasks wait
@@ -22,7 +26,7 @@ interface Stages<Task, Answered> {
 export function runConcurrently<Task, Answered>(
   tasks: Iterable<Task>,
   onPlaces: (listener: (places: number) => void) => void,
-  { answer, save, hasRoom: hasBudget = () => true }: Stages<Task, Answered>,
+  { answer, save, hasRoom: hasBudget = () => true, isPaused = () => false, onChange }: Stages<Task, Answered>,
 ): Promise<void> {
   const waiting = tasks[Symbol.iterator]();
   let places = 0;
@@ -30,9 +34,14 @@ export function runConcurrently<Task, Answered>(
   let saving = 0;
   let isEmpty = false;
   let isFilling = false;
+  let isOver = false;
   return new Promise((resolve, reject) => {
     const hasRoom = () =>
-      answering < places && answering + saving < 2 * places && !isEmpty && (answering === 0 || hasBudget());
+      answering < places &&
+      answering + saving < 2 * places &&
+      !isEmpty &&
+      !isPaused() &&
+      (answering === 0 || hasBudget());
     const carryOut = async (task: Task) => {
       answering++;
       const answered = await answer(task);
@@ -54,7 +63,10 @@ export function runConcurrently<Task, Answered>(
         isFilling = true;
         setImmediate(fillMore);
       }
-      if (isEmpty && answering + saving === 0) resolve();
+      if (isEmpty && answering + saving === 0) {
+        isOver = true;
+        resolve();
+      }
     };
     const fillMore = () => {
       isFilling = false;
@@ -62,6 +74,11 @@ export function runConcurrently<Task, Answered>(
     };
     onPlaces((now) => {
       places = Math.max(1, now);
+      fill();
+    });
+    onChange?.(() => {
+      if (isOver) return;
+      isEmpty = false;
       fill();
     });
   });

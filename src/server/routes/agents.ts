@@ -181,8 +181,7 @@ const DEFAULT_PROMPT_AGENT = "email-search";
 
 const ignored = z.unknown().optional().meta({ description: "Ignored, so that an agent's JSON can be sent back" });
 
-/** Fields of a stored agent that a new agent gets by itself. */
-const fieldsOfStored = { version: ignored, builtin: ignored, created_at: ignored, updated_at: ignored };
+const ignoredFields = { version: ignored, builtin: ignored, created_at: ignored, updated_at: ignored };
 
 const newAgent = z.strictObject({
   ...newAgentSchema.shape,
@@ -192,14 +191,14 @@ const newAgent = z.strictObject({
   tools: z
     .array(
       z.union([
-        registryIdSchema.transform((id) => ({ id, config: null })),
+        registryIdSchema,
         z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }),
       ]),
     )
     .min(1)
     .optional()
-    .meta({ description: "Ids, or objects with id and config. Default: email_search, email_get, return_final_answer" }),
-  ...fieldsOfStored,
+    .meta({ description: "Default: email_search, email_get, return_final_answer" }),
+  ...ignoredFields,
 });
 
 const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJsonObjectSchema.optional() });
@@ -253,7 +252,9 @@ export function agentRoutes(services: Services): Route[] {
       body: newAgent,
       status: 201,
       response: agentShape,
-      handle({ body: { id, prompt, tools, version: _, builtin: __, created_at: ___, updated_at: ____, ...rest } }) {
+      handle({ body }) {
+        const { id, prompt, tools: attached, version: _, builtin: _b, created_at: _c, updated_at: _u, ...rest } = body;
+        const tools = attached?.map((tool) => (typeof tool === "string" ? { id: tool, config: null } : tool));
         for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
         const agent = createAgent(db, {
           ...rest,

@@ -36,7 +36,14 @@ export function selectTasks(
   { task: ids, tool, tag: tags = [], index, counterparts }: SuiteSelectionOptions,
   suite: SuiteFolder,
 ): SuiteTask[] {
-  requireKnown(tasks, tool, tags);
+  const known = tasks.flatMap((task) => task.tags);
+  for (const tag of tags) requireKnown("tag", tag, known);
+  if (tool !== undefined)
+    requireKnown(
+      "tool",
+      tool,
+      tasks.map((task) => task.tool),
+    );
   const named = ids === undefined ? null : new Set(ids.map((id) => findTask(tasks, id).id));
   const candidates = index === undefined ? tasks : inIndex(tasks, readIndexFile(index, suite));
   const selected = candidates.filter(
@@ -52,20 +59,13 @@ export function selectTasks(
   return tasks.filter(({ id }) => taskIds.has(id));
 }
 
-/** Refuses a tool and tags that no task of the suite has. A selection without tasks would look like a small suite. */
-function requireKnown(tasks: readonly SuiteTask[], tool: string | undefined, tags: readonly string[]): void {
-  const tools = new Set(tasks.map((task) => task.tool));
-  if (tool !== undefined && !tools.has(tool)) throw unknownIn("tool", tool, tools);
-  const known = new Set(tasks.flatMap((task) => task.tags));
-  const tag = tags.find((each) => !known.has(each));
-  if (tag !== undefined) throw unknownIn("tag", tag, known);
-}
-
-function unknownIn(what: "tool" | "tag", name: string, known: ReadonlySet<string>): UserError {
-  const list = known.size === 0 ? "" : ` Available: ${[...known].sort().join(", ")}.`;
-  return new UserError(
+/** Throws a UserError if no task of the suite has the tag or tool, because it is probably misspelled. */
+function requireKnown(what: "tag" | "tool", name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const names = [...new Set(known)].sort().join(", ");
+  throw new UserError(
     `suite_${what}_unknown`,
-    `Unknown ${what} "${name}" in the suite.${list}`,
+    `--${what}: Unknown ${what} "${name}". ${names === "" ? `No task of the suite has a ${what}` : `Available: ${names}`}.`,
     "Run art-e suite list DIR to list the suite's tasks.",
   );
 }

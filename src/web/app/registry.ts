@@ -261,7 +261,7 @@ type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters
 const NEW_TOOL: ToolForm = {
   name: "",
   description: "",
-  category: "own",
+  category: "general",
   parameters_schema: {
     type: "object",
     properties: { query: { type: "string" } },

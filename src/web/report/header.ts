@@ -45,6 +45,7 @@ function runLine(run: RunFigures, index: number, several: boolean): HTMLElement 
     ...(several ? [runDot(index), h("b", {}, untrustedInline(run.label)), " "] : []),
     h("code", {}, run.runId),
     ...facts.flatMap((fact) => [h("span", { class: "sep", "aria-hidden": "true" }, " · "), untrustedInline(fact)]),
+    ...run.changes.map((change) => h("div", { class: "meta" }, "Changed: ", untrustedInline(change))),
   );
 }
 

@@ -1,17 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
-import { MAIL, MARCUS, QUESTIONS, ROOT, workFolder } from "../art-e.js";
+import { MARCUS, ROOT, workFolder } from "../art-e.js";
 
 /** The queries on the documentation page about the database return rows, and use an index if the page says so. */
 
-const { artE, path } = workFolder({ mail: MAIL });
-
-beforeAll(async () => {
-  expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 2 --quiet`)).toMatchObject({ code: 0 });
-});
-
+const { artE, path } = workFolder({ demo: "answered" });
 const PAGE = readFileSync(join(ROOT, "docs/database.md"), "utf8");
 const STATEMENTS = [...PAGE.matchAll(/```sql\n(.*?)```/gs)].flatMap(([, block = ""]) =>
   block

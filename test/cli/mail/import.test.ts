@@ -299,6 +299,15 @@ describe("art-e import from saved mail", () => {
     expect(JSON.parse(limited.stdout)).toMatchObject({ read: 2, stored: 2 });
   });
 
+  it.each(["--local", "-d abc", "--database-id abc"])(
+    "says that %s of the script for D1 is not needed",
+    async (flag) => {
+      const { code, stderr } = await artE(`import ${flag} --db none.db`);
+      expect(code).toBe(2);
+      expect(stderr).toContain("Remove it. The mail is always imported into a file on this machine: --db FILE.");
+    },
+  );
+
   it("leaves the database unchanged if one of several sources is unreadable", async () => {
     write("good.eml", mail("good", "good"));
     write("bad.bin", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0]));

@@ -75,6 +75,13 @@ describe("a custom agent", () => {
     const toolsOf = async () => (await json("agents show several")).tools.map(({ id }: { id: string }) => id);
     expect(await toolsOf()).toEqual(["return_final_answer", "email_search", "read_pages"]);
     expect((await json("agents show several")).version).toBe(2);
+    await done(["agents", "configure", "several", "read_pages", "--config", '{"pageSize": 1000}']);
+    const configs = async () =>
+      (await json("agents show several")).tools.map(({ config }: { config: unknown }) => config);
+    expect(await configs()).toEqual([null, null, '{"pageSize":1000}']);
+    await done("agents configure several read_pages");
+    expect(await configs()).toEqual([null, null, null]);
+    expect((await artE("agents configure several read_file")).stderr).toContain('does not have the tool "read_file"');
     await done("agents detach several email_search return_final_answer");
     expect(await toolsOf()).toEqual(["read_pages"]);
   });

@@ -1,0 +1,138 @@
+import { z } from "zod";
+import { numberAbove, text, toggle, url, wholeNumber } from "../../platform/flag-values.js";
+import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/control-protocol.js";
+import { count, table } from "../../text/format.js";
+import type { CommandContext } from "../command.js";
+import { contradiction, defineCommand } from "../flags/define-command.js";
+import { oneRun } from "../flags/run-names.js";
+
+const LARGEST = 1e9;
+
+const queueFlag = url.optional().meta({
+  description: "Steer a run over this queue from any machine, as redis://HOST:PORT. RUN is then its id",
+});
+
+const reasonFlag = text
+  .max(1_000, "expected at most 1,000 characters")
+  .optional()
+  .meta({ placeholder: "TEXT", description: "Reason, recorded in the run's settings" });
+
+export const listControlledCommand = defineCommand(z.object({}), async (_flags, { settings, out }) => {
+  const { listControlledRuns } = await import("../../runs/run-control.js");
+  const runs = await listControlledRuns(settings);
+  out.result(runs, () => {
+    if (runs.length === 0) return "No run is running on this machine.";
+    const rows = runs.map((run) => [run.runId, run.state, progressText(run), String(run.pid), run.db]);
+    return table(["run", "state", "tasks", "process", "database"], rows);
+  });
+});
+
+export const showControlledCommand = defineCommand(
+  z.object({
+    run: oneRun,
+    showText: toggle.meta({ description: "Show the questions of running tasks" }),
+    queue: queueFlag,
+  }),
+  async ({ run: name, showText, queue }, { settings, out }) => {
+    const { run } = await ask(name, { command: "show", showText }, queue, settings);
+    out.result(run, () => stateText(run));
+  },
+);
+
+export const pauseCommand = commandWithReason("pause");
+export const resumeCommand = commandWithReason("resume");
+export const requeueCommand = commandWithReason("requeue");
+
+export const cancelCommand = defineCommand(
+  z.object({
+    run: oneRun,
+    now: toggle.meta({ description: "Stop running tasks, too (a resume continues them)" }),
+    queue: queueFlag,
+    reason: reasonFlag,
+  }),
+  ({ run, now, queue, reason = null }, context) => send(run, { command: "cancel", now, reason }, queue, context),
+);
+
+export const setLimitsCommand = defineCommand(
+  z.object({
+    run: oneRun,
+    concurrency: z
+      .union([z.literal("auto"), z.coerce.number().int().min(1).max(100_000)], "expected auto or a whole number")
+      .optional()
+      .meta({ placeholder: "N|auto", description: "Maximum concurrent tasks, or auto" }),
+    rpm: numberAbove(0, LARGEST).optional().meta({ description: "Maximum requests per minute" }),
+    tpm: numberAbove(0, LARGEST).optional().meta({ description: "Maximum tokens per minute" }),
+    taskTimeout: numberAbove(0, 2_000_000)
+      .optional()
+      .meta({ placeholder: "SECONDS", description: "Timeout of tasks that start later, in seconds" }),
+    maxCost: numberAbove(0, LARGEST).optional().meta({ placeholder: "USD", description: "Cost budget, in US dollars" }),
+    maxRunTokens: wholeNumber(1).optional().meta({ placeholder: "N", description: "Token budget" }),
+    maxTime: numberAbove(0, 35_000).optional().meta({ placeholder: "MINUTES", description: "Time budget, in minutes" }),
+    queue: queueFlag,
+    reason: reasonFlag,
+  }),
+  ({ run, queue, reason = null, concurrency, rpm, tpm, taskTimeout, maxCost, maxRunTokens, maxTime }, context) => {
+    const changes: ControlChanges = {
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(rpm === undefined ? {} : { rpm }),
+      ...(tpm === undefined ? {} : { tpm }),
+      ...(taskTimeout === undefined ? {} : { taskTimeoutMs: taskTimeout * 1_000 }),
+      ...(maxCost === undefined ? {} : { maxCostUsd: maxCost }),
+      ...(maxRunTokens === undefined ? {} : { maxTokens: maxRunTokens }),
+      ...(maxTime === undefined ? {} : { maxTimeMs: maxTime * 60_000 }),
+    };
+    if (Object.keys(changes).length === 0) {
+      throw contradiction("ctl set needs a limit.", "Pass one, such as --concurrency 4.");
+    }
+    return send(run, { command: "set", changes, reason }, queue, context);
+  },
+);
+
+function commandWithReason(command: "pause" | "resume" | "requeue") {
+  return defineCommand(
+    z.object({ run: oneRun, queue: queueFlag, reason: reasonFlag }),
+    ({ run, queue, reason = null }, context) => send(run, { command, reason }, queue, context),
+  );
+}
+
+type Queue = string | undefined;
+
+async function send(name: string, request: ControlRequest, queue: Queue, context: CommandContext): Promise<void> {
+  const { run, message } = await ask(name, request, queue, context.settings);
+  context.out.result(run, () => `Run ${run.runId}: ${message}. ${progressText(run)}`);
+}
+
+async function ask(name: string, request: ControlRequest, queue: Queue, settings: CommandContext["settings"]) {
+  if (queue !== undefined) {
+    const { controlQueuedRun } = await import("../../queue/control-queued-run.js");
+    return controlQueuedRun(queue, name, request);
+  }
+  const { controlRun } = await import("../../runs/run-control.js");
+  return controlRun(name, request, settings);
+}
+
+function stateText(run: ControlledRun): string {
+  const { runId, state, pid, costUsd, tokens, limits, running, changes } = run;
+  const budgets = [
+    limits.maxCostUsd === null ? [] : `cost $${limits.maxCostUsd}`,
+    limits.maxTokens === null ? [] : `${count(limits.maxTokens)} tokens`,
+    limits.maxTimeMs === null ? [] : `${limits.maxTimeMs / 60_000} minutes`,
+  ].flat();
+  const tasks = running.map(({ taskId, epoch, seconds, question }) => [
+    String(taskId),
+    String(epoch),
+    `${seconds.toFixed(1)} s`,
+    question ?? "",
+  ]);
+  return [
+    `Run ${runId}: ${state} in process ${pid}. ${progressText(run)}`,
+    `Spent: $${costUsd.toFixed(4)}, ${count(tokens)} tokens. Budgets: ${budgets.join(", ") || "none"}.`,
+    ...(tasks.length === 0 ? [] : [table(["task", "epoch", "running for", "question"], tasks)]),
+    ...(changes.length === 0 ? [] : ["Changes:", ...changes.map((change) => `  ${change}`)]),
+  ].join("\n");
+}
+
+function progressText({ savedTasks, totalTasks, failedTasks, running }: ControlledRun): string {
+  const failed = failedTasks === 0 ? "" : `, ${count(failedTasks)} failed`;
+  return `${count(running.length)} running, ${count(savedTasks)} of ${count(totalTasks)} saved${failed}`;
+}

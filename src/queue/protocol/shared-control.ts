@@ -1,0 +1,55 @@
+import type { Redis } from "ioredis";
+import { z } from "zod";
+import { parseJsonOrNull } from "../../platform/json.js";
+import {
+  type ControlReply,
+  type ControlRequest,
+  controlReplySchema,
+  controlRequestSchema,
+} from "../../runs/control-protocol.js";
+import { PREFIX, queueName } from "../connection/redis.js";
+
+/** Seconds after which an unanswered request or an unread reply is removed. */
+const EXPIRES_S = 30;
+
+const messageSchema = z.strictObject({ id: z.uuid(), request: controlRequestSchema });
+
+function requestsKey(runId: string): string {
+  return `${PREFIX}:${queueName(runId)}:control`;
+}
+
+function replyKey(runId: string, id: string): string {
+  return `${requestsKey(runId)}:${id}`;
+}
+
+export async function sendControl(redis: Redis, runId: string, id: string, request: ControlRequest): Promise<void> {
+  await redis.rpush(requestsKey(runId), JSON.stringify({ id, request }));
+  await redis.expire(requestsKey(runId), EXPIRES_S);
+}
+
+/** Returns the coordinator's reply, or null if there is none yet. */
+export async function readControlReply(redis: Redis, runId: string, id: string): Promise<ControlReply | null> {
+  const text = await redis.get(replyKey(runId, id));
+  return controlReplySchema.safeParse(text === null ? null : parseJsonOrNull(text)).data ?? null;
+}
+
+/** Removes a request that nobody answers, so that a later coordinator does not carry it out. */
+export async function withdrawControls(redis: Redis, runId: string): Promise<void> {
+  await redis.del(requestsKey(runId));
+}
+
+/** Answers the requests that have arrived. Ignores unreadable ones, because their sender is unknown. */
+export async function answerControls(
+  redis: Redis,
+  runId: string,
+  answer: (request: ControlRequest) => Promise<ControlReply>,
+): Promise<void> {
+  for (;;) {
+    const text = await redis.lpop(requestsKey(runId));
+    if (text === null) return;
+    const message = messageSchema.safeParse(parseJsonOrNull(text));
+    if (!message.success) continue;
+    const { id, request } = message.data;
+    await redis.set(replyKey(runId, id), JSON.stringify(await answer(request)), "EX", EXPIRES_S);
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Messages between a running run and `art-e ctl`: one JSON line per request and one per reply, over a Unix socket.
+ * Both sides parse what they receive.
+ */
+import { z } from "zod";
+import { runLimitsSchema } from "../traces/run-settings.js";
+
+/** Maximum characters of a message. */
+export const MAX_MESSAGE_CHARS = 1_000_000;
+
+const reason = z.string().max(1_000).nullable().describe("Reason from the user, or null.");
+
+export const controlChangesSchema = z.strictObject({
+  concurrency: z.union([z.literal("auto"), z.number().int().min(1).max(100_000)]).exactOptional(),
+  rpm: z.number().positive().exactOptional().describe("Requests per minute."),
+  tpm: z.number().positive().exactOptional().describe("Tokens per minute."),
+  taskTimeoutMs: z.number().positive().exactOptional(),
+  maxCostUsd: z.number().positive().exactOptional(),
+  maxTokens: z.number().int().positive().exactOptional(),
+  maxTimeMs: z.number().positive().exactOptional(),
+});
+
+export type ControlChanges = Readonly<z.output<typeof controlChangesSchema>>;
+
+export const controlRequestSchema = z.discriminatedUnion("command", [
+  z.strictObject({ command: z.literal("show"), showText: z.boolean() }),
+  z.strictObject({ command: z.enum(["pause", "resume", "requeue"]), reason }),
+  z.strictObject({ command: z.literal("cancel"), now: z.boolean().describe("Stop running tasks, too."), reason }),
+  z.strictObject({ command: z.literal("set"), changes: controlChangesSchema, reason }),
+]);
+
+export type ControlRequest = Readonly<z.output<typeof controlRequestSchema>>;
+
+const count = z.number().int().nonnegative();
+
+const runStateSchema = z.strictObject({
+  runId: z.string(),
+  pid: z.number().int(),
+  db: z.string().describe("Path of the database."),
+  state: z.enum(["running", "paused", "canceled"]),
+  totalTasks: count,
+  savedTasks: count,
+  failedTasks: count,
+  running: z
+    .array(
+      z.strictObject({
+        taskId: z.union([z.number(), z.string()]),
+        epoch: z.number().int(),
+        seconds: z.number(),
+        question: z.string().nullable().describe("Null unless the text was requested."),
+      }),
+    )
+    .readonly(),
+  costUsd: z.number().describe("US dollars spent, including earlier attempts."),
+  tokens: z.number(),
+  limits: runLimitsSchema,
+  changes: z.array(z.string()).readonly().describe("Changes of the run's settings, oldest first."),
+});
+
+/** State of a running run. Contains no email text unless it was requested. */
+export type ControlledRun = Readonly<z.output<typeof runStateSchema>>;
+
+export const controlReplySchema = z.discriminatedUnion("ok", [
+  z.strictObject({ ok: z.literal(true), run: runStateSchema, message: z.string() }),
+  z.strictObject({ ok: z.literal(false), code: z.string(), message: z.string(), hint: z.string() }),
+]);
+
+export type ControlReply = Readonly<z.output<typeof controlReplySchema>>;

@@ -1,0 +1,93 @@
+/** The user's side of steering a running run (`art-e ctl`). The run's side is in `run-control/`. */
+import { rmSync } from "node:fs";
+import { createConnection } from "node:net";
+import type { AppSettings } from "../platform/app-context.js";
+import { UserError } from "../platform/errors.js";
+import { parseJsonOrNull } from "../platform/json.js";
+import { openReadOnly } from "../store/open-store.js";
+import { getRun } from "../traces/runs-store.js";
+import {
+  type ControlledRun,
+  type ControlReply,
+  type ControlRequest,
+  controlReplySchema,
+  MAX_MESSAGE_CHARS,
+} from "./control-protocol.js";
+import { socketFolder, socketPath, socketsIn } from "./run-control/socket-folder.js";
+
+/** Milliseconds to wait for a run's reply. */
+const REPLY_MS = 10_000;
+
+/** Returns the state of this user's running runs on this machine, from any database. Removes sockets of killed runs. */
+export async function listControlledRuns({ cacheDir }: AppSettings): Promise<ControlledRun[]> {
+  const sockets = socketsIn(socketFolder(cacheDir));
+  const replies = await Promise.all(sockets.map((path) => ask(path, { command: "show", showText: false })));
+  const runs = replies.flatMap((reply) => (reply?.ok === true ? [reply.run] : []));
+  return runs.sort((a, b) => (a.runId < b.runId ? -1 : 1));
+}
+
+/**
+ * Sends a request to the process that executes a run of the database. Returns the run's state after the change, and a
+ * text that describes the change. Throws a UserError if the run is unknown or does not run on this machine.
+ */
+export async function controlRun(
+  name: string,
+  request: ControlRequest,
+  { db: path, cacheDir }: AppSettings,
+): Promise<{ readonly run: ControlledRun; readonly message: string }> {
+  const { id, status } = findRun(path, name);
+  const reply = await ask(socketPath(socketFolder(cacheDir), id), request);
+  if (reply === null) {
+    throw new UserError(
+      "run_not_running",
+      `Cannot ${request.command} run ${id}: it is not running on this machine (${status}).`,
+      status === "running" ? "Use the machine and the --cache-dir of the run." : "List running runs: art-e ctl list.",
+      1,
+    );
+  }
+  return acceptedReply(reply);
+}
+
+/** Returns the reply of a run that carried out a request, otherwise throws its error as a UserError. */
+export function acceptedReply(reply: ControlReply): Extract<ControlReply, { ok: true }> {
+  if (!reply.ok) throw new UserError(reply.code, reply.message, reply.hint, 1);
+  return reply;
+}
+
+function findRun(path: string, name: string) {
+  const db = openReadOnly(path);
+  try {
+    return getRun(db, name, "newest");
+  } finally {
+    db.close();
+  }
+}
+
+/** Returns the reply, or null if no process listens on the socket. Removes the socket in that case. */
+function ask(path: string, request: ControlRequest): Promise<ControlReply | null> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path);
+    let text = "";
+    const fail = (why: string) => {
+      socket.destroy();
+      const hint = "Use the same version of art-e for the run and for art-e ctl.";
+      reject(new UserError("control_failed", `Cannot ${request.command} the run: ${why}.`, hint, 1));
+    };
+    socket.setEncoding("utf8").setTimeout(REPLY_MS, () => fail("it does not reply"));
+    socket.on("connect", () => socket.write(`${JSON.stringify(request)}\n`));
+    socket.on("data", (more: string) => {
+      text += more;
+      if (text.length > MAX_MESSAGE_CHARS) fail("its reply is too long");
+    });
+    socket.on("end", () => {
+      const reply = controlReplySchema.safeParse(parseJsonOrNull(text));
+      if (reply.success) resolve(reply.data);
+      else fail("its reply cannot be read");
+    });
+    socket.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+      if (code === "ECONNREFUSED") rmSync(path, { force: true });
+      if (code === "ECONNREFUSED" || code === "ENOENT") resolve(null);
+      else fail(message);
+    });
+  });
+}

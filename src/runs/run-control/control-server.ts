@@ -1,0 +1,87 @@
+import { chmodSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { parseJsonOrNull } from "../../platform/json.js";
+import {
+  type ControlReply,
+  type ControlRequest,
+  controlRequestSchema,
+  MAX_MESSAGE_CHARS,
+} from "../control-protocol.js";
+import { createSocketFolder, socketFolder, socketPath } from "./socket-folder.js";
+
+/** Milliseconds after which a silent connection is closed. */
+const SILENCE_MS = 10_000;
+
+/** Maximum number of connections at the same time. */
+const MAX_CONNECTIONS = 16;
+
+/** Must not throw. */
+export type AnswerControl = (request: ControlRequest) => Promise<ControlReply>;
+
+/** Unix socket that only this user can open, on which a running run accepts control requests. */
+export class ControlServer {
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly path: string,
+  ) {}
+
+  /** Starts listening. Throws if the folder or the socket cannot be created. */
+  static async open(cacheDir: string, runId: string, answer: AnswerControl): Promise<ControlServer> {
+    const folder = socketFolder(cacheDir);
+    createSocketFolder(folder);
+    const path = socketPath(folder, runId);
+    // Only one process can hold the lock of a run, so this is the socket of a process that was killed.
+    rmSync(path, { force: true });
+    const server = createServer();
+    server.maxConnections = MAX_CONNECTIONS;
+    const opened = new ControlServer(server, path);
+    server.on("connection", (socket) => opened.serve(socket, answer));
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(path, () => resolve());
+    });
+    chmodSync(path, 0o600);
+    // A client that stays connected does not keep the run from ending.
+    server.unref();
+    return opened;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    for (const socket of this.sockets) socket.destroySoon();
+    setTimeout(() => {
+      for (const socket of this.sockets) socket.destroy();
+    }, 1_000).unref();
+    await closed;
+    rmSync(this.path, { force: true });
+  }
+
+  private serve(socket: Socket, answer: AnswerControl): void {
+    this.sockets.add(socket);
+    socket.on("close", () => this.sockets.delete(socket)).on("error", () => socket.destroy());
+    socket.setTimeout(SILENCE_MS, () => socket.destroy());
+    socket.setEncoding("utf8");
+    let text = "";
+    const read = (more: string) => {
+      text += more;
+      const end = text.indexOf("\n");
+      if (end === -1 && text.length <= MAX_MESSAGE_CHARS) return;
+      socket.off("data", read).resume();
+      void replyTo(end === -1 ? "" : text.slice(0, end), answer).then((reply) => {
+        socket.end(`${JSON.stringify(reply)}\n`);
+      });
+    };
+    socket.on("data", read);
+  }
+}
+
+async function replyTo(line: string, answer: AnswerControl): Promise<ControlReply> {
+  const request = controlRequestSchema.safeParse(parseJsonOrNull(line));
+  if (!request.success) {
+    const hint = "Use the same version of art-e for the run and for art-e ctl.";
+    return { ok: false, code: "control_request_invalid", message: "Cannot read the control request.", hint };
+  }
+  return answer(request.data);
+}

@@ -1,0 +1,236 @@
+import { UserError } from "../../platform/errors.js";
+import { type Db, type LockWait, withWriteTransaction } from "../../store/open-store.js";
+import type { PlannedTask } from "../../tasks/question.js";
+import type { RunEvent } from "../../traces/progress.js";
+import { failedPositions, tasksAt } from "../../traces/results-store.js";
+import { getRun, saveRunChange } from "../../traces/runs-store.js";
+import type { AnswererOfRun, AnswerLimits } from "../answer-task.js";
+import type { Budget } from "../budget.js";
+import type { ControlChanges, ControlledRun, ControlReply, ControlRequest } from "../control-protocol.js";
+import type { TaskSteering } from "../run-tasks.js";
+
+type ControlChange = Exclude<ControlRequest, { command: "show" }>;
+
+interface ControlsOptions {
+  readonly db: Db;
+  readonly path: string;
+  readonly runId: string;
+  readonly budget: Budget;
+  readonly answerer: Pick<AnswererOfRun, "setLimits">;
+  readonly waiting: LockWait;
+  /** Requires known prices for a cost limit. Throws a UserError. */
+  checkPriced(maxCostUsd: number): void;
+}
+
+interface RunningTask {
+  readonly taskId: PlannedTask["task"]["id"];
+  readonly epoch: number;
+  readonly startedAt: number;
+}
+
+/** Steers one running run: carries out control requests and records each change in the run's settings. */
+export class RunControls implements TaskSteering {
+  isPaused = false;
+  private readonly wound = new AbortController();
+  private readonly stopped = new AbortController();
+  private readonly listeners: (() => void)[] = [];
+  private readonly running = new Map<string, RunningTask>();
+  private readonly requeued: PlannedTask[] = [];
+  /** Keys of the tasks that were requeued and have no new result yet. */
+  private readonly awaited = new Set<string>();
+  private isOver = false;
+  /** Ends with the last change. Changes are made one after another, because they share a database connection. */
+  private changing: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly options: ControlsOptions,
+    private readonly emit: (event: RunEvent) => void,
+  ) {}
+
+  /** Aborts when the run is canceled. Running tasks finish. */
+  get windDown(): AbortSignal {
+    return this.wound.signal;
+  }
+
+  /** Aborts when the run is canceled with its running tasks. */
+  get stopNow(): AbortSignal {
+    return this.stopped.signal;
+  }
+
+  nextRequeued(): PlannedTask | null {
+    return this.requeued.shift() ?? null;
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    this.isOver = true;
+    await this.changing;
+  }
+
+  add(event: RunEvent): void {
+    if (event.type === "task_started") {
+      const { taskId, epoch } = event;
+      this.running.set(keyOf(event), { taskId, epoch, startedAt: Date.now() });
+    } else if (event.type === "task_answered") this.running.delete(keyOf(event));
+    else if (event.type === "task_finished") this.awaited.delete(keyOf(event.result));
+  }
+
+  async answer(request: ControlRequest): Promise<ControlReply> {
+    try {
+      const message = request.command === "show" ? "" : await this.changeInTurn(request);
+      return { ok: true, run: this.state(request.command === "show" && request.showText), message };
+    } catch (error) {
+      if (error instanceof UserError) {
+        return { ok: false, code: error.code, message: error.message, hint: error.hint };
+      }
+      const message = `Cannot ${request.command} the run: ${(error as Error).message}.`;
+      return { ok: false, code: "control_failed", message, hint: "Check the output of the run." };
+    }
+  }
+
+  private changeInTurn(request: ControlChange): Promise<string> {
+    const change = this.changing.then(() => this.change(request));
+    this.changing = change.catch(() => undefined);
+    return change;
+  }
+
+  private async change(request: ControlChange): Promise<string> {
+    const { runId } = this.options;
+    if (this.isOver || this.wound.signal.aborted) {
+      throw new UserError(
+        "run_ending",
+        `Cannot ${request.command} run ${runId}: it is ending.`,
+        `Continue it: art-e run --resume ${runId}`,
+      );
+    }
+    const done = await this.carryOut(request);
+    await this.record(done, request.reason);
+    return done;
+  }
+
+  /** Acts before the change is recorded, because another program can lock the database for a while. */
+  private async carryOut(request: ControlChange): Promise<string> {
+    switch (request.command) {
+      case "pause":
+        this.isPaused = true;
+        return "paused";
+      case "resume":
+        this.isPaused = false;
+        this.notify();
+        return "resumed";
+      case "cancel":
+        this.wound.abort();
+        if (request.now) this.stopped.abort(new DOMException("The run was canceled.", "AbortError"));
+        this.notify();
+        return request.now ? "canceled with its running tasks" : "canceled";
+      case "requeue": {
+        const tasks = this.requeue();
+        return `requeued ${tasks} failed ${tasks === 1 ? "task" : "tasks"}`;
+      }
+      case "set":
+        return this.set(request.changes);
+    }
+  }
+
+  private requeue(): number {
+    const { db, runId } = this.options;
+    const tasks = [...tasksAt(db, runId, failedPositions(db, runId))].filter(
+      (task) => !this.awaited.has(keyOfTask(task)),
+    );
+    for (const task of tasks) this.awaited.add(keyOfTask(task));
+    this.requeued.push(...tasks);
+    this.emit({ type: "tasks_requeued", tasks: tasks.length });
+    this.notify();
+    return tasks.length;
+  }
+
+  private async set(changes: ControlChanges): Promise<string> {
+    const { answerer, budget } = this.options;
+    const { maxCostUsd, maxTokens, maxTimeMs, ...limits } = changes;
+    if (maxCostUsd !== undefined) this.options.checkPriced(maxCostUsd);
+    if (Object.keys(limits).length > 0) await answerer.setLimits(limits as AnswerLimits);
+    const before = budget.limits;
+    budget.setLimits({
+      ...before,
+      maxCostUsd: maxCostUsd ?? before.maxCostUsd,
+      maxTokens: maxTokens ?? before.maxTokens,
+      maxTimeMs: maxTimeMs ?? before.maxTimeMs,
+    });
+    this.notify();
+    return `set ${Object.entries(changes)
+      .map(([name, value]) => `${name} to ${value}`)
+      .join(", ")}`;
+  }
+
+  /** Adds a line with the time and the reason to the run's settings, and saves its limits for a resume. */
+  private async record(change: string, reason: string | null): Promise<void> {
+    const { db, runId, budget, waiting } = this.options;
+    const line = `${new Date().toISOString()} ${change}${reason === null ? "" : `: ${reason}`}`;
+    await withWriteTransaction(db, waiting, () => {
+      const { settings } = getRun(db, runId);
+      const changes = [...(settings.changes ?? []), line];
+      saveRunChange(db, runId, { settings: { ...settings, changes }, limits: budget.limits });
+    });
+  }
+
+  private state(showText: boolean): ControlledRun {
+    const { db, path, runId, budget } = this.options;
+    const { settings, totalTasks } = getRun(db, runId);
+    const { saved, failed } = db
+      .prepare(
+        "SELECT count(*) AS saved, count(*) FILTER (WHERE failed = 1) AS failed FROM results WHERE run_id = ? AND superseded = 0",
+      )
+      .get(runId) as { saved: number; failed: number };
+    const now = Date.now();
+    const { costUsd, tokens } = budget.spent;
+    return {
+      runId,
+      pid: process.pid,
+      db: path,
+      state: this.wound.signal.aborted ? "canceled" : this.isPaused ? "paused" : "running",
+      totalTasks,
+      savedTasks: saved,
+      failedTasks: failed,
+      running: [...this.running.values()].slice(0, MOST_TASKS).map(({ taskId, epoch, startedAt }) => ({
+        taskId,
+        epoch,
+        seconds: (now - startedAt) / 1_000,
+        question: showText ? this.questionOf(taskId) : null,
+      })),
+      costUsd,
+      tokens,
+      limits: budget.limits,
+      changes: settings.changes ?? [],
+    };
+  }
+
+  private questionOf(taskId: RunningTask["taskId"]): string | null {
+    const { db, runId } = this.options;
+    const position = db
+      .prepare("SELECT min(position) FROM run_tasks WHERE run_id = ? AND task_id = ?")
+      .pluck()
+      .get(runId, taskId) as number | null;
+    if (position === null) return null;
+    const [planned] = tasksAt(db, runId, [position]);
+    if (planned === undefined) return null;
+    return planned.kind === "question" ? planned.task.question : planned.task.instruction;
+  }
+
+  private notify(): void {
+    for (const listener of this.listeners) listener();
+  }
+}
+
+/** Maximum number of running tasks in a reply. */
+const MOST_TASKS = 100;
+
+function keyOf({ taskId, epoch }: Pick<RunningTask, "taskId" | "epoch">): string {
+  return `${taskId}/${epoch}`;
+}
+
+function keyOfTask({ task, epoch }: PlannedTask): string {
+  return keyOf({ taskId: task.id, epoch });
+}
