@@ -205,6 +205,7 @@ export const COMMANDS: readonly TableEntry[] = [
       ["criteria [name] [sentence]", "List criteria, or describe one", "criteriaCommand"],
       ["add [name]", "Add an eval without labels: a template, a text in the answer, or a rubric", "addEvalCommand"],
       ["suggest", "Choose evals based on labels, without a model", "suggestEvalsCommand"],
+      ["cases [run]", "Make cases, patterns and failure modes from the score bands of a run", "bandCasesCommand"],
       ["generate", "Let a model write evals based on labels", "generateEvalsCommand"],
       [
         "test <name>",

@@ -9,10 +9,10 @@ import {
   type Condition,
   type DataEval,
   type EvalDefinition,
+  type EvalOf,
   type FileValidation,
   isCode,
   patternParts,
-  type RegressionCase,
 } from "./definition.js";
 import { assertionText } from "./run-evals/run-rules.js";
 
@@ -176,7 +176,7 @@ function pythonModule(definition: EvalDefinition): string {
 
 function bodyOf(definition: DataEval): string[] {
   if (definition.kind === "rules") return rulesBody(definition.pass.all);
-  return definition.kind === "cases" ? casesBody(definition.cases) : assertionsBody(definition.answer.all);
+  return definition.kind === "cases" ? casesBody(definition) : assertionsBody(definition.answer.all);
 }
 
 /** Returns the original code without the part that an export added. */
@@ -226,7 +226,7 @@ function rulesBody(conditions: readonly Condition[]): string[] {
   ];
 }
 
-function casesBody(cases: readonly RegressionCase[]): string[] {
+function casesBody({ cases, scoring }: EvalOf<"cases">): string[] {
   return [
     "cases = {",
     ...cases.map(
@@ -239,7 +239,9 @@ function casesBody(cases: readonly RegressionCase[]): string[] {
     'missing = [term for term in must_contain if not contains_term(trace.get("answer") or "", term)]',
     'cited = not must_cite or any(source in must_cite for source in trace.get("sources") or [])',
     "if missing or not cited:",
-    "    return 0.0, f\"missing: {', '.join(missing)}; cited: {cited}\"",
+    `    score = ${scoring === "fraction" ? "1 - len(missing) / len(must_contain) if cited else 0.0" : "0.0"}`,
+    ...(scoring === "fraction" ? NO_PASS_OF_FAILURE.map((line) => `    ${line}`) : []),
+    "    return score, f\"missing: {', '.join(missing)}; cited: {cited}\"",
     ...NO_PASS_OF_FAILURE,
     'return 1.0, "the answer contains everything that the case requires"',
   ];

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { estimateSchema } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
 import type { Score } from "../traces/score.js";
+import { BANDS } from "../traces/score-bands.js";
 import type { ChatTrace, Trace } from "../traces/trace.js";
 import type { EvalOutcome } from "./eval-outcome.js";
 
@@ -178,12 +179,30 @@ function isPattern(pattern: string): boolean {
   }
 }
 
+/** The trace that a case was made from, so that a failing case can be understood without the database. */
+const caseOriginSchema = z.strictObject({
+  run: z.string(),
+  trace: z.string(),
+  band: z.enum(BANDS),
+  /** The label or the score that put the trace into its band. */
+  basis: z.string(),
+  question: z.string(),
+  gold: z.string(),
+  /** The answer in the trace, or null if the agent did not answer. */
+  answer: z.string().nullable(),
+  /** Terms of the case that this answer does not contain. */
+  missing: z.array(z.string()),
+});
+
+export type CaseOrigin = z.output<typeof caseOriginSchema>;
+
 /** Requirements on the answer to one task. */
 const regressionCaseSchema = z.strictObject({
   task: taskIdSchema,
   must_contain: z.array(z.string().min(1)),
   /** Message-IDs. Citing one of these emails is enough, because each contains the answer. */
   must_cite: z.array(z.string().min(1)),
+  from: caseOriginSchema.exactOptional(),
 });
 
 export type RegressionCase = z.output<typeof regressionCaseSchema>;
@@ -220,6 +239,9 @@ const MAX_CODE = 100_000;
 
 const MAX_RUBRIC = 10_000;
 
+/** Maximum number of cases in an eval. */
+export const MAX_CASES = 10_000;
+
 /** An eval in a JSON file. It is data, and its code runs only in the sandbox. */
 export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -232,7 +254,13 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
     kind: z.literal("assertions"),
     answer: z.strictObject({ all: z.array(assertionSchema).min(1).max(20) }),
   }),
-  z.strictObject({ ...common, kind: z.literal("cases"), cases: z.array(regressionCaseSchema).min(1).max(10_000) }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("cases"),
+    /** `fraction` scores the fraction of the terms found. Absent: 1 if the case is met, otherwise 0. */
+    scoring: z.literal("fraction").exactOptional(),
+    cases: z.array(regressionCaseSchema).min(1).max(MAX_CASES),
+  }),
   z.strictObject({
     ...common,
     kind: z.literal("python"),

@@ -1,5 +1,6 @@
 // `art-e evals suggest`: evals from templates and training labels.
 import type { AppSettings } from "../platform/app-context.js";
+import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import {
   type Alignment,
@@ -26,10 +27,12 @@ interface SuggestOptions {
 
 export interface Suggestion {
   /** Good traces of the training half. The held-out half is never read. */
-  readonly good: number;
-  readonly bad: number;
+  readonly good: number | null;
+  readonly bad: number | null;
+  /** Why no template was tried, or null. The counts and `together` are null if there are too few labels. */
+  readonly tooFew: string | null;
   readonly candidates: readonly Candidate[];
-  readonly together: Alignment;
+  readonly together: Alignment | null;
   /** The saved evals: one per chosen template, and the regression cases. */
   readonly evals: readonly { readonly stored: StoredEval; readonly isNew: boolean }[];
 }
@@ -37,18 +40,41 @@ export interface Suggestion {
 /** Chooses templates based on the labels of the training half, and saves them as drafts. */
 export function suggestEvals(options: SuggestOptions, settings: AppSettings): Promise<Suggestion> {
   return withStore(settings, (db) => {
-    const { measured, labels, good, bad, hash } = measureTraining(db, options.criterion, options.seed);
+    const cases = options.cases ? collectCases(db, options.criterion) : [];
+    const training = measureIfEnough(db, options, cases.length > 0);
+    if ("tooFew" in training) return saveCasesOnly(db, cases, training);
+    const { measured, labels, good, bad, hash } = training;
     const choice = chooseTemplates(measured, labels, options.seed);
     const origin = { by: "templates", seed: options.seed, labels: hash, parent: null } as const;
     const drafts: EvalDraft[] = choice.candidates
       .filter(({ rejection }) => rejection === null)
       .map(({ measured: { template }, cut }) => templateEval(template, cut ?? 0, origin));
-    const cases = options.cases ? collectCases(db, options.criterion) : [];
     if (cases.length > 0) drafts.push(casesDraft(cases, { ...origin, seed: null }));
     const createdAt = new Date().toISOString();
     const evals = drafts.map((draft) => saveDraft(db, draft, createdAt));
-    return { good, bad, candidates: choice.candidates, together: choice.together, evals };
+    return { good, bad, tooFew: null, candidates: choice.candidates, together: choice.together, evals };
   });
+}
+
+interface TooFew {
+  /** The reason why the labels are too few for templates. */
+  readonly tooFew: string;
+}
+
+/** A case needs only one trace, so cases are made even if the labels are too few for templates. */
+function measureIfEnough(db: Db, { criterion, seed }: SuggestOptions, hasCases: boolean): Training | TooFew {
+  try {
+    return measureTraining(db, criterion, seed);
+  } catch (error) {
+    if (!hasCases || !(error instanceof UserError)) throw error;
+    return { tooFew: error.message };
+  }
+}
+
+function saveCasesOnly(db: Db, cases: readonly RegressionCase[], { tooFew }: TooFew): Suggestion {
+  const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
+  const saved = saveDraft(db, casesDraft(cases, origin), new Date().toISOString());
+  return { good: null, bad: null, tooFew, candidates: [], together: null, evals: [saved] };
 }
 
 function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"]): EvalDraft {
@@ -121,7 +147,7 @@ function collectCases(db: Db, criterion: string): RegressionCase[] {
 const COMMON = 1_000;
 
 /** Returns a function that counts the emails that contain a word in any of its forms, up to `COMMON`. */
-function wordFrequency(db: Db): (word: string) => number {
+export function wordFrequency(db: Db): (word: string) => number {
   const count = db
     .prepare("SELECT count(*) FROM (SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? LIMIT ?)")
     .pluck();

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { getVersion } from "../agents/registry-store.js";
+import { missingFrom, requireHigherIsBetter } from "../evals/band-rules.js";
 import type { ToolSpec } from "../models/model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -13,10 +14,10 @@ import { SCORES } from "../scoring/scorers.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
-import { isScored, scorerOfMetric } from "../traces/metrics.js";
+import { scorerForBands } from "../traces/metrics.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import { scaleOf, scaleText } from "../traces/score.js";
-import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
+import { BAND_USES, BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { Trace } from "../traces/trace.js";
 import {
   countScores,
@@ -84,7 +85,7 @@ export function exportTraces(
 /** Chats do not have scores and therefore get no reward. */
 function rewardScorer(db: Db, run: RunRow | null, name: string | null): string {
   if (run === null) return "artReward";
-  return scorerOf(name === "art" ? "artReward" : name, countScores(db, run.id), run.id);
+  return scorerForBands(name === "art" ? "artReward" : name, countScores(db, run.id), run.id);
 }
 
 async function write(
@@ -124,7 +125,7 @@ export function exportScoreBands(
     checkFolder(folder);
     const run = getRun(db, request.run);
     const filter = filterOf(db, run, selection);
-    refuseLowerIsBetter(filter.by);
+    requireHigherIsBetter("--for evals", filter.by);
     const unfinished = `${folder}.${randomUUID().slice(0, 8)}.tmp`;
     try {
       mkdirSync(unfinished);
@@ -163,15 +164,6 @@ async function writeBands(db: Db, folder: string, ids: readonly string[], scorer
   }
 }
 
-function refuseLowerIsBetter(scorer: string): void {
-  if (SCORES[scorer]?.better !== "lower") return;
-  throw new UserError(
-    "flags_contradict",
-    `--for evals: expected a score for which higher is better, but for ${scorer} lower is better.`,
-    "Choose another score with --by.",
-  );
-}
-
 /** Only the output folder of an earlier export may be replaced. */
 function checkFolder(folder: string): void {
   const stats = statOf(folder);
@@ -198,13 +190,6 @@ function isManifest(path: string): boolean {
 
 /** Format name in the manifest of a folder of traces for evals. */
 const MANIFEST_FORMAT = "art-e traces for evals, version 1";
-
-/** Kinds of evals to write from the traces in each band. */
-const PURPOSES: Readonly<Record<Band, { readonly range: string; readonly use: readonly string[] }>> = {
-  high: { range: "above 0.8", use: ["regression tests", "positive cases"] },
-  medium: { range: "from 0.5 to 0.8", use: ["edge cases"] },
-  low: { range: "below 0.5", use: ["failure modes", "bug reproductions"] },
-};
 
 interface BandEntry {
   readonly traceId: string;
@@ -236,11 +221,12 @@ function bandEntry(trace: Trace, scorer: string, band: Band): BandEntry {
   const { value, explanation } = trace.scores[scorer] ?? { value: null };
   const score = value ?? 0;
   const reasons = [
-    `${scorer} ${Number(score.toFixed(3))} is ${PURPOSES[band].range}`,
+    `${scorer} ${Number(score.toFixed(3))} is ${BAND_USES[band].range}`,
     explanation,
     trace.judge?.verdict ? `judge: ${trace.judge.verdict}: ${trace.judge.reason}` : undefined,
     trace.kind === "suite" ? trace.grade.reason : undefined,
     ending === "answered" ? undefined : `ending: ${ending}`,
+    ...(band === "high" ? [] : missingFrom(trace)),
   ];
   const why = reasons.filter((reason) => reason !== undefined && reason !== "").join("; ");
   return { traceId, taskId, epoch, score, ending, why };
@@ -251,7 +237,7 @@ function bandSummaries(entries: Readonly<Record<Band, readonly BandEntry[]>>) {
     const traces = entries[band];
     const sum = traces.reduce((total, { score }) => total + score, 0);
     const meanScore = traces.length === 0 ? null : sum / traces.length;
-    return { file: fileOfBand(band), ...PURPOSES[band], count: traces.length, meanScore, traces };
+    return { file: fileOfBand(band), ...BAND_USES[band], count: traces.length, meanScore, traces };
   };
   return { high: summaryOf("high"), medium: summaryOf("medium"), low: summaryOf("low") };
 }
@@ -319,10 +305,10 @@ export interface TraceSelection {
 /** Resolves metric and task names. Throws a UserError for a name that the run does not have. */
 function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): TraceFilter & { by: string } {
   const counts = countScores(db, runId);
-  const by = scorerOf(selection.by, counts, runId);
+  const by = scorerForBands(selection.by, counts, runId);
   const bounds = selection.bounds.map(({ metric, ...bound }) => ({
     ...bound,
-    scorer: metric === null ? by : scorerOf(metric, counts, runId),
+    scorer: metric === null ? by : scorerForBands(metric, counts, runId),
   }));
   refuseImpossible(bounds);
   return {
@@ -356,24 +342,6 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
       "Pass a bound within that range.",
     );
   }
-}
-
-/**
- * Returns the scorer for a metric name. Null selects the score with bands: the suite's own score if it has one,
- * otherwise the semantic score. Throws a UserError for a score that no task has.
- */
-function scorerOf(metric: string | null, counts: ReturnType<typeof countScores>, runId: string): string {
-  if (metric === null) {
-    return !isScored("semanticScore", counts) && isScored("taskScore", counts) ? "taskScore" : "semanticScore";
-  }
-  const scorer = scorerOfMetric(metric, counts);
-  if (isScored(scorer, counts)) return scorer;
-  const known = Object.keys(counts).join(", ");
-  throw new UserError(
-    "score_unknown",
-    `Unknown score "${metric}" in ${runId}.`,
-    known === "" ? "No task in this run has a score." : `Available: ${known}.`,
-  );
 }
 
 /** Question ids are numbers, and suite task ids are strings. */

@@ -1,3 +1,5 @@
+import { UserError } from "../platform/errors.js";
+
 /** Short names for the most common metrics. Every scorer's name is a metric too. */
 export const METRIC_ALIASES = {
   accuracy: "judgeCorrect if the run was judged, taskSolved for a suite, otherwise exactMatch",
@@ -28,6 +30,24 @@ export function scorerOfMetric(metric: string, ...runs: readonly ScoredTasks[]):
     return runs.length > 0 && runs.every((scores) => scores[SOLVED] !== undefined) ? SOLVED : "exactMatch";
   }
   return isAlias(metric) ? METRIC_ALIASES[metric] : metric;
+}
+
+/**
+ * Returns the scorer for a metric name. Null selects the score with bands: the suite's own score if it has one,
+ * otherwise the semantic score. Throws a UserError for a score that no task has.
+ */
+export function scorerForBands(metric: string | null, counts: ScoredTasks, runId: string): string {
+  if (metric === null) {
+    return !isScored("semanticScore", counts) && isScored("taskScore", counts) ? "taskScore" : "semanticScore";
+  }
+  const scorer = scorerOfMetric(metric, counts);
+  if (isScored(scorer, counts)) return scorer;
+  const known = Object.keys(counts).join(", ");
+  throw new UserError(
+    "score_unknown",
+    `Unknown score "${metric}" in ${runId}.`,
+    known === "" ? "No task in this run has a score." : `Available: ${known}.`,
+  );
 }
 
 export function isScored(scorer: string, scores: ScoredTasks): boolean {

@@ -303,6 +303,7 @@ describe("the run that a command takes", () => {
     "runs delete <runs..>": "",
     "compare <runs..>": "",
     "gate <run>": "",
+    "evals cases [run]": "",
     "report [runs..]": "",
     "export-results [runs..]": "",
     "export-traces [run]": "",

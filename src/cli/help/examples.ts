@@ -255,6 +255,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e evals add polite --criterion tone --rubric openai/gpt-6-luna", "add an eval that a model applies"],
   ],
   "evals suggest": [["art-e evals suggest --criterion tone", "find conditions for one criterion"]],
+  "evals cases": [
+    ["art-e evals cases latest", "make cases from the newest run"],
+    ["art-e evals cases latest --by sourcesCorrect", "decide the bands by another score"],
+  ],
   "evals generate": [["art-e evals generate --model openai/gpt-6.1-sol --max-cost 1", "let a model write evals"]],
   "evals test": [["art-e evals test sources_were_read", "validate an eval"]],
   "evals list": [["art-e evals list", "list evals with their test results"]],

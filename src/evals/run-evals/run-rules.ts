@@ -148,8 +148,14 @@ function matchesPattern(pattern: string, text: string): boolean {
   }
 }
 
-/** Scores 1 if the answer meets the case for its task. The eval does not apply to tasks without a case. */
-export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: EvaluatedTrace): EvalOutcome {
+/**
+ * Scores 1 if the answer meets the case for its task, otherwise 0, or the fraction of the terms found. The eval does
+ * not apply to tasks without a case.
+ */
+export function runCases(
+  { cases, scoring }: Pick<EvalOf<"cases">, "cases" | "scoring">,
+  trace: EvaluatedTrace,
+): EvalOutcome {
   const wanted = trace.kind === "chat" ? undefined : cases.find(({ task }) => task === trace.taskId);
   if (wanted === undefined) return { score: null, reason: "no case for this task", error: null };
   const answer = trace.answer ?? "";
@@ -161,7 +167,28 @@ export function runCases({ cases }: Pick<EvalOf<"cases">, "cases">, trace: Evalu
     missing.length > 0 && `missing from the answer: ${missing.join(", ")}`,
     !cited && `not cited: ${wanted.must_cite.join(", ")}`,
   ]);
-  return { score: 0, reason: reasons.join("; "), error: null };
+  const score = scoring === "fraction" && cited ? 1 - missing.length / wanted.must_contain.length : 0;
+  return { score, reason: reasons.join("; "), error: null };
+}
+
+/** Maximum number of key terms of a gold answer. */
+const MAX_KEY_TERMS = 12;
+
+/** Telephone numbers and times are one term each. Their digits alone would not be found in an answer. */
+const KEY_VALUE = new RegExp(
+  String.raw`\b(?!\d{4}-\d{2}-\d{2}\b)\d+(?:-\d{2,})+\b|\b\d{1,2}(?::\d{2})? ?[ap]\.?m\b|${DATE_OR_NUMBER.source}`,
+  "gi",
+);
+
+/**
+ * Returns the key terms of a gold answer: its numbers, dates and times, then all words except stop words. The gold
+ * answer itself contains every one. Returns an empty list if the gold answer says that the answer is unknown.
+ */
+export function keyTermsOf(gold: string): string[] {
+  if (isDontKnow(gold)) return [];
+  const values = [...new Set(gold.match(KEY_VALUE) ?? [])];
+  const words = [...wordsOf(gold.replace(KEY_VALUE, " "))].filter((word) => !STOP_WORDS.has(word));
+  return [...values, ...words].filter((term) => containsTerm(gold, term)).slice(0, MAX_KEY_TERMS);
 }
 
 /** Whether a text contains a number or date in any format, or a word in any case. */

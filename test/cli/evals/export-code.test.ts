@@ -45,9 +45,10 @@ function python(args: readonly string[], input = "") {
 
 describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
   const verdicts = new Map<string, Map<string, number | null>>();
-  const names = [...Object.keys(RULES), "regression_cases"];
+  const names = [...Object.keys(RULES), "regression_cases", "bug_reproductions"];
   beforeAll(async () => {
     await json("evals suggest --cases");
+    await json("evals cases latest --by semanticScore");
     mkdirSync(path("written"));
     for (const [name, all] of Object.entries(RULES))
       write(`written/${name}.json`, JSON.stringify({ ...common, name, kind: "rules", pass: { all } }));
@@ -73,7 +74,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
       for (const { traceId, score, feedback } of lines)
         expect({ name, traceId, feedback, score }).toEqual({ name, traceId, feedback, score: expected?.get(traceId) });
       const isMixed = new Set(lines.map(({ score }) => score)).size > 1;
-      if (["short", "several", "regression_cases"].includes(name))
+      if (["short", "several", "regression_cases", "bug_reproductions"].includes(name))
         expect({ name, isMixed }).toEqual({ name, isMixed: true });
     }
     // An eval contains only the features that it needs.

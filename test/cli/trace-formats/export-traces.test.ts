@@ -249,7 +249,10 @@ describe("export formats", () => {
         traces += count;
       }
       expect(traces).toBe(24);
-      expect(bands.low).toMatchObject({ range: "below 0.5", use: ["failure modes", "bug reproductions"] });
+      expect(bands.low).toMatchObject({
+        range: "below 0.5",
+        use: ["failure modes", "bug reproductions", "targeted evals"],
+      });
       expect(bands.low.traces[0].why).toMatch(/^semanticScore 0\.\d+ is below 0\.5/);
 
       expect((await artE("export-traces --for evals -o evals --ids 1 --json")).code).toBe(0);

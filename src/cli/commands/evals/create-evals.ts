@@ -5,8 +5,9 @@ import { EVAL_LANGUAGES, evalNameSchema } from "../../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../../evals/generate.js";
 import type { Suggestion } from "../../../evals/suggest.js";
 import { commandLine } from "../../../platform/command-line.js";
-import { numberAbove, oneOf, price, text, toggle, wholeNumber } from "../../../platform/flag-values.js";
+import { numberAbove, oneOf, price, runName, text, toggle, wholeNumber } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
+import { bandText } from "../../../reports/band-text.js";
 import { evalLabel } from "../../../reports/eval-text.js";
 import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
@@ -26,7 +27,14 @@ export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (flag
   out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion, flags.criterion));
 });
 
-function suggestionText({ good, bad, candidates, together, evals }: Suggestion, criterion: string): string {
+function suggestionText({ good, bad, tooFew, candidates, together, evals }: Suggestion, criterion: string): string {
+  if (tooFew !== null) {
+    return [
+      `${tooFew} Only regression cases were made.`,
+      "",
+      ...evals.map((saved) => savedLine(saved, criterion)),
+    ].join("\n");
+  }
   const chosen = candidates.filter(({ rejection }) => rejection === null);
   const tried = candidates.filter(({ rejection }) => rejection !== null);
   return [
@@ -34,7 +42,7 @@ function suggestionText({ good, bad, candidates, together, evals }: Suggestion, 
     ...(chosen.length === 0
       ? ["", "No template separates good from bad traces better than chance."]
       : ["", chosenTable(chosen)]),
-    ...(chosen.length < 2
+    ...(together === null || chosen.length < 2
       ? []
       : [
           "",
@@ -82,6 +90,26 @@ function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"
       : `${commandLine`art-e evals test ${label}`}${criterionFlag(criterion)}`;
   return `  ${label}${isNew ? "" : ` (already exists: ${status})`}   next: ${next}`;
 }
+
+const casesSchema = z.object({
+  run: runName.default("latest").meta({ description: "Run id, the start of an id, a run name, or latest" }),
+  by: text.optional().meta({
+    placeholder: "SCORE",
+    description: "Score that decides the bands [default: labels, otherwise semantic, or taskScore for a suite]",
+  }),
+  ...criterionShape,
+});
+
+export const bandCasesCommand = defineCommand(casesSchema, async ({ by = null, ...flags }, { settings, out }) => {
+  const { makeBandArtifacts } = await import("../../../evals/band-artifacts.js");
+  const artifacts = await makeBandArtifacts({ ...flags, by }, settings);
+  const { evals, ...rest } = artifacts;
+  const saved = evals.map(({ stored: { definition, status }, isNew }) => {
+    const cases = definition.kind === "cases" ? definition.cases.length : null;
+    return { name: definition.name, version: definition.version, kind: definition.kind, cases, status, isNew };
+  });
+  out.result({ ...rest, evals: saved }, () => bandText(artifacts, flags.criterion));
+});
 
 const addEvalSchema = z.object({
   name: evalNameSchema.optional().meta({ description: "Name of a template, or of the new eval" }),
