@@ -4,7 +4,7 @@ import { UserError } from "../platform/errors.js";
 import type { ControlRequest } from "../runs/control-protocol.js";
 import { acceptedReply } from "../runs/run-control.js";
 import { connectRedis, parseQueueUrl } from "./connection/redis.js";
-import { readControlReply, sendControl, withdrawControls } from "./protocol/shared-control.js";
+import { readControlReply, sendControl, withdrawControl } from "./protocol/shared-control.js";
 import { listPublishedRuns } from "./protocol/shared-state.js";
 
 /** Milliseconds between two checks for a reply, and the maximum wait. */
@@ -33,7 +33,7 @@ export async function controlQueuedRun(url: string, name: string, request: Contr
       if (reply !== null) return acceptedReply(reply);
       await delay(LOOK_EVERY_MS);
     }
-    await withdrawControls(redis, runId);
+    await withdrawControl(redis, runId, id, request);
     throw new UserError(
       "run_not_running",
       `Cannot ${request.command} run ${runId}: its coordinator does not reply.`,

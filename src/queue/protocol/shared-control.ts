@@ -23,7 +23,7 @@ function replyKey(runId: string, id: string): string {
 }
 
 export async function sendControl(redis: Redis, runId: string, id: string, request: ControlRequest): Promise<void> {
-  await redis.rpush(requestsKey(runId), JSON.stringify({ id, request }));
+  await redis.rpush(requestsKey(runId), messageText(id, request));
   await redis.expire(requestsKey(runId), EXPIRES_S);
 }
 
@@ -33,9 +33,12 @@ export async function readControlReply(redis: Redis, runId: string, id: string):
   return controlReplySchema.safeParse(text === null ? null : parseJsonOrNull(text)).data ?? null;
 }
 
-/** Removes a request that nobody answers, so that a later coordinator does not carry it out. */
-export async function withdrawControls(redis: Redis, runId: string): Promise<void> {
-  await redis.del(requestsKey(runId));
+/**
+ * Removes a request that nobody answers, so that a later coordinator does not carry it out. Requests from other users
+ * stay, because they might still be waiting for a reply.
+ */
+export async function withdrawControl(redis: Redis, runId: string, id: string, request: ControlRequest): Promise<void> {
+  await redis.lrem(requestsKey(runId), 0, messageText(id, request));
 }
 
 /** Answers the requests that have arrived. Ignores unreadable ones, because their sender is unknown. */
@@ -52,4 +55,8 @@ export async function answerControls(
     const { id, request } = message.data;
     await redis.set(replyKey(runId, id), JSON.stringify(await answer(request)), "EX", EXPIRES_S);
   }
+}
+
+function messageText(id: string, request: ControlRequest): string {
+  return JSON.stringify({ id, request });
 }
