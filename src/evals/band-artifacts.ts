@@ -1,5 +1,5 @@
-// `art-e evals cases`: patterns, failure modes and cases from the score bands of a run. Unlike `evals suggest`, it needs
-// no statistics: one trace is enough for a case.
+// `art-e evals cases`: patterns, failure modes and cases from the score bands of a run. Unlike `evals suggest`, it
+// needs no statistics: one trace is enough for a case.
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";

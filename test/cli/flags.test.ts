@@ -309,6 +309,12 @@ describe("the run that a command takes", () => {
     "export-traces [run]": "",
     "evals label [run]": "",
     "queue clean [run]": "",
+    "ctl show <run>": "",
+    "ctl pause <run>": "",
+    "ctl resume <run>": "",
+    "ctl cancel <run>": "",
+    "ctl requeue <run>": "",
+    "ctl set <run>": "",
   };
 
   it("is an argument of each of these commands, and --run", async () => {
