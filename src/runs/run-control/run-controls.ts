@@ -1,4 +1,5 @@
 import { UserError } from "../../platform/errors.js";
+import { stripControls } from "../../platform/strings.js";
 import { type Db, type LockWait, withWriteTransaction } from "../../store/open-store.js";
 import type { PlannedTask } from "../../tasks/question.js";
 import type { RunEvent } from "../../traces/progress.js";
@@ -168,7 +169,8 @@ export class RunControls implements TaskSteering {
   /** Adds a line with the time and the reason to the run's settings, and saves its limits for a resume. */
   private async record(change: string, reason: string | null): Promise<void> {
     const { db, runId, budget, waiting } = this.options;
-    const line = `${new Date().toISOString()} ${change}${reason === null ? "" : `: ${reason}`}`;
+    const why = reason === null ? "" : `: ${stripControls(reason.replace(/\s+/g, " "))}`;
+    const line = `${new Date().toISOString()} ${change}${why}`;
     await withWriteTransaction(db, waiting, () => {
       const { settings } = getRun(db, runId);
       const changes = [...(settings.changes ?? []), line];
