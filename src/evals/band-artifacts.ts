@@ -6,7 +6,7 @@ import { UserError } from "../platform/errors.js";
 import { compact } from "../platform/optional-values.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
-import { scorerForBands } from "../traces/metrics.js";
+import { isScored, scorerForBands } from "../traces/metrics.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { QuestionTrace, Trace } from "../traces/trace.js";
@@ -56,7 +56,7 @@ export interface BandArtifacts {
   /** Number of traces whose band a label decided. */
   readonly labeled: number;
   readonly high: {
-    /** Rules that most good traces meet. */
+    /** Rules that at least half of the good traces meet. */
     readonly patterns: readonly RuleCount[];
     readonly tools: readonly { readonly tool: string; readonly traces: number }[];
     /** Good answers, as examples. */
@@ -195,23 +195,14 @@ function perBand<T>(): Record<Band, T[]> {
 function readBands(db: Db, run: RunRow, options: BandOptions) {
   const counts = countScores(db, run.id);
   const labels = options.by === null ? labelsByTrace(db, options.criterion) : new Map<string, EffectiveLabel>();
-  const scorer =
-    options.by === null && Object.keys(counts).length === 0 ? null : scorerOrNull(options.by, counts, run.id);
+  const usual = scorerForBands(null, counts, run.id);
+  // A run can be labeled without having the score that usually decides the band.
+  const scorer = options.by !== null || isScored(usual, counts) ? scorerForBands(options.by, counts, run.id) : null;
   if (scorer !== null) requireHigherIsBetter("--by", scorer);
   const read = new BandReader(run.id, wordFrequency(db));
   const ids = selectTraceIds(db, { runId: run.id });
   for (const trace of readTraces(db, ids)) read.add(trace, sorted(trace, labels.get(trace.traceId), scorer));
   return { read, scorer };
-}
-
-/** A run can be labeled without having the score that usually decides the band. */
-function scorerOrNull(by: string | null, counts: ReturnType<typeof countScores>, runId: string): string | null {
-  try {
-    return scorerForBands(by, counts, runId);
-  } catch (error) {
-    if (by === null && error instanceof UserError) return null;
-    throw error;
-  }
 }
 
 function labelsByTrace(db: Db, criterion: string): Map<string, EffectiveLabel> {
@@ -234,6 +225,8 @@ const BAND_OF_LABEL: Readonly<Record<EvalLabel, Band | null>> = {
 /** A label decides before the score, because a person or a judge saw more than word overlap. */
 function sorted(trace: Trace, label: EffectiveLabel | undefined, scorer: string | null): Sorted {
   const ofLabel = label === undefined ? null : BAND_OF_LABEL[label.label];
+  // The person was unsure, so the score must not decide instead.
+  if (label?.label === "skip") return { band: "unscored", basis: "labeled skip", isLabel: false };
   if (label !== undefined && ofLabel !== null) {
     const note = label.note === null ? "" : `: ${label.note}`;
     return { band: ofLabel, basis: `labeled ${label.label} (${label.source})${note}`, isLabel: true };
@@ -246,8 +239,8 @@ function sorted(trace: Trace, label: EffectiveLabel | undefined, scorer: string 
 function unsorted({ id }: RunRow, { criterion }: BandOptions): UserError {
   return new UserError(
     "scores_missing",
-    `Cannot make cases from ${id}: none of its traces has a label or a score.`,
-    `Label some traces: ${commandLine`art-e evals label ${id} --criterion ${criterion}`}.`,
+    `Cannot make cases from ${id}: none of its traces has a label, a semanticScore or a taskScore.`,
+    `Pass another score with --by, or label some traces: ${commandLine`art-e evals label ${id} --criterion ${criterion}`}.`,
   );
 }
 

@@ -135,6 +135,17 @@ describe("art-e evals cases", () => {
     expect(await json("evals cases latest --by semanticScore")).toMatchObject({ labeled: 0, counts: { low: 1 } });
   });
 
+  it("leaves out a trace that was skipped while labeling", async () => {
+    const before = await json("evals cases latest");
+    const trace = before.medium.edge[0].from.trace;
+    write("skip.jsonl", `${JSON.stringify({ trace, label: "skip" })}\n`);
+    await json("evals label latest --from skip.jsonl");
+    const { medium, unscored } = before.counts;
+    expect(await json("evals cases latest")).toMatchObject({
+      counts: { medium: medium - 1, unscored: unscored + 1 },
+    });
+  });
+
   it("also makes cases with evals suggest if there are too few labels for templates", async () => {
     const { evals, tooFew } = await json("evals suggest --cases");
     expect(tooFew).toContain("labels");
@@ -170,7 +181,7 @@ describe("art-e evals cases", () => {
     expect(runs).toHaveLength(1);
     const refused = await artE("evals cases latest --db bare.db");
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("none of its traces has a label or a score");
+    expect(refused.stderr).toContain("none of its traces has a label, a semanticScore or a taskScore");
     write("bare-labels.jsonl", `${JSON.stringify({ trace: bare[0].traceId, label: "bad" })}\n`);
     await json("evals label latest --from bare-labels.jsonl --db bare.db");
     expect(await json("evals cases latest --db bare.db")).toMatchObject({
