@@ -7,7 +7,7 @@ import {
   controlRequestSchema,
   MAX_MESSAGE_CHARS,
 } from "../control-protocol.js";
-import { createSocketFolder, socketFolder, socketPath } from "./socket-folder.js";
+import { createSocketFolder, removeEmptySocketFolder, socketFolder, socketPath } from "./socket-folder.js";
 
 /** Milliseconds after which a silent connection is closed. */
 const SILENCE_MS = 10_000;
@@ -24,23 +24,22 @@ export class ControlServer {
 
   private constructor(
     private readonly server: Server,
+    private readonly folder: string,
     private readonly path: string,
   ) {}
 
   /** Starts listening. Throws if the folder or the socket cannot be created. */
   static async open(cacheDir: string, runId: string, answer: AnswerControl): Promise<ControlServer> {
     const folder = socketFolder(cacheDir);
-    createSocketFolder(folder);
     const path = socketPath(folder, runId);
-    // Only one process can hold the lock of a run, so this is the socket of a process that was killed.
-    rmSync(path, { force: true });
     const server = createServer();
     server.maxConnections = MAX_CONNECTIONS;
-    const opened = new ControlServer(server, path);
+    const opened = new ControlServer(server, folder, path);
     server.on("connection", (socket) => opened.serve(socket, answer));
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(path, () => resolve());
+    await opened.listen().catch((error: NodeJS.ErrnoException) => {
+      // Another run that ended at this moment can remove the empty folder.
+      if (error.code !== "ENOENT") throw error;
+      return opened.listen();
     });
     chmodSync(path, 0o600);
     // A client that stays connected does not keep the run from ending.
@@ -56,6 +55,20 @@ export class ControlServer {
     }, 1_000).unref();
     await closed;
     rmSync(this.path, { force: true });
+    removeEmptySocketFolder(this.folder);
+  }
+
+  private listen(): Promise<void> {
+    createSocketFolder(this.folder);
+    // Only one process can hold the lock of a run, so this is the socket of a process that was killed.
+    rmSync(this.path, { force: true });
+    return new Promise((resolve, reject) => {
+      this.server.once("error", reject);
+      this.server.listen(this.path, () => {
+        this.server.off("error", reject);
+        resolve();
+      });
+    });
   }
 
   private serve(socket: Socket, answer: AnswerControl): void {

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { UserError } from "../../platform/errors.js";
+
+const FOLDER = "ctl";
 
 /** Longest socket path in bytes that Linux and macOS accept, with some reserve (`man 7 unix`: 108; macOS: 104). */
 const MAX_PATH_BYTES = 100;
@@ -11,7 +13,7 @@ const MAX_PATH_BYTES = 100;
  * too long for a socket.
  */
 export function socketFolder(cacheDir: string): string {
-  const folder = join(cacheDir, "ctl");
+  const folder = join(cacheDir, FOLDER);
   const isShort = Buffer.byteLength(socketPath(folder, "run")) <= MAX_PATH_BYTES;
   return isShort ? folder : `/tmp/art-e-${process.getuid?.() ?? 0}-${shortHash(cacheDir)}`;
 }
@@ -36,6 +38,17 @@ export function createSocketFolder(folder: string): void {
     );
   }
   if ((stat.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+}
+
+/** Removes the folder, and the cache folder around it, unless something is in them. */
+export function removeEmptySocketFolder(folder: string): void {
+  const isInCache = basename(folder) === FOLDER;
+  try {
+    rmdirSync(folder);
+    if (isInCache) rmdirSync(dirname(folder));
+  } catch {
+    // It has the sockets of other runs, or the cache has files.
+  }
 }
 
 export function socketsIn(folder: string): string[] {
