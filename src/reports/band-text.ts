@@ -12,10 +12,9 @@ const LISTED = 5;
 
 export function bandText(artifacts: BandArtifacts, criterion: string): string {
   const { runId, scorer, counts, labeled, high, medium, low, withoutCase, evals } = artifacts;
-  const basis = [labeled > 0 ? `${labeled} by label` : "", scorer === null ? "" : `the others by ${scorer}`];
   return [
     `${runId}: ${counts.high} high, ${counts.medium} medium, ${counts.low} low, ${counts.unscored} without a band`,
-    `Sorted: ${basis.filter((part) => part !== "").join(", ")}`,
+    `Bands from: ${basisText(labeled, scorer)}`,
     ...section("High: successful patterns", ruleRows(high.patterns, "met in")),
     ...high.tools.map(({ tool, traces }) => `  ${tool}: used in ${traces} of ${counts.high}`),
     ...caseLines("Positive and regression cases", high.regression),
@@ -48,6 +47,13 @@ export function bandText(artifacts: BandArtifacts, criterion: string): string {
       }),
     ),
   ].join("\n");
+}
+
+/** Labels decide before the score. */
+function basisText(labeled: number, scorer: string | null): string {
+  if (labeled === 0) return scorer ?? "no score";
+  const labels = labeled === 1 ? "1 label" : `${labeled} labels`;
+  return scorer === null ? labels : `${labels}, otherwise ${scorer}`;
 }
 
 /** Returns a titled section, or nothing if it is empty. */
