@@ -2,8 +2,9 @@
 // bill of materials for the bundled packages.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { builtinModules, createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { rolldown } from "rolldown";
+import { isolatedDeclaration } from "rolldown/experimental";
 import { sbomOf } from "./sbom.js";
 
 const require = createRequire(import.meta.url);
@@ -12,6 +13,8 @@ const readText = (...path) => readFileSync(join(...path), "utf8");
 /** Files that are started by path: the program, its threads and its child processes. */
 const ENTRIES = [
   "cli",
+  "library",
+  "library/define",
   "mail/import/reader-thread",
   "mail/mime/mime-thread",
   "mail/import/copy-mail-thread",
@@ -40,6 +43,7 @@ const OUTSIDE = {
 checkOutside(JSON.parse(readText("package.json")));
 rmSync("dist", { recursive: true, force: true });
 const packages = await buildProgram();
+await writeDeclarations("library.ts");
 for (const page of ["report", "app"]) await buildPage(page);
 cpSync("src", "dist", { recursive: true, filter: (path) => !/(\.tsx?|tsconfig\.json)$/.test(path) });
 const copied = copyLibrariesOfReport();
@@ -86,6 +90,25 @@ async function buildProgram() {
 
 function isBuiltinOfNode(id) {
   return id.startsWith("node:") || builtinModules.includes(id);
+}
+
+/**
+ * Writes the type declarations of a file in src/ and of the files whose types it exports. They need their own explicit
+ * types, and no types of packages, because users do not have the packages.
+ */
+async function writeDeclarations(file, done = new Set()) {
+  if (done.has(file)) return;
+  done.add(file);
+  const { code, errors } = await isolatedDeclaration(file, readText("src", file));
+  if (errors.length > 0) throw new Error(`src/${file} needs explicit types: ${errors.map(({ message }) => message)}`);
+  const path = join("dist", file.replace(/\.ts$/, ".d.ts"));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, code);
+  for (const [, imported] of code.matchAll(/\bfrom "([^"]+)"/g)) {
+    if (!imported.startsWith("."))
+      throw new Error(`The types of src/${file} need ${imported}, which users do not have.`);
+    await writeDeclarations(normalize(join(dirname(file), imported.replace(/\.js$/, ".ts"))), done);
+  }
 }
 
 /**

@@ -17,10 +17,11 @@ import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, ExternalRunSettings } from "../traces/run-settings.js";
 import type { AgentBackend } from "./agent-backend.js";
+import type { AgentFunction } from "./agent-function.js";
 
 /**
- * External agents: a person, a server with the playground API, a program (command agent) or an OpenAI-compatible
- * endpoint. Each takes the place of the agent loop. Everything around it stays the same.
+ * External agents: a person, a server with the playground API, a program (command agent), an OpenAI-compatible endpoint
+ * or a function of the calling program. Each takes the place of the agent loop. Everything around it stays the same.
  */
 
 /** The options of a run that select and connect an external agent. */
@@ -33,6 +34,13 @@ export interface ExternalAgentOptions {
   readonly agentUrl?: string | undefined;
   readonly workspace?: string | undefined;
   readonly tellTask: boolean;
+  readonly agentFunction?: NamedAgentFunction | undefined;
+}
+
+/** A function that answers tasks, and its name in results. */
+export interface NamedAgentFunction {
+  readonly name: string;
+  readonly answer: AgentFunction;
 }
 
 export interface OpenExternalAgent {
@@ -47,11 +55,13 @@ export const FLAG_OF = {
   api: "--api-url",
   command: "--agent-command",
   endpoint: "--agent-url",
+  function: "a function",
 } as const;
 
 /** Returns the external agent of a new run, or undefined for art-e's own agent loop. */
 export function externalAgentOf(options: ExternalAgentOptions, env: Environment): AgentTarget | undefined {
-  const { apiUrl, agentCommand, agentUrl, workspace } = options;
+  const { apiUrl, agentCommand, agentUrl, workspace, agentFunction } = options;
+  if (agentFunction !== undefined) return { kind: "function", name: agentFunction.name };
   const flags = Object.entries({
     "--api-url": apiUrl,
     "--agent-command": agentCommand,
@@ -84,7 +94,10 @@ export function externalAgentOf(options: ExternalAgentOptions, env: Environment)
   );
 }
 
-/** Returns a stored run's external agent with the options given now. The environment does not change a stored run. */
+/**
+ * Returns a stored run's external agent with the options given now. The environment does not change a stored run.
+ * Throws a UserError if the agent is a function, and the caller does not provide it.
+ */
 export function requestedExternalAgent(stored: AgentTarget, options: ExternalAgentOptions): AgentTarget {
   const { apiUrl, agentCommand, agentUrl, workspace, tellTask } = options;
   if (apiUrl === undefined && agentCommand === undefined && agentUrl === undefined && stored.kind === "api") {
@@ -92,6 +105,7 @@ export function requestedExternalAgent(stored: AgentTarget, options: ExternalAge
   }
   const env = stored.kind === "api" && stored.workspace !== null ? { WORKSPACE_ID: stored.workspace } : {};
   const requested = externalAgentOf(options, env) ?? stored;
+  if (requested.kind === "function" && options.agentFunction === undefined) throw functionMissing(requested.name);
   return requested.kind === "api" && stored.kind === "api"
     ? { ...requested, tellTask: tellTask || stored.tellTask }
     : requested;
@@ -102,13 +116,27 @@ export function externalModelName(where: AgentTarget, agentId: string, options: 
   if (where.kind === "human") return "human/terminal";
   if (where.kind === "command") return `command/${basename(where.argv[0] ?? "")}`;
   if (where.kind === "endpoint") return `endpoint/${agentId}`;
+  if (where.kind === "function") return `function/${where.name}`;
   const { modelId, modelProvider } = options;
   return modelId === undefined ? `playground/${agentId}` : parseModelName(modelId, modelProvider ?? null).id;
 }
 
 /** Whether the agent reads this database's mail, because it runs in this process or as a subprocess with our tools. */
 export function usesMailHere(agent: AgentTarget | undefined): boolean {
-  return agent === undefined || agent.kind === "command" || agent.kind === "human";
+  return agent === undefined || hasOwnTools(agent.kind);
+}
+
+/** Whether external agents of this kind use the tools of this process. */
+export function hasOwnTools(kind: AgentTarget["kind"]): boolean {
+  return kind === "command" || kind === "human" || kind === "function";
+}
+
+function functionMissing(name: string): UserError {
+  return new UserError(
+    "agent_function_missing",
+    `The agent of this run is the function ${name} of a program.`,
+    "Continue the run in that program: resumeArtEBenchmark(RUN, { agent }).",
+  );
 }
 
 /** Opens an external agent for a run's tasks. Its model has the price and the rate limiter of the run. */
@@ -122,7 +150,10 @@ export async function openExternalAgent(
     resources,
   }: {
     readonly model: { readonly priceOf: PriceOf; readonly throttle: RateLimiter | null };
-    readonly options: GivenExtras & { readonly requestTimeout: number };
+    readonly options: GivenExtras & {
+      readonly requestTimeout: number;
+      readonly agentFunction?: NamedAgentFunction | undefined;
+    };
     readonly context: Pick<AppContext, "settings" | "openPerson">;
     readonly resources: ToolResources;
   },
@@ -155,6 +186,12 @@ export async function openExternalAgent(
           await backend.close();
         },
       };
+    }
+    case "function": {
+      if (options.agentFunction === undefined) throw functionMissing(agent.name);
+      const { functionAgent } = await import("./external-agent/function-agent.js");
+      const backend = functionAgent({ ...options.agentFunction, toolsFor: offeredTools(db, resources), priceOf });
+      return { backend, close: async () => {} };
     }
     case "api": {
       const { playgroundApiAgent } = await import("./external-agent/playground-api-agent.js");

@@ -3,13 +3,13 @@ import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Options, PositionalOptions } from "yargs";
 import type { z } from "zod";
-import type { AppContext } from "../platform/app-context.js";
+import { type AppContext, DEFAULT_CACHE_DIR, DEFAULT_DB } from "../platform/app-context.js";
 import { shellWord } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { type ExitCode, UserError } from "../platform/errors.js";
 import type { NameKind } from "../platform/flag-values.js";
 import { programFile } from "../platform/program-files.js";
-import { DEFAULT_CACHE_DIR, DEFAULT_DB, type Interrupts, type Output, type Settings } from "./terminal.js";
+import type { Interrupts, Output, Settings } from "./terminal.js";
 
 export const GLOBAL_FLAGS: Flags = {
   db: {

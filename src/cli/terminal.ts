@@ -2,7 +2,14 @@ import { once, setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import type { MultiBar } from "cli-progress";
-import { type AppSettings, Interrupted, type Person, PersonLeft } from "../platform/app-context.js";
+import {
+  type AppSettings,
+  DEFAULT_CACHE_DIR,
+  DEFAULT_DB,
+  Interrupted,
+  type Person,
+  PersonLeft,
+} from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
 import { stripControls } from "../platform/strings.js";
@@ -440,9 +447,6 @@ export interface Settings extends AppSettings {
   readonly quiet: boolean;
   readonly progress: boolean;
 }
-
-export const DEFAULT_DB = "./art-e.db";
-export const DEFAULT_CACHE_DIR = "./.art-e-cache";
 
 /** Flags override the environment, which overrides the config file's `configuredDb`, which overrides the defaults. */
 export function readSettings(

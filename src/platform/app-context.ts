@@ -1,5 +1,8 @@
 import type { Environment } from "./environment.js";
 
+export const DEFAULT_DB = "./art-e.db";
+export const DEFAULT_CACHE_DIR = "./.art-e-cache";
+
 /** Settings from the global flags and the environment. */
 export interface AppSettings {
   /** Path of the database. */

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import type { JsonObject, JsonValue } from "./json-value.js";
+
+export type { JsonObject, JsonSchema, JsonValue } from "./json-value.js";
 
 /** Returns the value of a JSON text, or null if the text is not JSON. */
 export function parseJsonOrNull(text: string): JsonValue {
@@ -83,8 +86,6 @@ function closingBrace(text: string, start: number): number {
   return -1;
 }
 
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
-
 /** Checks the depth before z.json(), which is recursive. */
 const shallow = z.unknown().refine(isShallow, {
   abort: true,
@@ -93,12 +94,7 @@ const shallow = z.unknown().refine(isShallow, {
 
 export const jsonValueSchema = shallow.pipe(z.json()) as unknown as z.ZodType<JsonValue>;
 
-export type JsonObject = { readonly [key: string]: JsonValue };
-
 export const jsonObjectSchema = z.record(z.string(), jsonValueSchema) as z.ZodType<JsonObject>;
-
-/** A JSON Schema document as stored in the registry and sent to providers. */
-export type JsonSchema = JsonObject;
 
 /**
  * Returns the first problem with a value: `path.to.field: expected a string`. `whole` is the name of the value itself.

@@ -1,4 +1,4 @@
-import type { OpenedTask, Suite } from "../agents/task-suite.js";
+import type { OpenedTask, Suite, TaskList } from "../agents/task-suite.js";
 import { endOfDay } from "../mail/date-range.js";
 import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";
@@ -16,6 +16,7 @@ import type {
   TaskSet,
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
+import { DEFAULT_SPLIT, validateQuestions } from "./dataset/dataset-files.js";
 import { loadQuestions } from "./dataset/published-questions.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "./published-dataset.js";
 
@@ -66,6 +67,14 @@ export function artESuite(
   };
 }
 
+/** Opens loaded questions as a suite. */
+export function suiteOfQuestions(
+  cutoff: "query_date" | "off",
+  list: TaskList<TaskOf<"question">>,
+): Suite<TaskOf<"question">> {
+  return { list: async () => list, open: questionOpener(cutoff), close: async () => {} };
+}
+
 /** Loads a dataset and returns the selected questions. */
 export async function loadSelection(
   options: QuestionOptions,
@@ -75,6 +84,17 @@ export async function loadSelection(
   noteKnownBad(dataset, options, context);
   const { source, revision, sha256, split } = dataset;
   return { set: { source, revision, sha256, split }, questions: select(dataset, options) };
+}
+
+/** Checks questions that a program passes. Throws a UserError that names the first bad one, or for duplicate ids. */
+export async function checkQuestions(
+  tasks: readonly unknown[],
+  signal: AbortSignal,
+): Promise<Pick<QuestionSet, "split" | "questions">> {
+  const rows = tasks.map((value, i) => ({ where: `task ${i}`, value }));
+  const checked = await validateQuestions(rows, { name: "tasks", wanted: undefined, unmarked: DEFAULT_SPLIT }, signal);
+  if (checked.questions.length === tasks.length) return checked;
+  throw new UserError("split_mixed", "The tasks belong to both splits, test and train.", "Run each split separately.");
 }
 
 /** Opens questions as tasks. They need no setup, because the mail is already imported. */

@@ -32,15 +32,15 @@ import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { RunPlan } from "./plan-run.js";
 import type { AnswerControl } from "./run-control/control-server.js";
-import type { RunOptions } from "./run-flags.js";
 import { abandonedAttempt, type RunJournal } from "./run-journal.js";
+import type { RunRequest } from "./run-options.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 
 export async function localAnswerer(
   { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },
   plan: RunPlan,
-  options: RunOptions,
+  options: RunRequest,
   appContext: AppContext,
 ): Promise<AnswererOfRun> {
   const { settings, note } = appContext;

@@ -221,11 +221,12 @@ async function answerAll(
   { db, watch: fileWatch }: OpenDatabase,
   plan: RunPlan,
   { opening, evals, until }: RunParts,
-  options: RunOptions,
+  options: RunRequest,
   context: AppContext,
   openMonitor: OpenMonitor,
 ): Promise<SessionEnd> {
   const { settings } = context;
+  const { functionScorers: functions = [] } = options;
   const stopNow = context.untilSecond(() => {
     const tasks = monitor.underWay();
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} in flight will be finished. Press Ctrl-C again to stop immediately.`;
@@ -285,7 +286,7 @@ async function answerAll(
       {
         runId: plan.runId,
         answerer,
-        scoring: scoringOf(plan.settings.scorers, mailbox, { evals, judge: null }),
+        scoring: scoringOf(plan.settings.scorers, mailbox, { evals, judge: null, functions }),
         session,
         budget,
         writer,

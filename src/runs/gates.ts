@@ -19,6 +19,7 @@ import { writeFileAtomically } from "../platform/files.js";
 import { compact } from "../platform/optional-values.js";
 import { gateText, VALIDATION_TEXTS } from "../reports/run-text.js";
 import type { OutcomeScore } from "../reports/task-outcome.js";
+import { isFunctionScore } from "../scoring/function-scorers.js";
 import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
@@ -242,7 +243,9 @@ function checkGateOptions({
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
   const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
   const metrics = compact([...failUnder.map((threshold) => threshold.metric), metric]);
-  const unknown = metrics.find((name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name));
+  const unknown = metrics.find(
+    (name) => !known.includes(name) && !name.startsWith("judge") && !isEvalScore(name) && !isFunctionScore(name),
+  );
   if (unknown !== undefined) {
     throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);
   }

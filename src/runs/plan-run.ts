@@ -9,7 +9,7 @@ import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
-import { artESuite, shuffled } from "../questions/dataset.js";
+import { artESuite, shuffled, suiteOfQuestions } from "../questions/dataset.js";
 import { type Db, type LockWait, withWriteTransaction } from "../store/open-store.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
@@ -40,13 +40,17 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
     target === undefined
       ? newRunSettings(db, request, getAgent(db, agentId), context)
       : externalAgentSettings(target, agentId, request, env);
-  const scorers = await pinEvals(db, unpinned.scorers, context.settings);
-  const settings = await withUntil({ ...unpinned, scorers }, request, context);
+  const pinned = await pinEvals(db, unpinned.scorers, context.settings);
+  const scorers = [...pinned, ...(request.functionScorers ?? []).map(({ name }) => name)];
+  const selection = request.questions === undefined ? unpinned.selection : {};
+  const settings = await withUntil({ ...unpinned, scorers, selection }, request, context);
   refuseOracle(settings.model);
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
   const model = await createModel(settings, request, context);
-  const suite = artESuite(settings.cutoff, request, context);
+  const { questions: given } = request;
+  const suite =
+    given === undefined ? artESuite(settings.cutoff, request, context) : suiteOfQuestions(settings.cutoff, given);
   const list = await suite.list();
   const questions = list.tasks.map(({ task }) => task);
   if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);

@@ -23,9 +23,18 @@ import { consumptionOfEntries } from "./run-journal.js";
 
 /** Writes the results file of a run with the stored results of all its attempts. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
+  await writeFileAtomically(path, resultsFile(headOf(db, totals), iterateResults(db, totals.runId)));
+}
+
+/** Returns the content of a run's results file. */
+export function collectResults(db: Db, totals: RunTotals): BenchmarkResult {
+  return { ...headOf(db, totals), taskResults: [...iterateResults(db, totals.runId)] };
+}
+
+function headOf(db: Db, totals: RunTotals): Omit<BenchmarkResult, "taskResults"> {
   const run = getRun(db, totals.runId);
   const sqlite = db.prepare("SELECT sqlite_version()").pluck().get() as string;
-  const head = {
+  return {
     ...totals,
     settings: run.settings,
     limits: run.limits,
@@ -33,7 +42,6 @@ export async function saveResults(db: Db, path: string, totals: RunTotals): Prom
     dataset: run.dataset,
     corpusFingerprint: run.corpusFingerprint,
   };
-  await writeFileAtomically(path, resultsFile(head, iterateResults(db, totals.runId)));
 }
 
 /**

@@ -79,6 +79,7 @@ export const RUN_KINDS = {
   endpoint: { name: "an external agent (--agent-url)" },
   api: { name: "an external agent (--api-url)" },
   human: { name: "a person (-a human)" },
+  function: { name: "an agent function of a program" },
   queue: {
     name: "a run over a queue, because its tasks are answered on other machines",
     todo: "or run without --queue (and without ART_E_QUEUE_URL)",
@@ -88,7 +89,7 @@ export const RUN_KINDS = {
   repeat: { name: "a repeated run, which keeps its tasks and its agent", todo: "or start a new run" },
 } as const satisfies Record<string, { readonly name: string; readonly todo?: string }>;
 
-const EXTERNAL = ["command", "endpoint", "api", "human"] as const satisfies readonly AgentTarget["kind"][];
+const EXTERNAL = ["command", "endpoint", "api", "human", "function"] as const satisfies readonly AgentTarget["kind"][];
 /** A stored run has its tasks in the database. */
 const STORED = ["resume", "repeat"] as const;
 const ONLY_QUESTIONS = ["suite", ...STORED] as const;
@@ -411,7 +412,7 @@ const SUITE_FLAGS = {
     config: "suite.folder",
     replaces: ["dataset", "suite"],
     // A resumed suite run accepts the suite's new folder.
-    notFor: ["questions", "human"],
+    notFor: ["questions", "human", "function"],
   },
   ...SUITE_SELECTION_FLAGS,
   oracle: {
@@ -430,14 +431,14 @@ export const REQUEST_FLAGS = {
     schema: headers.optional(),
     help: `Header to add to the model's requests (repeatable). VALUE can contain \${VARIABLE}`,
     config: "model.headers",
-    notFor: ["command", "api", "human"],
+    notFor: ["command", "api", "human", "function"],
     isForAsk: true,
   },
   body: {
     schema: bodyFields.optional(),
     help: "Field to add to the body of the model's requests, such as seed=42 (repeatable)",
     config: "model.body",
-    notFor: ["command", "api", "human"],
+    notFor: ["command", "api", "human", "function"],
     isForAsk: true,
   },
 } satisfies Record<string, RunFlag>;
@@ -449,7 +450,7 @@ const MODEL_FLAGS = {
     help: `Model, as provider/name or name [default: the agent's, otherwise ${DEFAULT_MODEL}]`,
     config: "model.id",
     replaces: ["model"],
-    notFor: ["command", "endpoint", "human"],
+    notFor: ["command", "endpoint", "human", "function"],
     reads: "the file of replies",
     isForAsk: true,
   },
@@ -459,7 +460,7 @@ const MODEL_FLAGS = {
     help: `Provider: ${PROVIDERS.join(", ")} [default: from the model name]`,
     config: "model.provider",
     replaces: ["model"],
-    notFor: ["command", "endpoint", "human"],
+    notFor: ["command", "endpoint", "human", "function"],
     isForAsk: true,
   },
   baseUrl: {
@@ -583,14 +584,14 @@ const SPEED_FLAGS = {
     schema: positive.optional(),
     help: "Maximum requests per minute",
     config: "limits.rpm",
-    notFor: ["command", "human"],
+    notFor: ["command", "human", "function"],
     isPerSession: true,
   },
   tpm: {
     schema: positive.optional(),
     help: "Maximum input and output tokens per minute",
     config: "limits.tpm",
-    notFor: ["command", "api", "human"],
+    notFor: ["command", "api", "human", "function"],
     isPerSession: true,
   },
   queue: {
@@ -602,7 +603,7 @@ const SPEED_FLAGS = {
     placeholder: "SECONDS",
     help: "Timeout per model call, in seconds",
     config: "limits.request-timeout",
-    notFor: ["command", "endpoint", "human"],
+    notFor: ["command", "endpoint", "human", "function"],
     isPerSession: true,
     isForAsk: true,
   },

@@ -1,8 +1,12 @@
+import type { NamedAgentFunction } from "../agents/external-agent.js";
+import type { TaskList } from "../agents/task-suite.js";
 import { isEvalScore } from "../evals/definition.js";
 import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { traitsOf } from "../platform/flag-values.js";
+import type { FunctionScorer } from "../scoring/function-scorers.js";
 import { judgeUse, RESULT_FILE_SCORERS, SCORER_NAMES, SUITE_SCORERS } from "../scoring/scorers.js";
+import type { TaskOf } from "../tasks/question.js";
 import { taskKindOf } from "../tasks/task-kind.js";
 import type { LiveOptions } from "../trace-formats/otlp-live.js";
 import { type InputFile, type OutputFile, replayFile } from "../trace-formats/output-files.js";
@@ -21,6 +25,12 @@ export interface RunRequest extends RunOptions {
   readonly explicitFlags: ReadonlySet<string>;
   /** Tags for a new run. */
   readonly tags?: readonly string[];
+  /** The agent, if it is a function of a program that uses art-e as a library. */
+  readonly agentFunction?: NamedAgentFunction;
+  /** The questions of a new run, if a program passes them. */
+  readonly questions?: TaskList<TaskOf<"question">>;
+  /** Scorers that are functions of a program. */
+  readonly functionScorers?: readonly FunctionScorer[];
 }
 
 /** Throws a UserError for the first given flag that does not apply to runs of this kind. */
@@ -66,7 +76,8 @@ export function sendsTraces({ otlp, otlpEndpoint, scores }: LiveOptions): boolea
 }
 
 export function agentOfNewRun(request: RunRequest): string {
-  const { agent, agentCommand, explicitFlags } = request;
+  const { agent, agentCommand, agentFunction, explicitFlags } = request;
+  if (agentFunction !== undefined) return agentFunction.name;
   if (agent === undefined && agentCommand === undefined) {
     throw new UserError(
       "flag_missing",

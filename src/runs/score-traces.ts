@@ -8,6 +8,7 @@ import { type ModelName, parseModelName } from "../models/model-names.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import { type FunctionScorer, isFunctionScore } from "../scoring/function-scorers.js";
 import {
   anyCheapModel,
   asksJudge,
@@ -57,7 +58,9 @@ export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
     const asked = judgeOf(run, options, settings.env);
     const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
     const paid = run.settings.kind === "training" ? [REWARD] : [];
-    const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid], settings);
+    // Only the program that ran it has its functions. Their scores stay.
+    const functions = run.settings.scorers.filter(isFunctionScore);
+    const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid, ...functions], settings);
     const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given: judgeExtras(options) };
     const judge = asked === null ? null : await createJudge(asked, settings, connection);
     const mailbox = openMailbox(db);
@@ -188,6 +191,8 @@ export interface Scoring {
   readonly sameMail: SameMail;
   readonly scorers: readonly ScorerName[];
   readonly evals: ScoringEvals;
+  /** Scorers of the calling program. */
+  readonly functions: readonly FunctionScorer[];
   /** The judge to call, or null. Verdicts that traces already have still count without a judge. */
   readonly judge: Judge | null;
 }
@@ -195,9 +200,9 @@ export interface Scoring {
 export function scoringOf(
   scorers: readonly string[],
   { mails }: Mailbox,
-  { evals, judge }: Pick<Scoring, "evals" | "judge">,
+  { evals, judge, functions = [] }: Pick<Scoring, "evals" | "judge"> & Partial<Pick<Scoring, "functions">>,
 ): Scoring {
-  return { sameMail: mails.canonicalId, scorers: scorers.filter(isScorerName), evals, judge };
+  return { sameMail: mails.canonicalId, scorers: scorers.filter(isScorerName), evals, functions, judge };
 }
 
 /** Calls the judge, if there is one, unless the trace already has a verdict from the same judge. */
@@ -215,14 +220,16 @@ export async function withVerdict(
 
 /**
  * Scorers that need a verdict use the one in the trace. A suite task has the scores from its grade, and its output is
- * graded even if the task timed out. Answers of failed tasks are not scored. Scores of evals that do not run now are
- * kept. Evals run over all traces together, including failed tasks, because each eval decides how to treat an ending.
+ * graded even if the task timed out. Answers of failed tasks are not scored. Scores of evals and functions that do not
+ * run now are kept. Evals run over all traces together, including failed tasks, because each eval decides how to treat an ending.
  * Throws only the signal's reason.
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
-  const scored = traces.map((trace) =>
-    canBeRetried(trace.ending) && trace.kind !== "suite" ? trace : withOwnScores(trace, scoring),
-  );
+  const scored: Trace[] = [];
+  for (const trace of traces) {
+    const isUnscored = canBeRetried(trace.ending) && trace.kind !== "suite";
+    scored.push(isUnscored ? trace : await withFunctionScores(withOwnScores(trace, scoring), scoring));
+  }
   const { definitions } = scoring.evals;
   if (definitions.length === 0) return scored;
   const outcomes = await scoring.evals.run(scored, signal);
@@ -230,9 +237,17 @@ export async function withScores(traces: readonly Trace[], scoring: Scoring, sig
 }
 
 function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
-  const earlier = Object.entries(trace.scores).filter(([name]) => isEvalScore(name) || name === REWARD);
+  const earlier = Object.entries(trace.scores).filter(
+    ([name]) => isEvalScore(name) || isFunctionScore(name) || name === REWARD,
+  );
   const now = scoreTrace(trace, sameMail, canBeRetried(trace.ending) ? [] : scorers);
   return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
+}
+
+async function withFunctionScores(trace: Trace, { functions }: Scoring): Promise<Trace> {
+  if (functions.length === 0) return trace;
+  const scores = await Promise.all(functions.map(async (scorer) => [scorer.name, await scorer.score(trace)] as const));
+  return { ...trace, scores: { ...trace.scores, ...Object.fromEntries(scores) } };
 }
 
 export function withEvals<T extends Pick<Trace, "scores">>(

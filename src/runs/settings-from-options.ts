@@ -1,6 +1,12 @@
 import { resolve } from "node:path";
 import { type Agent, agentSettingsSchema } from "../agents/agent.js";
-import { externalAgentOf, externalModelName, FLAG_OF, requestedExternalAgent } from "../agents/external-agent.js";
+import {
+  externalAgentOf,
+  externalModelName,
+  FLAG_OF,
+  hasOwnTools,
+  requestedExternalAgent,
+} from "../agents/external-agent.js";
 import { currentVersion } from "../agents/registry-store.js";
 import { readImportFilter } from "../mail/corpus.js";
 import { baseUrlOf, baseUrlVariable, refuseStoredAddress } from "../models/connections.js";
@@ -15,6 +21,7 @@ import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { SelectionOptions } from "../questions/dataset.js";
+import { type FunctionScore, isFunctionScore } from "../scoring/function-scorers.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
@@ -121,6 +128,7 @@ function requestedConditions(
     refuseStoredAddress(parseModelName(stored.judge.model, null).provider, stored.judge.baseUrl, env);
   }
   const judge = asksJudge(options) ? judgeSettings(options, stored.judge, cheap, env) : stored.judge;
+  const functions = functionScorersOf(stored, options);
   const isRescored = options.scorers !== undefined || (judge === null) !== (stored.judge === null);
   return {
     agentId: options.agent ?? stored.agentId,
@@ -129,9 +137,21 @@ function requestedConditions(
     cutoff: explicitFlags.has("cutoff") ? options.cutoff : stored.cutoff,
     taskTimeoutMs: explicitFlags.has("taskTimeout") ? options.taskTimeout * 1_000 : stored.taskTimeoutMs,
     ...(options.functions === undefined ? {} : { functions: resolve(options.functions) }),
-    scorers: isRescored ? chosenScorers(options.scorers, judge !== null) : stored.scorers,
+    scorers: isRescored ? [...chosenScorers(options.scorers, judge !== null), ...functions] : stored.scorers,
     judge,
   };
+}
+
+/** Returns the run's function scorers. Throws a UserError if the caller does not provide all of them. */
+function functionScorersOf({ scorers }: ExecutedRunSettings, { functionScorers = [] }: RunRequest): FunctionScore[] {
+  const functions = scorers.filter(isFunctionScore);
+  const missing = functions.find((name) => functionScorers.every((scorer) => scorer.name !== name));
+  if (missing === undefined) return functions;
+  throw new UserError(
+    "scorer_missing",
+    `The run has the scorer ${missing}, which is a function of a program.`,
+    "Continue the run in that program: resumeArtEBenchmark(RUN, { scorers }).",
+  );
 }
 
 /** Settings of a run that art-e can continue. */
@@ -264,7 +284,7 @@ export function externalAgentSettings(
   env: Environment,
   access: { readonly mailbox: boolean; readonly machine: boolean } = { mailbox: true, machine: false },
 ): ExternalRunSettings {
-  const tools = target.kind === "command" || target.kind === "human" ? offeredToolIds(access) : [];
+  const tools = hasOwnTools(target.kind) ? offeredToolIds(access) : [];
   const judge = judgeSettings(options, null, null, env);
   return {
     kind: "external",
@@ -371,7 +391,7 @@ function notFor(model: string): UserError {
 
 export function refuseFlagsTargetIgnores({ kind }: AgentTarget, { explicitFlags, cutoff }: RunRequest): void {
   refuseFlags(kind, explicitFlags);
-  if (explicitFlags.has("cutoff") && cutoff === "off" && kind !== "command" && kind !== "human") {
+  if (explicitFlags.has("cutoff") && cutoff === "off" && !hasOwnTools(kind)) {
     const message = `--cutoff off does not apply to an external agent (${FLAG_OF[kind]}).`;
     throw new UserError("flags_contradict", message, "Remove --cutoff.");
   }

@@ -59,18 +59,21 @@ interface SearchOptions {
 
 /** Calls the same handlers as agents do, so that the result is the same as an agent's. */
 export function searchMailbox(options: SearchOptions, settings: AppSettings): Promise<JsonValue> {
-  return withStore(settings, async (db) => {
-    const isBest = options.order === "best";
-    const id = isBest ? "email_search" : "search_emails";
-    const handler = isBest ? emailSearch : searchEmails;
-    const context = contextOf(db, options);
-    const args = handler.args.safeParse(isBest ? bestArguments(options) : newestArguments(options));
-    if (!args.success) throw refused(args.error.issues[0]?.message ?? "the search is invalid");
-    const config = handler.config.parse(getTool(db, id).handlerConfig);
-    const result = await handler.call(args.data, context, { mailbox: openMailbox(db) }, config);
-    if (result.ok) return resultValue(result);
-    throw refused(result.error);
-  });
+  return withStore(settings, (db) => searchIn(db, options));
+}
+
+/** Like `searchMailbox`, in an open database. */
+export async function searchIn(db: Db, options: SearchOptions): Promise<JsonValue> {
+  const isBest = options.order === "best";
+  const id = isBest ? "email_search" : "search_emails";
+  const handler = isBest ? emailSearch : searchEmails;
+  const context = contextOf(db, options);
+  const args = handler.args.safeParse(isBest ? bestArguments(options) : newestArguments(options));
+  if (!args.success) throw refused(args.error.issues[0]?.message ?? "the search is invalid");
+  const config = handler.config.parse(getTool(db, id).handlerConfig);
+  const result = await handler.call(args.data, context, { mailbox: openMailbox(db) }, config);
+  if (result.ok) return resultValue(result);
+  throw refused(result.error);
 }
 
 function refused(why: string): UserError {

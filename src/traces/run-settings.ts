@@ -43,6 +43,10 @@ const agentTargetSchema = z
       kind: z.literal("endpoint").describe("An OpenAI-compatible endpoint that runs its own tools."),
       url: z.string().describe("Base URL of the endpoint."),
     }),
+    z.strictObject({
+      kind: z.literal("function").describe("A function of a program that uses art-e as a library."),
+      name: z.string().describe("Name of the function."),
+    }),
   ])
   .readonly();
 

@@ -223,7 +223,7 @@ export const toolCallRecordSchema = z.object({
 
 export type ToolCallRecord = z.output<typeof toolCallRecordSchema>;
 
-const turnSchema = z.object({
+export const turnSchema = z.object({
   startedAt: z.string().describe("ISO 8601."),
   model: z
     .string()
@@ -408,7 +408,7 @@ export interface MailboxBinding {
 }
 
 /** The trace of one chat. Its question does not belong to a run or have a gold answer. */
-const chatTraceSchema = traceSchema
+export const chatTraceSchema = traceSchema
   .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
   .extend({
     kind: z.literal("chat"),

@@ -31,6 +31,7 @@ const INAPPLICABLE: Readonly<Record<RunKind, string>> = {
   endpoint: `${OWN_LOOP} modelId modelProvider requestTimeout`,
   api: `${OWN_LOOP} header body maxCost maxRunTokens price tpm`,
   human: `${OWN_LOOP} modelId modelProvider header body maxTurns maxCost maxRunTokens price requestTimeout rpm tpm concurrency suite`,
+  function: `${OWN_LOOP} modelId modelProvider header body requestTimeout rpm tpm suite`,
   queue: "concurrency record functions oracle accountSettings",
   new: "retryFailed force",
   resume: `${STORED} name until`,

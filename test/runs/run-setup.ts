@@ -161,6 +161,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
       sameMail: openMailLookup(db).canonicalId,
       scorers: wanted.scorers ?? RESULT_FILE_SCORERS,
       evals: NO_EVALS,
+      functions: [],
       judge: wanted.judge ?? null,
     },
   };

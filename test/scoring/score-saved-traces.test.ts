@@ -52,7 +52,8 @@ function grade(
   onProgress: (scored: number) => void = () => {},
   worker = WORKER,
 ) {
-  const scoring = { sameMail: openMailLookup(demo.db).canonicalId, scorers, evals: NO_EVALS, judge: made };
+  const { canonicalId: sameMail } = openMailLookup(demo.db);
+  const scoring = { sameMail, scorers, evals: NO_EVALS, functions: [], judge: made };
   const request = { scoring, scorers, worker, onProgress };
   return scoreRun(demo.db, getRun(demo.db, runId), request, signal);
 }

@@ -7,6 +7,7 @@ import type { AgentBackend, AgentTask } from "../agent-backend.js";
 import { callTool } from "../agent-loop.js";
 import { rolloutOf, type Transcript } from "../rollout.js";
 import type { AgentProcesses, ProgramReply } from "./command-agent-process.js";
+import { recordExchange } from "./record-exchange.js";
 
 export interface CommandAgent {
   readonly programs: Pick<AgentProcesses, "ask">;
@@ -40,12 +41,10 @@ export async function openCommandAgent(agent: CommandAgent): Promise<OpenCommand
       transcript.messages.push({ role: "user", content: task.instruction });
       const path = `/mcp/${randomBytes(18).toString("base64url")}`;
       offers.set(path, offerTo(task, transcript, agent));
-      const startedAt = new Date().toISOString();
-      const began = performance.now();
+      const began = { startedAt: new Date().toISOString(), started: performance.now() };
       try {
         const reply = await agent.programs.ask(toLine(task, listener, path), task.context.signal);
-        const latencyMs = Math.max(0, performance.now() - began - toolTimeOf(transcript));
-        takeDown(reply, transcript, { startedAt, latencyMs }, agent);
+        takeDown(reply, transcript, began, agent);
         if (reply.error) throw new ModelError("server", reply.error, { retryable: false });
         return rolloutOf(transcript, reply.answer?.trim() ?? "", reply.sources ?? []);
       } catch (error) {
@@ -93,24 +92,18 @@ function offerTo({ context }: AgentTask, transcript: Transcript, { version, tool
   };
 }
 
-/**
- * Returns the total tool time in milliseconds. It does not count as model time, because the program waits for the
- * tools.
- */
-function toolTimeOf({ toolCalls }: Transcript): number {
-  return toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
-}
-
-type Timing = { readonly startedAt: string; readonly latencyMs: number };
-
-/** Records the entire exchange as one turn, because the program's model calls are not visible. */
-function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, { priceOf }: CommandAgent): void {
+/** Adds the messages that the program reported, its answer and its usage to the transcript. */
+function takeDown(
+  reply: ProgramReply,
+  transcript: Transcript,
+  began: Parameters<typeof recordExchange>[2],
+  { priceOf }: CommandAgent,
+): void {
   for (const { role, content, name } of reply.trace ?? []) {
     if (role === "assistant") transcript.messages.push({ role, content, toolCalls: [] });
     else if (role === "tool") transcript.messages.push({ role, content, name, toolCallId: "", isError: false });
     else transcript.messages.push({ role, content });
   }
-  if (reply.answer) transcript.messages.push({ role: "assistant", content: reply.answer, toolCalls: [] });
   const usage = reply.usage
     ? {
         inputTokens: reply.usage.input_tokens,
@@ -119,13 +112,10 @@ function takeDown(reply: ProgramReply, transcript: Transcript, timing: Timing, {
         ...reasoningUsage(reply.usage.reasoning_tokens),
       }
     : null;
-  transcript.turns.push({
-    ...timing,
-    finishReason: "stop",
-    rawFinishReason: "",
-    usage,
-    costUsd: reply.cost_usd ?? (usage === null ? null : priceOf(usage)),
-    retries: [],
-    cached: false,
-  });
+  recordExchange(
+    transcript,
+    { answer: reply.answer ?? "", usage, costUsd: reply.cost_usd ?? undefined },
+    began,
+    priceOf,
+  );
 }

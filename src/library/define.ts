@@ -1,0 +1,63 @@
+// Functions without effect that give TypeScript the types of modules and functions that art-e calls. Modules of tools
+// and evals import this file alone, in processes of their own.
+import type { JsonObject, JsonSchema, JsonValue } from "../platform/json-value.js";
+import type { Scorer } from "./benchmark.js";
+import type { Trace } from "./published-types.js";
+
+/** What an eval knows about the task. */
+export interface EvalInput {
+  readonly question: string;
+  readonly inbox: string | null;
+  /** Date of the question, as YYYY-MM-DD. */
+  readonly date: string | null;
+  readonly taskId: number | string | null;
+  readonly suite: string | null;
+  /** The gold answer and scores. Present only if the module uses the word `reference`. */
+  readonly reference?: JsonObject;
+}
+
+export interface EvalResult {
+  /** 0 to 1, or null if the eval does not apply to the trace. */
+  readonly score: number | null;
+  readonly reason: string;
+}
+
+/** Judges an answer. `output` is the answer, or an empty text without one. */
+export type EvalFunction = (
+  input: EvalInput,
+  output: string,
+  trace: Pick<Trace, "messages" | "toolCalls">,
+) => EvalResult | Promise<EvalResult>;
+
+/** A module for `art-e tools add NAME --module FILE`. */
+export interface ToolModule {
+  readonly name?: string;
+  readonly description?: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters?: JsonSchema;
+  /** Returns the result for the model. An error's message is shown to the model. */
+  call(args: never, context: ToolModuleContext): JsonValue | undefined | Promise<JsonValue | undefined>;
+}
+
+/** The task in which a tool is called. */
+export interface ToolModuleContext {
+  /** Address of the mailbox, or null for a task without one. */
+  readonly inbox: string | null;
+  /** ISO 8601. Mail from this time on must stay invisible. Null without a limit. */
+  readonly cutoff: string | null;
+}
+
+/** Types the default export of a module for `art-e evals import FILE`. */
+export function defineEval(run: EvalFunction): EvalFunction {
+  return run;
+}
+
+/** Types the default export of a module for `art-e tools add NAME --module FILE`. */
+export function defineTool<T extends ToolModule>(tool: T): T {
+  return tool;
+}
+
+/** Types a scorer for `runArtEBenchmark`. */
+export function defineScorer(scorer: Scorer): Scorer {
+  return scorer;
+}

@@ -1,0 +1,76 @@
+import { compile } from "json-schema-to-typescript";
+import { z } from "zod";
+import { messageSchema, usageSchema } from "../../src/models/model.js";
+import { jsonValueSchema } from "../../src/platform/json.js";
+import { estimateSchema, intervalSchema } from "../../src/statistics/estimate.js";
+import { questionSchema } from "../../src/tasks/question.js";
+import { runSettingsSchema } from "../../src/traces/run-settings.js";
+import { benchmarkResultSchema, scoreFiguresSchema } from "../../src/traces/run-totals.js";
+import { taskResultSchema } from "../../src/traces/task-result.js";
+import {
+  anyTraceSchema,
+  chatTraceSchema,
+  judgementSchema,
+  suiteTraceSchema,
+  toolCallRecordSchema,
+  traceSchema,
+  turnSchema,
+} from "../../src/traces/trace.js";
+
+export const LIBRARY_TYPES = "src/library/published-types.ts";
+
+const BANNER = `// Generated from the zod schemas by npm run docs. Do not edit.
+// The types that users of the library see, because the schemas' own types would require zod.`;
+
+/** Names of the types. Other objects are written in place. */
+const NAMES: ReadonlyMap<z.core.$ZodType, string> = new Map<z.core.$ZodType, string>([
+  [benchmarkResultSchema, "BenchmarkResult"],
+  [taskResultSchema, "TaskResult"],
+  [runSettingsSchema, "RunSettings"],
+  [scoreFiguresSchema, "ScoreFigures"],
+  [estimateSchema, "Estimate"],
+  [intervalSchema, "Interval"],
+  [traceSchema, "QuestionTrace"],
+  [suiteTraceSchema, "SuiteTrace"],
+  [chatTraceSchema, "ChatTrace"],
+  [messageSchema, "Message"],
+  [toolCallRecordSchema, "ToolCall"],
+  [turnSchema, "Turn"],
+  [judgementSchema, "Judgement"],
+  [usageSchema, "Usage"],
+  [questionSchema, "Question"],
+]);
+
+/** Adds the names to zod's descriptions. */
+const named = {
+  ...z.globalRegistry,
+  get(schema: z.core.$ZodType) {
+    const id = NAMES.get(schema);
+    return { ...z.globalRegistry.get(schema), ...(id === undefined ? {} : { id }) };
+  },
+  has: (schema: z.core.$ZodType) => NAMES.has(schema) || z.globalRegistry.has(schema),
+};
+
+/** Returns the TypeScript file with the types of results and traces, with the schemas' descriptions as comments. */
+export async function libraryTypes(): Promise<string> {
+  const published = z.object({ result: benchmarkResultSchema, trace: anyTraceSchema });
+  const schema = z.toJSONSchema(published, {
+    target: "draft-7",
+    io: "input",
+    metadata: named as unknown as typeof z.globalRegistry,
+    override({ zodSchema, jsonSchema }) {
+      if ((zodSchema as z.core.$ZodType) === jsonValueSchema) Object.assign(jsonSchema, { tsType: "JsonValue" });
+    },
+  });
+  const compiled = await compile(schema as Parameters<typeof compile>[0], "Published", {
+    additionalProperties: false,
+    bannerComment: BANNER,
+    format: true,
+    style: { printWidth: 120, semi: true },
+    unreachableDefinitions: false,
+  });
+  const withoutRoot = compiled.replace(/export interface Published \{[\s\S]*?\n\}\n/, "");
+  const imports = 'import type { JsonValue } from "../platform/json-value.js";\n';
+  const trace = "/** A trace of a run. */\nexport type Trace = QuestionTrace | SuiteTrace;\n";
+  return withoutRoot.replace(BANNER, `${BANNER}\n${imports}`).trimEnd().concat("\n\n", trace);
+}
