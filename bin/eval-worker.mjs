@@ -11,11 +11,13 @@ const describe = (error) => text(error instanceof Error ? `${error.name}: ${erro
 const send = process.send.bind(process);
 const now = performance.now.bind(performance);
 
-const [path, jiti] = process.argv.slice(2);
+const [path, jiti, definitions] = process.argv.slice(2);
 
 try {
   const { createJiti } = await import(jiti);
-  const loaded = await createJiti(path, { fsCache: false, moduleCache: false }).import(path);
+  const loaded = await createJiti(path, { fsCache: false, moduleCache: false, alias: { "art-e": definitions } }).import(
+    path,
+  );
   const run = functionOf(loaded);
   process.on("message", async ({ id, input, output, trace }) => {
     const start = now();

@@ -9,7 +9,8 @@ class MissingExport extends Error {}
 
 try {
   const { createJiti } = await import(workerData.jiti);
-  const jiti = createJiti(workerData.path, { fsCache: false, moduleCache: false, interopDefault: true });
+  const alias = { "art-e": workerData.definitions };
+  const jiti = createJiti(workerData.path, { fsCache: false, moduleCache: false, interopDefault: true, alias });
   const loaded = await jiti.import(workerData.path);
   const tool = typeof loaded?.default === "object" && loaded.default !== null ? loaded.default : loaded;
   if (typeof tool?.call !== "function") throw new MissingExport("it exports no function call(args, context)");

@@ -7,23 +7,15 @@ export type {
   AgentFunctionTool,
 } from "./agents/agent-function.js";
 // biome-ignore lint/performance/noBarrelFile: users import from one file
-export {
-  type BenchmarkConfig,
-  type BenchmarkOptions,
-  type BenchmarkProgress,
-  resumeArtEBenchmark,
-  runArtEBenchmark,
-  type Scorer,
-} from "./library/benchmark.js";
-export {
-  type ArtEDatabase,
-  fetchTrace,
-  type ListedRun,
-  type Mail,
-  type MailHit,
-  type MailSearchOptions,
-  type MailSearchResult,
-  openDatabase,
+export { resumeArtEBenchmark, runArtEBenchmark } from "./library/benchmark.js";
+export type { BenchmarkConfig, BenchmarkOptions, BenchmarkProgress, Scorer } from "./library/benchmark-config.js";
+export type {
+  ArtEDatabase,
+  ListedRun,
+  Mail,
+  MailHit,
+  MailSearchOptions,
+  MailSearchResult,
 } from "./library/database.js";
 export {
   defineEval,
@@ -33,9 +25,16 @@ export {
   type EvalInput,
   type EvalResult,
   type ToolModule,
+  type ToolModuleContext,
 } from "./library/define.js";
-export { type ImportMailOptions, type ImportMailResult, importMail } from "./library/import-mail.js";
+export {
+  type ImportMailOptions,
+  type ImportMailProgress,
+  type ImportMailResult,
+  importMail,
+} from "./library/import-mail.js";
 export { type LoadTasksOptions, loadTasks } from "./library/load-tasks.js";
+export { fetchTrace, openDatabase } from "./library/open-database.js";
 export type { LibraryOptions } from "./library/options.js";
 export type {
   BenchmarkResult,

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cliFiles } from "./docs/cli-files.js";
+import { LIBRARY_TYPES, libraryTypes } from "./docs/library-types.js";
 import { MODELS_PAGE, modelsPage } from "./docs/model-tables.js";
 import { NOTICES, noticesWithPackages } from "./docs/notices.js";
 
@@ -24,6 +25,7 @@ const isEntryPoint = ({ name }: File) => name === "src/cli.ts" || /^src\/(cli|se
 /** Other files that use the process, with the reason. */
 const PROCESS_USERS: ReadonlyMap<string, string> = new Map([
   ["src/platform/environment.ts", "Reads the environment and .env once, for every entry point."],
+  ["src/library/options/context.ts", "The environment is the default of an option, and is read in each call."],
   [
     "src/platform/proxied-fetch/proxies.ts",
     "Proxies apply to the process as a whole, like NODE_EXTRA_CA_CERTS, and not from .env.",
@@ -80,7 +82,8 @@ describe("src", () => {
 
   it("does not contain comment lines longer than 120 characters", () => {
     const isWide = (line: string) => /^\s*(\/\/|\/?\*)/.test(line) && line.length > 120;
-    const wide = SOURCES.filter(({ text }) => linesOf(text).some(isWide));
+    const byHand = SOURCES.filter(({ name }) => name !== LIBRARY_TYPES);
+    const wide = byHand.filter(({ text }) => linesOf(text).some(isWide));
     expect(namesOf(wide)).toEqual([]);
   });
 });
@@ -105,6 +108,10 @@ describe("the documentation", () => {
 
   it("lists the license of every installed package (written by npm run docs)", () => {
     expect(read(NOTICES)).toBe(noticesWithPackages());
+  });
+
+  it("has the types of the library from the schemas (written by npm run docs)", async () => {
+    expect(readFileSync(join(ROOT, LIBRARY_TYPES), "utf8")).toBe(await libraryTypes());
   });
 
   it("mentions only existing source files", () => {

@@ -1,5 +1,3 @@
-import { contextOf } from "./options/context.js";
-import type { LibraryOptions } from "./options.js";
 import type { BenchmarkResult, ChatTrace, Trace } from "./published-types.js";
 
 /** An open database. */
@@ -77,24 +75,4 @@ export interface ListedRun {
   readonly totalTasks: number;
   readonly completedTasks: number;
   readonly failedTasks: number;
-}
-
-/**
- * Opens an existing database. Like every command, this migrates a database of an earlier version. Throws an `ArtEError`
- * if the file does not exist or is not a database of art-e.
- */
-export async function openDatabase(db?: string, options: Omit<LibraryOptions, "db"> = {}): Promise<ArtEDatabase> {
-  const { openArtEDatabase } = await import("./database/open-database.js");
-  return openArtEDatabase(contextOf({ ...options, ...(db === undefined ? {} : { db }) }));
-}
-
-/** Returns one trace, and closes the database again. To fetch many, open the database once. */
-export async function fetchTrace(traceId: string, options: LibraryOptions = {}): Promise<Trace | ChatTrace> {
-  const { db, ...rest } = options;
-  const database = await openDatabase(db, rest);
-  try {
-    return database.fetchTrace(traceId);
-  } finally {
-    database.close();
-  }
 }

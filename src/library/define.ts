@@ -1,7 +1,7 @@
 // Functions without effect that give TypeScript the types of modules and functions that art-e calls. Modules of tools
 // and evals import this file alone, in processes of their own.
 import type { JsonObject, JsonSchema, JsonValue } from "../platform/json-value.js";
-import type { Scorer } from "./benchmark.js";
+import type { Scorer } from "./benchmark-config.js";
 import type { Trace } from "./published-types.js";
 
 /** What an eval knows about the task. */

@@ -4,7 +4,7 @@ export interface LibraryOptions {
   readonly db?: string;
   /** Folder for downloads and cached replies [default: ART_E_CACHE_DIR, otherwise ./.art-e-cache]. */
   readonly cacheDir?: string;
-  /** Environment variables, such as API keys [default: process.env]. A .env file is not read. */
+  /** Environment variables, such as API keys [default: those of the process]. A .env file is not read. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Stops the work. What is finished stays in the database. */
   readonly signal?: AbortSignal;

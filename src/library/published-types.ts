@@ -2,6 +2,7 @@
 // The types that users of the library see, because the schemas' own types would require zod.
 import type { JsonValue } from "../platform/json-value.js";
 
+
 /**
  * Settings of the run, depending on who answered.
  */
@@ -2048,7 +2049,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
+          }
         ]
       | [
           {
@@ -2064,30 +2065,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-        ]
-      | [
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2110,14 +2088,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2147,14 +2118,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2191,14 +2155,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2242,14 +2199,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2300,6 +2250,15 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
+          }
+        ]
+      | [
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
           },
           {
             path: string;
@@ -2308,6 +2267,48 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          }
         ];
     omitted: number;
   };

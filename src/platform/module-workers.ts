@@ -1,14 +1,17 @@
 import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "./json.js";
-import { programFile } from "./program-files.js";
+import { builtFile, programFile } from "./program-files.js";
 
 const WORKER = programFile("bin/module-worker.mjs");
 
 /** URL of the package that compiles TypeScript as it is loaded. */
 export const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
+
+/** File that a module of a user gets when it imports `art-e`: functions that only give types. */
+export const DEFINITIONS = fileURLToPath(builtFile("library/define.js"));
 
 /** Maximum number of characters in one result of a module. */
 const MAX_CHARS = 10_000_000;
@@ -53,7 +56,7 @@ class LoadedModule {
 
   constructor({ path, env }: ModuleStart) {
     this.worker = new Worker(WORKER, {
-      workerData: { path, jiti: JITI, maxChars: MAX_CHARS },
+      workerData: { path, jiti: JITI, definitions: DEFINITIONS, maxChars: MAX_CHARS },
       env: { ...env },
       stdout: true,
       stderr: true,

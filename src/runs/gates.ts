@@ -20,12 +20,12 @@ import { compact } from "../platform/optional-values.js";
 import { gateText, VALIDATION_TEXTS } from "../reports/run-text.js";
 import type { OutcomeScore } from "../reports/task-outcome.js";
 import { isFunctionScore } from "../scoring/function-scorers.js";
-import { SCORES } from "../scoring/scorers.js";
+import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
 import { METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
-import { scaleOf, scaleText } from "../traces/score.js";
+import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 import type { GateOptions } from "./run-flags.js";
@@ -276,12 +276,9 @@ function refuseIdleMargin(margin: number, metric: string): void {
   );
 }
 
-/**
- * Returns the scale of a metric. It is 0 to 1 for evals, which are not in the table, and for either meaning of
- * `accuracy`.
- */
-function scaleOfMetric(metric: string): ReturnType<typeof scaleOf> {
-  return scaleOf(SCORES[scorerOfMetric(metric)] ?? { kind: "rate" });
+/** Returns the scale of a metric, which is 0 to 1 for either meaning of `accuracy`. */
+function scaleOfMetric(metric: string): ReturnType<typeof scaleOfScore> {
+  return scaleOfScore(scorerOfMetric(metric));
 }
 
 /**

@@ -221,8 +221,8 @@ export async function withVerdict(
 /**
  * Scorers that need a verdict use the one in the trace. A suite task has the scores from its grade, and its output is
  * graded even if the task timed out. Answers of failed tasks are not scored. Scores of evals and functions that do not
- * run now are kept. Evals run over all traces together, including failed tasks, because each eval decides how to treat an ending.
- * Throws only the signal's reason.
+ * run now are kept. Evals run over all traces together, including failed tasks, because each eval decides how to treat
+ * an ending. Throws only the signal's reason.
  */
 export async function withScores(traces: readonly Trace[], scoring: Scoring, signal: AbortSignal): Promise<Trace[]> {
   const scored: Trace[] = [];

@@ -1,3 +1,4 @@
+import type { Scale } from "../statistics/estimate.js";
 import { isUnanswerable, questionOf, type TaskGrade } from "../tasks/question.js";
 import {
   type CalendarDay,
@@ -7,8 +8,9 @@ import {
   parseNumbers,
   type TimeOfDay,
 } from "../text/dates-and-numbers.js";
-import type { ScorableQuestion, Score, ScoreDescription } from "../traces/score.js";
+import { type ScorableQuestion, type Score, type ScoreDescription, scaleOf } from "../traces/score.js";
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
+import { isFunctionScore } from "./function-scorers.js";
 import { artReward } from "./judge/art-rubric.js";
 import type { SameMail, Scorer, ScorerEntry, SuiteScorerEntry, UnscoredTrace } from "./scorer.js";
 import { abstention, attemptOf, falseAbstention } from "./scorers/abstention-scorers.js";
@@ -336,6 +338,11 @@ export const RESULT_FILE_SCORERS = [
   "foundGold",
   "readGold",
 ] as const satisfies ScorerName[];
+
+/** Returns the lowest and highest possible value of a score. Evals have values from 0 to 1, and functions any. */
+export function scaleOfScore(name: string): Required<Scale> {
+  return scaleOf(SCORES[name] ?? { kind: isFunctionScore(name) ? "mean" : "rate" });
+}
 
 export function isScorerName(name: string): name is ScorerName {
   return Object.hasOwn(SCORERS, name);

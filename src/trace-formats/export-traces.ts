@@ -10,13 +10,13 @@ import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { checkWritable, writeFileAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
-import { SCORES } from "../scoring/scorers.js";
+import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
 import { scorerForBands } from "../traces/metrics.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
-import { scaleOf, scaleText } from "../traces/score.js";
+import { scaleText } from "../traces/score.js";
 import { BAND_USES, BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { Trace } from "../traces/trace.js";
 import {
@@ -326,7 +326,7 @@ function filterOf(db: Db, { id: runId }: RunRow, selection: TraceSelection): Tra
 /** Refuses bounds that no score can meet, alone or in combination. */
 function refuseImpossible(bounds: readonly ScoreBounds[]): void {
   for (const { scorer, min, max } of bounds) {
-    const scale = scaleOf(SCORES[scorer] ?? { kind: "rate" });
+    const scale = scaleOfScore(scorer);
     const highest = Math.min(...bounds.flatMap((other) => (other.scorer === scorer ? (other.max ?? []) : [])));
     const why =
       (min !== undefined && min > scale.max) || (max !== undefined && max < scale.min)

@@ -47,6 +47,13 @@ describe("runTypescriptEval", () => {
     expect(outcomes[2]).toMatchObject({ reason: "answer 2", error: null });
   });
 
+  it("runs a function typed with defineEval of art-e, which it can import", async () => {
+    const code = `import { defineEval } from "art-e";
+      export default defineEval(({ question }, output) => ({ score: output.length > 0 ? 1 : 0, reason: question }));`;
+    const [first] = await run(code, { over: traces.slice(0, 1) });
+    expect(first).toMatchObject({ score: 1, reason: traces[0]?.task.question, error: null });
+  });
+
   it("passes the trace, and gold answers and scores only to a reference eval", async () => {
     const code = body("return { score: 1, reason: JSON.stringify([input, Object.keys(trace).sort()]) };");
     const [plain] = await run(code, { over: traces.slice(0, 1) });

@@ -36,10 +36,8 @@ export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent
       transcript.messages.push({ role: "user", content: task.instruction });
       const began = { startedAt: new Date().toISOString(), started: performance.now() };
       const { signal } = task.context;
-      const returned = await settledBefore(
-        signal,
-        answer(toFunctionTask(task, transcript, toolsFor(task.context))),
-      ).catch((error: unknown) => {
+      const functionTask = toFunctionTask(task, transcript, toolsFor(task.context));
+      const returned = await settleBefore(signal, async () => answer(functionTask)).catch((error: unknown) => {
         signal.throwIfAborted();
         const message = error instanceof Error ? error.message : String(error);
         throw new ModelError("server", scrub(message, []), { retryable: false });
@@ -82,8 +80,8 @@ function toFunctionTask(task: AgentTask, transcript: Transcript, tools: readonly
   };
 }
 
-/** Returns the function's result, or rejects with the signal's reason, because the function may ignore the signal. */
-async function settledBefore<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/** Returns the work's result, or rejects with the signal's reason, because the work may ignore the signal. */
+async function settleBefore<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let stop = () => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -91,7 +89,7 @@ async function settledBefore<T>(signal: AbortSignal, work: Promise<T>): Promise<
     signal.addEventListener("abort", stop, { once: true });
   });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([work(), aborted]);
   } finally {
     signal.removeEventListener("abort", stop);
   }

@@ -13,43 +13,32 @@ import { isScorerName } from "../../scoring/scorers.js";
 import { withStore } from "../../store/open-store.js";
 import type { Emit } from "../../traces/progress.js";
 import type { Score } from "../../traces/score.js";
-import type { BenchmarkConfig, BenchmarkOptions, Scorer } from "../benchmark.js";
+import type { BenchmarkConfig, BenchmarkOptions, ResumeConfig, Scorer } from "../benchmark-config.js";
 import type { BenchmarkResult, Question, TaskResult, Trace } from "../published-types.js";
 import { toTaskList } from "./task-list.js";
 
 /** Converts the arguments of `runArtEBenchmark` to a run request. Throws a UserError for the first invalid option. */
 export async function runRequest(tasks: readonly Question[], config: BenchmarkConfig): Promise<RunRequest> {
-  const { agent, name } = config;
+  const { agent } = config;
   if (agent === undefined) throw invalid("agent", "expected the id of an agent, or a function");
-  return { ...requestOf({ ...config, name }), questions: await toTaskList(tasks, config.signal) };
+  return { ...requestOf(config), questions: await toTaskList(tasks, config.signal) };
 }
 
 /** Converts the arguments of `resumeArtEBenchmark` to a run request. */
-export function resumeRequest(
-  run: string,
-  { scorers, ...config }: BenchmarkOptions & Partial<Pick<BenchmarkConfig, "agent" | "scorers">>,
-): RunRequest {
-  const functions = scorers?.filter((scorer) => typeof scorer !== "string");
-  return requestOf({ ...config, scorers: functions, resume: run });
+export function resumeRequest(run: string, config: ResumeConfig): RunRequest {
+  return requestOf({ ...config, resume: run });
 }
 
-/** Options that are not flags. */
-const NOT_FLAGS = ["db", "cacheDir", "env", "signal", "onNote", "onProgress", "agent", "scorers"];
+type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { readonly resume?: string };
 
-type Options = Partial<BenchmarkConfig> & { readonly resume?: string };
-
-function requestOf({
-  agent,
-  scorers = [],
-  ...config
-}: { [Name in keyof Options]: Options[Name] | undefined }): RunRequest {
+function requestOf(config: Options): RunRequest {
+  const { agent, scorers = [], db: _, cacheDir, env, signal, onNote, onProgress, ...settings } = config;
   const names = scorers.filter((scorer) => typeof scorer === "string");
-  const options: Record<string, unknown> = {
-    ...config,
+  const options = {
+    ...settings,
     ...(typeof agent === "string" ? { agent } : {}),
     ...(names.length > 0 ? { scorers: names } : {}),
   };
-  for (const name of NOT_FLAGS) if (name !== "agent" && name !== "scorers") delete options[name];
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const parsed = runSchema.safeParse(Object.fromEntries(given.map(([name, value]) => [name, asFlag(name, value)])));
   if (!parsed.success) {

@@ -11,7 +11,7 @@ import {
 } from "../../analysis/sequential-comparison.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";
-import { SCORES } from "../../scoring/scorers.js";
+import { scaleOfScore } from "../../scoring/scorers.js";
 import { confidenceSequence } from "../../statistics/confidence-sequence.js";
 import { meanOf } from "../../statistics/intervals.js";
 import { pairedDifference } from "../../statistics/significance.js";
@@ -20,7 +20,7 @@ import type { TaskId } from "../../tasks/question.js";
 import { isScored, type ScoredTasks, scorerOfMetric } from "../../traces/metrics.js";
 import { plannedOrder, type TaskCursor } from "../../traces/results-store.js";
 import type { ExecutedRunSettings, UntilSettings } from "../../traces/run-settings.js";
-import { scaleOf, scaleText } from "../../traces/score.js";
+import { scaleText } from "../../traces/score.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import { RunSources } from "../results-file.js";
 import { claimText, type TypedClaim } from "./claim-text.js";
@@ -53,7 +53,7 @@ function refuseUnscored(metric: string, scorer: string, scores: ScoredTasks, who
 }
 
 function refuseScale({ metric, scorer, margin }: { metric: string; scorer: string; margin: number }): void {
-  const scale = scaleOfScorer(scorer);
+  const scale = scaleOfScore(scorer);
   const width = scale.max - scale.min;
   if (!Number.isFinite(width)) {
     throw new UserError(
@@ -68,11 +68,6 @@ function refuseScale({ metric, scorer, margin }: { metric: string; scorer: strin
     `--until: a difference of ${margin} is impossible: ${metric} is ${scaleText(scale)}.`,
     "Pass a smaller margin, such as 0.03.",
   );
-}
-
-/** Evals are not in the table. They are rates. */
-function scaleOfScorer(scorer: string): ReturnType<typeof scaleOf> {
-  return scaleOf(SCORES[scorer] ?? { kind: "rate" });
 }
 
 /** `name` finds the baseline again, also from another folder. */
@@ -116,7 +111,7 @@ export class Until {
     private readonly settings: UntilSettings,
     private readonly baseline: ComparableRun,
   ) {
-    const { min, max } = scaleOfScorer(settings.metric);
+    const { min, max } = scaleOfScore(settings.metric);
     this.min = min;
     this.width = max - min;
     this.sign = baseline.head.scores[settings.metric]?.better === "lower" ? -1 : 1;

@@ -14,6 +14,16 @@ const done = async (line: string | readonly string[], variables = {}) => {
 };
 const json = async (line: string) => JSON.parse(await done(`${line} --json`));
 
+it("a tool's module can import defineTool of art-e", async () => {
+  write(
+    "typed.ts",
+    `import { defineTool } from "art-e";
+     export default defineTool({ description: "Doubles.", parameters: { type: "object" }, call: ({ n }: { n: number }) => 2 * n });`,
+  );
+  await done("tools add double --module typed.ts");
+  expect(await done(["tools", "test", "double", '{"n": 21}'])).toBe("42\n");
+});
+
 describe("a custom agent", () => {
   it("can be created from a file, given a tool, run and changed, and its run can be repeated exactly", async () => {
     write("prompt.txt", "For {{inbox_address}} on {{query_date}}, {{max_turns}} turns:\n{{tools}}\n");

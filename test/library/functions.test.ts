@@ -1,0 +1,214 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { AgentFunction } from "../../src/agents/agent-function.js";
+import { resumeArtEBenchmark, runArtEBenchmark } from "../../src/library/benchmark.js";
+import type { BenchmarkConfig, Scorer } from "../../src/library/benchmark-config.js";
+import { loadTasks } from "../../src/library/load-tasks.js";
+import { openDatabase } from "../../src/library/open-database.js";
+import type { Question, Trace } from "../../src/library/published-types.js";
+import { MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
+
+/** Agents, scorers and questions that a program passes to the library. */
+
+const { artE, path } = workFolder({ mail: MAIL });
+
+let tasks: Question[];
+let db: string;
+beforeAll(async () => {
+  db = path("art-e.db");
+  tasks = await loadTasks({ dataset: QUESTIONS, limit: 3 });
+});
+
+const run = (agent: BenchmarkConfig["agent"], config: Partial<BenchmarkConfig> = {}, questions = tasks) =>
+  runArtEBenchmark(questions, { db, env: {}, agent, ...config });
+
+const tracesOf = async (runId: string): Promise<Trace[]> => {
+  const database = await openDatabase(db);
+  const traces = [...database.traces(runId)];
+  database.close();
+  return traces;
+};
+
+describe("an agent function", () => {
+  it("gets the question, its mailbox and its tools, and every call is traced", async () => {
+    const seen: unknown[] = [];
+    const agent: AgentFunction = async ({ id, epoch, question, inbox, queryDate, maxTurns, tools, callTool }) => {
+      seen.push({ id, epoch, question, inbox, queryDate, maxTurns, tools: tools.map(({ name }) => name) });
+      const { emails } = (await callTool("email_search", { query: question })) as { emails: { message_id: string }[] };
+      return { answer: " 42 ", sources: emails.slice(0, 1).map(({ message_id }) => message_id) };
+    };
+    const results = await run(agent, { epochs: 2, concurrency: 1 }, tasks.slice(0, 1));
+    const [task] = tasks;
+    const common = { id: task?.id, question: task?.question, inbox: task?.inbox_address, queryDate: task?.query_date };
+    const tools = ["email_search", "email_get"];
+    expect(seen).toEqual([1, 2].map((epoch) => ({ ...common, epoch, maxTurns: 10, tools })));
+    expect(results).toMatchObject({ agentId: "agent", model: "function/agent", completedTasks: 2, costUsd: null });
+    const [trace] = await tracesOf(results.runId);
+    expect(trace?.answer).toBe("42");
+    expect(trace?.toolCalls.map(({ name, arguments: args }) => [name, args])).toEqual([
+      ["email_search", { query: task?.question }],
+    ]);
+    expect(trace?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(trace?.turns).toHaveLength(1);
+  });
+
+  it("cannot read another mailbox, and learns why a call is refused", async () => {
+    const errors: string[] = [];
+    const agent: AgentFunction = async ({ callTool }) => {
+      const calls = {
+        email_search: { inbox_id: "other@kestrelplains.example", query: "dues" },
+        email_get: { message_id: "<none@x>" },
+        execute_python: { code: "1" },
+      };
+      for (const [name, args] of Object.entries(calls)) {
+        await callTool(name, args).catch((error: Error) => errors.push(error.message));
+      }
+      return "I don't know";
+    };
+    const results = await run(agent, {}, tasks.slice(0, 1));
+    expect(errors).toHaveLength(3);
+    expect(errors[1]).toMatch(/^Unknown email <none@x>/);
+    expect(errors[2]).toMatch(/execute_python/);
+    expect(results.endings).toEqual({ dont_know: 1 });
+  });
+
+  it.each([
+    ["throws", async () => Promise.reject(new Error("no network")), "model_error", "no network"],
+    ["returns nothing", (async () => undefined) as unknown as AgentFunction, "model_error", "returned no answer"],
+    ["returns a number", (async () => 7) as unknown as AgentFunction, "model_error", "returned no answer"],
+    [
+      "throws at once",
+      () => {
+        throw new Error("not async");
+      },
+      "model_error",
+      "not async",
+    ],
+  ] as const)("that %s fails the task, and the others continue", async (_, broken, ending, error) => {
+    const agent: AgentFunction = async (task) => (task.id === tasks[0]?.id ? broken(task) : "$40");
+    const results = await run(agent as AgentFunction);
+    expect(results).toMatchObject({ totalTasks: 3, failedTasks: 1 });
+    const failed = results.taskResults.find(({ error: text }) => text !== undefined);
+    expect(failed).toMatchObject({ taskId: tasks[0]?.id, ending, error: expect.stringContaining(error) });
+  });
+
+  it("that ignores its signal ends with the task's time limit", async () => {
+    const results = await run(() => new Promise<string>(() => {}), { taskTimeout: 0.2 }, tasks.slice(0, 1));
+    expect(results.endings).toEqual({ timeout: 1 });
+  });
+
+  it("without an answer is out of turns", async () => {
+    const results = await run(async () => ({ answer: null }), {}, tasks.slice(0, 1));
+    expect(results.endings).toEqual({ out_of_turns: 1 });
+  });
+
+  it("reports tokens, which the price and the limits count", async () => {
+    const agent: AgentFunction = async () => ({ answer: "x", usage: { inputTokens: 500_000, outputTokens: 0 } });
+    const price = { input: 2, output: 8 };
+    const results = await run(agent, { price });
+    expect(results).toMatchObject({ costUsd: 3, usage: { inputTokens: 1_500_000, outputTokens: 0 } });
+    const stopped = run(agent, { price, maxCost: 1, concurrency: 1 });
+    await expect(stopped).rejects.toMatchObject({
+      code: "run_stopped",
+      message: expect.stringMatching(/--max-cost|cost/),
+    });
+  });
+
+  it("stops when the signal aborts, and is continued with the same function", async () => {
+    const stop = new AbortController();
+    let answered = 0;
+    const counting: AgentFunction = async ({ signal }) => {
+      if (++answered === 2) stop.abort();
+      signal.throwIfAborted();
+      return "$40";
+    };
+    const error = await run(counting, { signal: stop.signal, concurrency: 1 }).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "run_stopped", hint: expect.stringMatching(/^1 of 3 tasks are saved\./) });
+    const [, runId = ""] = /Run (\S+) stopped/.exec(error.message) ?? [];
+
+    const { code, stderr } = await artE(`run --resume ${runId}`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("is the function counting of a program")]);
+    await expect(resumeArtEBenchmark(runId, { db, env: {} })).rejects.toMatchObject({ code: "agent_function_missing" });
+
+    const resumed = await resumeArtEBenchmark(runId, { db, env: {}, agent: counting });
+    expect(resumed).toMatchObject({ runId, status: "completed", completedTasks: 3 });
+    expect(answered).toBe(4);
+  });
+});
+
+describe("a function scorer", () => {
+  const scorers: Scorer[] = [
+    { name: "length", score: async ({ answer }) => answer?.length ?? null },
+    { name: "broken", score: () => Promise.reject(new Error("out of order")) },
+    { name: "text", score: (() => "1") as unknown as Scorer["score"] },
+  ];
+
+  it("is stored with its mean and interval, and a failure is recorded", async () => {
+    const results = await run(async ({ id }) => "x".repeat(Number(id)), { scorers: ["exactMatch", ...scorers] });
+    const lengths = tasks.map(({ id }) => id);
+    const mean = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+    expect(results.scores["function:length"]).toMatchObject({ value: mean, n: 3, kind: "mean" });
+    expect(results.taskResults.map(({ scores }) => scores["function:length"])).toEqual(lengths);
+    expect(results.taskResults[0]?.failedScorers).toEqual(["function:broken", "function:text"]);
+    const [trace] = await tracesOf(results.runId);
+    expect(trace?.scores["function:broken"]).toEqual({ value: null, explanation: "out of order", failed: true });
+
+    const before = results.scores["function:length"];
+    const { code, stdout } = await artE(`score --run ${results.runId} --scorers rougeL --json`);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).scores["function:length"]).toEqual(before);
+    expect(await artE(`gate ${results.runId} --fail-under function:length=1000`)).toMatchObject({ code: 3 });
+  });
+
+  it("is required to continue the run", async () => {
+    const stop = new AbortController();
+    const onProgress = () => stop.abort();
+    const length = scorers.slice(0, 1);
+    const error = await run("baseline", { scorers: length, signal: stop.signal, onProgress, concurrency: 1 }).catch(
+      (thrown) => thrown,
+    );
+    const [, runId = ""] = /Run (\S+) stopped/.exec(error.message) ?? [];
+    expect((await artE(`run --resume ${runId}`)).stderr).toContain("function:length, which is a function of a program");
+    const resumed = await resumeArtEBenchmark(runId, { db, env: {}, scorers: length });
+    expect(resumed.scores["function:length"]?.n).toBe(3);
+  });
+});
+
+describe("options", () => {
+  it.each([
+    [{ concurrency: 0 }, /^concurrency: expected auto, or a whole number/],
+    [{ cutoff: "never" }, /^cutoff: expected/],
+    [{ nosuch: 1 }, /^nosuch: unknown option/],
+    [{ scorers: ["nosuch"] }, /^scorers: unknown scorer nosuch/],
+    [{ scorers: [{ name: "exactMatch", score: () => 1 }] }, /^scorers: exactMatch is already a scorer/],
+    [{ scorers: [{ name: "a b", score: () => 1 }] }, /^scorers: expected a name/],
+    [{ agent: undefined }, /^agent: expected/],
+    [{ agent: "nosuch" }, /nosuch/],
+    [{ temperature: 0.5, agent: async () => "x" }, /^--temperature does not apply to an agent function/],
+  ])("%o are refused", async (config, message) => {
+    await expect(run("baseline", config as never)).rejects.toMatchObject({
+      name: "UserError",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each([
+    ["no tasks", [], /does not contain questions/],
+    ["a task without an answer", [{ id: 1, question: "?" }], /task 0/],
+    ["two tasks with one id", [0, 0], /1/],
+  ])("%s are refused", async (_, list, message) => {
+    const questions = list.map((item) => (typeof item === "number" ? tasks[item] : item));
+    await expect(run("baseline", {}, questions as never)).rejects.toThrow(message);
+  });
+
+  it("runs over loaded tasks have the dataset of the command line, and other tasks their own", async () => {
+    const loaded = await run("baseline");
+    await artE(`run -a baseline --dataset ${QUESTIONS} -l 3 -o file.json`);
+    const database = await openDatabase(db);
+    const typed = await database.results("latest");
+    database.close();
+    expect(loaded.dataset).toEqual(typed.dataset);
+    const changed = await run("baseline", {}, [{ ...(tasks[0] as Question), question: "How much?" }]);
+    expect(changed.dataset).toMatchObject({ source: "tasks of a program", revision: null });
+    expect(changed.dataset.sha256).not.toBe(loaded.dataset.sha256);
+  });
+});
