@@ -15,6 +15,7 @@ const ENTRIES = [
   "cli",
   "library",
   "library/define",
+  "library/evals",
   "mail/import/reader-thread",
   "mail/mime/mime-thread",
   "mail/import/copy-mail-thread",
@@ -43,7 +44,7 @@ const OUTSIDE = {
 checkOutside(JSON.parse(readText("package.json")));
 rmSync("dist", { recursive: true, force: true });
 const packages = await buildProgram();
-await writeDeclarations("library.ts");
+for (const file of ["library.ts", "library/evals.ts"]) await writeDeclarations(file);
 for (const page of ["report", "app"]) await buildPage(page);
 cpSync("src", "dist", { recursive: true, filter: (path) => !/(\.tsx?|tsconfig\.json)$/.test(path) });
 const copied = copyLibrariesOfReport();

@@ -11,13 +11,11 @@ const describe = (error) => text(error instanceof Error ? `${error.name}: ${erro
 const send = process.send.bind(process);
 const now = performance.now.bind(performance);
 
-const [path, jiti, definitions] = process.argv.slice(2);
+const [path, jiti, alias] = process.argv.slice(2);
 
 try {
   const { createJiti } = await import(jiti);
-  const loaded = await createJiti(path, { fsCache: false, moduleCache: false, alias: { "art-e": definitions } }).import(
-    path,
-  );
+  const loaded = await createJiti(path, { fsCache: false, moduleCache: false, alias: JSON.parse(alias) }).import(path);
   const run = functionOf(loaded);
   process.on("message", async ({ id, input, output, trace }) => {
     const start = now();

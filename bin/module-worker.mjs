@@ -9,7 +9,7 @@ class MissingExport extends Error {}
 
 try {
   const { createJiti } = await import(workerData.jiti);
-  const alias = { "art-e": workerData.definitions };
+  const { alias } = workerData;
   const jiti = createJiti(workerData.path, { fsCache: false, moduleCache: false, interopDefault: true, alias });
   const loaded = await jiti.import(workerData.path);
   const tool = typeof loaded?.default === "object" && loaded.default !== null ? loaded.default : loaded;

@@ -2,7 +2,6 @@
 // The types that users of the library see, because the schemas' own types would require zod.
 import type { JsonValue } from "../platform/json-value.js";
 
-
 /**
  * Settings of the run, depending on who answered.
  */
@@ -2049,23 +2048,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          }
-        ]
-      | [
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
           },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          }
         ]
       | [
           {
@@ -2082,13 +2065,6 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          }
         ]
       | [
           {
@@ -2112,13 +2088,6 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          }
         ]
       | [
           {
@@ -2149,13 +2118,6 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          }
         ]
       | [
           {
@@ -2193,13 +2155,6 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          }
         ]
       | [
           {
@@ -2244,13 +2199,6 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          }
         ]
       | [
           {
@@ -2302,13 +2250,64 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
+        ]
+      | [
           {
             path: string;
             cell: number | null;
             width: number;
             height: number;
             data: string;
-          }
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
         ];
     omitted: number;
   };

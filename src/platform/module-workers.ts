@@ -10,8 +10,14 @@ const WORKER = programFile("bin/module-worker.mjs");
 /** URL of the package that compiles TypeScript as it is loaded. */
 export const JITI = pathToFileURL(createRequire(import.meta.url).resolve("jiti")).href;
 
-/** File that a module of a user gets when it imports `art-e`: functions that only give types. */
-export const DEFINITIONS = fileURLToPath(builtFile("library/define.js"));
+/**
+ * The files that a user's module gets when it imports `art-e`: functions that only give types, and exported evals. The
+ * longer name comes first, because an alias also matches names that start with it.
+ */
+export const LIBRARY_ALIASES: Readonly<Record<string, string>> = {
+  "art-e/evals": fileURLToPath(builtFile("library/evals.js")),
+  "art-e": fileURLToPath(builtFile("library/define.js")),
+};
 
 /** Maximum number of characters in one result of a module. */
 const MAX_CHARS = 10_000_000;
@@ -56,7 +62,7 @@ class LoadedModule {
 
   constructor({ path, env }: ModuleStart) {
     this.worker = new Worker(WORKER, {
-      workerData: { path, jiti: JITI, definitions: DEFINITIONS, maxChars: MAX_CHARS },
+      workerData: { path, jiti: JITI, alias: LIBRARY_ALIASES, maxChars: MAX_CHARS },
       env: { ...env },
       stdout: true,
       stderr: true,

@@ -24,6 +24,8 @@ function exported(definition: Parameters<typeof evalFiles>[0][number]["definitio
   return evalFiles([{ definition, validation: null }], "typescript").get(`${definition.name}.ts`) ?? "";
 }
 
+const never = new AbortController().signal;
+
 const ANSWERS = [
   "Best  Regards,\nJeff",
   "see the Reference 42",
@@ -67,10 +69,21 @@ describe("evalFiles as TypeScript", () => {
     expect(exported(evalDefinitionSchema.parse({ ...common, name: "brief", kind: "typescript", code }))).toBe(code);
   });
 
-  it("refuses a kind whose checks exist only in this program", () => {
+  it("writes a rubric that cannot call its model when art-e runs the file, because it has no key", async () => {
     const rubric = { ...common, name: "polite", kind: "rubric", rubric: "Polite.", model: "openai/gpt" };
-    expect(() => exported(evalDefinitionSchema.parse(rubric))).toThrow(
-      "Cannot export polite as TypeScript: its kind is rubric.",
+    const code = exported(evalDefinitionSchema.parse(rubric));
+    expect(code).toContain('"rubric": "Polite."');
+    const [outcome] = await runTypescriptEval({ code, reference: false }, traces.slice(0, 1), never);
+    expect(outcome).toMatchObject({
+      score: null,
+      error: expect.stringMatching(/needs its model's key.*import its JSON file/),
+    });
+  });
+
+  it("refuses an eval in Python", () => {
+    const code = "def eval_function(task, task_metadata, trace, ctx):\n    return 1.0, ''\n";
+    expect(() => exported(evalDefinitionSchema.parse({ ...common, name: "x", kind: "python", code }))).toThrow(
+      "Cannot export x as TypeScript: it is written in Python.",
     );
   });
 });

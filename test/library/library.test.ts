@@ -6,6 +6,7 @@ import * as attw from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, ROOT, startProgram } from "../cli/art-e.js";
+import { startFakeProvider } from "../providers/fake-provider.js";
 
 /** The library as users get it: unpacked from the package, in a project that has only the package's dependencies. */
 
@@ -36,7 +37,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Checks the program's types, runs it, and returns the lines that it prints. */
-async function run(name: string, code: string): Promise<string[]> {
+async function run(name: string, code: string, environment = {}): Promise<string[]> {
   writeFileSync(join(folder, `${name}.ts`), code);
   const options = [
     "--strict",
@@ -49,11 +50,8 @@ async function run(name: string, code: string): Promise<string[]> {
   ];
   const compiled = await startProgram(folder, process.execPath, [TSC, ...options, `${name}.ts`], {}).ended;
   expect(compiled.stdout).toBe("");
-  const {
-    code: exitCode,
-    stdout,
-    stderr,
-  } = await startProgram(folder, process.execPath, [JITI, `${name}.ts`], {}).ended;
+  const ran = startProgram(folder, process.execPath, [JITI, `${name}.ts`], environment);
+  const { code: exitCode, stdout, stderr } = await ran.ended;
   expect([exitCode, stderr]).toEqual([0, ""]);
   return stdout.trimEnd().split("\n");
 }
@@ -130,6 +128,22 @@ describe("docs/library.md", () => {
     const lines = await run("mail", example("database.search"));
     expect(lines.filter((line) => / answered \d+$/.test(line)).length).toBeGreaterThan(10);
     expect(lines[0]).toMatch(/softball/i);
+  });
+
+  it("runs a rubric that was exported as TypeScript, with the key in the environment", async () => {
+    const provider = await startFakeProvider(() => ({
+      toolCalls: [{ name: "record_result", arguments: { reason: "It is kind.", result: "pass" } }],
+    }));
+    const code = `import { evalFunction } from "art-e/evals";
+      const polite = evalFunction({ name: "polite", criterion: "x", kind: "rubric", rubric: "Polite.", model: "anthropic/x" });
+      const input = { question: "?", inbox: null, date: null, taskId: 1, suite: null };
+      const trace = { messages: [], toolCalls: [], turns: [], ending: "answered", durationMs: 1 };
+      console.log(JSON.stringify(await polite(input, "Thank you.", trace)));`;
+    const environment = { ANTHROPIC_API_KEY: "key", ANTHROPIC_BASE_URL: provider.url };
+    const lines = await run("rubric", code, environment);
+    await provider.close();
+    expect(lines).toEqual(['{"score":1,"reason":"It is kind."}']);
+    expect(provider.requests.length).toBe(1);
   });
 
   it("contains a valid eval", async () => {

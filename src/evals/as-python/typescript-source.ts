@@ -1,4 +1,4 @@
-// Exports evals as TypeScript files that `evals import` can read again. The files do not import anything.
+// Exports evals as TypeScript files that `evals import` can read again.
 import { UserError } from "../../platform/errors.js";
 import { canBeRetried, ENDINGS } from "../../tasks/ending.js";
 import { type Assertion, type EvalDefinition, patternParts } from "../definition.js";
@@ -6,16 +6,32 @@ import { assertionText } from "../run-evals/run-rules.js";
 
 /**
  * Returns an eval as the source of a TypeScript file, which exports a function `(input, output, trace)` that returns
- * `{score, reason}`. Throws for kinds whose checks exist only in this program: rules, cases, rubrics and Python.
+ * `{score, reason}`. Assertions import nothing. The checks of rules, cases and rubrics are imported from `art-e/evals`.
+ * Throws for an eval in Python.
  */
 export function typescriptSource(definition: EvalDefinition): string {
   if (definition.kind === "typescript") return definition.code;
   if (definition.kind === "assertions") return assertionsSource(definition.criterion, definition.answer.all);
+  if (definition.kind !== "python") return librarySource(definition);
   throw new UserError(
     "eval_format_unsupported",
-    `Cannot export ${definition.name} as TypeScript: its kind is ${definition.kind}.`,
-    "Export it with --format json.",
+    `Cannot export ${definition.name} as TypeScript: it is written in Python.`,
+    "Export it with --format python.",
   );
+}
+
+function librarySource({ reference: _, origin, ...definition }: EvalDefinition): string {
+  return [
+    'import { evalFunction } from "art-e/evals";',
+    "",
+    docComment(definition.criterion),
+    `export default evalFunction(${sourceText(definition, 2)});`,
+    "",
+  ].join("\n");
+}
+
+function docComment(criterion: string): string {
+  return `/** ${criterion.replace(/\s+/g, " ").replaceAll("*/", "* /")} */`;
 }
 
 function assertionsSource(criterion: string, assertions: readonly Assertion[]): string {
@@ -25,7 +41,7 @@ function assertionsSource(criterion: string, assertions: readonly Assertion[]): 
   });
   const uses = (key: string) => assertions.some((assertion) => key in assertion);
   return [
-    `/** ${criterion.replace(/\s+/g, " ").replaceAll("*/", "* /")} */`,
+    docComment(criterion),
     "export default function evaluate(",
     "  _input: unknown,",
     "  output: string,",
@@ -56,8 +72,8 @@ function checkOf(assertion: Assertion): string {
  * Returns a literal. An import marks an eval as one that needs gold answers if its code contains the word `reference`,
  * so that word is escaped.
  */
-function sourceText(value: unknown): string {
-  return JSON.stringify(value).replaceAll("reference", "\\u0072eference");
+function sourceText(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replaceAll("reference", "\\u0072eference");
 }
 
 function plain(text: string): string {

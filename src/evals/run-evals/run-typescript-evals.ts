@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { writeFileAtomically } from "../../platform/files.js";
-import { DEFINITIONS, JITI } from "../../platform/module-workers.js";
-import { programFile } from "../../platform/program-files.js";
+import { JITI, LIBRARY_ALIASES } from "../../platform/module-workers.js";
+import { builtFile, programFile } from "../../platform/program-files.js";
 import { makeTemporaryFolder } from "../../sandbox/workspace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
@@ -106,7 +106,7 @@ class EvalProcess {
   private wake: () => void = () => undefined;
 
   constructor(folder: string) {
-    this.child = fork(WORKER, [join(folder, "eval.ts"), JITI, DEFINITIONS], {
+    this.child = fork(WORKER, [join(folder, "eval.ts"), JITI, JSON.stringify(LIBRARY_ALIASES)], {
       cwd: folder,
       env: {},
       execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`, ...permissions(folder)],
@@ -163,7 +163,7 @@ class EvalProcess {
 /** Returns Node's flags for reading only the eval, the worker, the compiler and art-e's own code. */
 function permissions(folder: string): string[] {
   const flag = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
-  const program = dirname(dirname(DEFINITIONS));
+  const program = fileURLToPath(builtFile(""));
   const readable = [folder, WORKER, program, dirname(dirname(fileURLToPath(JITI)))].map((path) => realpathSync(path));
   return [flag, ...readable.map((path) => `--allow-fs-read=${path}`)];
 }

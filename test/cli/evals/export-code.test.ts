@@ -95,6 +95,21 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     }
   });
 
+  it("can be imported again from TypeScript files, and give the same verdicts in their own process", async () => {
+    await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format typescript -o typescript`);
+    const imported: { name: string; version: number }[] = await json("evals import typescript");
+    expect(imported.map(({ name }) => name).sort()).toEqual([...names].sort());
+    const [{ version } = { version: 0 }] = imported;
+    expect(await json(`evals show several@${version}`)).toMatchObject({ kind: "typescript", criterion: 'It is "so".' });
+    await json(`evals run ${imported.map((one) => `${one.name}@${one.version}`).join(" ")}`);
+    expect(await artE("export-traces --run latest -o third.jsonl --quiet")).toMatchObject({ code: 0 });
+    for (const line of read("third.jsonl").trimEnd().split("\n")) {
+      const { traceId, scores } = JSON.parse(line);
+      for (const name of names)
+        expect({ name, traceId, ...scores[`eval:${name}`] }).toMatchObject({ value: verdicts.get(name)?.get(traceId) });
+    }
+  }, 120_000);
+
   it("are Python source code if exported as Inspect scorers", async () => {
     await json("evals export short@1 polite@1 --format inspect -o scorers");
     expect(read("scorers/short_scorer.py")).toContain("@scorer(metrics=[accuracy(), stderr()])\ndef short():");
