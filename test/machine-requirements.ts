@@ -21,6 +21,7 @@ export const NEEDS = {
   pandas: "pandas for /usr/bin/python3, such as Debian's python3-pandas",
   root: "root, and a checkout that every user may read",
   linux: "Linux",
+  compiler: "Linux with a C compiler: cc",
 } as const;
 
 export type Need = keyof typeof NEEDS;
