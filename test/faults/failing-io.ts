@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,14 +38,6 @@ export interface Ended {
 
 /** Longest time of a command here. They take about half a second. */
 const HANG_MS = 30_000;
-
-/** Path of the compiled library, or null without a C compiler or on another system. */
-export function compileFaults(folder: string): string | null {
-  const library = join(folder, "failing-io.so");
-  const source = join(import.meta.dirname, "failing-io.c");
-  const { status } = spawnSync("cc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"]);
-  return process.platform === "linux" && status === 0 ? library : null;
-}
 
 /** Counts the calls that can fail while the command works, by running it without a fault. */
 export async function countCalls(library: string, { before, line }: FaultedCommand): Promise<number> {

@@ -11,7 +11,7 @@ import { MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
 
 const PROGRAM = join(import.meta.dirname, "answering-program.mjs");
 const TASKS = 73 * 3;
-const MANY = process.env.ART_E_LONG ? 1_000 : 40;
+const MANY = process.env.ART_E_LONG ? 1_000 : 60;
 
 const { path } = workFolder({ mail: MAIL });
 const random = seeded(20_261_127);

@@ -43,6 +43,17 @@ export class Workers {
     return found;
   }
 
+  /** The newest worker of this name. */
+  last(name: string): Worker {
+    const found = this.all.findLast((worker) => worker.name === name);
+    if (found === undefined) throw new Error(`no worker ${name} was started`);
+    return found;
+  }
+
+  killLast(name: string): Promise<void> {
+    return this.kill(this.last(name));
+  }
+
   /** Sends SIGKILL, and waits for the end. */
   async kill(worker: Worker): Promise<void> {
     worker.child.kill("SIGKILL");
