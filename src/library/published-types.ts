@@ -236,6 +236,10 @@ export type RunSettings =
        */
       unsafeHostPython?: true;
       /**
+       * Disturbance of each task (--perturb): reworded question, error of the first tool call, slow tools, or search results in another order. Absent for an undisturbed run.
+       */
+      perturbation?: "reworded" | "tool-error" | "latency" | "shuffled";
+      /**
        * Oracle file for the model offline/oracle. Absent for other models.
        */
       oracle?: string;
@@ -1224,6 +1228,7 @@ export interface ScoreFigures {
     | "clustered_t"
     | "paired_bootstrap"
     | "paired_t"
+    | "bootstrap"
     | "betting_sequence";
   /**
    * Display name of the scorer.
@@ -1312,6 +1317,7 @@ export interface Estimate {
     | "clustered_t"
     | "paired_bootstrap"
     | "paired_t"
+    | "bootstrap"
     | "betting_sequence";
 }
 /**
