@@ -2,6 +2,7 @@
 // The types that users of the library see, because the schemas' own types would require zod.
 import type { JsonValue } from "../platform/json-value.js";
 
+
 /**
  * Settings of the run, depending on who answered.
  */
@@ -2054,7 +2055,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
+          }
         ]
       | [
           {
@@ -2070,30 +2071,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-        ]
-      | [
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2116,14 +2094,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2153,14 +2124,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2197,14 +2161,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2248,14 +2205,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2306,6 +2256,15 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
+          }
+        ]
+      | [
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
           },
           {
             path: string;
@@ -2314,6 +2273,48 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          }
         ];
     omitted: number;
   };
