@@ -118,9 +118,19 @@ function tasksOf({ results, traces }: RunSource, scorer: string): ReliabilityTas
 
 /** Returns no task if the score does not apply to the question. */
 function toReliabilityTask(result: TaskResult, scorer: string, tools: readonly string[] | null): ReliabilityTask[] {
-  const { taskId, ending, usage, scores } = result;
+  const { taskId, ending, usage, turns, scores } = result;
   const isFailed = canBeRetried(ending);
   const score = isFailed ? 0 : (scores[scorer] ?? null);
   if (score === null) return [];
-  return [{ taskId, score, isAnswered: ending === "answered", tools, tokens: usage.inputTokens + usage.outputTokens }];
+  return [
+    {
+      taskId,
+      score,
+      isAnswered: ending === "answered",
+      hasAbstained: ending === "dont_know",
+      tools,
+      tokens: usage.inputTokens + usage.outputTokens,
+      turns,
+    },
+  ];
 }
