@@ -49,6 +49,15 @@ export interface ReliabilityCard {
   readonly missing: readonly string[];
 }
 
+/** The card of a run, with what it was computed from. */
+export interface ReliabilityOfRun extends ReliabilityCard {
+  readonly runId: string;
+  readonly scorer: string;
+  readonly questions: number;
+  readonly tasks: number;
+  readonly perturbedRuns: readonly { readonly runId: string; readonly perturbation: Perturbation }[];
+}
+
 const UNIT = { min: 0, max: 1 };
 
 const RABANSER = "Rabanser et al. 2026, arXiv 2602.16666";
