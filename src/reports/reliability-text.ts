@@ -6,17 +6,21 @@ import {
 } from "../analysis/reliability.js";
 import { count, estimate, table } from "../text/format.js";
 
-/** Formats a reliability card, one line per property with its definition. */
+/** Formats a reliability card: its figures, the reasons for missing ones, and the definition of each property. */
 export function reliabilityText(card: ReliabilityOfRun): string {
-  const { missing } = card;
+  const rows = rowsInOrder(card);
   return [
     reliabilityTitle(card),
     "",
     table(
-      ["", "", "value (95%)", "definition"],
-      rowsInOrder(card).map((row) => [row.dimension, row.name, estimate(row.estimate), definitionText(row)]),
+      ["", "", "value (95%)"],
+      rows.map(({ dimension, name, estimate: figure }) => [dimension, name, estimate(figure)]),
     ),
-    ...(missing.length === 0 ? [] : ["", ...missing]),
+    "",
+    ...card.missing,
+    "",
+    "Definitions:",
+    ...rows.map((row) => `  ${row.name}: ${definitionText(row)}`),
   ].join("\n");
 }
 
