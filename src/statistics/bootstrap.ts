@@ -13,11 +13,11 @@ interface ValuePair {
 }
 
 /**
- * Returns the sum after divided by the sum before, at most 1, with its 95% interval: the percentile bootstrap over pairs
- * (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13), with percentiles widened for small samples
- * (Hesterberg 2015). A bootstrap does not see losses that no pair has, so the interval is at least as wide as Wilson's for
- * the same fraction of the pairs with a value above 0 before. Without such a pair, there is no value. No interval for a
- * single pair. The same pairs always have the same interval.
+ * Returns the sum after divided by the sum before, at most 1, with its 95% interval: the percentile bootstrap over
+ * pairs (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13), with percentiles widened for small
+ * samples (Hesterberg 2015). A bootstrap does not see losses that no pair has, so the interval is at least as wide as
+ * Wilson's for the same fraction of the pairs with a value above 0 before. Without such a pair, there is no value. No
+ * interval for a single pair. The same pairs always have the same interval.
  */
 export function cappedRatio(pairs: readonly ValuePair[]): Estimate {
   const n = pairs.length;

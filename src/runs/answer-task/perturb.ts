@@ -13,8 +13,8 @@ const SHORTEST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 3_000;
 
 /**
- * Wordings that keep the question, with its names, dates and numbers, as it is. They add no fact that could be searched,
- * and do not say whether there is an answer.
+ * Wordings that keep the question, with its names, dates and numbers, as it is. They add no fact that could be
+ * searched, and do not say whether there is an answer.
  */
 const WORDINGS: readonly ((question: string) => string)[] = [
   (question) => `Could you look this up in my mail? ${question}`,
