@@ -139,6 +139,7 @@ const runLineShape = z.strictObject({
   model: z.string(),
   dataset: z.string(),
   split: z.string(),
+  perturbation: z.string().nullable().meta({ description: "Perturbation of every task, or null for a plain run" }),
   status: runStatusSchema,
   tasks: z.number().int().meta({ description: "Number of tasks with a result" }),
   completed_tasks: z.number().int().meta({ description: "Number of these tasks that did not fail" }),
