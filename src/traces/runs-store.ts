@@ -148,19 +148,6 @@ export function costOfRun(db: Db, runId: string): number | null {
   return cost === null ? null : cost + (unfinished ?? 0);
 }
 
-/** Returns the most frequent error of a run's failed tasks, or null if none failed. Skips damaged results. */
-export function mostFrequentError(db: Db, runId: string): string | null {
-  const message = db
-    .prepare(
-      `SELECT ${RESULT} ->> '$.error' AS message FROM results
-       WHERE run_id = ? AND superseded = 0 AND failed = 1 AND message IS NOT NULL
-       GROUP BY message ORDER BY count(*) DESC, message LIMIT 1`,
-    )
-    .pluck()
-    .get(runId) as string | undefined;
-  return message ?? null;
-}
-
 /** Number and sum of the values that count in a run's score, for one task. */
 interface TaskScoreSums<S extends string> {
   readonly scorer: S;

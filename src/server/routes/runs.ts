@@ -7,7 +7,7 @@ import { computeRunTotals } from "../../runs/results-file.js";
 import { headlineOf } from "../../runs/stored-runs.js";
 import type { Db } from "../../store/open-store.js";
 import { pageOfResults } from "../../traces/results-store.js";
-import { costOfRun, getRun, type ListedRun, mostFrequentError, pageOfRuns } from "../../traces/runs-store.js";
+import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../app/route.js";
@@ -34,8 +34,6 @@ function runLine(db: Db, { agentId, completedTasks, failedTasks, totalTasks, sta
     completed_tasks: completedTasks,
     failed_tasks: failedTasks,
     total_tasks: totalTasks,
-    error: failedTasks === 0 ? null : mostFrequentError(db, same.id),
-    cost_usd: costOfRun(db, same.id),
     score: headlineOf(db, same.id),
     started_at: startedAt,
   };

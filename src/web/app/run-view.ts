@@ -132,80 +132,25 @@ export function runList(page: HTMLElement, query: URLSearchParams): Promise<void
 }
 
 function runTable(runs: readonly RunLineJson[]): HTMLElement {
-  const comparison = comparisonButton(runs);
   const list = table(
     "Runs",
-    ["Compare", "Run", "Agent, model", "Dataset", "Score", "Tasks, status", "Cost", "Started"],
+    ["Run", "Agent, model", "Dataset", "Score", "Tasks, status", "Started"],
     runs.map((run) => [
-      comparison.checkbox(run),
       idLink("runs", run.id, run.name ?? run.id),
       twoLines(run.agent_id, run.model),
       clipped(datasetText(run)),
       run.score === null ? "–" : headline(run.score),
-      tasksCell(run),
-      costText(run.cost_usd),
+      twoLines(`${run.tasks} of ${run.total_tasks}`, run.status === "interrupted" ? "stopped" : run.status),
       minuteText(run.started_at),
     ]),
   );
   const isUnjudged = runs.some(({ score }) => score?.scorer === "semanticScore");
-  return h(
-    "div",
-    { class: "run-list" },
-    comparison.element,
-    list,
-    isUnjudged ? h("p", { class: "hint" }, UNJUDGED) : null,
-  );
+  return h("div", {}, list, isUnjudged ? h("p", { class: "hint" }, UNJUDGED) : null);
 }
 
 function headline(score: NonNullable<RunLineJson["score"]>): HTMLElement {
   const star = score.scorer === "semanticScore" ? "*" : "";
-  return h(
-    "span",
-    { class: "pair" },
-    `${scoreText(score.value)}${star}`,
-    h("span", { class: "hint" }, intervalText(score)),
-    h("span", { class: "hint" }, score.scorer),
-  );
-}
-
-/** The finished tasks, how many of them failed and with which error, and the run's status. */
-function tasksCell({ tasks, total_tasks: total, failed_tasks: failed, error, status }: RunLineJson): HTMLElement {
-  const state = status === "interrupted" ? "stopped" : status;
-  if (failed === 0) return twoLines(`${tasks} of ${total}`, state);
-  return h(
-    "span",
-    { class: "pair" },
-    `${tasks - failed} of ${total}, `,
-    h("strong", { class: "bad" }, `${failed} failed`),
-    h("span", { class: "hint" }, state),
-    error === null ? null : h("span", { class: "hint" }, clipped(error)),
-  );
-}
-
-/** A button that opens the report of the selected runs, and the checkboxes that select them. The oldest is the baseline. */
-function comparisonButton(runs: readonly RunLineJson[]) {
-  const selected = new Set<string>();
-  const failure = h("div");
-  const button = h("button", { type: "button", disabled: true }, "Compare the selected runs");
-  button.addEventListener("click", () => {
-    const [baseline, ...others] = runs.filter(({ id }) => selected.has(id)).toReversed();
-    if (baseline === undefined) return;
-    openReport(
-      baseline.id,
-      others.map(({ id }) => id),
-    ).catch((error: Error) => failure.replaceChildren(errorNotice(error.message)));
-  });
-  return {
-    element: h("div", { class: "report-of" }, button, failure),
-    checkbox({ id, name }: RunLineJson): HTMLElement {
-      const change = (event: Event) => {
-        if ((event.target as HTMLInputElement).checked) selected.add(id);
-        else selected.delete(id);
-        button.disabled = selected.size < 2;
-      };
-      return h("input", { type: "checkbox", "aria-label": `Compare ${name ?? id}`, change });
-    },
-  };
+  return twoLines(`${scoreText(score.value)}${star}`, intervalText(score));
 }
 
 /** The scores with their intervals. */
@@ -304,7 +249,7 @@ function reportButton(runId: string): HTMLElement {
   const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
   const baseline = select({ "aria-label": "Compare with" }, [["", "not compared"]]);
   listOthers(runId, baseline).catch(fail);
-  const click = () => (baseline.value === "" ? openReport(runId, []) : openReport(baseline.value, [runId])).catch(fail);
+  const click = () => openReport(runId, baseline.value).catch(fail);
   return h(
     "div",
     { class: "report-of" },
@@ -325,15 +270,15 @@ async function listOthers(runId: string, list: HTMLSelectElement): Promise<void>
   }
 }
 
-/**
- * Opens the report of a run, compared with others. Opens the window before the request, because pop-up blockers allow it
- * only during the click event.
- */
-async function openReport(baseline: string, others: readonly string[]): Promise<void> {
+/** Opens the window before the request, because pop-up blockers allow it only during the click event. */
+async function openReport(runId: string, baseline: string): Promise<void> {
   const report = window.open("", "_blank");
-  const compared = others.length === 0 ? "" : `?with=${encodeURIComponent(others.join(","))}`;
+  const path = (id: string) => `/api/runs/${encodeURIComponent(id)}/report`;
   try {
-    const { url } = await post<{ url: string }>(`/api/runs/${encodeURIComponent(baseline)}/report${compared}`, {});
+    const { url } = await post<{ url: string }>(
+      baseline === "" ? path(runId) : `${path(baseline)}?with=${encodeURIComponent(runId)}`,
+      {},
+    );
     if (report !== null) report.location.href = url;
   } catch (error) {
     report?.close();
