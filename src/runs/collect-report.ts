@@ -336,6 +336,11 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
   };
 }
 
+/** Returns a stored trace in the form that reports show. */
+export function storedTraceView(db: Db, trace: Trace): TraceView {
+  return traceView(trace, mailSource(db));
+}
+
 function fileRun(path: string): ReportRun {
   const { head, results } = fromFile(path, reportedFileSchema);
   return { head, results, stored: null };
