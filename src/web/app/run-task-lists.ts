@@ -1,7 +1,7 @@
 import { count, duration } from "../../text/format.js";
 import type { FinishedTaskLine, RunProcessState, RunProgress } from "../../traces/progress.js";
 import { type Child, h } from "../dom.js";
-import { clipped, liveTable } from "./lists.js";
+import { clipped, liveTable, runTaskLink } from "./lists.js";
 import { endingText } from "./trace.js";
 
 /** Running tasks and their activity, which only the run's own process knows. */
@@ -119,17 +119,12 @@ export function failedTasks(runId: string): RunPanel {
 
 function failedCells(runId: string, task: FinishedTaskLine): Child[] {
   return [
-    taskLink(runId, task),
+    h("a", { href: runTaskLink(runId, task.taskId, task.epoch) }, taskName(task)),
     endingText(task.ending),
     clipped(task.error ?? ""),
     clipped(task.question),
     task.endedAt.slice(11, 19),
   ];
-}
-
-function taskLink(runId: string, task: FinishedTaskLine): HTMLElement {
-  const id = encodeURIComponent(runId);
-  return h("a", { href: `#runs/${id}?task=${id}/${encodeURIComponent(task.taskId)}/${task.epoch}` }, taskName(task));
 }
 
 function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {

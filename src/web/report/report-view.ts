@@ -154,7 +154,7 @@ export class ReportView {
     this.table = new TaskTable(head, { total: tasks.length, first, signal }, open);
     this.controls = new TaskControls(head, tasks, (change) => {
       // Typing in the search field must not fill the browser's history.
-      history.replaceState(null, "", writeView({ ...this.view, ...change, task: null }));
+      history.replaceState(history.state, "", writeView({ ...this.view, ...change, task: null }));
       this.applyUrl();
     });
     this.taskDialog = new TaskDialog(head, tasks, this.outcomes, source, links, {
@@ -212,7 +212,7 @@ export class ReportView {
     // The user has followed a link to another section.
     if (!isOfThisPlace(location.hash)) return;
     const openTask = view.task === null ? null : findTask(view.task, this.tasks, head);
-    history.replaceState(null, "", writeView({ ...view, task: null }));
+    history.replaceState(history.state, "", writeView({ ...view, task: null }));
     this.view = { ...view, task: null };
     if (openTask !== null) this.table.focus(openTask);
   }

@@ -170,7 +170,9 @@ export class TaskTable {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 1);
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: this.active + 1,
+      j: this.active + 1,
       ArrowUp: this.active - 1,
+      k: this.active - 1,
       PageDown: this.active + page,
       PageUp: this.active - page,
       Home: 0,

@@ -1,0 +1,122 @@
+import { datasetText, UNJUDGED } from "../../reports/wording.js";
+import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
+import { count, duration } from "../../text/format.js";
+import {
+  type Child,
+  costText,
+  h,
+  intervalText,
+  minuteText,
+  replaceChildren,
+  scoreText,
+  untrustedInline,
+} from "../dom.js";
+import { pageScope } from "./api.js";
+import { type Column, clipped, type FilterField, filteredList, idLink, offsetPage, twoLines } from "./lists.js";
+
+const FIELDS: readonly FilterField[] = [
+  { name: "agent_id", label: "Agent id", kind: "text" },
+  { name: "model", label: "Model contains", kind: "text" },
+  { name: "dataset", label: "Dataset contains", kind: "text" },
+  {
+    name: "status",
+    label: "Status",
+    kind: [
+      ["running", "running"],
+      ["completed", "completed"],
+      ["interrupted", "interrupted"],
+    ],
+  },
+  { name: "tag", label: "Tag", kind: "text" },
+  { name: "text", label: "Name or note contains", kind: "text" },
+  { name: "since", label: "From (date, UTC)", kind: "date" },
+  { name: "before", label: "Before (date, UTC)", kind: "date" },
+];
+
+/** Lists the runs. Selected runs can be compared. */
+export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  const selected: string[] = [];
+  const compare = h("span", { class: "compare" });
+  const showCompare = () => replaceChildren(compare, compareLink(selected));
+  const toggle = (id: string, isSelected: boolean) => {
+    if (isSelected) selected.push(id);
+    else selected.splice(selected.indexOf(id), 1);
+    showCompare();
+  };
+  showCompare();
+  return filteredList<RunLineJson>(page, query, {
+    title: "Runs",
+    section: "runs",
+    fields: FIELDS,
+    none: "No runs yet. Start one with art-e run.",
+    search: "Search runs",
+    load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
+    columns: pageScope.sections.has("compare") ? [selectColumn(selected, toggle), ...COLUMNS] : COLUMNS,
+    tools: compare,
+    footnote: (runs) =>
+      runs.some(({ score }) => score?.scorer === "semanticScore") ? h("p", { class: "hint" }, UNJUDGED) : null,
+  });
+}
+
+function compareLink(selected: readonly string[]): Child {
+  if (!pageScope.sections.has("compare")) return null;
+  if (selected.length < 2) return h("span", { class: "hint" }, "Select two or more runs to compare them.");
+  const ids = encodeURIComponent(selected.join(","));
+  return h("a", { class: "button", href: `#compare/${ids}` }, `Compare ${selected.length} runs`);
+}
+
+function selectColumn(
+  selected: readonly string[],
+  toggle: (id: string, isSelected: boolean) => void,
+): Column<RunLineJson> {
+  return {
+    title: "Compare",
+    cell({ id, name }) {
+      const box = h("input", { type: "checkbox", "aria-label": `Compare ${name ?? id}` });
+      box.checked = selected.includes(id);
+      box.addEventListener("change", () => toggle(id, box.checked));
+      return box;
+    },
+  };
+}
+
+const COLUMNS: readonly Column<RunLineJson>[] = [
+  { title: "Run", cell: ({ id, name }) => idLink("runs", id, name ?? id), sort: ({ id, name }) => name ?? id },
+  { title: "Agent", cell: ({ agent_id }) => agent_id, sort: ({ agent_id }) => agent_id },
+  { title: "Model", cell: ({ model }) => untrustedInline(model), sort: ({ model }) => model },
+  { title: "Dataset", cell: (run) => clipped(datasetText(run)), sort: (run) => datasetText(run) },
+  { title: "Score", cell: ({ score }) => headline(score), sort: ({ score }) => score?.value ?? null },
+  {
+    title: "Tasks",
+    cell: ({ completed_tasks, total_tasks, status }) =>
+      twoLines(`${count(completed_tasks)} of ${count(total_tasks)}`, status),
+    sort: ({ completed_tasks }) => completed_tasks,
+  },
+  { title: "Failed", cell: failures, sort: ({ failed_tasks }) => failed_tasks },
+  { title: "Cost", cell: ({ cost_usd }) => costText(cost_usd), sort: ({ cost_usd }) => cost_usd },
+  { title: "Tokens", cell: ({ tokens }) => count(tokens), sort: ({ tokens }) => tokens },
+  {
+    title: "Duration",
+    cell: ({ duration_ms }) => (duration_ms === null ? "–" : duration(duration_ms)),
+    sort: ({ duration_ms }) => duration_ms,
+  },
+  { title: "Started", cell: ({ started_at }) => minuteText(started_at), sort: ({ started_at }) => started_at },
+];
+
+function headline(score: RunLineJson["score"]): Child {
+  if (score === null) return "–";
+  const star = score.scorer === "semanticScore" ? "*" : "";
+  return twoLines(`${scoreText(score.value)}${star}`, `${score.label}, ${intervalText(score)}`);
+}
+
+/** The number of failed tasks, and their most frequent error. */
+function failures({ failed_tasks, commonest_error }: RunLineJson): Child {
+  if (failed_tasks === 0) return "0";
+  return h(
+    "span",
+    { class: "failures" },
+    h("b", { class: "bad" }, count(failed_tasks)),
+    " ",
+    clipped(commonest_error ?? ""),
+  );
+}
