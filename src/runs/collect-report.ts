@@ -380,9 +380,21 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
     questions,
     ungraded,
     incomparable,
-    settings,
+    settings: settings.map((name) => ({
+      name,
+      baseline: settingText(baseline.head.settings[name]),
+      candidate: settingText(candidate.head.settings[name]),
+    })),
     headline: isComparable ? (headlineScorer(shared) ?? scores[0]?.metric ?? null) : null,
     metrics: isComparable ? metrics : [],
     outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),
   };
+}
+
+/** Maximum characters of a setting's value. Prompts and tool definitions are longer. */
+const MAX_SETTING = 120;
+
+function settingText(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "not set");
+  return text.length <= MAX_SETTING ? text : `${text.slice(0, MAX_SETTING - 1)}…`;
 }

@@ -52,7 +52,7 @@ function readStyle(): string {
   const own = ["page", "run", "review"].map((name) => readBuiltFile(`web/app/${name}.css`));
   return [
     readBuiltFile("web/theme.css"),
-    `@scope (html) to (#report) {\n${own.join("")}}\n`,
-    `@scope (#report) {\n${readReportStyle()}}\n`,
+    `@scope (html) to (.served) {\n${own.join("")}}\n`,
+    `@scope (.served) {\n${readReportStyle()}}\n`,
   ].join("");
 }

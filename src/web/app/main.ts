@@ -125,14 +125,6 @@ function removeOtherLinks(): void {
   }
 }
 
-removeOtherLinks();
-document.querySelector("body > header")?.append(themeButton());
-history.scrollRestoration = "manual";
-addEventListener("hashchange", showSection);
-addEventListener("scroll", () => scrollPositions.set(currentEntry, scrollY), { passive: true });
-addEventListener("keydown", pressKey);
-void showSection();
-
 /** Keys that work in every section, unless a field or a dialog has the focus. */
 const KEYS: Readonly<Record<string, { readonly words: string; press(): void }>> = {
   "/": { words: "search", press: () => document.querySelector<HTMLElement>("main input[type=search]")?.focus() },
@@ -219,3 +211,11 @@ async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
   page.append(h("h2", {}, "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
 }
+
+removeOtherLinks();
+document.querySelector("body > header")?.append(themeButton());
+history.scrollRestoration = "manual";
+addEventListener("hashchange", showSection);
+addEventListener("scroll", () => scrollPositions.set(currentEntry, scrollY), { passive: true });
+addEventListener("keydown", pressKey);
+void showSection();

@@ -106,7 +106,8 @@ const COLUMNS: readonly Column<RunLineJson>[] = [
 function headline(score: RunLineJson["score"]): Child {
   if (score === null) return "–";
   const star = score.scorer === "semanticScore" ? "*" : "";
-  return twoLines(`${scoreText(score.value)}${star}`, `${score.label}, ${intervalText(score)}`);
+  const [value, interval] = [`${scoreText(score.value)}${star}`, intervalText(score)];
+  return twoLines(value, h("span", { class: "lines" }, score.label, h("br"), interval));
 }
 
 /** The number of failed tasks, and their most frequent error. */

@@ -15,8 +15,9 @@ interface ReportJson {
 
 /** The report of stored runs as a section of the served pages. */
 export class RunReport {
-  /** The styles of reports apply to this element. */
-  readonly element = h("div", { id: "report" });
+  private readonly report = h("div", { id: "report" });
+  /** The styles of reports apply inside this element, and those of the other sections do not. */
+  readonly element = h("div", { class: "served" }, this.report);
   private readonly notice = h("div", { role: "status" });
   private readonly body = h("div");
   private view: ReportView | null = null;
@@ -30,7 +31,7 @@ export class RunReport {
     private readonly runIds: readonly string[],
     private readonly signal: AbortSignal,
   ) {
-    replaceChildren(this.element, this.notice, this.body);
+    replaceChildren(this.report, this.notice, this.body);
     signal.addEventListener("abort", () => this.shown.abort());
   }
 

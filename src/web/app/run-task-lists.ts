@@ -1,8 +1,8 @@
 import { count, duration } from "../../text/format.js";
 import type { FinishedTaskLine, RunProcessState, RunProgress } from "../../traces/progress.js";
 import { type Child, h } from "../dom.js";
+import { spaceWords } from "../report/header.js";
 import { clipped, liveTable, runTaskLink } from "./lists.js";
-import { endingText } from "./trace.js";
 
 /** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
@@ -120,7 +120,7 @@ export function failedTasks(runId: string): RunPanel {
 function failedCells(runId: string, task: FinishedTaskLine): Child[] {
   return [
     h("a", { href: runTaskLink(runId, task.taskId, task.epoch) }, taskName(task)),
-    endingText(task.ending),
+    spaceWords(task.ending),
     clipped(task.error ?? ""),
     clipped(task.question),
     task.endedAt.slice(11, 19),

@@ -2,11 +2,11 @@ import { compact } from "../../platform/optional-values.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
 import { costText, h, intervalText, minuteText, replaceChildren, scoreText, svg } from "../dom.js";
+import { spaceWords } from "../report/header.js";
 import { getEvents, isRunPage, post, RefusedRequest } from "./api.js";
 import { errorNotice } from "./lists.js";
 import { RunReport } from "./run-report.js";
 import { failedTasks, type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
-import { endingText } from "./trace.js";
 
 /** Milliseconds between loads of a running run's results. */
 const REFRESH_MS = 3_000;
@@ -131,7 +131,7 @@ function episodeCourse(): RunPanel {
         ),
       );
       const rows = Object.entries(counts).sort(([, a], [, b]) => b - a);
-      endings.show(rows, "", ([ending, number]) => [endingText(ending), count(number)]);
+      endings.show(rows, "", ([ending, number]) => [spaceWords(ending), count(number)]);
     },
   };
 }
@@ -165,7 +165,7 @@ function runActions(runId: string): HTMLElement {
     "p",
     { class: "run-actions" },
     h("button", { type: "button", click }, "Open the report as one file"),
-    h("a", { href: `#traces?run_id=${id}` }, "Traces"),
+    h("a", { href: `#traces?run_id=${id}` }, "Traces of this run"),
     h("a", { href: `#label/${id}` }, "Label traces"),
     failure,
   );
@@ -191,7 +191,10 @@ function progressFigures(): RunPanel {
   return {
     element: h("div", {}, bar, done, figures),
     show(progress) {
-      const { totalTasks, doneTasks, failedTasks } = progress;
+      const { totalTasks, doneTasks, failedTasks, status } = progress;
+      // The report shows the same figures once the run has ended.
+      bar.hidden = status === "completed";
+      figures.hidden = status === "completed";
       bar.max = Math.max(1, totalTasks);
       bar.value = doneTasks;
       done.textContent = `${count(doneTasks)} of ${count(totalTasks)} tasks done${failedTasks === 0 ? "" : `, ${count(failedTasks)} of them failed`}`;

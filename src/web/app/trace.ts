@@ -12,6 +12,7 @@ import { duration } from "../../text/format.js";
 import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import { append, h, minuteText, replaceChildren, scoreText, svg, untrustedInline, untrustedText } from "../dom.js";
+import { spaceWords } from "../report/header.js";
 import { get, isRunPage, post } from "./api.js";
 import {
   type Column,
@@ -189,7 +190,7 @@ export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
   // Failed calls that got no reply count as one turn without a message.
   yield* retryEvents(trace.turns[turn]?.retries);
   if (trace.answer === null) {
-    const errorText = trace.error || `No answer: ${endingText(trace.ending)}.`;
+    const errorText = trace.error || `No answer: ${spaceWords(trace.ending)}.`;
     yield { type: "error", errorText, errorCategory: trace.ending, retryable: false };
   }
   yield { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
@@ -214,7 +215,7 @@ async function filterFields(): Promise<readonly FilterField[]> {
       label: "Run",
       kind: runs.map(({ id, name, model }) => [id, name ?? `${id} (${model})`] as const),
     },
-    { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, endingText(ending)] as const) },
+    { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, spaceWords(ending)] as const) },
     {
       name: "rating",
       label: "Rated",
@@ -262,7 +263,7 @@ const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
     cell: ({ score }) => (score === null ? "–" : h("span", { title: score.scorer }, scoreText(score.value))),
     sort: ({ score }) => score?.value ?? null,
   },
-  { title: "Ending", cell: ({ ending }) => endingText(ending), sort: ({ ending }) => ending },
+  { title: "Ending", cell: ({ ending }) => spaceWords(ending), sort: ({ ending }) => ending },
   { title: "Took", cell: ({ duration_ms }) => duration(duration_ms), sort: ({ duration_ms }) => duration_ms },
   { title: "Rated", cell: ({ rating }) => rating, sort: ({ rating }) => rating },
 ];
@@ -401,10 +402,7 @@ function argumentText(args: unknown): string {
     .join(", ");
 }
 
-/** Formats `out_of_turns` as `out of turns`. */
-export function endingText(ending: string): string {
-  return ending.replaceAll("_", " ");
-}
+export { spaceWords as endingText };
 
 /** Two thumb buttons and a note for a trace. */
 export function feedbackForm(traceId: string): HTMLElement {

@@ -163,13 +163,17 @@ export class ReportView {
     });
     this.dialog = this.taskDialog.element;
     this.taskSection = section("Tasks", null, this.missing, this.controls.element, this.table.element);
+    const [scores, ...figures] = [
+      ...figureSections(head, tasks),
+      scoreSection(head, (score) => this.table.showScore(score)),
+    ];
     this.sections = h(
       "div",
       { class: "sections" },
       head.comparisons.length === 0 ? null : comparisonSection(head, this.outcomes),
-      ...figureSections(head, tasks),
-      scoreSection(head, (score) => this.table.showScore(score)),
-      this.taskSection,
+      scores ?? null,
+      // A file is read from the figures to the tasks. The served pages lead to the failed tasks first.
+      ...(first === "worst" ? [this.taskSection, ...figures] : [...figures, this.taskSection]),
     );
     this.table.show(tasks);
   }
