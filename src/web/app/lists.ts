@@ -35,19 +35,20 @@ export interface FilterField {
   readonly kind: "text" | "date" | readonly (readonly [value: string, label: string])[];
 }
 
+/** A column of a list, with at least one of the two functions. */
+export interface Column<Line> {
+  readonly title: string;
+  /** Value to sort by, or null if it is missing. Columns without this function cannot be sorted. */
+  sort?(line: Line): string | number | null;
+  /** Content of a cell, by default the value to sort by. */
+  cell?(line: Line): Child;
+}
+
 interface ListPage<Line> {
   readonly lines: readonly Line[];
   /** Parameter for the next page, or null after the last page. */
   readonly next: string | null;
   readonly total: number;
-}
-
-/** A column of a list. */
-export interface Column<Line> {
-  readonly title: string;
-  cell(line: Line): Child;
-  /** Value to sort by, or null if it is missing. Columns without this function cannot be sorted. */
-  sort?(line: Line): string | number | null;
 }
 
 interface FilteredList<Line> {
@@ -212,7 +213,7 @@ function sortableTable<Line>(
       }
       const read = column?.sort;
       const rows = read === undefined ? lines : lines.toSorted((a, b) => compareValues(read(a), read(b), sign));
-      setRows(rows.map((line) => columns.map(({ cell }) => cell(line))));
+      setRows(rows.map((line) => columns.map(({ sort, cell = sort }) => cell?.(line) ?? null)));
     },
   };
 }

@@ -187,25 +187,25 @@ async function sessionView(page: HTMLElement, id: string): Promise<void> {
 }
 
 const SESSION_COLUMNS: readonly Column<SessionLineJson>[] = [
-  {
-    title: "Last asked",
-    cell: ({ id, updated_at }) => idLink("chats", id, minuteText(updated_at)),
-    sort: ({ updated_at }) => updated_at,
-  },
+  { title: "Last asked", sort: ({ updated_at: at }) => at, cell: (line) => idLink("chats", line.id, lastAsked(line)) },
   {
     title: "First question",
-    cell: ({ question }) => clipped(question ?? "–"),
     sort: ({ question }) => question ?? null,
+    cell: ({ question }) => clipped(question ?? "–"),
   },
-  { title: "Questions", cell: ({ chats }) => chats ?? 0, sort: ({ chats }) => chats ?? 0 },
-  { title: "Agent", cell: ({ agent_id }) => agent_id, sort: ({ agent_id }) => agent_id },
+  { title: "Questions", sort: ({ chats }) => chats ?? 0 },
+  { title: "Agent", sort: ({ agent_id }) => agent_id },
   {
     title: "Mailbox",
-    cell: ({ inbox_address }) => untrustedInline(inbox_address ?? "any"),
-    sort: ({ inbox_address }) => inbox_address,
+    sort: (line) => line.inbox_address,
+    cell: (line) => untrustedInline(line.inbox_address ?? "any"),
   },
-  { title: "Date", cell: ({ query_date }) => query_date ?? "–", sort: ({ query_date }) => query_date },
+  { title: "Date", sort: ({ query_date }) => query_date },
 ];
+
+function lastAsked({ updated_at }: SessionLineJson): string {
+  return minuteText(updated_at);
+}
 
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);

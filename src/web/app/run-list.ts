@@ -1,9 +1,10 @@
 import { datasetText, UNJUDGED } from "../../reports/wording.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
-import { count, duration } from "../../text/format.js";
+import { count } from "../../text/format.js";
 import {
   type Child,
   costText,
+  durationText,
   h,
   intervalText,
   minuteText,
@@ -81,29 +82,24 @@ function selectColumn(
 }
 
 const COLUMNS: readonly Column<RunLineJson>[] = [
-  { title: "Run", cell: ({ id, name }) => idLink("runs", id, name ?? id), sort: ({ id, name }) => name ?? id },
-  { title: "Agent", cell: ({ agent_id }) => agent_id, sort: ({ agent_id }) => agent_id },
-  { title: "Model", cell: ({ model }) => untrustedInline(model), sort: ({ model }) => model },
-  { title: "Dataset", cell: (run) => clipped(datasetText(run)), sort: (run) => datasetText(run) },
-  { title: "Score", cell: ({ score }) => headline(score), sort: ({ score }) => score?.value ?? null },
-  {
-    title: "Tasks",
-    cell: ({ completed_tasks, total_tasks, status }) =>
-      twoLines(`${count(completed_tasks)} of ${count(total_tasks)}`, status),
-    sort: ({ completed_tasks }) => completed_tasks,
-  },
-  { title: "Failed", cell: failures, sort: ({ failed_tasks }) => failed_tasks },
-  { title: "Cost", cell: ({ cost_usd }) => costText(cost_usd), sort: ({ cost_usd }) => cost_usd },
-  { title: "Tokens", cell: ({ tokens }) => count(tokens), sort: ({ tokens }) => tokens },
-  {
-    title: "Duration",
-    cell: ({ duration_ms }) => (duration_ms === null ? "–" : duration(duration_ms)),
-    sort: ({ duration_ms }) => duration_ms,
-  },
-  { title: "Started", cell: ({ started_at }) => minuteText(started_at), sort: ({ started_at }) => started_at },
+  { title: "Run", sort: ({ id, name }) => name ?? id, cell: ({ id, name }) => idLink("runs", id, name ?? id) },
+  { title: "Agent", sort: ({ agent_id }) => agent_id },
+  { title: "Model", sort: ({ model }) => model, cell: ({ model }) => untrustedInline(model) },
+  { title: "Dataset", sort: datasetText, cell: (run) => clipped(datasetText(run)) },
+  { title: "Score", sort: ({ score }) => score?.value ?? null, cell: headline },
+  { title: "Tasks", sort: ({ completed_tasks }) => completed_tasks, cell: tasksDone },
+  { title: "Failed", sort: ({ failed_tasks }) => failed_tasks, cell: failures },
+  { title: "Cost", sort: ({ cost_usd }) => cost_usd, cell: ({ cost_usd }) => costText(cost_usd) },
+  { title: "Tokens", sort: ({ tokens }) => tokens, cell: ({ tokens }) => count(tokens) },
+  { title: "Duration", sort: ({ duration_ms: ms }) => ms, cell: ({ duration_ms: ms }) => durationText(ms) },
+  { title: "Started", sort: ({ started_at }) => started_at, cell: ({ started_at }) => minuteText(started_at) },
 ];
 
-function headline(score: RunLineJson["score"]): Child {
+function tasksDone({ completed_tasks, total_tasks, status }: RunLineJson): Child {
+  return twoLines(`${count(completed_tasks)} of ${count(total_tasks)}`, status);
+}
+
+function headline({ score }: RunLineJson): Child {
   if (score === null) return "–";
   const star = score.scorer === "semanticScore" ? "*" : "";
   const [value, interval] = [`${scoreText(score.value)}${star}`, intervalText(score)];

@@ -1,8 +1,7 @@
 import { count, duration } from "../../text/format.js";
-import type { FinishedTaskLine, RunProcessState, RunProgress } from "../../traces/progress.js";
+import type { RunProcessState, RunProgress } from "../../traces/progress.js";
 import { type Child, h } from "../dom.js";
-import { spaceWords } from "../report/header.js";
-import { clipped, liveTable, runTaskLink } from "./lists.js";
+import { clipped, liveTable } from "./lists.js";
 
 /** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
@@ -103,28 +102,6 @@ const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limite
 function age(since: string): string {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1_000));
   return seconds < 60 ? `${seconds} s` : duration(1_000 * seconds);
-}
-
-/** The failed tasks, newest first. */
-export function failedTasks(runId: string): RunPanel {
-  const { element, show } = tableSection("Failed", ["Task", "Ending", "Error", "Question", "At (UTC)"]);
-  return {
-    element,
-    show({ failures, failedTasks: failed }) {
-      const line = failures.length < failed ? `The last ${failures.length} of ${count(failed)}.` : "";
-      show(failures, line, (task) => failedCells(runId, task));
-    },
-  };
-}
-
-function failedCells(runId: string, task: FinishedTaskLine): Child[] {
-  return [
-    h("a", { href: runTaskLink(runId, task.taskId, task.epoch) }, taskName(task)),
-    spaceWords(task.ending),
-    clipped(task.error ?? ""),
-    clipped(task.question),
-    task.endedAt.slice(11, 19),
-  ];
 }
 
 function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {

@@ -6,7 +6,7 @@ import { spaceWords } from "../report/header.js";
 import { getEvents, isRunPage, post, RefusedRequest } from "./api.js";
 import { errorNotice } from "./lists.js";
 import { RunReport } from "./run-report.js";
-import { failedTasks, type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
+import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
 
 /** Milliseconds between loads of a running run's results. */
 const REFRESH_MS = 3_000;
@@ -16,7 +16,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   const title = h("h2", {}, "Run");
   const status = h("p", { class: "run-status", role: "status" });
   const facts = h("p", { class: "hint" });
-  const parts = [progressFigures(), episodeCourse(), failedTasks(id), tasksUnderWay()];
+  const parts = [progressFigures(), episodeCourse(), tasksUnderWay()];
   const report = new RunReport([id], signal);
   let connection: Connection = "open";
   let progress: RunProgress | null = null;

@@ -11,7 +11,17 @@ import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
-import { append, h, minuteText, replaceChildren, scoreText, svg, untrustedInline, untrustedText } from "../dom.js";
+import {
+  append,
+  type Child,
+  h,
+  minuteText,
+  replaceChildren,
+  scoreText,
+  svg,
+  untrustedInline,
+  untrustedText,
+} from "../dom.js";
 import { spaceWords } from "../report/header.js";
 import { get, isRunPage, post } from "./api.js";
 import {
@@ -244,29 +254,28 @@ export async function traceList(page: HTMLElement, query: URLSearchParams): Prom
 }
 
 const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
-  {
-    title: "Started",
-    cell: ({ id, started_at }) => idLink("trace", id, minuteText(started_at)),
-    sort: ({ started_at }) => started_at,
-  },
-  { title: "Agent", cell: ({ agent_id }) => agent_id, sort: ({ agent_id }) => agent_id },
-  {
-    title: "Run, task",
-    cell: ({ run_id, task_id }) =>
-      run_id === null ? "chat" : twoLines(idLink("runs", run_id), `task ${String(task_id).slice(0, 8)}`),
-    sort: ({ run_id, task_id }) => (run_id === null ? null : `${run_id}/${task_id}`),
-  },
-  { title: "Question", cell: ({ question }) => clipped(question), sort: ({ question }) => question },
-  { title: "Answer", cell: ({ answer }) => clipped(answer ?? "–"), sort: ({ answer }) => answer },
-  {
-    title: "Score",
-    cell: ({ score }) => (score === null ? "–" : h("span", { title: score.scorer }, scoreText(score.value))),
-    sort: ({ score }) => score?.value ?? null,
-  },
-  { title: "Ending", cell: ({ ending }) => spaceWords(ending), sort: ({ ending }) => ending },
-  { title: "Took", cell: ({ duration_ms }) => duration(duration_ms), sort: ({ duration_ms }) => duration_ms },
-  { title: "Rated", cell: ({ rating }) => rating, sort: ({ rating }) => rating },
+  { title: "Started", sort: ({ started_at }) => started_at, cell: (line) => idLink("trace", line.id, startOf(line)) },
+  { title: "Agent", sort: ({ agent_id }) => agent_id },
+  { title: "Run, task", sort: ({ run_id, task_id }) => run_id && `${run_id}/${task_id}`, cell: runAndTask },
+  { title: "Question", sort: ({ question }) => question, cell: ({ question }) => clipped(question) },
+  { title: "Answer", sort: ({ answer }) => answer, cell: ({ answer }) => clipped(answer ?? "–") },
+  { title: "Score", sort: ({ score }) => score?.value ?? null, cell: scoreCell },
+  { title: "Ending", sort: ({ ending }) => spaceWords(ending) },
+  { title: "Took", sort: ({ duration_ms }) => duration_ms, cell: ({ duration_ms }) => duration(duration_ms) },
+  { title: "Rated", sort: ({ rating }) => rating },
 ];
+
+function startOf({ started_at }: TraceLineJson): string {
+  return minuteText(started_at);
+}
+
+function runAndTask({ run_id, task_id }: TraceLineJson): Child {
+  return run_id === null ? "chat" : twoLines(idLink("runs", run_id), `task ${String(task_id).slice(0, 8)}`);
+}
+
+function scoreCell({ score }: TraceLineJson): Child {
+  return score === null ? "–" : h("span", { title: score.scorer }, scoreText(score.value));
+}
 
 export interface ToolCallCard {
   readonly element: HTMLDetailsElement;
