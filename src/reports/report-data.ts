@@ -299,7 +299,7 @@ export interface ReportComparison {
   /** Reasons why the runs are incomparable. Empty if they are comparable. */
   readonly incomparable: readonly string[];
   /** Settings that differ between the runs. */
-  readonly settings: readonly string[];
+  readonly settings: readonly DifferingSetting[];
   /** The score of the verdict, or null if the runs do not share a score. */
   readonly headline: string | null;
   /** Scores, then cost, time and turns. Empty if the runs are incomparable. */
@@ -309,6 +309,13 @@ export interface ReportComparison {
    * or `-` if one of the two runs does not have a value.
    */
   readonly outcomes: Readonly<Record<string, string>>;
+}
+
+/** A setting with its values as text. */
+export interface DifferingSetting {
+  readonly name: string;
+  readonly baseline: string;
+  readonly candidate: string;
 }
 
 /** Location of a report's conversations: in the page, in a folder next to it, or left out. */

@@ -340,6 +340,11 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
   };
 }
 
+/** Returns a stored trace in the form that reports show. */
+export function storedTraceView(db: Db, trace: Trace): TraceView {
+  return traceView(trace, mailSource(db));
+}
+
 function fileRun(path: string): ReportRun {
   const { head, results } = fromFile(path, reportedFileSchema);
   return { head, results, stored: null };
@@ -379,9 +384,21 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
     questions,
     ungraded,
     incomparable,
-    settings,
+    settings: settings.map((name) => ({
+      name,
+      baseline: settingText(baseline.head.settings[name]),
+      candidate: settingText(candidate.head.settings[name]),
+    })),
     headline: isComparable ? (headlineScorer(shared) ?? scores[0]?.metric ?? null) : null,
     metrics: isComparable ? metrics : [],
     outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),
   };
+}
+
+/** Maximum characters of a setting's value. Prompts and tool definitions are longer. */
+const MAX_SETTING = 120;
+
+function settingText(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "not set");
+  return text.length <= MAX_SETTING ? text : `${text.slice(0, MAX_SETTING - 1)}…`;
 }

@@ -148,6 +148,30 @@ export function costOfRun(db: Db, runId: string): number | null {
   return cost === null ? null : cost + (unfinished ?? 0);
 }
 
+/** Further figures of a run in a list. */
+export interface RunEffort {
+  readonly tokens: number;
+  /** Milliseconds in which a process executed the run, or null if none has ended yet. */
+  readonly activeMs: number | null;
+  /** The most frequent error of the failed tasks, or null if there is none. */
+  readonly commonestError: string | null;
+}
+
+/** Reads every result of the run. */
+export function effortOfRun(db: Db, runId: string): RunEffort {
+  return db
+    .prepare(
+      `SELECT (SELECT coalesce(sum(coalesce(${RESULT} ->> '$.usage.inputTokens', 0) + coalesce(${RESULT} ->> '$.usage.outputTokens', 0)), 0)
+               FROM results WHERE run_id = r.id AND superseded = 0) AS tokens,
+              nullif(r.active_ms, 0) AS activeMs,
+              (SELECT ${RESULT} ->> '$.error' AS error FROM results
+               WHERE run_id = r.id AND superseded = 0 AND failed = 1 AND error IS NOT NULL
+               GROUP BY error ORDER BY count(*) DESC, error LIMIT 1) AS commonestError
+       FROM runs r WHERE r.id = ?`,
+    )
+    .get(runId) as RunEffort;
+}
+
 /** Number and sum of the values that count in a run's score, for one task. */
 interface TaskScoreSums<S extends string> {
   readonly scorer: S;
