@@ -69,7 +69,7 @@ class Labelling {
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
       this.queue = [...queue];
       this.waiting = waiting;
-      const how = order === "hard" ? ", hard cases" : ", in random order";
+      const how = ORDER_WORDS[order];
       const about = criterion === OVERALL ? "" : `, for ${criterion}`;
       const by = annotator === "" ? "" : `, by ${annotator}`;
       this.source.textContent = `${name ?? found ?? "chats"}${about}${by}${how}${sentence === null ? "" : `: ${sentence}`}`;
@@ -95,7 +95,8 @@ class Labelling {
 
   private show(details: TraceDetailsJson): void {
     const answer = answerSection(details);
-    const beside = h("div", { class: "label-beside" }, answer, this.form.element);
+    const given = givenLabels(this.current?.labels ?? []);
+    const beside = h("div", { class: "label-beside" }, answer, given, this.form.element);
     replaceChildren(this.body, h("div", { class: "labelling" }, beside, stepsSection(details)));
     answer.focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -119,8 +120,9 @@ class Labelling {
       // The label was saved but the next trace did not load, so only load it again.
       if (current === null) return this.showNext();
       const note = form.note.value.trim();
+      const { labels: _, ...queued } = current;
       const { id, ...summary } = await post<SavedLabelJson>("/api/evals/labels", {
-        ...current,
+        ...queued,
         criterion: this.subject.criterion,
         ...(this.subject.annotator === "" ? {} : { annotator: this.subject.annotator }),
         label,
@@ -161,6 +163,22 @@ class Labelling {
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
     this.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
   }
+}
+
+const ORDER_WORDS = {
+  random: ", in random order",
+  hard: ", hard cases",
+  disagreements: ", traces with different labels",
+} as const;
+
+/** Shows the labels between which the person decides. */
+function givenLabels(labels: QueuedTraceJson["labels"]): HTMLElement | string {
+  if (labels.length === 0) return "";
+  return h(
+    "section",
+    { class: "judged", "aria-label": "Labels to decide between" },
+    factList(labels.map(({ annotator, label, note }) => [annotator, note === null ? label : `${label}: ${note}`])),
+  );
 }
 
 /** Lists the runs with traces to label, and the chats. */
@@ -301,6 +319,13 @@ interface QueuedTraceJson {
   readonly is_repeat: boolean;
   readonly drawn: string;
   readonly drawn_from: number | null;
+  readonly basis: "direct" | "adjudicated";
+  /** Annotators' labels to adjudicate, otherwise empty. */
+  readonly labels: readonly {
+    readonly annotator: string;
+    readonly label: "good" | "bad";
+    readonly note: string | null;
+  }[];
 }
 
 interface LabelQueueJson extends LabelSummaryJson {
@@ -324,8 +349,11 @@ interface LabelSubject {
   readonly criterion: string;
   /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
-  /** `hard` selects difficult cases, whose labels do not count in any figure. */
-  readonly order: "random" | "hard";
+  /**
+   * `hard` selects difficult cases, whose labels do not count in any figure. `disagreements` selects the traces that
+   * annotators labeled differently.
+   */
+  readonly order: keyof typeof ORDER_WORDS;
 }
 
 const CHATS = "chats";
@@ -339,8 +367,12 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
     runId: id === CHATS ? null : id,
     criterion: query.get("criterion") || OVERALL,
     annotator: query.get("annotator") ?? "",
-    order: query.get("order") === "hard" ? "hard" : "random",
+    order: orderOf(query.get("order")),
   };
+}
+
+function orderOf(name: string | null): LabelSubject["order"] {
+  return name === "hard" || name === "disagreements" ? name : "random";
 }
 
 function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order">): string {
