@@ -4,7 +4,7 @@ CREATE TABLE coding_notes (
   trace_id   TEXT PRIMARY KEY REFERENCES traces(id) ON DELETE CASCADE,
   note       TEXT,                        -- the first thing that went wrong; null: nothing wrong
   annotator  TEXT,
-  drawn_from INTEGER NOT NULL,            -- number of traces that had the same chance
+  drawn_from INTEGER,                     -- number of traces that had the same chance; null: somebody chose it
   created_at TEXT NOT NULL
 ) WITHOUT ROWID;
 

@@ -206,7 +206,7 @@ function givenText({ annotator, label, note }: GivenLabel): string {
 }
 
 /** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
-function summaryOf(trace: EvaluatedTrace): string {
+export function summaryOf(trace: EvaluatedTrace): string {
   const gold = trace.kind === "chat" ? null : trace.kind === "suite" ? trace.grade.reason : trace.task.answer;
   return compact([
     `Question:  ${askedOf(trace)}`,
