@@ -100,6 +100,11 @@ export const COMMANDS: readonly TableEntry[] = [
     async () => (await import("./commands/compare.js")).compareCommand,
   ),
   command(
+    "reliability [runs..]",
+    "Show how consistent, robust and predictable the answers of a run are",
+    async () => (await import("./commands/reliability.js")).reliabilityCommand,
+  ),
+  command(
     "gate <run>",
     "Check a finished run against thresholds or a baseline (for CI)",
     async () => (await import("./commands/gate.js")).gateCommand,

@@ -2,6 +2,7 @@
 // The types that users of the library see, because the schemas' own types would require zod.
 import type { JsonValue } from "../platform/json-value.js";
 
+
 /**
  * Settings of the run, depending on who answered.
  */
@@ -235,6 +236,10 @@ export type RunSettings =
        * Whether Python ran outside a sandbox (--unsafe-host-python). Absent if it ran in a sandbox or not at all.
        */
       unsafeHostPython?: true;
+      /**
+       * Disturbance of each task (--perturb): reworded question, error of the first tool call, slow tools, or search results in another order. Absent for an undisturbed run.
+       */
+      perturbation?: "reworded" | "tool-error" | "latency" | "shuffled";
       /**
        * Oracle file for the model offline/oracle. Absent for other models.
        */
@@ -1224,6 +1229,7 @@ export interface ScoreFigures {
     | "clustered_t"
     | "paired_bootstrap"
     | "paired_t"
+    | "bootstrap"
     | "betting_sequence";
   /**
    * Display name of the scorer.
@@ -1312,6 +1318,7 @@ export interface Estimate {
     | "clustered_t"
     | "paired_bootstrap"
     | "paired_t"
+    | "bootstrap"
     | "betting_sequence";
 }
 /**
@@ -2048,7 +2055,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
+          }
         ]
       | [
           {
@@ -2064,30 +2071,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-        ]
-      | [
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2110,14 +2094,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2147,14 +2124,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2191,14 +2161,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2242,14 +2205,7 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
-          },
-          {
-            path: string;
-            cell: number | null;
-            width: number;
-            height: number;
-            data: string;
-          },
+          }
         ]
       | [
           {
@@ -2300,6 +2256,15 @@ export interface SuiteTrace {
             width: number;
             height: number;
             data: string;
+          }
+        ]
+      | [
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
           },
           {
             path: string;
@@ -2308,6 +2273,48 @@ export interface SuiteTrace {
             height: number;
             data: string;
           },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          },
+          {
+            path: string;
+            cell: number | null;
+            width: number;
+            height: number;
+            data: string;
+          }
         ];
     omitted: number;
   };

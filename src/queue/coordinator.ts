@@ -405,6 +405,8 @@ class DispatchedTasks implements TaskAnswerer {
     if (budget.limits !== this.limits) {
       this.limits = budget.limits;
       await changeLimits(redis, manifest.runId, this.limits);
+      // A worker that reached the earlier limit has stopped all workers.
+      if (!this.isWithdrawing && !this.isPaused) await this.queue.resume();
     }
     if (this.isWithdrawing || isPaused() === this.isPaused) return;
     this.isPaused = !this.isPaused;

@@ -27,6 +27,7 @@ import type { ToolResources } from "../tools/tool-handler.js";
 import type { AttachedTool } from "../tools/tools-store.js";
 import type { ExecutedRunSettings } from "../traces/run-settings.js";
 import type { Judge, Trace } from "../traces/trace.js";
+import { perturbTools, reword } from "./answer-task/perturb.js";
 import type { Budget } from "./budget.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
@@ -183,12 +184,17 @@ export function buildAnswerContext(
   { runId, settings, model, tools, suite, judge, backend, onActivity }: AnswerContextParts,
   resources: ToolResources,
 ): AnswerContext {
+  const perturbation = settings.kind === "own" ? settings.perturbation : undefined;
   return {
     runId,
     agent: agentOf(settings),
     model: model.model,
     priceOf: model.priceOf,
-    tools: tools.map((tool) => toTool(tool, resources)),
+    tools: perturbTools(
+      tools.map((tool) => toTool(tool, resources)),
+      perturbation,
+    ),
+    isReworded: perturbation === "reworded",
     suite,
     taskTimeoutMs: () => settings.taskTimeoutMs,
     maxTaskCostUsd: settings.kind === "own" ? settings.maxTaskCostUsd : null,
@@ -226,7 +232,13 @@ async function answerTask(
     const attempted = await attemptAnswer(
       run.backend ?? agentLoop({ ...run, model: forTask(run.model, calls, "agent", run.priceOf) }),
       {
-        task: { ...key, instruction, variables, maxTurns: fields.maxTurns, onActivity },
+        task: {
+          ...key,
+          instruction: run.isReworded ? reword(instruction) : instruction,
+          variables,
+          maxTurns: fields.maxTurns,
+          onActivity,
+        },
         access,
         timeoutMs: run.taskTimeoutMs(),
         endingOf: endingOfFailure,
@@ -284,6 +296,8 @@ export interface AnswerContext extends LoopAgent {
   /** Price function for usage without a reported cost. */
   readonly priceOf: PriceOf;
   readonly suite: Pick<Suite, "open">;
+  /** Whether the agent receives each question in other words. */
+  readonly isReworded?: boolean;
   /** Returns the current timeout, which can change during the run. */
   readonly taskTimeoutMs: () => number;
   readonly scoring: Scoring;

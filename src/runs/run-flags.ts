@@ -38,7 +38,7 @@ import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
-import type { AgentTarget } from "../traces/run-settings.js";
+import { type AgentTarget, PERTURBATIONS } from "../traces/run-settings.js";
 import { CLAIM_FORMS, parseClaim } from "./run-until/claim-text.js";
 
 /** A flag of `art-e run`. */
@@ -649,6 +649,12 @@ const LIMIT_FLAGS = {
     help: `Stop the run when a claim is settled, and ask in random order (see --seed): ${CLAIM_FORMS}`,
     config: "run.until",
     notFor: ["resume"],
+  },
+  perturb: {
+    schema: oneOf(PERTURBATIONS).optional(),
+    help: `Disturb each task, for art-e reliability: ${PERTURBATIONS.join(", ")}. Usually with --repeat RUN`,
+    config: "run.perturb",
+    notFor: [...EXTERNAL, "suite", "resume"],
   },
   maxFailures: {
     schema: failures.optional(),

@@ -97,6 +97,7 @@ function requestedOwnSettings(
     ...presentProperties({ reasoningEffort: options.reasoningEffort }),
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    ...presentProperties({ perturbation: options.perturb }),
     ...requestedOracle(stored, options.oracle),
   };
   return stored.sent === undefined ? requested : withSent(requested);
@@ -196,9 +197,10 @@ function withHarmlessSettingsOf(stored: ContinuableSettings, requested: Continua
   const judge = isJudged ? { ...requested.judge, baseUrl: stored.judge.baseUrl } : requested.judge;
   const shared = { ...requested, taskTimeoutMs, judge };
   if (stored.kind === "own" && requested.kind === "own") {
-    const { baseUrl, maxTaskCostUsd: cost } = stored;
+    const { baseUrl, maxTaskCostUsd: cost, perturbation } = stored;
     const maxTaskCostUsd = isRaised(cost, requested.maxTaskCostUsd) ? cost : requested.maxTaskCostUsd;
-    return { ...shared, baseUrl, maxTaskCostUsd };
+    // Only a repeat can change the perturbation, and that is its purpose.
+    return { ...shared, baseUrl, maxTaskCostUsd, perturbation };
   }
   if (stored.kind !== "external" || requested.kind !== "external") return shared;
   const url = urlOf(stored.externalAgent);
@@ -271,6 +273,7 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     ...presentProperties({ mailFilter }),
     maxTaskCostUsd: options.maxTaskCost ?? null,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
+    ...presentProperties({ perturbation: options.perturb }),
     scorers: chosenScorers(options.scorers, judge !== null),
     judge,
   });

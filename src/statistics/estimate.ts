@@ -5,7 +5,8 @@ import { z } from "zod";
  * number of tasks, for answers in clusters (epochs of a question, questions about one inbox). `wilson_mean`,
  * `clustered_wilson_mean`: the same for a mean on a scale with two ends. `t`, `clustered_t`: for any other mean.
  * `paired_bootstrap`, `paired_t`: for the mean difference between two runs on the same questions.
- * `betting_sequence`: for the same, valid at any number of questions (`compare --sequential`).
+ * `bootstrap`: for a ratio. `betting_sequence`: for a mean difference, valid at any number of questions
+ * (`compare --sequential`).
  */
 const INTERVAL_METHODS = [
   "wilson",
@@ -16,6 +17,7 @@ const INTERVAL_METHODS = [
   "clustered_t",
   "paired_bootstrap",
   "paired_t",
+  "bootstrap",
   "betting_sequence",
 ] as const;
 

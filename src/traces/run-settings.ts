@@ -52,6 +52,10 @@ const agentTargetSchema = z
 
 export type AgentTarget = z.output<typeof agentTargetSchema>;
 
+export const PERTURBATIONS = ["reworded", "tool-error", "latency", "shuffled"] as const;
+
+export type Perturbation = (typeof PERTURBATIONS)[number];
+
 /** Settings that are known for every run. */
 const sharedShape = {
   agentId: z.string().describe("Agent id."),
@@ -174,6 +178,12 @@ export const ownRunSettingsSchema = z
       .exactOptional()
       .describe(
         "Whether Python ran outside a sandbox (--unsafe-host-python). Absent if it ran in a sandbox or not at all.",
+      ),
+    perturbation: z
+      .enum(PERTURBATIONS)
+      .exactOptional()
+      .describe(
+        "Disturbance of each task (--perturb): reworded question, error of the first tool call, slow tools, or search results in another order. Absent for an undisturbed run.",
       ),
     oracle: z.string().exactOptional().describe("Oracle file for the model offline/oracle. Absent for other models."),
   })

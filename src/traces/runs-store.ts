@@ -166,6 +166,19 @@ export function scoreSums<S extends string>(db: Db, runId: string, scorers: read
     .all({ runId, scorers: JSON.stringify(scorers) }) as TaskScoreSums<S>[];
 }
 
+/** Returns the ids of the newest repeat of a run for each perturbation. */
+export function perturbedRepeats(db: Db, runId: string): string[] {
+  return db
+    .prepare(
+      `SELECT id FROM (
+         SELECT id, row_number() OVER (PARTITION BY settings ->> '$.perturbation' ORDER BY started_at DESC, id DESC) AS age
+         FROM runs WHERE settings ->> '$.repeats' = ? AND settings ->> '$.perturbation' IS NOT NULL)
+       WHERE age = 1 ORDER BY id`,
+    )
+    .pluck()
+    .all(runId) as string[];
+}
+
 export function hasRun(db: Db, id: string): boolean {
   return db.prepare("SELECT 1 FROM runs WHERE id = ?").get(id) !== undefined;
 }

@@ -302,6 +302,7 @@ describe("the run that a command takes", () => {
     "runs tag <run> <tags..>": "paper",
     "runs delete <runs..>": "",
     "compare <runs..>": "",
+    "reliability [runs..]": "",
     "gate <run>": "",
     "evals cases [run]": "",
     "report [runs..]": "",

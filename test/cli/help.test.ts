@@ -267,6 +267,8 @@ describe("help", () => {
             --until CLAIM                   Stop the run when a claim is settled, and ask in random order (see --seed):
                                             "better than RUN [by N] [or not by N] [on SCORE]", "no worse than RUN by N [on
                                             SCORE]" or "different from RUN [or not by N] [on SCORE]"
+            --perturb PERTURB               Disturb each task, for art-e reliability: reworded, tool-error, latency, shuffled.
+                                            Usually with --repeat RUN
             --max-failures N|N%             Stop the run after N failed tasks, or at a percentage: 5%
             --unsafe-host-python            Run execute_python without a sandbox, with your permissions
 

@@ -19,12 +19,12 @@ const SUITE_SELECTION = "task tool tag index counterparts runnable";
 const JUDGE = "judge noJudge judgeVotes judgeBaseUrl judgeReasoningEffort judgeHeader judgeBody";
 const STORED = `${QUESTION_SELECTION} ${SUITE_SELECTION} limit shuffle seed epochs price`;
 const OWN_LOOP =
-  "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost";
+  "protocol cache unsafeHostPython baseUrl wireApi maxTokens reasoningTokens reasoningEffort temperature record maxTaskCost perturb";
 
 /** The flags that do not apply to each kind of run. */
 const INAPPLICABLE: Readonly<Record<RunKind, string>> = {
   questions: `${SUITE_SELECTION} suite oracle functions accountSettings`,
-  suite: QUESTION_SELECTION,
+  suite: `${QUESTION_SELECTION} perturb`,
   "suite without mail": "cutoff partialInboxes",
   "suite without answers": JUDGE,
   command: `${OWN_LOOP} modelId modelProvider header body requestTimeout rpm tpm`,
@@ -34,7 +34,7 @@ const INAPPLICABLE: Readonly<Record<RunKind, string>> = {
   function: `${OWN_LOOP} modelId modelProvider header body requestTimeout rpm tpm suite`,
   queue: "concurrency record functions oracle accountSettings",
   new: "retryFailed force",
-  resume: `${STORED} name until`,
+  resume: `${STORED} name until perturb`,
   repeat: `${STORED} agent resume retryFailed`,
 };
 

@@ -127,6 +127,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e runs prune --keep 10", "list all but the newest 10 runs"],
     ["art-e runs prune --empty --yes", "delete runs without a completed task"],
   ],
+  reliability: [
+    ["art-e reliability latest", "show the newest run with its newest repeat of each perturbation"],
+    ["art-e reliability plain mixed --metric exactMatch", "show a run and one perturbed repeat, by another score"],
+  ],
   compare: [
     ["art-e compare before.json latest", "compare the newest run with a results file"],
     ["art-e compare RUN1 RUN2 --metric sources,semantic --flips 5", "compare two scores, and show changed questions"],

@@ -7,7 +7,7 @@ import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "./queue-setup.js";
 
 const folder = workFolder({ mail: MAIL });
-const { artE, path, start } = folder;
+const { artE, path, readJson, start } = folder;
 
 describe("art-e ctl with a queue", needs("redis"), () => {
   let redis: RedisServer;
@@ -64,5 +64,56 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     for (const release of waiting.splice(0)) release();
     expect((await ended).code).toBe(130);
     await expect(ctl("pause run_")).rejects.toThrow("is on the queue");
+  });
+
+  it("runs failed tasks again", async () => {
+    let release = () => {};
+    const last = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let requests = 0;
+    provider = await startFakeProvider(async () => {
+      requests++;
+      if (requests === 1) return { fail: "status", status: 400, message: "out of order" };
+      if (requests === 2) await last;
+      return { content: "an answer" };
+    });
+    const variables = { ART_E_QUEUE_URL: redis.url, ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.url };
+    workers.start("two", "--concurrency 1", variables);
+    const run = `run -a email-search --dataset ${QUESTIONS} --quiet -l 2 --db requeue.db -o requeued.json`;
+    copyFileSync(path("mail.db"), path("requeue.db"));
+    const { ended } = start(run, variables);
+    await provider.received(2);
+    const ctl = (line: string) => artE(`ctl ${line} --queue ${redis.url} --db none.db --json`);
+    await expect.poll(async () => JSON.parse((await ctl("show run_")).stdout).failedTasks, { timeout: 5_000 }).toBe(1);
+    expect(await ctl("requeue run_ --reason repaired")).toMatchObject({ code: 0 });
+    release();
+    expect((await ended).code).toBe(0);
+    const { totalTasks, completedTasks, failedTasks, settings } = readJson("requeued.json");
+    expect({ totalTasks, completedTasks, failedTasks }).toEqual({ totalTasks: 2, completedTasks: 2, failedTasks: 0 });
+    expect(settings.changes).toEqual([expect.stringContaining("requeued 1 failed task: repaired")]);
+    expect(requests).toBe(3);
+  });
+
+  it("lets workers go on that had reached a limit, if it is raised before the run ends", async () => {
+    provider = await startFakeProvider(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return { content: "an answer", usage: { inputTokens: 100, outputTokens: 0, cachedInputTokens: 0 } };
+    });
+    const variables = { ART_E_QUEUE_URL: redis.url, ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.url };
+    workers.start("three", "--concurrency 1", variables);
+    copyFileSync(path("mail.db"), path("raise.db"));
+    const run = `run -a email-search --dataset ${QUESTIONS} --quiet -l 6 --db raise.db -o raised.json --max-run-tokens 250`;
+    const { ended } = start(run, variables);
+    await provider.received(2);
+    await artE(`ctl set run_ --max-run-tokens 100000 --queue ${redis.url} --db none.db --json`);
+    const { code, stderr } = await ended;
+    // The coordinator looks for a reached limit once per second, so the run can end before the limit is raised.
+    if (code !== 0) expect(stderr).toContain("--max-run-tokens");
+    if (code !== 0)
+      expect(
+        await artE("run --resume latest --db raise.db -o raised.json --max-run-tokens 100000 --quiet", variables),
+      ).toMatchObject({ code: 0 });
+    expect(readJson("raised.json")).toMatchObject({ totalTasks: 6, completedTasks: 6 });
   });
 });

@@ -1,0 +1,243 @@
+// The reliability card of a run: consistency between the epochs of a question, robustness against perturbations, and
+// predictability. The properties are those of Rabanser et al., Towards a Science of AI Agent Reliability
+// (arXiv 2602.16666), as far as they apply to agents that answer questions from mail.
+import { bootstrapEstimate } from "../statistics/bootstrap.js";
+import type { Estimate } from "../statistics/estimate.js";
+import { ClusteredMean, meanOf } from "../statistics/intervals.js";
+import { passHatK } from "../statistics/pass-at-k.js";
+import type { TaskId } from "../tasks/question.js";
+import type { Perturbation } from "../traces/run-settings.js";
+
+/** One epoch of a question. */
+export interface ReliabilityTask {
+  readonly taskId: TaskId;
+  /** Score from 0 to 1. A failed task has 0. */
+  readonly score: number;
+  /** Whether the agent answered, and did not abstain or fail. */
+  readonly isAnswered: boolean;
+  /** Names of the called tools in order, or null if the trace is not known. */
+  readonly tools: readonly string[] | null;
+  /** Input and output tokens. */
+  readonly tokens: number;
+}
+
+export interface PerturbedTasks {
+  readonly perturbation: Perturbation;
+  readonly runId: string;
+  readonly tasks: readonly ReliabilityTask[];
+}
+
+export const DIMENSIONS = ["consistency", "robustness", "predictability"] as const;
+
+export interface ReliabilityRow {
+  readonly dimension: (typeof DIMENSIONS)[number];
+  readonly name: string;
+  /** 0 to 1, higher is better. `n` counts questions. */
+  readonly estimate: Estimate;
+  readonly definition: string;
+}
+
+export interface ReliabilityCard {
+  readonly rows: readonly ReliabilityRow[];
+  /** What could not be computed, and why, one line each. */
+  readonly missing: readonly string[];
+}
+
+const UNIT = { min: 0, max: 1 };
+
+export function reliabilityCard(
+  tasks: readonly ReliabilityTask[],
+  perturbed: readonly PerturbedTasks[],
+  { scorer, isRate }: { readonly scorer: string; readonly isRate: boolean },
+): ReliabilityCard {
+  const questions = [...byQuestion(tasks).values()];
+  const repeated = questions.filter((epochs) => epochs.length > 1);
+  const consistency = repeated.length === 0 ? [] : consistencyRows(repeated, scorer, isRate);
+  const robustness = perturbed.map((run) => robustnessRow(questions, run, scorer));
+  const missing = [
+    repeated.length === 0 ? "Consistency needs several epochs per question: run with --epochs 3 or more." : null,
+    repeated.length > 0 && repeated.some((epochs) => epochs.some(({ tools }) => tools === null))
+      ? "The consistency of tool calls needs traces, which a results file does not contain: use the run's database."
+      : null,
+    perturbed.length === 0 ? "Robustness needs a perturbed repeat: run --repeat RUN --perturb shuffled." : null,
+    robustness.some(({ estimate }) => estimate.value === null)
+      ? `Robustness is unknown, because ${scorer} is 0 without a perturbation, or no question is in both runs.`
+      : null,
+    "Calibration and discrimination need a confidence for each answer, which these agents do not state.",
+  ];
+  return {
+    rows: [...consistency, ...robustness, ...predictabilityRows(questions, scorer)],
+    missing: missing.filter((line) => line !== null),
+  };
+}
+
+function consistencyRows(
+  questions: readonly (readonly ReliabilityTask[])[],
+  scorer: string,
+  isRate: boolean,
+): ReliabilityRow[] {
+  const row = (name: string, of: (epochs: readonly ReliabilityTask[]) => number | null, definition: string) => ({
+    dimension: "consistency" as const,
+    name,
+    estimate: overQuestions(questions, of),
+    definition,
+  });
+  const least = Math.min(...questions.map((epochs) => epochs.length));
+  const rows = [
+    row(
+      "outcome",
+      (epochs) => overPairs(epochs, (a, b) => 1 - Math.abs(a.score - b.score)),
+      isRate
+        ? `Probability that two epochs of a question have the same ${scorer}.`
+        : `1 minus the mean difference in ${scorer} between two epochs of a question.`,
+    ),
+    ...(isRate
+      ? [
+          row(
+            `all ${least} right`,
+            (epochs) => passHatK(epochs.length, epochs.filter(({ score }) => score === 1).length, least),
+            `Probability that all ${least} epochs of a question are right (pass^${least}).`,
+          ),
+        ]
+      : []),
+    row(
+      "tools",
+      (epochs) => overToolPairs(epochs, (a, b) => 1 - jensenShannon(a, b)),
+      "1 minus the Jensen-Shannon divergence between the tools called in two epochs, however ordered.",
+    ),
+    row(
+      "tool order",
+      (epochs) => overToolPairs(epochs, (a, b) => 1 - editDistance(a, b) / Math.max(1, a.length, b.length)),
+      "1 minus the edit distance between the sequences of called tools in two epochs, relative to the longer one.",
+    ),
+    row(
+      "tokens",
+      (epochs) => (epochs.some(({ tokens }) => tokens > 0) ? Math.exp(-variation(epochs)) : null),
+      "exp(-CV), where CV is the standard deviation of the tokens per epoch, relative to their mean.",
+    ),
+  ];
+  return rows.filter(({ estimate }) => estimate.n > 0);
+}
+
+function robustnessRow(
+  questions: readonly (readonly ReliabilityTask[])[],
+  { perturbation, tasks }: PerturbedTasks,
+  scorer: string,
+): ReliabilityRow {
+  const perturbed = byQuestion(tasks);
+  const pairs = questions.flatMap((epochs) => {
+    const other = perturbed.get(epochs[0]?.taskId ?? "");
+    return other === undefined ? [] : [{ plain: meanScore(epochs), perturbed: meanScore(other) }];
+  });
+  return {
+    dimension: "robustness",
+    name: perturbation,
+    estimate: bootstrapEstimate(pairs, (units) => {
+      const plain = units.reduce((sum, unit) => sum + unit.plain, 0);
+      const changed = units.reduce((sum, unit) => sum + unit.perturbed, 0);
+      return plain === 0 ? null : Math.min(1, changed / plain);
+    }),
+    definition: `${scorer} with ${PERTURBATION_TEXTS[perturbation]}, relative to without, at most 1, over the questions of both runs.`,
+  };
+}
+
+const PERTURBATION_TEXTS: Readonly<Record<Perturbation, string>> = {
+  reworded: "the question in other words",
+  "tool-error": "an error of the first tool call",
+  latency: "slow tools",
+  shuffled: "search results in another order",
+};
+
+function predictabilityRows(questions: readonly (readonly ReliabilityTask[])[], scorer: string): ReliabilityRow[] {
+  const answered = questions.map((epochs) => epochs.filter(({ isAnswered }) => isAnswered));
+  return [
+    {
+      dimension: "predictability",
+      name: "coverage",
+      estimate: overQuestions(questions, (epochs) => meanOf(epochs.map(({ isAnswered }) => Number(isAnswered)))),
+      definition: "Fraction of the tasks that the agent answers instead of abstaining or failing.",
+    },
+    {
+      dimension: "predictability",
+      name: "when answered",
+      estimate: overQuestions(answered, (epochs) => meanOf(epochs.map(({ score }) => score))),
+      definition: `${scorer} of the tasks that the agent answers: the risk of trusting an answer is 1 minus this.`,
+    },
+  ];
+}
+
+function byQuestion(tasks: readonly ReliabilityTask[]): Map<TaskId, ReliabilityTask[]> {
+  const questions = new Map<TaskId, ReliabilityTask[]>();
+  for (const task of tasks) {
+    const epochs = questions.get(task.taskId) ?? [];
+    questions.set(task.taskId, epochs);
+    epochs.push(task);
+  }
+  return questions;
+}
+
+function meanScore(epochs: readonly ReliabilityTask[]): number {
+  return meanOf(epochs.map(({ score }) => score)) ?? 0;
+}
+
+/** Estimates the mean over questions. Questions without a value are left out. */
+function overQuestions(
+  questions: readonly (readonly ReliabilityTask[])[],
+  of: (epochs: readonly ReliabilityTask[]) => number | null,
+): Estimate {
+  const sums = new ClusteredMean();
+  for (const epochs of questions) {
+    const value = of(epochs);
+    if (value !== null) sums.add(1, value);
+  }
+  return sums.mean(UNIT);
+}
+
+/** Returns the mean over all pairs, or null if there are none. */
+function overPairs<T>(items: readonly T[], of: (a: T, b: T) => number): number | null {
+  return meanOf(items.flatMap((a, i) => items.slice(i + 1).map((b) => of(a, b))));
+}
+
+function overToolPairs(
+  epochs: readonly ReliabilityTask[],
+  of: (a: readonly string[], b: readonly string[]) => number,
+): number | null {
+  const sequences = epochs.flatMap(({ tools }) => (tools === null ? [] : [tools]));
+  return sequences.length < epochs.length ? null : overPairs(sequences, of);
+}
+
+/** Returns the Jensen-Shannon divergence of two lists of names, in bits: 0 if they are alike, 1 if they share none. */
+function jensenShannon(a: readonly string[], b: readonly string[]): number {
+  if (a.length === 0 || b.length === 0) return a.length === b.length ? 0 : 1;
+  const share = (names: readonly string[], name: string) =>
+    names.filter((other) => other === name).length / names.length;
+  let divergence = 0;
+  for (const name of new Set([...a, ...b])) {
+    const [p, q] = [share(a, name), share(b, name)];
+    const middle = (p + q) / 2;
+    for (const part of [p, q]) if (part > 0) divergence += 0.5 * part * Math.log2(part / middle);
+  }
+  return Math.min(1, Math.max(0, divergence));
+}
+
+/** Returns the Levenshtein distance of two sequences. */
+function editDistance(a: readonly string[], b: readonly string[]): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (const [i, name] of a.entries()) {
+    const next = [i + 1];
+    for (const [j, other] of b.entries()) {
+      const kept = (row[j] ?? 0) + (name === other ? 0 : 1);
+      next.push(Math.min(kept, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** Returns the coefficient of variation of the tokens, with the sample standard deviation. */
+function variation(epochs: readonly ReliabilityTask[]): number {
+  const tokens = epochs.map((epoch) => epoch.tokens);
+  const mean = meanOf(tokens) ?? 0;
+  const squares = tokens.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return Math.sqrt(squares / (tokens.length - 1)) / mean;
+}
