@@ -205,6 +205,15 @@ export async function labelList(page: HTMLElement): Promise<void> {
   page.append(
     h("h2", {}, "Label traces"),
     h("p", {}, "Label one trace after another as good or bad, with a reason. These labels select and validate evals."),
+    h(
+      "p",
+      {},
+      "Unsure what goes wrong? Note the first failure in each trace: ",
+      h("a", { href: "#code/latest" }, "error analysis"),
+      ", then ",
+      h("a", { href: "#modes" }, "failure modes"),
+      ".",
+    ),
     labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
     labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
     labelled("Your name, if several people label", annotator, "criterion"),
@@ -231,7 +240,7 @@ export async function labelList(page: HTMLElement): Promise<void> {
  * The labeled content: the question, the answer and the right answer. It includes neither scores nor evals, because
  * labels influenced by them could not validate them.
  */
-function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {
+export function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {
   return h(
     "section",
     { class: "judged", tabindex: -1, "aria-label": "Question and answer" },
@@ -253,7 +262,7 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * The agent's steps, without its instructions and the question, which is shown next to them. Opened emails are
  * expanded.
  */
-function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
+export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
   const messages = trace.messages.filter(({ role, content }) => role !== "system" && content !== question);
   const sections = messageSections({ ...trace, messages });
   for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
@@ -356,7 +365,7 @@ interface LabelSubject {
   readonly order: keyof typeof ORDER_WORDS;
 }
 
-const CHATS = "chats";
+export const CHATS = "chats";
 
 /** The criterion for answers in general. */
 const OVERALL = "overall";

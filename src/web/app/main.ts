@@ -2,8 +2,10 @@ import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/re
 import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, forgetConversation, updateChatState } from "./chat.js";
+import { codeView } from "./code.js";
 import { labelList, labelView } from "./label.js";
 import { clipped, errorNotice, filteredList, idLink, offsetPage, table } from "./lists.js";
+import { modesView } from "./modes.js";
 import { agentList, agentView, toolList, toolView } from "./registry.js";
 import { reviewView } from "./review-view.js";
 import { runList, runView } from "./run-view.js";
@@ -26,6 +28,8 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   tools: { list: toolList, one: toolView },
   runs: { list: runList, one: runView },
   label: { list: labelList, one: labelView },
+  code: { list: (page, query, signal) => codeView(page, "latest", signal, query), one: codeView },
+  modes: { list: modesView },
   review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },
 };
 
