@@ -22,12 +22,12 @@ import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import { type EffectiveLabel, hashLabels, type LabelledTrace, labelledPages, summarizeLabels } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
-import { getEval, listEvals, saveEvalTest } from "./store.js";
+import { countTests, getEval, listEvals, saveEvalTest } from "./store.js";
 import {
   ceilingOf,
   FEW_OF_A_KIND,
   LOW_SELF_AGREEMENT,
-  labelAgreement,
+  labelPairs,
   MIN_OF_A_KIND,
   rejectionsOf,
   requireLabels,
@@ -129,11 +129,11 @@ export function testEval(
     }
     await requireRunnable([stored.definition], settings);
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
-    const agreement = measureAgreement(half.tested);
+    const pairs = labelPairs(summarizeLabels(db, criterion));
+    const agreement = { ...measureAgreement(half.tested), ...(pairs === null ? {} : { labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
-    const twiceAlike = labelAgreement(summarizeLabels(db, criterion));
-    const measured = { agreement, ceiling: ceilingOf(twiceAlike, countLabels(half.tested)) };
+    const measured = { agreement, ceiling: ceilingOf(pairs, countLabels(half.tested)) };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -144,8 +144,12 @@ export function testEval(
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
         thresholds,
-        rejections: rejectionsOf(thresholds, { ...measured, kind: stored.definition.kind }),
-        warnings: warningsOf(half, agreement, twiceAlike),
+        rejections: rejectionsOf(thresholds, {
+          ...measured,
+          kind: stored.definition.kind,
+          readsByThisEval: countTests(db, stored.id, criterion) + 1,
+        }),
+        warnings: warningsOf(half, agreement, pairs),
       },
       half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
@@ -300,15 +304,20 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
   return { good: tested.length - bad, bad };
 }
 
-function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, { value, n }: Estimate): string[] {
+function warningsOf(
+  { tested, unknownDraws }: HalfRun,
+  { good, bad }: Agreement,
+  pairs: NonNullable<Agreement["labelPairs"]> | null,
+): string[] {
   return compact([
     unknownDraws > 0 &&
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
     Math.min(good, bad) < FEW_OF_A_KIND &&
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
-    value !== null &&
-      value < LOW_SELF_AGREEMENT &&
-      `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
+    pairs === null
+      ? "no trace was labeled twice, so the rates cannot be corrected for wrong labels"
+      : pairs.alike < LOW_SELF_AGREEMENT * pairs.n &&
+        `repeated labels agree for only ${pairs.alike} of ${pairs.n} traces, so no eval can agree with the labels more often`,
   ]);
 }
 
