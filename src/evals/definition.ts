@@ -83,14 +83,17 @@ export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
-const labelCeilingSchema = z.object({
-  /** Estimated fraction of wrong labels, based on how often repeated labels differ. */
-  noise: shareSchema,
-  truePositiveRate: shareSchema,
-  trueNegativeRate: shareSchema,
+/** Errors of the labels, and the eval's rates without them. */
+const labelErrorsSchema = z.object({
+  /** How often two labels of a trace agree, by one person or by two. */
+  agreement: estimateSchema,
+  /** Estimated fraction of wrong labels. */
+  rate: estimateSchema,
+  truePositiveRate: estimateSchema,
+  trueNegativeRate: estimateSchema,
 });
 
-export type LabelCeiling = z.output<typeof labelCeilingSchema>;
+export type LabelErrors = z.output<typeof labelErrorsSchema>;
 
 /** The result of testing an eval on the held-out half. */
 const evalTestSchema = z.object({
@@ -106,8 +109,10 @@ const evalTestSchema = z.object({
   latencyMs: z.object({ p50: z.number(), p95: z.number() }),
   /** US dollars per trace. 0 without a model call, null if the price is unknown. */
   costUsdPerTrace: z.number().nullable(),
-  /** The rates that a perfect eval would reach on labels as inconsistent as these. */
-  ceiling: labelCeilingSchema.nullable(),
+  /** Number of different tests of any version of this eval for this criterion. Each spends a part of the 5% error. */
+  looks: countSchema,
+  /** Null if too few traces were labeled twice. */
+  labelErrors: labelErrorsSchema.nullable(),
   thresholds: z.enum(THRESHOLD_NAMES),
   /** Reasons for a rejection. Empty if the eval passed. */
   rejections: z.array(z.string()).readonly(),

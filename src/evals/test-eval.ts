@@ -24,10 +24,10 @@ import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
 import { getEval, listEvals, saveEvalTest } from "./store.js";
 import {
-  ceilingOf,
   FEW_OF_A_KIND,
   LOW_SELF_AGREEMENT,
   labelAgreement,
+  labelErrorsOf,
   MIN_OF_A_KIND,
   rejectionsOf,
   requireLabels,
@@ -133,7 +133,7 @@ export function testEval(
     requireOutcomes(stored, half, agreement, criterion);
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
     const twiceAlike = labelAgreement(summarizeLabels(db, criterion));
-    const measured = { agreement, ceiling: ceilingOf(twiceAlike, countLabels(half.tested)) };
+    const measured = { agreement, labelErrors: labelErrorsOf(twiceAlike, agreement) };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -144,9 +144,9 @@ export function testEval(
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
         thresholds,
-        rejections: rejectionsOf(thresholds, { ...measured, kind: stored.definition.kind }),
         warnings: warningsOf(half, agreement, twiceAlike),
       },
+      (looks) => rejectionsOf(thresholds, { ...measured, looks, kind: stored.definition.kind }),
       half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
     );
@@ -269,15 +269,17 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
   return { good: tested.length - bad, bad };
 }
 
-function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, { value, n }: Estimate): string[] {
+function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, repeated: Estimate | null): string[] {
   return compact([
     unknownDraws > 0 &&
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
     Math.min(good, bad) < FEW_OF_A_KIND &&
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
-    value !== null &&
-      value < LOW_SELF_AGREEMENT &&
-      `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
+    repeated === null &&
+      "the number of wrong labels is unknown, because too few traces were labeled twice: all figures assume correct labels",
+    repeated !== null &&
+      (repeated.value ?? 1) < LOW_SELF_AGREEMENT &&
+      `two labels of a trace agree in only ${Math.round(100 * (repeated.value ?? 0))}% of ${repeated.n} cases: write down what a good trace is, and label again`,
   ]);
 }
 

@@ -4,14 +4,15 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate, correctedRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import { correctedRateWithLabelErrors } from "../statistics/label-errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
 import {
-  type Agreement,
   type EvalDefinition,
   type EvalScore,
+  type EvalTest,
   type EvaluatedTrace,
   evalOfScore,
   isEvalScore,
@@ -38,13 +39,19 @@ import {
   setStatus,
   testedCriteria,
 } from "./store.js";
+import { effectiveCounts, repeatsOf } from "./test-eval/effective-counts.js";
 
 /** An eval's pass rate on a run, and the eval's error rates. */
 export interface PassRates {
   /** The observed rate. */
   readonly passRate: Estimate;
-  /** The rate corrected for the errors measured by the newest test. Null if no test used the current labels. */
+  /**
+   * The rate corrected for the errors measured by the newest test, and for label errors if these are known. Null if no
+   * test used the current labels.
+   */
   readonly corrected: Estimate | null;
+  /** Estimated fraction of wrong labels. Null if unknown: the correction then assumes that all labels are correct. */
+  readonly labelErrors: Estimate | null;
   /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
   readonly falseAlarms: Estimate | null;
 }
@@ -66,18 +73,25 @@ export class PassTally {
     return this.trials.length - this.passed;
   }
 
-  /** @param agreement from the newest test of the version that scored the run, or null if it was not tested */
-  figures(agreement: Agreement | null): PassRates {
+  /** @param test the newest test of the version that scored the run, or null if it was not tested */
+  figures(test: MeasuredErrors | null): PassRates {
     const passRate = clusteredRate(this.trials);
-    if (agreement === null) return { passRate, corrected: null, falseAlarms: null };
-    const { truePositiveRate, trueNegativeRate, falseFailureRate } = agreement;
-    const corrected = correctedRate(
-      independentTrials(passRate),
-      independentTrials(truePositiveRate),
-      independentTrials(trueNegativeRate),
-    );
-    return { passRate, corrected: { ...corrected, n: passRate.n }, falseAlarms: falseFailureRate };
+    if (test === null) return { passRate, corrected: null, labelErrors: null, falseAlarms: null };
+    const corrected = { ...correctedPassRate(passRate, test), n: passRate.n };
+    const { rate = null } = test.labelErrors ?? {};
+    return { passRate, corrected, labelErrors: rate, falseAlarms: test.agreement.falseFailureRate };
   }
+}
+
+/** The errors of an eval and of the labels that it was tested on. */
+export type MeasuredErrors = Pick<EvalTest, "agreement" | "labelErrors">;
+
+function correctedPassRate(passRate: Estimate, { agreement, labelErrors }: MeasuredErrors): Estimate {
+  const observed = independentTrials(passRate);
+  const repeats = repeatsOf(labelErrors);
+  if (repeats !== null) return correctedRateWithLabelErrors(observed, effectiveCounts(agreement), repeats);
+  const { truePositiveRate, trueNegativeRate } = agreement;
+  return correctedRate(observed, independentTrials(truePositiveRate), independentTrials(trueNegativeRate));
 }
 
 /** Evals that score traces. */
@@ -224,13 +238,13 @@ export function evalHistory(
 }
 
 /**
- * Returns the agreement from an eval's newest test, for correcting a rate. Uses the version recorded for the run,
+ * Returns the errors measured by an eval's newest test, for correcting a rate. Uses the version recorded for the run,
  * otherwise the version in use. Throws a UserError if it has no test, or if the test's labels have changed.
  */
-export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): Agreement {
+export function measuredErrorsFor(db: Db, score: EvalScore, run: ScoredRun | null): MeasuredErrors {
   const active = run === null ? activeEval(db, evalOfScore(score)) : null;
   const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
-  if (described?.test?.isStale === false) return described.test.report.agreement;
+  if (described?.test?.isStale === false) return described.test.report;
   const name = evalOfScore(score);
   throw new UserError(
     "eval_uncorrected",

@@ -266,7 +266,7 @@ class EvalTally {
     const storedEval = this.runs[run]?.stored?.evalOf(score) ?? null;
     const test = storedEval?.test?.isStale === false ? storedEval.test.report : null;
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
-    const { passRate, corrected, falseAlarms } = passes.figures(test?.agreement ?? null);
+    const { passRate, corrected, falseAlarms } = passes.figures(test);
     return {
       score,
       run,

@@ -147,8 +147,8 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
       return tallies.map(({ stored, passes, ...counts }) => {
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
-        const agreement = test === null || test.isStale ? null : test.report.agreement;
-        return { stored, validation: validationOf(test), passed, failed, ...counts, ...passes.figures(agreement) };
+        const errors = test === null || test.isStale ? null : test.report;
+        return { stored, validation: validationOf(test), passed, failed, ...counts, ...passes.figures(errors) };
       });
     },
   };

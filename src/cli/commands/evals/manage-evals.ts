@@ -126,6 +126,14 @@ function runText({ runId, traces, evals }: EvalRun): string {
         ],
       ),
     ),
+    ...evals.flatMap(({ stored: { definition }, corrected, labelErrors }) =>
+      corrected === null || labelErrors !== null
+        ? []
+        : [
+            "",
+            `The corrected rate of ${scoreNameOf(definition)} assumes correct labels: too few traces were labeled twice to know the label errors.`,
+          ],
+    ),
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
       firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
