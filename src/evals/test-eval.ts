@@ -156,7 +156,19 @@ export function testEval(
   });
 }
 
-/** Throws if a second run gives different scores, because such scores cannot be validated. */
+/**
+ * Number of traces that the second run evaluates one by one. Starting a sandbox for every trace would take minutes with
+ * many labels.
+ */
+const ALONE = 20;
+
+/** Batch size for the other traces of the second run. */
+const SMALL_BATCH = 10;
+
+/**
+ * Throws if the scores change in a second run, which evaluates the traces in reverse order, some of them alone and the
+ * others in small batches. Such scores depend on chance or on other traces, so they cannot be validated.
+ */
 async function refuseFlaky(
   db: Db,
   stored: StoredEval,
@@ -164,14 +176,24 @@ async function refuseFlaky(
   { criterion, settings }: { readonly criterion: string } & Pick<AppContext, "settings">,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tested } = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
-  const others = tested.filter(({ score }, i) => score !== before[i]?.score);
-  if (others.length === 0) return;
+  const scores = new Map(before.map(({ traceId, score }) => [traceId, score]));
+  const backends = openEvalBackends(settings);
+  let changed = 0;
+  let alone = ALONE;
+  for (const page of labelledPages(db, criterion, "heldout")) {
+    const traces = page.map(({ trace }) => trace).reverse();
+    while (traces.length > 0) {
+      const batch = traces.splice(0, alone-- > 0 ? 1 : SMALL_BATCH);
+      const outcomes = await runEvals([stored.definition], batch, backends, signal);
+      changed += batch.filter(({ traceId }, i) => outcomes[i]?.[0]?.score !== scores.get(traceId)).length;
+    }
+  }
+  if (changed === 0) return;
   const { name, version } = stored.definition;
   throw new UserError(
     "eval_flaky",
-    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run.`,
-    "Its scores must depend only on the trace. Make its code independent of randomness, the time and set order.",
+    `Cannot test ${name}@${version}: its scores for ${changed} of ${before.length} held-out traces changed in a second run, in another order and in other batches.`,
+    "Its scores must depend only on the trace. Make its code independent of other traces, randomness, the time and set order.",
   );
 }
 
