@@ -64,6 +64,8 @@ const agreementSchema = z.object({
   /** Fraction of the good traces that fail. */
   falseFailureRate: estimateSchema,
   confusion: confusionSchema,
+  /** Pairs of labels of the same trace, which show how many labels are wrong. Absent if no trace has two labels. */
+  labelPairs: z.object({ alike: countSchema, n: countSchema }).exactOptional(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;
@@ -83,17 +85,14 @@ export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
-/** Errors of the labels, and the eval's rates without them. */
-const labelErrorsSchema = z.object({
-  /** How often two labels of a trace agree, by one person or by two. */
-  agreement: estimateSchema,
-  /** Estimated fraction of wrong labels. */
-  rate: estimateSchema,
-  truePositiveRate: estimateSchema,
-  trueNegativeRate: estimateSchema,
+const labelCeilingSchema = z.object({
+  /** Estimated fraction of wrong labels, based on how often repeated labels differ. */
+  noise: shareSchema,
+  truePositiveRate: shareSchema,
+  trueNegativeRate: shareSchema,
 });
 
-export type LabelErrors = z.output<typeof labelErrorsSchema>;
+export type LabelCeiling = z.output<typeof labelCeilingSchema>;
 
 /** The result of testing an eval on the held-out half. */
 const evalTestSchema = z.object({
@@ -109,10 +108,8 @@ const evalTestSchema = z.object({
   latencyMs: z.object({ p50: z.number(), p95: z.number() }),
   /** US dollars per trace. 0 without a model call, null if the price is unknown. */
   costUsdPerTrace: z.number().nullable(),
-  /** Number of different tests of any version of this eval for this criterion. Each spends a part of the 5% error. */
-  looks: countSchema,
-  /** Null if too few traces were labeled twice. */
-  labelErrors: labelErrorsSchema.nullable(),
+  /** The rates that a perfect eval would reach on labels as inconsistent as these. */
+  ceiling: labelCeilingSchema.nullable(),
   thresholds: z.enum(THRESHOLD_NAMES),
   /** Reasons for a rejection. Empty if the eval passed. */
   rejections: z.array(z.string()).readonly(),

@@ -123,40 +123,38 @@ export interface StoredEvalTest {
 }
 
 /**
- * Saves a test with the number of times that its traces have been read, including this time. `rejectionsAt` returns the
- * reasons for a rejection, given the number of different tests of the eval. Returns the completed test.
+ * Saves a test with the number of times that its traces have been read, including this time. Returns the completed
+ * test.
  */
 export function saveEvalTest(
   db: Db,
   evalId: number,
-  test: Omit<EvalTest, "heldOutReads" | "readsByThisEval" | "looks" | "rejections">,
-  rejectionsAt: (looks: number) => readonly string[],
+  test: Omit<EvalTest, "heldOutReads" | "readsByThisEval">,
   traceIds: readonly string[],
   createdAt: string,
 ): EvalTest {
   return db
     .transaction(() => {
-      const versions = "SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?)";
-      const earlier = db
-        .prepare(
-          `SELECT eval_id AS id, report ->> 'labelsHash' AS labels FROM eval_tests
-           WHERE eval_id IN (${versions}) AND criterion = ?`,
-        )
-        .all(evalId, test.criterion) as { id: number; labels: string }[];
-      // A repeated test of the same version on the same labels cannot have another result.
-      const looks = new Set([...earlier, { id: evalId, labels: test.labelsHash }].map((one) => JSON.stringify(one)))
-        .size;
       const report: EvalTest = {
         ...test,
         heldOutReads: countReads(db, traceIds),
-        readsByThisEval: earlier.length + 1,
-        looks,
-        rejections: rejectionsAt(looks),
+        readsByThisEval: countTests(db, evalId, test.criterion) + 1,
       };
       insertTest(db, evalId, report, createdAt);
       return report;
     })
     .immediate();
+}
+
+/** Number of tests of all versions of an eval for a criterion. */
+export function countTests(db: Db, evalId: number, criterion: string): number {
+  return db
+    .prepare(
+      `SELECT count(*) FROM eval_tests WHERE criterion = ?
+         AND eval_id IN (SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?))`,
+    )
+    .pluck()
+    .get(criterion, evalId) as number;
 }
 
 function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string): void {
@@ -209,9 +207,7 @@ export function allTests(db: Db, { id }: Pick<StoredEval, "id">): StoredEvalTest
     .prepare("SELECT id, report, created_at AS createdAt FROM eval_tests WHERE eval_id = ? ORDER BY id")
     .all(id) as { id: number; report: unknown; createdAt: string }[];
   return mapReadable(rows, ({ id: row, report: json, createdAt }) => {
-    const stored = parseColumn<EvalTest>(json, TEST_SHAPE, { table: "eval_tests", row, column: "report" });
-    // Absent in tests of earlier versions.
-    const report = { ...stored, looks: stored.looks ?? 1, labelErrors: stored.labelErrors ?? null };
+    const report = parseColumn<EvalTest>(json, TEST_SHAPE, { table: "eval_tests", row, column: "report" });
     const isStale = report.isImported !== true && hashHeldOut(db, report.criterion) !== report.labelsHash;
     return { report, createdAt, isStale };
   });

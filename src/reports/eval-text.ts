@@ -23,7 +23,7 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
     "",
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
     `The held-out traces were used in tests ${times(heldOutReads)} for any criterion, and ${times(readsByThisEval)} for this eval.`,
-    ...labelErrorLines(test),
+    ...ceilingLines(test),
     ...warnings.map((warning) => `Note: ${warning}.`),
     commandLine`To see disagreements with the labels of the training half: art-e evals review ${definition.name} --criterion ${test.criterion}`,
     "",
@@ -93,13 +93,13 @@ function changedLines(before: string, after: string): string[] {
   ];
 }
 
-/** The eval's rates without label errors. */
-function labelErrorLines({ labelErrors }: EvalTest): string[] {
-  if (labelErrors === null) return [];
-  const { agreement, rate, truePositiveRate, trueNegativeRate } = labelErrors;
+/** The best result that is possible with these labels. */
+function ceilingLines({ ceiling }: EvalTest): string[] {
+  if (!ceiling) return [];
+  const { noise, truePositiveRate, trueNegativeRate } = ceiling;
   return [
-    `Two labels of a trace agree in ${share(agreement.value)} of ${agreement.n} cases, so about ${estimateText(rate)} of the labels are wrong.`,
-    `Without label errors, the true positive rate is ${estimateText(truePositiveRate)} and the true negative rate ${estimateText(trueNegativeRate)}.`,
+    `People contradict their own labels as if ${share(noise)} of the labels were wrong. A perfect eval would show`,
+    `a true positive rate of ${share(truePositiveRate)} and a true negative rate of ${share(trueNegativeRate)}. Thresholds are fractions of these.`,
   ];
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../analysis/paired-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore, validationOf } from "../evals/definition.js";
 import { activeEval } from "../evals/store.js";
-import { describedEvalOfRun, describeStored, measuredErrorsFor, PassTally } from "../evals/use-evals.js";
+import { agreementFor, describedEvalOfRun, describeStored, PassTally } from "../evals/use-evals.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
@@ -38,7 +38,7 @@ export async function openGates(options: GateOptions, context: AppContext): Prom
   for (const { metric } of options.failUnder ?? []) {
     const scorer = uncorrected(metric);
     if (scorer !== metric && isEvalScore(scorer)) {
-      await withStore(context.settings, (db) => measuredErrorsFor(db, scorer, null));
+      await withStore(context.settings, (db) => agreementFor(db, scorer, null));
     }
   }
   return new Gates(
@@ -171,11 +171,12 @@ function correctedFigure(
   const db = openStore(context.settings.db, { mustExist: true });
   try {
     const passes = new PassTally();
-    for (const { taskId, scores } of results) {
+    for (const { taskId, traceId, scores } of results) {
       const value = scores[score] ?? null;
-      if (value !== null) passes.add(taskId, value);
+      if (value !== null) passes.add(taskId, value, traceId);
     }
-    return passes.figures(measuredErrorsFor(db, score, { settings: scored.parse(settings) })).corrected ?? NO_ESTIMATE;
+    const { agreement, labels } = agreementFor(db, score, { settings: scored.parse(settings) });
+    return passes.figures(agreement, labels).corrected ?? NO_ESTIMATE;
   } finally {
     db.close();
   }

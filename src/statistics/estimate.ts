@@ -19,8 +19,6 @@ const INTERVAL_METHODS = [
   "paired_t",
   "bootstrap",
   "betting_sequence",
-  "label_error_bootstrap",
-  "ppi",
 ] as const;
 
 /** A 95% interval. The bounds are null if there is too little data. */

@@ -1,169 +1,151 @@
-// Rates of an imperfect test whose labels are also imperfect. A label is wrong with the same probability e for every
-// trace, independent of the test. Two labels of a trace then agree with probability (1 - e)^2 + e^2, and the four
-// counts of label and result are mixed from the counts of truth and result. Both are solved for the truth.
-//
-// The model is that of Hui and Walter (1980), "Estimating the error rates of diagnostic tests", Biometrics 36(1), with
-// repeated labels in place of a second population.
+// Rates that survive wrong labels: what an eval's results mean if some of the labels that it was tested on are wrong.
 import type { Proportion } from "./agreement.js";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
-import { betaQuantile } from "./intervals/distributions.js";
-import { RandomVariates } from "./label-errors/random-variates.js";
 import { quantileOfSorted } from "./quantile.js";
+import { seededRandom } from "./seeded-random.js";
 
-/** Numbers of labeled traces by label and result. Effective numbers can be fractional. */
-export interface LabeledCounts {
+/** How a test agrees with labels. Effective numbers can be fractional. */
+export interface LabelTable {
   readonly goodPassed: number;
   readonly goodFailed: number;
   readonly badPassed: number;
   readonly badFailed: number;
 }
 
-/** True positive and true negative rate. */
-interface Rates {
-  readonly tpr: number;
-  readonly tnr: number;
+/** Pairs of labels of the same item, by one person twice or by two people, and how many of them are alike. */
+export interface LabelPairs {
+  readonly alike: number;
+  readonly n: number;
 }
 
-/** Returns the fraction of wrong labels, given how often two labels of a trace agree. The interval is Wilson's. */
-export function labelErrorRate({ value, low, high, n }: Estimate): Estimate {
-  const rate = (agreement: number | null) => (agreement === null ? null : errorsOf(agreement));
-  return { value: rate(value), n, low: rate(high), high: rate(low) };
+interface TestRates {
+  /** Fraction of the truly good items that pass. */
+  readonly truePositive: number;
+  /** Fraction of the truly bad items that pass. */
+  readonly falsePositive: number;
 }
-
-/** At an agreement of 0.5 or less, labels are as random as coin flips. */
-function errorsOf(agreement: number): number {
-  return (1 - Math.sqrt(Math.max(0, 2 * agreement - 1))) / 2;
-}
-
-/** Solves the four equations for the rates of the truth. A negative solution is sampling error and counts as 0. */
-function ratesWithout(e: number, { goodPassed, goodFailed, badPassed, badFailed }: LabeledCounts): Rates {
-  const truly = (labeled: number, otherwise: number) => Math.max(TINY, (1 - e) * labeled - e * otherwise);
-  const [passedGood, failedGood] = [truly(goodPassed, badPassed), truly(goodFailed, badFailed)];
-  const [passedBad, failedBad] = [truly(badPassed, goodPassed), truly(badFailed, goodFailed)];
-  return { tpr: passedGood / (passedGood + failedGood), tnr: failedBad / (passedBad + failedBad) };
-}
-
-/** If the labels contain no information about a rate, it becomes 0.5. */
-const TINY = 1e-9;
 
 const DRAWS = 2_000;
-/** Bounds of tests have smaller probabilities than intervals. */
-const DRAWS_OF_BOUND = 10_000;
-
-/** Weight of the Jeffreys prior per count. Without it, an eval without observed errors would have no uncertainty. */
+/** Jeffreys priors: half an observation per cell. */
 const PRIOR = 0.5;
+/** If fewer of the draws than this separate good from bad, nothing can be said. */
+const MIN_SHARE_OF_DRAWS = 0.5;
 
 /**
- * Parametric bootstrap with effective numbers of questions, with Jeffreys priors: draws error rate and counts of the
- * labels, and solves each draw. Simulated for 120 and 240 labels with 20 and 30 repetitions, for true rates of 0.85 to
- * 0.98 and for 0, 5 and 10% wrong labels, the 95% intervals of corrected rates covered 94 to 97%. Draws with a
- * negative solution must be kept: without them, coverage fell to 87%.
+ * Returns the fraction of truly good items, given how many items pass a test, how the test agrees with labels, and how
+ * often labels of the same item are alike. Solves the equations of Rogan and Gladen (1978) for rates that are free of
+ * label errors, assuming that each label is wrong with the same probability, independently of the test (Hui and Walter
+ * 1980 with both error rates of one rater equal). The interval contains 95% of posterior draws with Jeffreys priors, so
+ * it includes the uncertainty about the label errors. Without pairs, the labels count as right.
  */
-class LabelErrorDraws {
-  private readonly variates = new RandomVariates(1);
-
-  constructor(
-    private readonly counts: LabeledCounts,
-    private readonly repeats: Proportion,
-    private readonly draws = DRAWS,
-  ) {}
-
-  *[Symbol.iterator](): Generator<Rates> {
-    for (let i = 0; i < this.draws; i++) {
-      const { goodPassed, goodFailed, badPassed, badFailed } = this.counts;
-      const drawn = {
-        goodPassed: this.variates.gamma(goodPassed + PRIOR),
-        goodFailed: this.variates.gamma(goodFailed + PRIOR),
-        badPassed: this.variates.gamma(badPassed + PRIOR),
-        badFailed: this.variates.gamma(badFailed + PRIOR),
-      };
-      yield ratesWithout(errorsOf(this.share(this.repeats)), drawn);
-    }
+export function rateDespiteLabelErrors(observed: Proportion, table: LabelTable, pairs: LabelPairs | null): Estimate {
+  if (observed.n === 0) return NO_ESTIMATE;
+  const noise = pairs === null || pairs.n === 0 ? 0 : errorRate(pairs.alike / pairs.n);
+  const rates = trueRates(table, noise);
+  if (rates === null || rates.truePositive <= rates.falsePositive) return NO_ESTIMATE;
+  const value = solve(observed.successes / observed.n, rates);
+  const draw = sampler(seededRandom(Math.round(observed.n + table.goodPassed * 7 + table.badFailed * 13)));
+  const values: number[] = [];
+  for (let i = 0; i < DRAWS; i++) {
+    const drawn = trueRates(drawTable(table, draw), drawNoise(pairs, draw));
+    if (drawn === null || drawn.truePositive <= drawn.falsePositive) continue;
+    values.push(solve(draw.share(observed.successes, observed.n), drawn));
   }
-
-  share({ successes, n }: Proportion): number {
-    return this.variates.beta(successes + PRIOR, n - successes + PRIOR);
-  }
+  if (values.length < DRAWS * MIN_SHARE_OF_DRAWS) return { value, n: observed.n, low: 0, high: 1 };
+  const sorted = Float64Array.from(values).sort();
+  const [low, high] = [quantileOfSorted(sorted, 0.025) ?? 0, quantileOfSorted(sorted, 0.975) ?? 1];
+  return { value, n: observed.n, low: Math.min(low, value), high: Math.max(high, value) };
 }
 
-/** The rates of a test, free of label errors. */
-export interface RatesWithoutLabelErrors {
-  readonly truePositiveRate: Estimate;
-  readonly trueNegativeRate: Estimate;
-}
-
-/** @param repeats traces labeled twice; a success is the same label */
-export function ratesWithoutLabelErrors(counts: LabeledCounts, repeats: Proportion): RatesWithoutLabelErrors {
-  const draws = [...new LabelErrorDraws(counts, repeats)];
-  const { tpr, tnr } = ratesWithout(errorsOf(repeats.successes / repeats.n), counts);
-  const { goodPassed, goodFailed, badPassed, badFailed } = counts;
+/**
+ * Returns the lower bounds of the rates on truly good and truly bad items, each with the error probability `alpha`: of
+ * the posterior draws, this fraction is below. Both are 0 if the labels are too noisy or too few to say.
+ */
+export function lowerBounds(
+  table: LabelTable,
+  pairs: LabelPairs | null,
+  alpha: number,
+): { readonly truePositive: number; readonly trueNegative: number } {
+  const draw = sampler(seededRandom(Math.round(table.goodPassed * 7 + table.badFailed * 13)));
+  const drawn: TestRates[] = [];
+  for (let i = 0; i < DRAWS; i++) {
+    // A draw in which nothing can be said counts as the worst.
+    drawn.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? { truePositive: 0, falsePositive: 1 });
+  }
+  const bound = (rates: readonly number[]) => quantileOfSorted(Float64Array.from(rates).sort(), alpha) ?? 0;
   return {
-    truePositiveRate: estimateOf(
-      tpr,
-      goodPassed + goodFailed,
-      draws.map((draw) => draw.tpr),
-    ),
-    trueNegativeRate: estimateOf(
-      tnr,
-      badPassed + badFailed,
-      draws.map((draw) => draw.tnr),
-    ),
+    truePositive: bound(drawn.map(({ truePositive }) => truePositive)),
+    trueNegative: bound(drawn.map(({ falsePositive }) => 1 - falsePositive)),
   };
 }
 
-/**
- * Returns the bounds that the rates exceed with a probability of 1 - `alpha` each. If `repeats` is null, assumes that
- * all labels are correct. The bounds are then those of Jeffreys (Brown, Cai and DasGupta 2001).
- */
-export function lowerBounds(counts: LabeledCounts, repeats: Proportion | null, alpha: number): Rates {
-  if (repeats === null) {
-    const { goodPassed, goodFailed, badPassed, badFailed } = counts;
-    const jeffreys = (hits: number, misses: number) => betaQuantile(alpha, hits + PRIOR, misses + PRIOR);
-    return { tpr: jeffreys(goodPassed, goodFailed), tnr: jeffreys(badFailed, badPassed) };
-  }
-  const draws = [...new LabelErrorDraws(counts, repeats, DRAWS_OF_BOUND)];
-  const bound = (rate: keyof Rates) => quantileOfSorted(Float64Array.from(draws, (draw) => draw[rate]).sort(), alpha);
-  return { tpr: bound("tpr") ?? 0, tnr: bound("tnr") ?? 0 };
+/** Probability that a label is wrong if two labels are alike with this probability: (1 - e)² + e². At most 0.5. */
+export function errorRate(alike: number): number {
+  return (1 - Math.sqrt(Math.max(0, 2 * alike - 1))) / 2;
 }
 
-/**
- * Like `correctedRate` (Rogan and Gladen 1978), but with the rates that the test would have on correct labels. The
- * interval accounts for the observed tasks, the labels and the repeated labels.
- *
- * @param repeats traces labeled twice; a success is the same label
- */
-export function correctedRateWithLabelErrors(
-  observed: Proportion,
-  counts: LabeledCounts,
-  repeats: Proportion,
-): Estimate {
-  const { goodPassed, goodFailed, badPassed, badFailed } = counts;
-  if (Math.min(observed.n, repeats.n, goodPassed + goodFailed, badPassed + badFailed) <= 0) return NO_ESTIMATE;
-  const point = ratesWithout(errorsOf(repeats.successes / repeats.n), counts);
-  const value = solvedRate(observed.successes / observed.n, point);
-  if (value === null) return NO_ESTIMATE;
-  const draws = new LabelErrorDraws(counts, repeats);
-  let side = 0;
-  // At chance level, the result does not depend on the truth, so the draw can be anywhere.
-  const rates = Array.from(draws, (rates) => solvedRate(draws.share(observed), rates) ?? side++ % 2);
-  return estimateOf(value, Math.round(observed.n), rates);
+/** Returns the test's rates on truly good and truly bad items, or null if the labels are too noisy to say. */
+export function trueRates(
+  { goodPassed, goodFailed, badPassed, badFailed }: LabelTable,
+  noise: number,
+): TestRates | null {
+  if (noise >= MAX_NOISE) return null;
+  // Labels mix the items: an item labeled good is truly bad with the probability of an error, and the reverse.
+  const unmix = (own: number, other: number) => Math.max(0, ((1 - noise) * own - noise * other) / (1 - 2 * noise));
+  const [passedGood, passedBad] = [unmix(goodPassed, badPassed), unmix(badPassed, goodPassed)];
+  const [failedGood, failedBad] = [unmix(goodFailed, badFailed), unmix(badFailed, goodFailed)];
+  const [good, bad] = [passedGood + failedGood, passedBad + failedBad];
+  if (good === 0 || bad === 0) return null;
+  return { truePositive: passedGood / good, falsePositive: passedBad / bad };
 }
 
-/** Returns the true rate of good traces for a pass rate, or null for a test at chance level. */
-function solvedRate(passRate: number, { tpr, tnr }: Rates): number | null {
-  if (tpr + tnr <= 1) return null;
-  return Math.min(1, Math.max(0, (passRate + tnr - 1) / (tpr + tnr - 1)));
+/** With more wrong labels, the equations divide by almost nothing. */
+const MAX_NOISE = 0.45;
+
+function solve(observed: number, { truePositive, falsePositive }: TestRates): number {
+  return Math.min(1, Math.max(0, (observed - falsePositive) / (truePositive - falsePositive)));
 }
 
-function estimateOf(value: number, n: number, draws: readonly number[]): Estimate {
-  const sorted = Float64Array.from(draws).sort();
-  const [low, high] = [quantileOfSorted(sorted, 0.025), quantileOfSorted(sorted, 0.975)];
-  // A draw with few labels can be far from the value itself.
+interface Sampler {
+  gamma(shape: number): number;
+  /** Draws a rate from its posterior after `successes` of `n` trials. */
+  share(successes: number, n: number): number;
+}
+
+/** Without pairs, the labels count as right. */
+function drawNoise(pairs: LabelPairs | null, draw: Sampler): number {
+  return pairs === null || pairs.n === 0 ? 0 : errorRate(draw.share(pairs.alike, pairs.n));
+}
+
+function drawTable(table: LabelTable, draw: Sampler): LabelTable {
   return {
-    value,
-    n: Math.round(n),
-    low: low === null ? null : Math.min(low, value),
-    high: high === null ? null : Math.max(high, value),
-    method: "label_error_bootstrap",
+    goodPassed: draw.gamma(table.goodPassed + PRIOR),
+    goodFailed: draw.gamma(table.goodFailed + PRIOR),
+    badPassed: draw.gamma(table.badPassed + PRIOR),
+    badFailed: draw.gamma(table.badFailed + PRIOR),
+  };
+}
+
+/** Returns draws of gamma variates and of rates with Jeffreys priors. */
+export function sampler(random: (limit: number) => number): Sampler {
+  const uniform = () => (random(2 ** 32) + 0.5) / 2 ** 32;
+  const normal = () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+  /** Marsaglia and Tsang (2000), with a power of a uniform number for shapes below 1. */
+  const gamma = (shape: number): number => {
+    if (shape < 1) return gamma(shape + 1) * uniform() ** (1 / shape);
+    const d = shape - 1 / 3;
+    const c = 1 / Math.sqrt(9 * d);
+    for (;;) {
+      const x = normal();
+      const v = (1 + c * x) ** 3;
+      if (v > 0 && Math.log(uniform()) < 0.5 * x * x + d - d * v + d * Math.log(v)) return d * v;
+    }
+  };
+  return {
+    gamma,
+    share(successes, n) {
+      const [a, b] = [gamma(successes + PRIOR), gamma(n - successes + PRIOR)];
+      return a / (a + b);
+    },
   };
 }

@@ -1,9 +1,9 @@
 // The rate of good traces of a run, from an eval's results on all traces and from labels of a random part of them.
-import type { Proportion } from "./agreement.js";
 import { type Estimate, type Interval, NO_ESTIMATE } from "./estimate.js";
 import { wilson } from "./intervals.js";
-import { RandomVariates } from "./label-errors/random-variates.js";
+import { errorRate, type LabelPairs, sampler } from "./label-errors.js";
 import { quantileOfSorted } from "./quantile.js";
+import { seededRandom } from "./seeded-random.js";
 
 /** An eval's result on a trace of the run, and the trace's label if it was drawn for labeling. */
 export interface PredictedTrace {
@@ -20,11 +20,9 @@ export interface PredictedTrace {
  * Source: Angelopoulos, Duchi and Zrnic (2023), arXiv 2311.01453, example 6.1.
  *
  * The interval is Wilson's with the effective number of labels, because few labels near 0 or 1 are not normal. If
- * `repeats` is known, the mean label is solved for the fraction of wrong labels, with a bootstrap interval.
- *
- * @param repeats traces labeled twice, or null if unknown; a success is the same label
+ * `pairs` is known, the mean label is solved for the fraction of wrong labels, with a bootstrap interval.
  */
-export function predictionPoweredRate(traces: readonly PredictedTrace[], repeats: Proportion | null): Estimate {
+export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: LabelPairs | null): Estimate {
   const labeled = traces.filter(({ good }) => good !== null);
   const unlabeled = traces.filter(({ good }) => good === null);
   if (labeled.length < 2) return NO_ESTIMATE;
@@ -35,11 +33,11 @@ export function predictionPoweredRate(traces: readonly PredictedTrace[], repeats
   const rest = unlabeled.map(({ passed }) => lambda * Number(passed));
   const mean = clip(average(residuals) + average(rest));
   const variance = varianceOfMean(residuals, labeled) + (rest.length < 2 ? 0 : varianceOfMean(rest, unlabeled));
+  const known = pairs === null || pairs.n === 0 ? null : pairs;
   const effective = effectiveLabels(mean, variance, labels);
-  const { low, high } =
-    repeats === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, repeats);
-  const value = repeats === null ? mean : solvedRate(mean, repeats.successes / repeats.n);
-  return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1), method: "ppi" };
+  const { low, high } = known === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, known);
+  const value = known === null ? mean : solvedRate(mean, known.alike / known.n);
+  return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
 /** Returns the weight of the eval: 0 if it does not tell anything about the labels. */
@@ -51,20 +49,22 @@ function tunedLambda(passes: readonly number[], labels: readonly number[], unlab
   return Math.min(1, Math.max(0, covariance / variance / (1 + n / unlabeled)));
 }
 
-/** Solves mean = rate (1 - 2e) + e, where two labels agree with probability 1 - 2e (1 - e). */
-function solvedRate(mean: number, agreement: number): number {
-  const slope = Math.sqrt(Math.max(1e-9, 2 * agreement - 1));
-  return clip((mean - (1 - slope) / 2) / slope);
+/** Solves mean = rate (1 - 2e) + e for the probability e of a wrong label. */
+function solvedRate(mean: number, alike: number): number {
+  const e = Math.min(MAX_ERRORS, errorRate(alike));
+  return clip((mean - e) / (1 - 2 * e));
 }
+
+/** With more wrong labels, the equation divides by almost nothing. */
+const MAX_ERRORS = 0.49;
 
 const DRAWS = 2_000;
 
 /** The interval by a parametric bootstrap of the mean label and the agreement, with Jeffreys priors. */
-function solvedInterval(mean: number, effective: number, repeats: Proportion): Interval {
-  const variates = new RandomVariates(1);
-  const share = (successes: number, n: number) => variates.beta(successes + 0.5, n - successes + 0.5);
+function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Interval {
+  const draw = sampler(seededRandom(1));
   const drawn = Float64Array.from({ length: DRAWS }, () =>
-    solvedRate(share(mean * effective, effective), share(repeats.successes, repeats.n)),
+    solvedRate(draw.share(mean * effective, effective), draw.share(pairs.alike, pairs.n)),
   ).sort();
   return { low: quantileOfSorted(drawn, 0.025), high: quantileOfSorted(drawn, 0.975) };
 }

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
-import { labelAgreement, labelErrorsOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
+import { ceilingOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
-import { type Estimate, NO_ESTIMATE } from "../../src/statistics/estimate.js";
-import { wilson } from "../../src/statistics/intervals.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 /** 34 of 40 good traces pass, and 5 of 25 bad traces. */
@@ -79,62 +77,76 @@ describe("measureAgreement", () => {
 describe("rejectionsOf", () => {
   const measured = (agreement: Agreement, kind: EvalDefinition["kind"] = "python") => ({
     agreement,
-    labelErrors: null,
-    looks: 1,
+    ceiling: null,
     kind,
+    readsByThisEval: 1,
   });
   const good = measured(measureAgreement(traces(COUNTS)));
-
-  const weak = measureAgreement(
-    traces([
-      { bad: false, score: 1, n: 20 },
-      { bad: false, score: 0, n: 10 },
-      { bad: true, score: 1, n: 5 },
-      { bad: true, score: 0, n: 5 },
-    ]),
-  );
-  const solid = measureAgreement(
+  const sure = measureAgreement(
     traces([
       { bad: false, score: 1, n: 54 },
       { bad: false, score: 0, n: 6 },
-      { bad: true, score: 1, n: 4 },
-      { bad: true, score: 0, n: 26 },
+      { bad: true, score: 0, n: 27 },
+      { bad: true, score: 1, n: 3 },
     ]),
   );
+  const bound = (text: string) => expect.stringContaining(`the ${text}`);
 
-  it("requires rates of at least 0.8 for usable", () =>
+  it("requires rates of at least 0.8, and lower bounds above chance, for usable", () => {
+    expect(rejectionsOf("usable", measured(sure))).toEqual([]);
+    // 20 of 25 bad traces fail: the true rate could be below 0.7.
+    expect(rejectionsOf("usable", good)).toEqual([bound("true negative rate could be 0.6")]);
+    const weak = measureAgreement(
+      traces([
+        { bad: false, score: 1, n: 20 },
+        { bad: false, score: 0, n: 10 },
+        { bad: true, score: 1, n: 5 },
+        { bad: true, score: 0, n: 5 },
+      ]),
+    );
     expect(rejectionsOf("usable", measured(weak))).toEqual([
       "true positive rate is 0.667 (minimum 0.8)",
       "true negative rate is 0.500 (minimum 0.8)",
-    ]));
-
-  it("requires lower bounds of 0.67, which few labels do not reach", () => {
-    // 5% times 6 / pi^2 is 3.04%. The Jeffreys bound of 20 out of 25 is then 0.633.
-    expect(rejectionsOf("usable", good)).toEqual([
-      expect.stringMatching(/^true negative rate might be only 0\.6[23]\d \(minimum 0\.67\): add labels$/),
+      // Wilson: 20 of 30 is at least 0.488, 5 of 10 at least 0.237.
+      "the lower bounds of the two rates add up to 0.724, as for chance (must be above 1)",
+      bound("true positive rate could be 0.5"),
     ]);
-    expect(rejectionsOf("usable", measured(solid))).toEqual([]);
   });
 
-  it("accepts an eval with a true rate of 0.67 in at most 5% of series of tests with growing labels", () => {
-    const random = seededRandom(3);
-    const SERIES = 400;
-    let accepted = 0;
-    for (let i = 0; i < SERIES; i++) {
-      const tested: TestedTrace[] = [];
-      const isAccepted = [1, 2, 3, 4, 5, 6, 7, 8].some((looks) => {
+  it("requires more certainty of an eval that has been tested often", () => {
+    expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 4 })).toEqual([]);
+    expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 12 })).toEqual([
+      bound("true negative rate could be 0.6"),
+    ]);
+  });
+
+  it("accepts an eval below the floor in at most one of ten cases, even if it is tested after every 20 labels", () => {
+    const random = seededRandom(5);
+    const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
+    let [accepted, first] = [0, 0];
+    for (let i = 0; i < 40; i++) {
+      const counts = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
+      for (let look = 1; look <= 5; look++) {
         for (let k = 0; k < 20; k++) {
-          const bad = k % 2 === 0;
-          const passes = random(1_000) < (bad ? 330 : 950);
-          tested.push({ question: `${looks} ${k}`, bad, score: Number(passes), error: null });
+          if (k < 10) counts[happens(0.95) ? "goodPassed" : "goodFailed"]++;
+          else counts[happens(0.67) ? "badFailed" : "badPassed"]++;
         }
-        return rejectionsOf("usable", { ...measured(measureAgreement(tested)), looks }).length === 0;
-      });
-      if (isAccepted) accepted++;
+        const agreement = measureAgreement(
+          traces([
+            { bad: false, score: 1, n: counts.goodPassed },
+            { bad: false, score: 0, n: counts.goodFailed },
+            { bad: true, score: 0, n: counts.badFailed },
+            { bad: true, score: 1, n: counts.badPassed },
+          ]),
+        );
+        if (rejectionsOf("usable", { ...measured(agreement), readsByThisEval: look }).length > 0) continue;
+        accepted++;
+        first += Number(look === 1);
+        break;
+      }
     }
-    // A standard error of 1.1% above 5%.
-    expect(accepted / SERIES).toBeLessThanOrEqual(0.072);
-  }, 60_000);
+    expect([accepted <= 4, first <= 3]).toEqual([true, true]);
+  });
 
   it("accepts an eval with high rates if few traces are bad", () => {
     // Cohen's kappa of this table is 0.49, because only 14 of 200 traces are bad.
@@ -162,8 +174,13 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", measured(silent, "rules"))).toEqual([]);
   });
 
-  it("judges the rates without label errors, with an interval that includes the uncertainty about them", () => {
+  it("scales the thresholds to the rates of a perfect eval if labels are inconsistent", () => {
     // With 15% bad traces and 10% noise, 22% are labeled bad, and 61% of those are bad.
+    const agreed = 0.9 ** 2 + 0.1 ** 2;
+    const ceiling = ceilingOf({ alike: agreed * 1e6, n: 1e6 }, { good: 780, bad: 220 });
+    expect(ceiling?.noise).toBeCloseTo(0.1, 4);
+    expect(ceiling?.trueNegativeRate).toBeCloseTo(0.135 / 0.22, 3);
+    expect(ceiling?.truePositiveRate).toBeCloseTo(0.765 / 0.78, 3);
     const perfect = measureAgreement(
       traces([
         { bad: false, score: 1, n: 765 },
@@ -172,51 +189,39 @@ describe("rejectionsOf", () => {
         { bad: true, score: 0, n: 135 },
       ]),
     );
-    expect(rejectionsOf("usable", measured(perfect))).toEqual(["true negative rate is 0.614 (minimum 0.8)"]);
-    const agreed = 0.9 ** 2 + 0.1 ** 2;
-    const known = labelErrorsOf({ value: agreed, n: 2_000, ...wilson(agreed * 2_000, 2_000) }, perfect);
-    expect(known?.rate.value).toBeCloseTo(0.1, 9);
-    expect(known?.trueNegativeRate.value).toBeCloseTo(1, 2);
-    expect(known?.truePositiveRate.value).toBeCloseTo(1, 2);
-    expect(rejectionsOf("usable", { ...measured(perfect), labelErrors: known })).toEqual([]);
-    const random = labelErrorsOf({ value: 0.5, n: 100, ...wilson(50, 100) }, perfect);
-    expect(rejectionsOf("usable", { ...measured(perfect), labelErrors: random })).toContainEqual(
-      expect.stringMatching(/^about 50% of the labels are wrong, based on repeated labels/),
-    );
-  });
-
-  it("rejects an eval with a true negative rate of 0.42, even if labels are inconsistent", () => {
-    // 10% wrong labels, 30% bad traces, true rates of 0.95 and 0.42.
-    const counts = [
-      { bad: false, score: 1, n: 616 },
-      { bad: false, score: 0, n: 44 },
-      { bad: true, score: 1, n: 223 },
-      { bad: true, score: 0, n: 117 },
-    ];
-    const agreement = measureAgreement(traces(counts));
-    const labelErrors = labelErrorsOf({ value: 0.82, n: 1_000, ...wilson(820, 1_000) }, agreement);
-    expect(labelErrors?.trueNegativeRate.value).toBeCloseTo(0.42, 1);
-    expect(rejectionsOf("usable", { ...measured(agreement), labelErrors })).toEqual([
-      expect.stringMatching(/^true negative rate is 0\.4/),
+    const pairs = { alike: 82, n: 100 };
+    const noisy = { ...measured({ ...perfect, labelPairs: pairs }, "rules"), ceiling };
+    expect(rejectionsOf("usable", noisy)).toEqual([]);
+    expect(rejectionsOf("usable", measured(perfect))).toEqual([
+      "true negative rate is 0.614 (minimum 0.8)",
+      bound("true negative rate could be 0.5"),
     ]);
-  });
-
-  it("pools repeated labels and pairs of annotators by their numbers", () => {
-    const estimate = (successes: number, n: number) => ({ value: successes / n, n, ...wilson(successes, n) });
-    const summary = (selfAgreement: Estimate, betweenAnnotators: Estimate) => ({
-      ...{ selfAgreement, betweenAnnotators },
-      ...{ labels: { good: 0, bad: 0, neutral: 0, skip: 0 }, hard: { good: 0, bad: 0 } },
-    });
-    const pooled = labelAgreement(summary(estimate(3, 5), estimate(93, 95)));
-    expect(pooled).toMatchObject({ value: expect.closeTo(0.96, 9), n: 100 });
-    expect(pooled?.low).toBeCloseTo(wilson(96, 100).low ?? 0, 6);
-    expect(labelAgreement(summary(estimate(2, 2), NO_ESTIMATE))).toBeNull();
+    // Noise lowers the threshold, but not the floor for the rate without label errors: here it is 0.42.
+    const weak = measureAgreement(
+      traces([
+        { bad: false, score: 1, n: 765 },
+        { bad: false, score: 0, n: 15 },
+        { bad: true, score: 1, n: 145 },
+        { bad: true, score: 0, n: 75 },
+      ]),
+    );
+    const hidden = {
+      ...measured({ ...weak, labelPairs: pairs }, "rules"),
+      ceiling: { noise: 0.1, truePositiveRate: 0.98, trueNegativeRate: 0.4 },
+    };
+    expect(rejectionsOf("usable", hidden)).toContainEqual(bound("true negative rate could be 0.42"));
+    expect(ceilingOf({ alike: 4, n: 4 }, { good: 9, bad: 9 })).toBeNull();
+    const chance = ceilingOf({ alike: 50, n: 100 }, { good: 50, bad: 50 });
+    expect(rejectionsOf("usable", { ...measured(perfect, "rules"), ceiling: chance })).toContainEqual(
+      expect.stringMatching(/% of the labels are wrong, based on repeated labels/),
+    );
   });
 
   it("requires rates of at least 0.9 and 30 traces of each kind for gate", () => {
     expect(rejectionsOf("gate", good)).toEqual([
       "true positive rate is 0.850 (minimum 0.9)",
       "true negative rate is 0.800 (minimum 0.9)",
+      bound("true positive rate could be 0.7"),
       "there are only 25 bad traces (minimum 30)",
     ]);
   });

@@ -48,12 +48,12 @@ function saveTest(db: Db, evalId: number): void {
   const rest = {
     criterion: "overall",
     labelsHash: hashLabels([]),
-    labelErrors: null,
+    ceiling: null,
     latencyMs: { p50: 1, p95: 1 },
     costUsdPerTrace: 0,
   };
-  const found = { thresholds: "usable", warnings: [] } as const;
-  saveEvalTest(db, evalId, { ...rest, ...found, agreement }, () => ["it was too bad"], [], NOW);
+  const found = { thresholds: "usable", rejections: ["it was too bad"], warnings: [] } as const;
+  saveEvalTest(db, evalId, { ...rest, ...found, agreement }, [], NOW);
 }
 
 describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 }, () => {

@@ -1,14 +1,11 @@
 // Minimum numbers of labels, and the thresholds that an eval's test must pass.
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { independentTrials } from "../../statistics/agreement.js";
-import type { Estimate } from "../../statistics/estimate.js";
-import { wilson } from "../../statistics/intervals.js";
-import { labelErrorRate, lowerBounds, ratesWithoutLabelErrors } from "../../statistics/label-errors.js";
+import { errorRate, lowerBounds } from "../../statistics/label-errors.js";
 import { criterionFlag, OVERALL } from "../criteria.js";
-import type { Agreement, EvalDefinition, EvalTest, LabelErrors, ThresholdName } from "../definition.js";
+import type { EvalDefinition, EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
 import type { LabelSummary } from "../labels.js";
-import { effectiveCounts, repeatsOf } from "./effective-counts.js";
+import { independentCounts } from "./independent-counts.js";
 
 /** Minimum number of labels of a kind for any measurement. */
 export const MIN_OF_A_KIND = 10;
@@ -41,18 +38,29 @@ export function requireLabels({ half, good, bad, hard, criterion }: CountedLabel
   );
 }
 
-type Measured = Pick<EvalTest, "agreement" | "labelErrors" | "looks"> & Pick<EvalDefinition, "kind">;
+type Measured = Pick<EvalTest, "agreement" | "ceiling" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
 
-type Check = (measured: Measured) => string | readonly string[] | null;
+type Check = (measured: Measured) => string | null;
 
-/** Checks for each threshold level. A check returns the reasons for a rejection, or null. */
+/** Checks for each threshold level. A check returns the reason for a rejection, or null. */
 const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
-  // Good enough for use next to other metrics.
-  usable: [fewLabelErrors, ratesAtLeast({ least: 0.8, floor: 0.67 }), judges(0.8), fewErrors],
+  // Good enough for use next to other metrics: the eval separates good from bad better than chance.
+  usable: [
+    ceilingAboveChance,
+    atLeast("true positive rate", "truePositiveRate", 0.8),
+    atLeast("true negative rate", "trueNegativeRate", 0.8),
+    betterThanChance,
+    surelyAtLeast(0.7),
+    judges(0.8),
+    fewErrors,
+  ],
   // Good enough to block a release on its own.
   gate: [
-    fewLabelErrors,
-    ratesAtLeast({ least: 0.9, floor: 0.8 }),
+    ceilingAboveChance,
+    atLeast("true positive rate", "truePositiveRate", 0.9),
+    atLeast("true negative rate", "trueNegativeRate", 0.9),
+    betterThanChance,
+    surelyAtLeast(0.8),
     judges(0.9),
     fewErrors,
     ({ agreement: { good } }) => fewOf(good, "good"),
@@ -66,49 +74,46 @@ export function rejectionsOf(thresholds: ThresholdName, measured: Measured): str
   return CHECKS[thresholds].flatMap((check) => check(measured) ?? []);
 }
 
-/** Probability of accepting an eval whose true rate is at the floor, over all tests of the eval together. */
-const ACCEPT_ERROR = 0.05;
-
-/**
- * Returns the error that the test number `look` can spend. The parts 6 / (pi k)^2 of all tests add up to 1, so the
- * union bound limits the error however often an eval is tested (alpha spending: Lan and DeMets 1983, "Discrete
- * sequential boundaries for clinical trials", Biometrika 70(3)).
- */
-function errorOfLook(look: number): number {
-  return (ACCEPT_ERROR * 6) / (Math.PI * look) ** 2;
-}
-
-/**
- * Checks that both rates, free of label errors if these are known, are at least `least`, and that their lower bounds
- * are at least `floor`.
- */
-function ratesAtLeast({ least, floor }: { readonly least: number; readonly floor: number }): Check {
-  return ({ agreement, labelErrors, looks }) => {
-    const bounds = lowerBounds(effectiveCounts(agreement), repeatsOf(labelErrors), errorOfLook(Math.max(1, looks)));
-    return RATES.flatMap(({ label, rate, bound }) => {
-      const { value } = (labelErrors ?? agreement)[rate];
-      if (value === null || value < least)
-        return [`${label} is ${value === null ? "unknown" : value.toFixed(3)} (minimum ${least})`];
-      const low = bounds[bound];
-      const tests = looks > 1 ? `, after ${looks} tests` : "";
-      return low >= floor ? [] : [`${label} might be only ${low.toFixed(3)} (minimum ${floor}${tests}): add labels`];
-    });
+/** Checks a rate against the fraction `least` of the rate that noisy labels allow. */
+function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", least: number): Check {
+  return ({ agreement, ceiling }) => {
+    const { value } = agreement[rate];
+    const best = ceiling?.[rate] ?? 1;
+    if (value !== null && value >= least * best) return null;
+    const wanted = best === 1 ? `${least}` : `${(least * best).toFixed(3)} (${least} of ${best.toFixed(3)})`;
+    return `${label} is ${value === null ? "unknown" : value.toFixed(3)} (minimum ${wanted})`;
   };
 }
 
-/** Above this error rate, the labels contain too little information about the truth. */
-const MAX_LABEL_ERRORS = 0.25;
+/** Probability of accepting an eval whose true rate is below the floor, in all its tests together. */
+const ALPHA_OF_ALL = 0.1;
 
-function fewLabelErrors({ labelErrors }: Measured): string | null {
-  const rate = labelErrors?.rate.value ?? 0;
-  if (rate <= MAX_LABEL_ERRORS) return null;
-  return `about ${Math.round(rate * 100)}% of the labels are wrong, based on repeated labels, so they cannot validate an eval`;
+/**
+ * Checks that both rates, free of label errors, are above a floor with certainty. Each test of the same eval is another
+ * chance to pass by luck, so that the k-th test has the error probability 0.1 / (k (k + 1)): 0.05 for the first one, and at
+ * most 0.1 for all together (alpha spending, Lan and DeMets 1983).
+ */
+function surelyAtLeast(floor: number): Check {
+  return ({ agreement, readsByThisEval: k }) => {
+    const bounds = lowerBounds(
+      independentCounts(agreement),
+      agreement.labelPairs ?? null,
+      ALPHA_OF_ALL / (k * (k + 1)),
+    );
+    const low = [
+      bounds.truePositive < floor && `true positive rate could be ${bounds.truePositive.toFixed(2)}`,
+      bounds.trueNegative < floor && `true negative rate could be ${bounds.trueNegative.toFixed(2)}`,
+    ].filter((text) => text !== false);
+    if (low.length === 0) return null;
+    return `the ${low.join(", and the ")} (lower bound in test ${k}, minimum ${floor}): more labels would narrow it`;
+  };
 }
 
-const RATES = [
-  { label: "true positive rate", rate: "truePositiveRate", bound: "tpr" },
-  { label: "true negative rate", rate: "trueNegativeRate", bound: "tnr" },
-] as const;
+/** If people do not repeat their labels consistently, the labels cannot validate an eval. */
+function ceilingAboveChance({ ceiling }: Measured): string | null {
+  if (ceiling === null || Math.min(ceiling.truePositiveRate, ceiling.trueNegativeRate) >= 0.5) return null;
+  return `about ${Math.round(ceiling.noise * 100)}% of the labels are wrong, based on repeated labels, so they cannot validate an eval`;
+}
 
 /**
  * Checks that code or a rubric judges enough of the good and of the bad traces. Otherwise, it could look accurate by
@@ -128,30 +133,46 @@ function judges(least: number): Check {
 const MIN_REPEATS = 5;
 
 /**
- * Returns how often two labels of a trace agree. Pools repetitions by one person and labels by two people, weighted by
- * their numbers. Null if there are too few.
+ * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null without
+ * pairs. Each pair counts the same, so that a few pairs of one kind do not outweigh many of the other.
  */
-export function labelAgreement({ selfAgreement, betweenAnnotators }: LabelSummary): Estimate | null {
-  const n = selfAgreement.n + betweenAnnotators.n;
-  if (n < MIN_REPEATS) return null;
-  const trials = [selfAgreement, betweenAnnotators].map(independentTrials);
-  const successes = trials.reduce((sum, one) => sum + one.successes, 0);
-  const effective = trials.reduce((sum, one) => sum + one.n, 0);
-  if (effective === 0) return null;
-  return { value: successes / effective, n, ...wilson(successes, effective), method: "wilson" };
+export function labelPairs({ selfAgreement, betweenAnnotators }: LabelSummary): { alike: number; n: number } | null {
+  const measured = [selfAgreement, betweenAnnotators];
+  const n = measured.reduce((sum, one) => sum + one.n, 0);
+  const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
+  return n === 0 ? null : { alike, n };
 }
 
-/** Returns the label errors and the eval's rates without them, or null if too few traces were labeled twice. */
-export function labelErrorsOf(pooled: Estimate | null, agreement: Agreement): LabelErrors | null {
-  if (pooled === null || agreement.good === 0 || agreement.bad === 0) return null;
-  const rates = ratesWithoutLabelErrors(effectiveCounts(agreement), independentTrials(pooled));
-  const { truePositiveRate, trueNegativeRate } = rates;
+/**
+ * Returns the rates that a perfect eval would reach on noisy labels. With error probability e, two labels agree with
+ * probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
+ */
+export function ceilingOf(
+  pairs: { readonly alike: number; readonly n: number } | null,
+  { good, bad }: { good: number; bad: number },
+): LabelCeiling | null {
+  if (pairs === null || pairs.n < MIN_REPEATS || good + bad === 0) return null;
+  // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
+  const noise = errorRate((pairs.alike + 0.5) / (pairs.n + 1));
+  const labelledBad = bad / (good + bad);
+  const trulyBad = noise === 0.5 ? 0 : Math.min(1, Math.max(0, (labelledBad - noise) / (1 - 2 * noise)));
+  const share = (truly: number, labelled: number) =>
+    labelled === 0 ? 0 : Math.min(1, ((1 - noise) * truly) / labelled);
   return {
-    agreement: pooled,
-    rate: labelErrorRate(pooled),
-    truePositiveRate: { ...truePositiveRate, n: agreement.good },
-    trueNegativeRate: { ...trueNegativeRate, n: agreement.bad },
+    noise,
+    truePositiveRate: share(1 - trulyBad, 1 - labelledBad),
+    trueNegativeRate: share(trulyBad, labelledBad),
   };
+}
+
+/**
+ * Checks that the eval separates good from bad better than chance: an eval that ignores the trace has rates that add up
+ * to 1. Unlike kappa, the sum does not depend on how many traces are bad.
+ */
+function betterThanChance({ agreement: { truePositiveRate, trueNegativeRate } }: Measured): string | null {
+  const sum = (truePositiveRate.low ?? 0) + (trueNegativeRate.low ?? 0);
+  if (sum > 1) return null;
+  return `the lower bounds of the two rates add up to ${sum.toFixed(3)}, as for chance (must be above 1)`;
 }
 
 /** Maximum fraction of labeled traces without a result. */

@@ -51,11 +51,6 @@ function incompleteBeta(x: number, a: number, b: number): number {
   return front * fraction;
 }
 
-/** Quantile of the beta distribution. */
-export function betaQuantile(probability: number, a: number, b: number): number {
-  return bisect((x) => incompleteBeta(x, a, b) - probability, 0, 1, 200, 1e-10);
-}
-
 function nonZero(value: number): number {
   return Math.abs(value) < 1e-300 ? 1e-300 : value;
 }

@@ -107,27 +107,23 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
   it.each([
     ["flaky", 'return float(__import__("random").random() < 0.5), "by chance"', "changed in a second run"],
     [
-      "relative to their batch",
-      `lines = sorted(len(line) for line in open("arguments.jsonl")); mine = len(str(trace)); return (1.0, "short") if mine < lines[len(lines) // 2] else (0.0, "long")`,
-      "in another order and in other batches",
+      "relative",
+      'answers = [len((__import__("json").loads(line)["trace"]["answer"] or "").split()) for line in open("arguments.jsonl")]; return float(words <= sorted(answers)[len(answers) // 2]), "shorter than half of the others"',
+      "changed in a second run",
     ],
     [
-      "dependent on earlier traces",
-      'seen = globals().setdefault("seen", []); seen.append(words); return float(words <= max(seen[0], 14)), "as the first one"',
-      "in another order and in other batches",
+      "counting",
+      'COUNT = globals().setdefault("COUNT", []); COUNT.append(1); return float(len(COUNT) % 2), "every other one"',
+      "changed in a second run",
     ],
     ["silent", 'return (1.0, "short") if words <= 14 else (None, "no idea")', "bad held-out traces."],
   ])("are refused if they are %s, whatever their accuracy", async (name, line, message) => {
-    const file = name.replaceAll(" ", "_");
-    write(
-      `${file}.py`,
-      SHORT.replace(/return .*/, () => line),
-    );
-    await json(`evals import ${file}.py`);
-    const { code, stderr } = await artE(`evals test ${file}`);
+    write(`${name}.py`, SHORT.replace(/return .*/, line));
+    await json(`evals import ${name}.py`);
+    const { code, stderr } = await artE(`evals test ${name}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect(stderr).not.toContain("Label more");
-    expect((await artE(`evals use ${file}`)).stderr).toContain("was never tested");
+    expect((await artE(`evals use ${name}`)).stderr).toContain("was never tested");
   });
 
   it("are rejected if they abstain on many bad traces", async () => {

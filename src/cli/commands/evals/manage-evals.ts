@@ -9,7 +9,7 @@ import {
   validationOf,
 } from "../../../evals/definition.js";
 import type { UncaughtTrace } from "../../../evals/test-eval.js";
-import type { DescribedEval } from "../../../evals/use-evals.js";
+import { type DescribedEval, MIN_LABELS_OF_RUN } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
@@ -126,14 +126,8 @@ function runText({ runId, traces, evals }: EvalRun): string {
         ],
       ),
     ),
-    ...evals.flatMap(({ stored: { definition }, corrected, labelErrors }) =>
-      corrected === null || labelErrors !== null
-        ? []
-        : [
-            "",
-            `The corrected rate of ${scoreNameOf(definition)} assumes correct labels: too few traces were labeled twice to know the label errors.`,
-          ],
-    ),
+    ...labelErrorLines(evals),
+    ...labelsOfRunLines(evals, runId),
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
       firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
@@ -144,6 +138,34 @@ function runText({ runId, traces, evals }: EvalRun): string {
           `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
         ]),
   ].join("\n");
+}
+
+/** Says how many labels are wrong, or that it is unknown, for evals with a corrected rate. */
+function labelErrorLines(evals: EvalRun["evals"]): string[] {
+  const corrected = evals.filter((one) => one.corrected !== null);
+  if (corrected.length === 0) return [];
+  const shares = corrected.map(({ stored: { definition }, labelErrors }) =>
+    labelErrors === null
+      ? `${definition.name}: unknown, because no trace was labeled twice`
+      : `${definition.name}: about ${Math.round(labelErrors * 100)}%`,
+  );
+  return ["", `Wrong labels, which the corrected rates take into account: ${shares.join("; ")}`];
+}
+
+/** Says which corrected rates come from labels of the run, and which from labels of another agent. */
+function labelsOfRunLines(evals: EvalRun["evals"], runId: string | null): string[] {
+  return evals.flatMap(({ stored: { definition }, labelsOfRun, otherAgents }) => {
+    if (labelsOfRun > 0)
+      return [
+        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} random labels of these traces.`,
+      ];
+    if (otherAgents === null) return [];
+    const target = runId === null ? "--chats" : runId;
+    return [
+      `${definition.name} was validated on another agent, ${otherAgents.validated.join(", ")}. Its error rates might not apply to ${otherAgents.here.join(", ")}.`,
+      `To measure them on these traces, label about ${2 * MIN_LABELS_OF_RUN} of them, half of which are held out, and test again: ${commandLine`art-e evals label ${target}`}`,
+    ];
+  });
 }
 
 /** Text shown instead of a corrected rate. */
