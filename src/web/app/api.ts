@@ -103,6 +103,7 @@ function askForToken(): Promise<void> {
 export type SectionName =
   | "chat"
   | "chats"
+  | "compare"
   | "mail"
   | "traces"
   | "trace"
@@ -120,7 +121,7 @@ interface PageScope {
 const SCOPES: Readonly<Record<"all" | "run" | "review", PageScope>> = {
   all: {
     home: "chat",
-    sections: new Set(["chat", "chats", "mail", "traces", "trace", "agents", "tools", "runs", "label"]),
+    sections: new Set(["chat", "chats", "compare", "mail", "traces", "trace", "agents", "tools", "runs", "label"]),
   },
   // This page ends with the run and is read-only.
   run: { home: "runs", sections: new Set(["runs", "traces", "trace", "mail"]) },
