@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { MODE_FIXES } from "../error-analysis/modes.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
@@ -335,3 +336,27 @@ export const openaiErrorShape = z
 export function isoTime(sqlite: string): string {
   return `${sqlite.replace(" ", "T")}Z`;
 }
+
+export const noteCountsShape = z
+  .array(z.strictObject({ note: z.string(), traces: z.number().int() }))
+  .meta({ description: "Distinct notes with their number of traces, the most frequent first" });
+
+export const taxonomyShape = z.object({
+  coded: z.number().int().meta({ description: "Number of coded traces" }),
+  nothing_wrong: z.number().int(),
+  ungrouped: noteCountsShape,
+  modes: z.array(
+    z.strictObject({
+      name: z.string(),
+      sentence: z.string().nullable(),
+      fix: z.enum(MODE_FIXES),
+      traces: z.number().int(),
+      rate: estimateSchema,
+      notes: noteCountsShape,
+    }),
+  ),
+});
+
+export type NoteCountJson = z.output<typeof noteCountsShape>[number];
+
+export type TaxonomyJson = z.output<typeof taxonomyShape>;
