@@ -308,6 +308,31 @@ export function hashHeldOut(db: Db, criterion: string): string {
   );
 }
 
+/** Returns the held-out labels by trace that are a random sample of their run, or all of it. True means good. */
+export function randomHeldOutLabels(db: Db, criterion: string): ReadonlyMap<string, boolean> {
+  const labels = labelsWithHalves(db, criterion).filter(
+    ({ half, drawn }) => half === "heldout" && (drawn === "random" || drawn === "all"),
+  );
+  return new Map(labels.map(({ traceId, label }) => [traceId, label === "good"]));
+}
+
+/** Returns the agents whose held-out traces are labeled, with their models. */
+export function agentsOfHeldOut(db: Db, criterion: string): readonly string[] {
+  const ids = labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
+  return db
+    .prepare(
+      `SELECT DISTINCT trace ->> 'agentId' || ' (' || (trace ->> 'model') || ')' AS agent
+       FROM traces WHERE id IN (SELECT value FROM json_each(?)) ORDER BY agent`,
+    )
+    .pluck()
+    .all(JSON.stringify(ids)) as string[];
+}
+
+/** Names the agent of a trace with its model, like `agentsOfHeldOut`. */
+export function agentOfTrace({ agentId, model }: Pick<EvaluatedTrace, "agentId" | "model">): string {
+  return `${agentId} (${model})`;
+}
+
 /** Assigns a half to the questions of new labels. */
 function settleHalves(db: Db, criterion: string): void {
   db.transaction(() => {
