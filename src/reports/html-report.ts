@@ -109,7 +109,6 @@ interface PageAssets {
 
 /** In the order of the cascade. */
 const STYLES = [
-  "theme",
   "report/style/page",
   "report/style/figures",
   "report/style/tasks",
@@ -120,13 +119,18 @@ const STYLES = [
   "report/style/media",
 ];
 
+/** Reads the style of a report's sections, which needs the theme's colors. */
+export function readReportStyle(): string {
+  return STYLES.map((name) => readBuiltFile(`web/${name}.css`)).join("\n");
+}
+
 /** Reads the page's style and script, and the library builds with the license notices at their start. */
 export function readPageAssets(): PageAssets {
   const scripts = ["libraries/d3", "libraries/plot", "libraries/diff", "report"].map((name) =>
     readBuiltFile(`web/${name}.js`),
   );
   return {
-    style: STYLES.map((name) => readBuiltFile(`web/${name}.css`)).join("\n"),
+    style: `${readBuiltFile("web/theme.css")}\n${readReportStyle()}`,
     scripts: scripts.map(insideScript),
   };
 }

@@ -1,5 +1,6 @@
 import type { SuiteAnalysis } from "../analysis/analyse-suite.js";
 import type { MetricComparison } from "../analysis/paired-comparison.js";
+import type { ReliabilityOfRun } from "../analysis/reliability.js";
 import type { SliceName } from "../traces/task-slices.js";
 import type { TimelineSegment } from "../traces/timeline.js";
 
@@ -145,6 +146,8 @@ export interface ReportHead {
   readonly evals: readonly EvalFigures[];
   /** Comparisons of the other runs with the first. */
   readonly comparisons: readonly ReportComparison[];
+  /** Cards of the plain runs with several epochs, or with a perturbed run in the report. */
+  readonly reliability: readonly ReliabilityOfRun[];
   /** Location of the conversations. `folder` is relative to the page. */
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
 }
@@ -296,7 +299,7 @@ export interface ReportComparison {
   /** Reasons why the runs are incomparable. Empty if they are comparable. */
   readonly incomparable: readonly string[];
   /** Settings that differ between the runs. */
-  readonly settings: readonly string[];
+  readonly settings: readonly DifferingSetting[];
   /** The score of the verdict, or null if the runs do not share a score. */
   readonly headline: string | null;
   /** Scores, then cost, time and turns. Empty if the runs are incomparable. */
@@ -306,6 +309,13 @@ export interface ReportComparison {
    * or `-` if one of the two runs does not have a value.
    */
   readonly outcomes: Readonly<Record<string, string>>;
+}
+
+/** A setting with its values as text. */
+export interface DifferingSetting {
+  readonly name: string;
+  readonly baseline: string;
+  readonly candidate: string;
 }
 
 /** Location of a report's conversations: in the page, in a folder next to it, or left out. */

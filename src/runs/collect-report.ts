@@ -45,6 +45,7 @@ import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import type { Trace } from "../traces/trace.js";
+import { ReportReliability } from "./reliability-of-run.js";
 import {
   computeRunTotals,
   countTasks,
@@ -80,6 +81,7 @@ export async function collectReport(
   const labels = runLabels(runs.map(({ head }) => head));
   const evals = new EvalTally(runs, meanings);
   const comparable: ComparableRun[] = [];
+  const reliability = new ReportReliability(runs.map(({ head }) => head));
   const figures: RunFigures[] = [];
   let done = 0;
   for (const [index, run] of runs.entries()) {
@@ -91,6 +93,7 @@ export async function collectReport(
       tally.add(result, trace);
       rows.add(index, result, toolCalls);
       evals.add(index, result);
+      reliability.add(index, result, trace);
       if (runs.length > 1) questions.add(result);
       analysed.push(...[analysedTask(result, toolCalls)].filter((task) => task !== null));
       if (trace !== null && run.stored !== null) {
@@ -116,6 +119,7 @@ export async function collectReport(
     runs: figures,
     evals: evals.figures(),
     comparisons: compareReportRuns(comparable),
+    reliability: reliability.cards(),
     traces: { kind: "none" },
   };
   return { head, tasks: rows.all() };
@@ -336,6 +340,11 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
   };
 }
 
+/** Returns a stored trace in the form that reports show. */
+export function storedTraceView(db: Db, trace: Trace): TraceView {
+  return traceView(trace, mailSource(db));
+}
+
 function fileRun(path: string): ReportRun {
   const { head, results } = fromFile(path, reportedFileSchema);
   return { head, results, stored: null };
@@ -375,9 +384,21 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
     questions,
     ungraded,
     incomparable,
-    settings,
+    settings: settings.map((name) => ({
+      name,
+      baseline: settingText(baseline.head.settings[name]),
+      candidate: settingText(candidate.head.settings[name]),
+    })),
     headline: isComparable ? (headlineScorer(shared) ?? scores[0]?.metric ?? null) : null,
     metrics: isComparable ? metrics : [],
     outcomes: Object.fromEntries(scores.map((each) => [each.metric, pairOutcomes(each, baseline, candidate)])),
   };
+}
+
+/** Maximum characters of a setting's value. Prompts and tool definitions are longer. */
+const MAX_SETTING = 120;
+
+function settingText(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "not set");
+  return text.length <= MAX_SETTING ? text : `${text.slice(0, MAX_SETTING - 1)}…`;
 }

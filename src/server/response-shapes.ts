@@ -140,15 +140,23 @@ const runLineShape = z.strictObject({
   model: z.string(),
   dataset: z.string(),
   split: z.string(),
+  perturbation: z.string().nullable().meta({ description: "Perturbation of every task, or null for a plain run" }),
   status: runStatusSchema,
   tasks: z.number().int().meta({ description: "Number of tasks with a result" }),
   completed_tasks: z.number().int().meta({ description: "Number of these tasks that did not fail" }),
   failed_tasks: z.number().int().meta({ description: "Number of these tasks that failed" }),
   total_tasks: z.number().int(),
   score: estimateSchema
-    .extend({ scorer: z.enum(HEADLINE_SCORERS) })
+    .extend({ scorer: z.enum(HEADLINE_SCORERS), label: z.string().meta({ description: "Name of the score" }) })
     .nullable()
     .meta({ description: "Headline score over the completed tasks, or null if no task is scored yet" }),
+  cost_usd: z.number().nullable().meta({ description: "US dollars, or null if the model's price is unknown" }),
+  tokens: z.number().int().meta({ description: "Input and output tokens of all results" }),
+  duration_ms: z
+    .number()
+    .nullable()
+    .meta({ description: "Milliseconds in which a process executed the run, or null if none has ended yet" }),
+  commonest_error: z.string().nullable().meta({ description: "Most frequent error of the failed tasks" }),
   started_at: z.string(),
 });
 
@@ -191,6 +199,10 @@ const traceLineShape = z.strictObject({
   ending: z.enum(ENDINGS),
   question: z.string(),
   answer: z.string().nullable(),
+  score: z
+    .strictObject({ scorer: z.enum(HEADLINE_SCORERS), value: z.number() })
+    .nullable()
+    .meta({ description: "First score among the headline scores, or null if the trace has none" }),
   rating: z.enum(RATINGS).nullable(),
   started_at: time,
   duration_ms: z.number(),
@@ -233,7 +245,7 @@ export const stepShape = z.strictObject({
   error: z.string().nullable(),
 });
 
-export const traceDetailsShape = traceLineShape.omit({ rating: true }).extend({
+export const traceDetailsShape = traceLineShape.omit({ rating: true, score: true }).extend({
   steps: z.array(stepShape),
   feedback: z.array(feedbackShape),
   trace: z.looseObject({ traceId: z.string() }).meta({ description: "Trace in the format of export-traces" }),

@@ -2,6 +2,7 @@ import { UserError } from "../platform/errors.js";
 import { jsonSql, parseColumn, skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
+import { HEADLINE_SCORERS, type HeadlineScorer } from "./headline-score.js";
 import { getRun } from "./runs-store.js";
 import type { Band } from "./score-bands.js";
 import type { ChatTrace, Feedback, Trace } from "./trace.js";
@@ -115,6 +116,8 @@ export interface TraceSummary {
   readonly answer: string | null;
   readonly durationMs: number;
   readonly rating: Feedback["rating"] | null;
+  /** The first of the headline scores that the trace has, or null if it has none. */
+  readonly score: { readonly scorer: HeadlineScorer; readonly value: number } | null;
 }
 
 const RATING =
@@ -144,12 +147,27 @@ export function pageOfTraces(
       `SELECT t.id, t.run_id AS runId, t.task_id AS taskId, t.agent_id AS agentId, t.session_id AS sessionId,
               t.started_at AS startedAt, t.ending, coalesce(${TRACE} ->> '$.model', '') AS model,
               coalesce(${TRACE} ->> '$.question', ${TRACE} ->> '$.task.question', '') AS question,
-              ${TRACE} ->> '$.answer' AS answer, coalesce(${TRACE} ->> '$.durationMs', 0) AS durationMs, ${RATING} AS rating
+              ${TRACE} ->> '$.answer' AS answer, coalesce(${TRACE} ->> '$.durationMs', 0) AS durationMs, ${RATING} AS rating,
+              coalesce(${TRACE} -> '$.scores', '{}') AS scores
        FROM traces t WHERE ${where} ${after === null ? "" : "AND (t.started_at, t.id) < (@afterStart, @afterId)"}
        ORDER BY t.started_at DESC, t.id DESC LIMIT @limit`,
     )
-    .all({ ...query, afterStart: after?.startedAt, afterId: after?.id, limit: limit + 1 }) as TraceSummary[];
-  return { lines: rows.slice(0, limit), hasMore: rows.length > limit, total };
+    .all({ ...query, afterStart: after?.startedAt, afterId: after?.id, limit: limit + 1 }) as (Omit<
+    TraceSummary,
+    "score"
+  > & { readonly scores: string })[];
+  const lines = rows.slice(0, limit).map(({ scores, ...row }) => ({ ...row, score: headlineScoreOf(scores) }));
+  return { lines, hasMore: rows.length > limit, total };
+}
+
+/** `scores` is the JSON of a trace's scores. */
+function headlineScoreOf(scores: string): TraceSummary["score"] {
+  const values = JSON.parse(scores) as Readonly<Record<string, { readonly value?: number | null }>>;
+  for (const scorer of HEADLINE_SCORERS) {
+    const value = values[scorer]?.value ?? null;
+    if (value !== null) return { scorer, value };
+  }
+  return null;
 }
 
 /** Bounds of a score, inclusive. */

@@ -57,7 +57,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await page.getByRole("button", { name: "Show more" }).isVisible()).toBe(false);
 
     await page.getByText("Filter", { exact: true }).click();
-    await page.getByLabel("Status").selectOption("stopped");
+    await page.getByLabel("Status").selectOption("interrupted");
     await page.getByText("30 of 30").waitFor();
     await page.getByLabel("Tag").fill("nightly");
     await page.keyboard.press("Enter");
@@ -84,7 +84,9 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const row = page.getByRole("row").filter({ hasText: id });
     for (const width of [1_280, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      expect(await row.textContent()).toMatch(/synthetic\.jsonl test0\.\d{3}\*0\.\d{3} to 0\.\d{3}3 of 3completed/);
+      expect(await row.textContent()).toMatch(
+        /synthetic\.jsonl test0\.\d{3}\*Semantic score0\.\d{3} to 0\.\d{3}3 of 3completed/,
+      );
       expect(await text(page)).toContain("* Not judged: the score is");
       const edges = await row
         .locator("td")
@@ -96,15 +98,14 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
     }
 
-    // A finished run has scores, not scores so far, each on an axis with labeled ends.
+    // Each score is on an axis with labeled ends.
     await page.goto(`${demo.url}/#runs/${id}`);
     const scores = page.getByRole("region", { name: "Scores", exact: true });
     await scores.waitFor();
-    expect(await page.getByRole("heading", { name: "Scores so far" }).count()).toBe(0);
-    const track = scores.locator("svg.interval").first();
+    const track = scores.locator(".axis").first();
     for (const width of [390, 1_280]) {
       await page.setViewportSize({ width, height: 800 });
-      expect(await track.locator("text").allTextContents()).toEqual(["0", "1"]);
+      expect(await track.locator("span").allTextContents()).toEqual(["0", "1"]);
       const { right } = await track.evaluate((each) => each.getBoundingClientRect());
       expect(right).toBeLessThanOrEqual(width);
     }
@@ -121,15 +122,14 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
 
     saveSynthetic(demo.db, { id: "run_wide", tasks: 1, change: (trace) => ({ ...trace, answer: "x".repeat(300) }) });
     await page.goto(`${demo.url}/#runs/run_wide`);
-    await page.getByText("All results").click();
-    const results = page.getByRole("region", { name: "Results" });
+    const results = page.locator(".scroller", { hasText: "xxx" });
     await results.waitFor();
     expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 
   it("can filter a run's traces by ending with only the keyboard", async () => {
     const page = await open("runs/run_7", 390);
-    await page.getByRole("link", { name: "All traces of this run" }).focus();
+    await page.getByRole("link", { name: "Traces of this run" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("2 of 2").waitFor();
     const ending = page.getByLabel("Ending");
@@ -165,8 +165,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
 
     // Found and cited emails can be opened from the answer.
     const log = page.getByRole("log", { name: "Conversation" });
-    // The newest question is at the top.
-    const source = log.getByText("Sources:").last().getByRole("link");
+    const source = log.getByText("Sources:").first().getByRole("link");
     const [subject = "", sender] = ((await source.textContent()) ?? "").split(", ");
     expect(sender).toBe(MARCUS);
     await source.click();

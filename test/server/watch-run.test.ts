@@ -100,35 +100,33 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     await page.getByText("1 of 4 tasks done").waitFor();
     await underWay.getByText("waiting for the pause requested by the server").waitFor();
     await answerNext({ fail: "status", status: 400, message: HOSTILE });
-    const failed = page.getByRole("region", { name: "Failed" });
-    await failed.getByText("<img src=x").waitFor();
+    const rowOf = (each: Page, said: string) => each.locator("tr[data-index]", { hasText: said });
+    const failed = rowOf(page, HOSTILE);
+    await failed.waitFor();
     expect(await page.locator("main img").count()).toBe(0);
 
-    const before = [
-      await failed.textContent(),
-      await page.getByRole("region", { name: "Scores so far" }).textContent(),
-    ];
-    expect(before[1]).toMatch(/Exact match0\.0000\.000 to 0\.793/);
+    const exactMatch = page.getByRole("row", { name: /^Exact match.*0\.000 0\.000 to 0\.793/ });
+    await exactMatch.waitFor();
+    const before = [await failed.textContent(), await exactMatch.textContent()];
     await page.reload();
     await failed.waitFor();
     await page.getByRole("region", { name: "Recent retries" }).getByText("slow down").waitFor();
-    expect([
-      await failed.textContent(),
-      await page.getByRole("region", { name: "Scores so far" }).textContent(),
-    ]).toEqual(before);
+    await exactMatch.waitFor();
+    expect([await failed.textContent(), await exactMatch.textContent()]).toEqual(before);
 
     // Another process shows the contents of the database, and explains its limits.
     const other = await open(`${serverUrl}/#runs/${new URL(page.url()).hash.split("/")[1]}`);
-    await other.page.getByRole("region", { name: "Failed" }).getByText("<img src=x").waitFor();
+    await rowOf(other.page, HOSTILE).waitFor();
     expect(await text(other.page)).toContain("2 of 4 tasks done, 1 of them failed");
     await other.page.getByText("this page shows only its saved results").waitFor();
 
-    // A link with the focus keeps it while the page changes.
-    await failed.getByRole("link").focus();
+    // A row with the focus keeps it while the page changes, and new results wait behind a button.
+    await failed.focus();
     await answerNext(ANSWER);
     await answerNext(ANSWER);
     await page.getByText("Completed. Its server has stopped too").waitFor();
-    expect(await page.evaluate("document.activeElement.closest('[aria-label]').ariaLabel")).toBe("Failed");
+    expect(await page.evaluate("document.activeElement.textContent")).toContain("<img src=x");
+    await page.getByRole("button", { name: "Show 2 new tasks" }).waitFor();
     expect(await text(page)).toContain("4 of 4 tasks done, 1 of them failed");
     expect(await underWay.isVisible()).toBe(false);
     await other.page.getByText("Completed.").waitFor();
@@ -167,8 +165,8 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 2"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));
-    const newest = page.getByRole("region", { name: "Recently finished" });
-    const isOnLink = "document.activeElement.closest('[aria-label=\"Recently finished\"] a') !== null";
+    const newest = page.getByRole("grid", { name: "Tasks" }).locator("tr[data-index]").first();
+    const isOnTask = "document.activeElement.closest('tr[data-index]') !== null";
     for (const [width, colorScheme] of LOOKS) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
@@ -176,12 +174,12 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
       await newest.waitFor();
       expect([width, await page.evaluate("document.documentElement.scrollWidth - innerWidth")]).toEqual([width, 0]);
       expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Traces", "Runs"]);
-      for (let i = 0; i < 20 && !(await page.evaluate(isOnLink)); i++) await page.keyboard.press("Tab");
+      for (let i = 0; i < 50 && !(await page.evaluate(isOnTask)); i++) await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Conversation" }).waitFor();
       expect(await text(page)).toContain("The dues are $40.");
       await page.goBack();
-      await newest.waitFor();
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
     }
     await answerNext(ANSWER);
     await page.getByText("Completed.").waitFor();

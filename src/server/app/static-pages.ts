@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import { readBuiltFile } from "../../platform/program-files.js";
+import { readReportStyle } from "../../reports/html-report.js";
 import type { Env } from "./route.js";
 
 interface PageFile {
@@ -13,11 +14,19 @@ const FILES: ReadonlyMap<string, PageFile> = new Map([
   [PAGE, { type: "text/html", read: () => readBuiltFile("web/app/index.html") }],
   ["/page/page.css", { type: "text/css", read: readStyle }],
   ["/page/main.js", { type: "text/javascript", read: () => readBuiltFile("web/app.js") }],
+  // Loaded when a page shows charts or compares texts.
+  ...["d3", "plot", "diff"].map((name): [string, PageFile] => [
+    `/page/${name}.js`,
+    { type: "text/javascript", read: () => readBuiltFile(`web/libraries/${name}.js`) },
+  ]),
 ]);
 
-/** The page can load, execute and request only files of this server, and cannot be framed. */
+/**
+ * The page can load, execute and request only files of this server, and cannot be framed. Charts need inline styles,
+ * which cannot make requests to other servers under this policy.
+ */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Sections of the page: the entire playground, the page of one run, or the page of a review. */
 type PageScope = "all" | "run" | "review";
@@ -35,7 +44,15 @@ export function isPage(path: string): boolean {
   return FILES.has(path);
 }
 
+/**
+ * The sections of the page and the reports in them have separate styles. Neither can change the other, because both are
+ * scoped.
+ */
 function readStyle(): string {
-  const own = ["page", "run", "review"].map((name) => `web/app/${name}.css`);
-  return ["web/theme.css", ...own].map(readBuiltFile).join("");
+  const own = ["page", "run", "review"].map((name) => readBuiltFile(`web/app/${name}.css`));
+  return [
+    readBuiltFile("web/theme.css"),
+    `@scope (html) to (.served) {\n${own.join("")}}\n`,
+    `@scope (.served) {\n${readReportStyle()}}\n`,
+  ].join("");
 }

@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import type { Hono } from "hono";
 import { z } from "zod";
 import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-report.js";
-import { collectReport, storedRun } from "../../runs/collect-report.js";
+import { collectReport, storedRun, storedTraceView } from "../../runs/collect-report.js";
 import { computeRunTotals } from "../../runs/results-file.js";
 import { headlineOf } from "../../runs/stored-runs.js";
+import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/open-store.js";
 import { pageOfResults } from "../../traces/results-store.js";
-import { getRun, type ListedRun, pageOfRuns } from "../../traces/runs-store.js";
+import { costOfRun, effortOfRun, getRun, type ListedRun, pageOfRuns, type RunRow } from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
+import { getTrace } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../app/route.js";
 import { resultPageShape, runPageShape } from "../response-shapes.js";
@@ -28,15 +30,34 @@ const listQuery = z.object({
 });
 
 function runLine(db: Db, { agentId, completedTasks, failedTasks, totalTasks, startedAt, ...same }: ListedRun) {
+  const headline = headlineOf(db, same.id);
+  const { tokens, activeMs, commonestError } = effortOfRun(db, same.id);
   return {
     ...same,
     agent_id: agentId,
     completed_tasks: completedTasks,
     failed_tasks: failedTasks,
     total_tasks: totalTasks,
-    score: headlineOf(db, same.id),
+    score: headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer },
+    cost_usd: costOfRun(db, same.id),
+    tokens,
+    duration_ms: activeMs,
+    commonest_error: commonestError,
     started_at: startedAt,
   };
+}
+
+const NO_LISTENER = { onTask: () => undefined, onTrace: () => undefined };
+
+const comparedRuns = z
+  .string()
+  .max(1_000)
+  .default("")
+  .transform((ids) => ids.split(",").filter((id) => id !== ""))
+  .describe("Ids of runs to compare, separated by commas");
+
+function distinctRuns(db: Db, names: readonly string[]): RunRow[] {
+  return [...new Map(names.map((name) => getRun(db, name)).map((run) => [run.id, run])).values()];
 }
 
 export function runRoutes({ db }: Pick<Services, "db">): Route[] {
@@ -86,6 +107,38 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
         return { taskResults: results, has_more: query.offset + results.length < total, total_count: total };
       },
     }),
+    defineRoute({
+      method: "get",
+      path: "/api/runs/:id/report",
+      tag,
+      summary: "Get the data of a run's report page, compared with other runs",
+      query: z.object({ with: comparedRuns }),
+      status: 200,
+      response: z.strictObject({ head: z.looseObject({}), tasks: z.looseObject({}) }),
+      async handle({ params, query, signal }) {
+        const runs = await Promise.all(distinctRuns(db, [params.id, ...query.with]).map((run) => storedRun(db, run)));
+        const { head, tasks } = await collectReport(runs, NO_LISTENER, signal);
+        return { head: { ...head }, tasks: { ...tasks } };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/runs/:id/conversation",
+      tag,
+      summary: "Get the conversation of a task with the gold emails, as in the run's report page",
+      query: z.object({
+        task_id: z.string().min(1),
+        epoch: z.coerce.number().int().min(1).default(1),
+      }),
+      status: 200,
+      response: z.looseObject({ traceId: z.string() }),
+      handle({ params, query }) {
+        const run = getRun(db, params.id);
+        const trace = getTrace(db, `${run.id}/${query.task_id}/${query.epoch}`);
+        if (trace.kind === "chat") throw new ApiError("NOT_FOUND", "This trace belongs to a chat.");
+        return { ...storedTraceView(db, trace) };
+      },
+    }),
   ];
 }
 
@@ -116,19 +169,12 @@ export class ReportLinks {
         tag: "runs",
         summary:
           "Create a link to the report page of a run, compared with others (valid for five minutes, without a token)",
-        query: z.object({
-          with: z
-            .string()
-            .max(1_000)
-            .default("")
-            .transform((ids) => ids.split(",").filter((id) => id !== ""))
-            .describe("Ids of runs to compare, separated by commas"),
-        }),
+        query: z.object({ with: comparedRuns }),
         status: 201,
         response: z.strictObject({ url: z.string() }),
         handle: ({ params, query }) => {
-          const ids = [params.id, ...query.with].map((id) => getRun(this.services.db, id).id);
-          return { url: this.make([...new Set(ids)]) };
+          const runs = distinctRuns(this.services.db, [params.id, ...query.with]);
+          return { url: this.make(runs.map(({ id }) => id)) };
         },
       }),
     ];

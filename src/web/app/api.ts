@@ -103,6 +103,7 @@ function askForToken(): Promise<void> {
 export type SectionName =
   | "chat"
   | "chats"
+  | "compare"
   | "mail"
   | "traces"
   | "trace"
@@ -125,6 +126,7 @@ const SCOPES: Readonly<Record<"all" | "run" | "review", PageScope>> = {
     sections: new Set([
       "chat",
       "chats",
+      "compare",
       "mail",
       "traces",
       "trace",

@@ -20,7 +20,9 @@ interface Choices {
 
 type Fields = ReturnType<typeof createFields>;
 
-export async function chatView(page: HTMLElement, agentId: string | null): Promise<void> {
+/** `query` can contain an agent, a mailbox, a date and a question, as in links from tasks. */
+export async function chatView(page: HTMLElement, agentId: string | null, query: URLSearchParams): Promise<void> {
+  takeLink(query);
   const [{ agents }, inboxes, models] = await Promise.all([
     get<{ agents: AgentJson[] }>("/api/agents"),
     get<InboxesJson>("/api/inboxes"),
@@ -35,8 +37,18 @@ export async function chatView(page: HTMLElement, agentId: string | null): Promi
   if (chatState().session !== null && !isRestored) await log.restoreSession();
   isRestored = true;
   const form = questionForm(fields, choices, log);
-  page.append(h("h2", { class: "hidden" }, "Ask an agent"), form, log.element);
+  page.append(h("h2", { class: "hidden" }, "Ask an agent"), log.element, form);
   fields.question.focus();
+}
+
+/** Starts a new session with the choices of a link. The question becomes the draft. */
+function takeLink(query: URLSearchParams): void {
+  const [agent, inbox, day, draft] = ["agent", "inbox", "day", "question"].map((name) => query.get(name));
+  if (!agent || draft === null || draft === undefined) return;
+  forgetConversation();
+  updateChatState({ agent, inbox: inbox ?? "", day: day ?? "", session: null, draft });
+  // A reload must not replace the conversation that follows.
+  history.replaceState(history.state, "", "#chat");
 }
 
 function createFields({ agents, inboxes: { first_date, last_date } }: Choices) {
@@ -74,15 +86,30 @@ function showDefaultModel({ agent, model }: Fields, { agents, models }: Choices)
   model.placeholder = agents.find(({ id }) => id === agent.value)?.model ?? models.default_model;
 }
 
+/** Shows a session in the next chat view. The draft remains if the session was already shown. */
+export function continueSession(session: Pick<ChatState, "agent" | "inbox" | "day" | "session">): void {
+  if (session.session === chatState().session) return;
+  forgetConversation();
+  updateChatState({ ...session, draft: "" });
+}
+
 /** Clears the shown session before another one replaces it. */
-export function forgetConversation(): void {
+function forgetConversation(): void {
   log?.clear();
   isRestored = false;
 }
 
 function startSession(log: ChatLog): void {
   updateChatState({ session: null });
+  showSessionInUrl();
   log.clear();
+}
+
+/** Makes the URL of the chat a link to its session, unless the user has moved to another section. */
+function showSessionInUrl(): void {
+  if (!/^#chats?\b/.test(location.hash)) return;
+  const { session } = chatState();
+  history.replaceState(history.state, "", session === null ? "#chat" : `#chats/${encodeURIComponent(session)}`);
 }
 
 function saveChoices({ agent, inbox, day, model }: Fields, draft: string): void {
@@ -172,7 +199,7 @@ interface Question {
   readonly text: string;
 }
 
-/** The conversation, with the newest question at the top and each answer above the steps that led to it. */
+/** The conversation, with the newest question at the bottom and each answer above the steps that led to it. */
 class ChatLog {
   readonly element = h("div", { class: "log", role: "log", "aria-label": "Conversation" });
 
@@ -218,9 +245,13 @@ class ChatLog {
     const { conversation } = this;
     const exchange = new Exchange(question, (session) => {
       // An answer that arrives after the user started another session does not restore the old one.
-      if (conversation === this.conversation) updateChatState({ session });
+      if (conversation === this.conversation) {
+        updateChatState({ session });
+        showSessionInUrl();
+      }
     });
-    this.element.prepend(exchange.element);
+    this.element.append(exchange.element);
+    exchange.element.scrollIntoView();
     return exchange;
   }
 }
@@ -413,7 +444,7 @@ function chatState(): ChatState {
   return state;
 }
 
-export function updateChatState(changes: Partial<ChatState>): void {
+function updateChatState(changes: Partial<ChatState>): void {
   state = { ...state, ...changes };
   sessionStorage.setItem(KEY, JSON.stringify(state));
 }

@@ -35,6 +35,15 @@ export interface FilterField {
   readonly kind: "text" | "date" | readonly (readonly [value: string, label: string])[];
 }
 
+/** A column of a list, with at least one of the two functions. */
+export interface Column<Line> {
+  readonly title: string;
+  /** Value to sort by, or null if it is missing. Columns without this function cannot be sorted. */
+  sort?(line: Line): string | number | null;
+  /** Content of a cell, by default the value to sort by. */
+  cell?(line: Line): Child;
+}
+
 interface ListPage<Line> {
   readonly lines: readonly Line[];
   /** Parameter for the next page, or null after the last page. */
@@ -48,22 +57,37 @@ interface FilteredList<Line> {
   readonly section: string;
   readonly fields: readonly FilterField[];
   load(filter: URLSearchParams, next: string | null): Promise<ListPage<Line>>;
-  table(lines: readonly Line[]): HTMLElement;
+  readonly columns: readonly Column<Line>[];
+  /** Placeholder of the field that searches the loaded lines. */
+  readonly search: string;
+  /** Shown above the table, such as actions for the selected lines. */
+  readonly tools?: HTMLElement;
+  /** Shown below the table. */
+  footnote?(lines: readonly Line[]): Child;
   /** Shown if the unfiltered list is empty. */
   readonly none: string;
 }
 
-/** Shows a list with filters and pages. The filters are in the URL fragment, so that a reload restores them. */
-export async function filteredList<Line>(
+/**
+ * Shows a list with a search field, filters, sortable columns and pages. All of them are in the URL fragment or the
+ * state of the history entry, so that a reload and the Back button restore them.
+ */
+export async function filteredList<Line extends object>(
   page: HTMLElement,
   query: URLSearchParams,
   list: FilteredList<Line>,
 ): Promise<void> {
   const inputs = list.fields.map((field) => inputOf(field, query.get(field.name) ?? ""));
-  const body = h("div");
+  const search = h("input", { type: "search", "aria-label": list.search, placeholder: list.search, name: "search" });
+  search.value = query.get("search") ?? "";
+  const status = h("p", { class: "hint", role: "status" });
+  const notice = h("div");
+  const footnote = h("div");
   const more = h("button", { type: "button", hidden: true, click: () => void loadNext() }, "Show more");
+  const shown = sortableTable(list.title, list.columns, query.get("sort") ?? "", () => show());
   let lines: Line[] = [];
   let next: string | null = null;
+  let total = 0;
   /** Number of filter changes, so that responses for an earlier filter are ignored. */
   let changes = 0;
 
@@ -76,30 +100,39 @@ export async function filteredList<Line>(
       const loaded = await list.load(filter(), next);
       if (change !== changes) return;
       lines = [...lines, ...loaded.lines];
-      next = loaded.next;
+      ({ next, total } = loaded);
       more.hidden = next === null;
-      replaceChildren(body, ...listElements(loaded.total));
+      notice.replaceChildren();
+      show();
     } catch (error) {
       if (change !== changes) return;
       more.hidden = true;
-      replaceChildren(body, errorNotice((error as Error).message));
+      replaceChildren(notice, errorNotice((error as Error).message));
     }
   }
 
-  function listElements(total: number): Child[] {
-    const status = h("p", { class: "hint", role: "status" }, `${lines.length} of ${total}`);
-    if (lines.length > 0) return [status, list.table(lines)];
-    return [
-      h("p", { class: "notice", role: "status" }, filter().size > 0 ? "Nothing matches this filter." : list.none),
-    ];
+  function show(): void {
+    const found = searchLines(lines, search.value);
+    shown.setLines(found);
+    shown.element.hidden = found.length === 0;
+    status.textContent =
+      found.length === lines.length
+        ? `${lines.length} of ${total}`
+        : `${found.length} found in ${lines.length} of ${total}`;
+    const isFiltered = filter().size > 0 || search.value !== "";
+    const empty = isFiltered ? "Nothing matches this filter." : list.none;
+    replaceChildren(notice, found.length > 0 ? null : h("p", { class: "notice", role: "status" }, empty));
+    replaceChildren(footnote, list.footnote?.(found) ?? null);
+    const words = filter();
+    if (search.value !== "") words.set("search", search.value);
+    if (shown.order() !== "") words.set("sort", shown.order());
+    rememberPlace(`#${list.section}${words.size === 0 ? "" : `?${words}`}`, lines.length);
   }
 
   async function change(): Promise<void> {
     changes++;
     lines = [];
     next = null;
-    const text = filter().toString();
-    history.replaceState(null, "", `#${list.section}${text === "" ? "" : `?${text}`}`);
     await loadNext();
   }
 
@@ -114,13 +147,81 @@ export async function filteredList<Line>(
     void change();
   };
   form.append(h("div", { class: "clear" }, h("button", { type: "button", click: clear }, "Clear the filter")));
-  await loadNext();
+  search.addEventListener("input", show);
+  const linesBefore = rememberedLines();
+  do await loadNext();
+  while (next !== null && lines.length < linesBefore);
   page.append(
     h("h2", {}, list.title),
+    h("div", { class: "list-tools" }, search, list.tools ?? "", status),
     h("details", { class: "filters", open: filter().size > 0 }, h("summary", {}, "Filter"), form),
-    body,
+    notice,
+    shown.element,
+    footnote,
     more,
   );
+}
+
+/** Returns the lines that contain every search word. */
+function searchLines<Line extends object>(lines: readonly Line[], search: string): readonly Line[] {
+  const words = search.toLowerCase().split(/\s+/);
+  return lines.filter((line) => {
+    const text = JSON.stringify(Object.values(line)).toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** Stores the URL and the number of loaded lines in the current history entry. */
+function rememberPlace(url: string, lines: number): void {
+  history.replaceState({ ...history.state, lines }, "", url);
+}
+
+function rememberedLines(): number {
+  return (history.state as { readonly lines?: number } | null)?.lines ?? 0;
+}
+
+/** A table whose lines can be sorted by its columns. `order` is a column title, after `-` if descending. */
+function sortableTable<Line>(
+  caption: string,
+  columns: readonly Column<Line>[],
+  order: string,
+  onOrder: () => void,
+): { readonly element: HTMLElement; setLines(lines: readonly Line[]): void; order(): string } {
+  let sorted = order;
+  const heads = columns.map(({ title, sort }) => {
+    if (sort === undefined) return title;
+    const click = () => {
+      sorted = sorted === title ? `-${title}` : title;
+      onOrder();
+    };
+    return h("button", { type: "button", class: "sort", click }, title);
+  });
+  const { element, setRows } = liveTable(
+    caption,
+    heads,
+    columns.map(({ title }) => title),
+  );
+  return {
+    element,
+    order: () => sorted,
+    setLines(lines) {
+      const [title, sign] = sorted.startsWith("-") ? [sorted.slice(1), -1] : [sorted, 1];
+      const column = columns.find((each) => each.title === title);
+      for (const [i, head] of [...element.querySelectorAll("th")].entries()) {
+        if (columns[i]?.sort === undefined) continue;
+        head.setAttribute("aria-sort", columns[i] !== column ? "none" : sign === 1 ? "ascending" : "descending");
+      }
+      const read = column?.sort;
+      const rows = read === undefined ? lines : lines.toSorted((a, b) => compareValues(read(a), read(b), sign));
+      setRows(rows.map((line) => columns.map(({ sort, cell = sort }) => cell?.(line) ?? null)));
+    },
+  };
+}
+
+/** Missing values come last in both directions. */
+function compareValues(a: string | number | null, b: string | number | null, sign: number): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return sign * (typeof a === "string" ? a.localeCompare(String(b), "en", { numeric: true }) : a - Number(b));
 }
 
 /** Shows a field below its label. */
@@ -134,6 +235,10 @@ function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement |
     typeof kind === "string"
       ? h("input", { ...attributes, type: kind, autocomplete: "off", spellcheck: "false" })
       : select(attributes, [["", "any"], ...kind]);
+  // A link can filter by an id that is not in the list.
+  if (value !== "" && typeof kind !== "string" && !kind.some(([option]) => option === value)) {
+    input.append(h("option", { value }, value));
+  }
   input.value = value;
   return input;
 }
@@ -165,8 +270,15 @@ export function table(caption: string, heads: readonly string[], rows: Rows): HT
   return element;
 }
 
-/** A table with changing rows, which keeps its scroll position and focus. */
-export function liveTable(caption: string, heads: readonly string[]): LiveTable {
+/**
+ * A table with changing rows, which keeps its scroll position and focus. `titles` are the texts of the heads, which
+ * narrow screens show in every cell.
+ */
+export function liveTable(
+  caption: string,
+  heads: readonly Child[],
+  titles: readonly string[] = heads.map(String),
+): LiveTable {
   const body = h("tbody");
   const element = h(
     "div",
@@ -184,7 +296,7 @@ export function liveTable(caption: string, heads: readonly string[]): LiveTable 
     setRows(rows) {
       const focused = body.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
       const row = (cells: Rows[number]) =>
-        h("tr", {}, ...cells.map((cell, i) => h("td", { "data-label": heads[i] ?? null }, cell)));
+        h("tr", {}, ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null }, cell)));
       replaceChildren(body, ...rows.map(row));
       if (focused === null) return;
       const links = [...body.querySelectorAll("a")];
@@ -194,7 +306,7 @@ export function liveTable(caption: string, heads: readonly string[]): LiveTable 
 }
 
 /** Shows two values in a cell, the second below the first. */
-export function twoLines(first: string, second: string): HTMLElement {
+export function twoLines(first: Child, second: Child): HTMLElement {
   return h("span", { class: "pair" }, first, h("span", { class: "hint" }, second));
 }
 
@@ -220,6 +332,12 @@ export function factItems(facts: readonly Fact[]): HTMLElement[] {
 /** A link to a section of this page, labeled with the id that the section shows. */
 export function idLink(section: string, id: string, text = id): HTMLElement {
   return h("a", { href: `#${section}/${encodeURIComponent(id)}` }, text);
+}
+
+/** Returns the link to a task in the report of its run. */
+export function runTaskLink(runId: string, taskId: number | string, epoch: number): string {
+  const id = encodeURIComponent(runId);
+  return `#runs/${id}?task=${id}/${encodeURIComponent(taskId)}/${epoch}`;
 }
 
 /** Links to emails. `wordsOf` returns the label for a Message-ID. */

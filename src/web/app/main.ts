@@ -1,32 +1,41 @@
 import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/response-shapes.js";
 import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
+import { themeButton } from "../theme-button.js";
 import { get, pageScope, type SectionName } from "./api.js";
-import { chatView, forgetConversation, updateChatState } from "./chat.js";
+import { chatView, continueSession } from "./chat.js";
 import { codeView } from "./code.js";
 import { labelList, labelView } from "./label.js";
-import { clipped, errorNotice, filteredList, idLink, offsetPage, table } from "./lists.js";
+import { type Column, clipped, errorNotice, filteredList, idLink, offsetPage } from "./lists.js";
 import { modesView } from "./modes.js";
 import { agentList, agentView, toolList, toolView } from "./registry.js";
 import { reviewView } from "./review-view.js";
-import { runList, runView } from "./run-view.js";
+import { runList } from "./run-list.js";
+import { compareView } from "./run-report.js";
+import { runView } from "./run-view.js";
 import { mailArticle, traceList, traceView } from "./trace.js";
+
+/** Shows a changed query of the URL fragment without loading the section again. */
+type Update = () => void;
 
 interface Section {
   /** `query` comes from a URL fragment such as `#runs?status=running`. `signal` aborts when another section opens. */
   list(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void>;
   /** Shows a fragment with an id, such as `#agents/ID`. */
   one?(page: HTMLElement, id: string, signal: AbortSignal, query: URLSearchParams): Promise<void>;
+  /** Like `one`, for a section that handles changes of its query itself. */
+  report?(page: HTMLElement, id: string, signal: AbortSignal): Promise<Update>;
 }
 
 const SECTIONS: Readonly<Record<SectionName, Section>> = {
-  chat: { list: (page) => chatView(page, null), one: chatView },
+  chat: { list: (page, query) => chatView(page, null, query), one: (page, id, _, query) => chatView(page, id, query) },
   chats: { list: sessionList, one: sessionView },
+  compare: { list: runList, report: compareView },
   mail: { list: traceList, one: mailView },
   traces: { list: traceList },
   trace: { list: traceList, one: traceView },
   agents: { list: agentList, one: agentView },
   tools: { list: toolList, one: toolView },
-  runs: { list: runList, one: runView },
+  runs: { list: runList, report: runView },
   label: { list: labelList, one: labelView },
   code: { list: (page, query, signal) => codeView(page, "latest", signal, query), one: codeView },
   modes: { list: modesView },
@@ -36,8 +45,16 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
 /** Controller of the current section. A section that loads slowly must not replace a later one. */
 let current = new AbortController();
 
+/** The section in the page, and its function for changed queries. */
+let shown: { readonly place: string; readonly update: Update | null } = { place: "", update: null };
+
 async function showSection(): Promise<void> {
+  const entry = enterHistory();
   const [place = "", query = ""] = location.hash.slice(1).split("?", 2);
+  if (shown.update !== null && shown.place === place) {
+    shown.update();
+    return;
+  }
   const [word = "", wordId = ""] = place.split("/");
   // The id of an unknown section does not apply to the home section.
   const [name, id] = isSection(word) ? [word, wordId] : [pageScope.home, ""];
@@ -46,24 +63,51 @@ async function showSection(): Promise<void> {
   current = new AbortController();
   const { signal } = current;
   const page = h("div", { class: "page" });
+  const main = document.getElementById("main");
+  const slow = setTimeout(
+    () => main?.replaceChildren(h("p", { class: "notice", role: "status" }, "Loading …")),
+    SLOW_MS,
+  );
+  let update: Update | null = null;
   try {
-    const { list, one } = SECTIONS[name];
+    const { list, one, report } = SECTIONS[name];
     const words = new URLSearchParams(query);
-    await (id !== "" && one !== undefined
-      ? one(page, decodeURIComponent(id), signal, words)
-      : list(page, words, signal));
+    const decodedId = decodeURIComponent(id);
+    if (id === "") await list(page, words, signal);
+    else if (report !== undefined) update = await report(page, decodedId, signal);
+    else await (one === undefined ? list(page, words, signal) : one(page, decodedId, signal, words));
   } catch (error) {
     if (signal.aborted) return;
     page.replaceChildren(errorNotice((error as Error).message));
+  } finally {
+    clearTimeout(slow);
   }
-  const main = document.getElementById("main");
   if (signal.aborted || main === null) return;
+  shown = { place, update };
   main.replaceChildren(page);
+  update?.();
   const title = page.querySelector("h2")?.textContent;
   document.title = title ? `${title} · art-e` : "art-e";
+  if (document.querySelector("dialog[open]") !== null) return;
   if (name === "chat") document.getElementById("question")?.focus();
   else main.focus({ preventScroll: true });
-  scrollTo(0, 0);
+  scrollTo(0, scrollPositions.get(entry) ?? 0);
+}
+
+/** Milliseconds until a section that is still loading replaces the previous one. */
+const SLOW_MS = 300;
+
+/** Scroll positions by history entry, so that Back restores them. */
+const scrollPositions = new Map<number, number>();
+
+let currentEntry = 0;
+
+/** Returns the number of the current history entry, which a new one receives here. */
+function enterHistory(): number {
+  const state = history.state as { readonly entry?: number } | null;
+  currentEntry = state?.entry ?? Date.now();
+  if (state?.entry === undefined) history.replaceState({ ...state, entry: currentEntry }, "");
+  return currentEntry;
 }
 
 function isSection(word: string): word is SectionName {
@@ -85,9 +129,46 @@ function removeOtherLinks(): void {
   }
 }
 
-removeOtherLinks();
-addEventListener("hashchange", showSection);
-void showSection();
+/** Keys that work in every section, unless a field or a dialog has the focus. */
+const KEYS: Readonly<Record<string, { readonly words: string; press(): void }>> = {
+  "/": { words: "search", press: () => document.querySelector<HTMLElement>("main input[type=search]")?.focus() },
+  j: { words: "next row or task", press: () => focusRow(1) },
+  k: { words: "previous row or task", press: () => focusRow(-1) },
+  "?": { words: "this help", press: showHelp },
+};
+
+function pressKey(event: KeyboardEvent): void {
+  const key = KEYS[event.key];
+  const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+  const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
+  if (key === undefined || isTyping || isOther || document.querySelector("dialog[open]") !== null) return;
+  event.preventDefault();
+  key.press();
+}
+
+/** Moves the focus to the link of the next or previous table row. */
+function focusRow(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr:has(a), main tr[data-index]")];
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const row = rows[at < 0 ? 0 : at + by];
+  const target = row?.matches("[data-index]") ? row : row?.querySelector("a");
+  target?.focus();
+}
+
+function showHelp(): void {
+  const lines = Object.entries(KEYS).flatMap(([key, { words }]) => [
+    h("dt", {}, h("kbd", {}, key)),
+    h("dd", {}, words),
+  ]);
+  const close = h("button", { type: "submit", class: "primary" }, "Close");
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "help-title", close: () => dialog.remove() },
+    h("form", { method: "dialog" }, h("h2", { id: "help-title" }, "Keys"), h("dl", {}, ...lines), close),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+}
 
 /** Lists earlier chats, which can all be continued. */
 function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
@@ -97,34 +178,48 @@ function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
     fields: [{ name: "agent_id", label: "Agent id", kind: "text" }],
     none: "No chats yet. Ask an agent to start one.",
     load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
-    table: sessionTable,
+    search: "Search chats",
+    columns: SESSION_COLUMNS,
   });
 }
 
 /** Continues a chat with its agent, mailbox and date. */
-async function sessionView(_page: HTMLElement, id: string): Promise<void> {
+async function sessionView(page: HTMLElement, id: string): Promise<void> {
   const { agent_id, inbox_address, query_date } = await get<SessionLineJson>(`/api/sessions/${encodeURIComponent(id)}`);
-  forgetConversation();
-  updateChatState({ agent: agent_id, inbox: inbox_address ?? "", day: query_date ?? "", session: id, draft: "" });
-  location.replace("#chat");
+  continueSession({ agent: agent_id, inbox: inbox_address ?? "", day: query_date ?? "", session: id });
+  await chatView(page, null, new URLSearchParams());
 }
 
-function sessionTable(sessions: readonly SessionLineJson[]): HTMLElement {
-  return table(
-    "Chats",
-    ["Last asked", "First question", "Questions", "Agent", "Mailbox", "Date"],
-    sessions.map(({ id, agent_id, inbox_address, query_date, chats, question, updated_at }) => [
-      idLink("chats", id, minuteText(updated_at)),
-      clipped(question ?? "–"),
-      chats ?? 0,
-      agent_id,
-      untrustedInline(inbox_address ?? "any"),
-      query_date ?? "–",
-    ]),
-  );
+const SESSION_COLUMNS: readonly Column<SessionLineJson>[] = [
+  { title: "Last asked", sort: ({ updated_at: at }) => at, cell: (line) => idLink("chats", line.id, lastAsked(line)) },
+  {
+    title: "First question",
+    sort: ({ question }) => question ?? null,
+    cell: ({ question }) => clipped(question ?? "–"),
+  },
+  { title: "Questions", sort: ({ chats }) => chats ?? 0 },
+  { title: "Agent", sort: ({ agent_id }) => agent_id },
+  {
+    title: "Mailbox",
+    sort: (line) => line.inbox_address,
+    cell: (line) => untrustedInline(line.inbox_address ?? "any"),
+  },
+  { title: "Date", sort: ({ query_date }) => query_date },
+];
+
+function lastAsked({ updated_at }: SessionLineJson): string {
+  return minuteText(updated_at);
 }
 
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
   page.append(h("h2", {}, "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
 }
+
+removeOtherLinks();
+document.querySelector("body > header")?.append(themeButton());
+history.scrollRestoration = "manual";
+addEventListener("hashchange", showSection);
+addEventListener("scroll", () => scrollPositions.set(currentEntry, scrollY), { passive: true });
+addEventListener("keydown", pressKey);
+void showSection();

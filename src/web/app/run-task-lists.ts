@@ -1,66 +1,7 @@
-import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { count, duration } from "../../text/format.js";
-import type { FinishedTaskLine, RunProcessState, RunProgress } from "../../traces/progress.js";
-import type { TaskResult } from "../../traces/task-result.js";
-import { type Child, costText, h, replaceChildren, scoreText } from "../dom.js";
-import { get } from "./api.js";
-import { clipped, errorNotice, idLink, liveTable, table } from "./lists.js";
-import { endingText } from "./trace.js";
-
-interface ResultPage extends OffsetPageJson {
-  readonly taskResults: readonly TaskResult[];
-}
-
-/**
- * The results of a run, in pages of 100, loaded when opened. `headline` returns the run's headline scorer, or null if
- * no task is scored yet.
- */
-export function resultList(runId: string, headline: () => string | null): HTMLElement {
-  const path = `/api/runs/${encodeURIComponent(runId)}/results`;
-  const results: TaskResult[] = [];
-  const body = h("div");
-  const failure = h("div");
-  const more = h("button", { type: "button", hidden: true, click: () => loadPage() }, "Show more");
-  async function loadPage(): Promise<void> {
-    try {
-      const next = await get<ResultPage>(`${path}?limit=100&offset=${results.length}`);
-      results.push(...next.taskResults);
-      more.hidden = !next.has_more;
-      failure.replaceChildren();
-      replaceChildren(
-        body,
-        h("p", { class: "hint" }, `${results.length} of ${next.total_count}`),
-        resultTable(results, headline()),
-      );
-    } catch (error) {
-      failure.replaceChildren(errorNotice((error as Error).message));
-    }
-  }
-  const element = h("details", { class: "all-results" }, h("summary", {}, "All results"), body, failure, more);
-  element.addEventListener("toggle", () => {
-    // Reload the list each time, because a running run has new results.
-    if (!element.open) return;
-    results.length = 0;
-    void loadPage();
-  });
-  return element;
-}
-
-function resultTable(results: readonly TaskResult[], headline: string | null): HTMLElement {
-  return table(
-    "Results",
-    ["Task", "Question", "Answer", "Right answer", "Score", "Ending", "Time"],
-    results.map((result) => [
-      idLink("trace", result.traceId, String(result.taskId)),
-      clipped(result.question),
-      clipped(result.agentAnswer || "–"),
-      clipped(result.groundTruth),
-      scoreText(headline === null ? null : result.scores[headline]),
-      result.ending,
-      duration(result.executionTimeMs),
-    ]),
-  );
-}
+import type { RunProcessState, RunProgress } from "../../traces/progress.js";
+import { type Child, h } from "../dom.js";
+import { clipped, liveTable } from "./lists.js";
 
 /** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
@@ -161,62 +102,6 @@ const WAITS_FOR: Readonly<Record<NonNullable<NonNullable<RunProcessState["limite
 function age(since: string): string {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1_000));
   return seconds < 60 ? `${seconds} s` : duration(1_000 * seconds);
-}
-
-/** The failed tasks, newest first. */
-export function failedTasks(): RunPanel {
-  const { element, show } = tableSection("Failed", ["Task", "Ending", "Error", "Question", "At (UTC)"]);
-  return {
-    element,
-    show({ failures, failedTasks: failed }) {
-      const line = failures.length < failed ? `The last ${failures.length} of ${count(failed)}.` : "";
-      show(failures, line, failedCells);
-    },
-  };
-}
-
-/** The most recently finished tasks. Hidden after the end of the run, because all results then contain them. */
-export function newestTasks(): RunPanel {
-  const { element, show } = tableSection("Recently finished", ["Task", "Score", "Ending", "Time", "Cost", "Question"]);
-  return {
-    element,
-    show({ newest, status }) {
-      show(status === "running" ? newest : [], "", newestCells);
-    },
-  };
-}
-
-function failedCells(task: FinishedTaskLine): Child[] {
-  return [
-    traceLink(task),
-    endingText(task.ending),
-    clipped(task.error ?? ""),
-    clipped(task.question),
-    task.endedAt.slice(11, 19),
-  ];
-}
-
-function newestCells(task: FinishedTaskLine): Child[] {
-  return [
-    traceLink(task),
-    scoreText(task.score),
-    endingText(task.ending),
-    h("span", { class: "clip" }, timeText(task)),
-    costText(task.costUsd),
-    clipped(task.question),
-  ];
-}
-
-function traceLink(task: FinishedTaskLine): HTMLElement {
-  return idLink("trace", task.traceId, taskName(task));
-}
-
-/** Formats the duration, with significant waiting time and retries. */
-function timeText({ durationMs, waitedMs, retries }: FinishedTaskLine): string {
-  const waited = waitedMs === null || waitedMs < 100 ? "" : `waited ${duration(waitedMs)}`;
-  const again = retries === 0 ? "" : `${count(retries)} ${retries === 1 ? "retry" : "retries"}`;
-  const notes = [waited, again].filter((text) => text !== "").join(", ");
-  return notes === "" ? duration(durationMs) : `${duration(durationMs)} (${notes})`;
 }
 
 function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {

@@ -1,36 +1,28 @@
 import { compact } from "../../platform/optional-values.js";
-import { datasetText, UNJUDGED } from "../../reports/wording.js";
-import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
-import {
-  axisEnd,
-  costText,
-  h,
-  intervalText,
-  minuteText,
-  replaceChildren,
-  scoreAxis,
-  scoreText,
-  select,
-  svg,
-} from "../dom.js";
-import { get, getEvents, isRunPage, post, RefusedRequest } from "./api.js";
-import { clipped, errorNotice, type FilterField, filteredList, idLink, offsetPage, table, twoLines } from "./lists.js";
-import { failedTasks, newestTasks, type RunPanel, resultList, tableSection, tasksUnderWay } from "./run-task-lists.js";
-import { endingText } from "./trace.js";
+import { costText, h, intervalText, minuteText, replaceChildren, scoreText, svg } from "../dom.js";
+import { spaceWords } from "../report/header.js";
+import { getEvents, isRunPage, post, RefusedRequest } from "./api.js";
+import { errorNotice } from "./lists.js";
+import { RunReport } from "./run-report.js";
+import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
 
-/** Shows a running or finished run. Resolves when the first state is shown. */
-export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<void> {
+/** Milliseconds between loads of a running run's results. */
+const REFRESH_MS = 3_000;
+
+/** Shows a running or finished run. Resolves when its results are shown. Returns a function that shows the URL's state. */
+export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<() => void> {
   const title = h("h2", {}, "Run");
   const status = h("p", { class: "run-status", role: "status" });
   const facts = h("p", { class: "hint" });
-  const parts = [progressFigures(), episodeCourse(), failedTasks(), tasksUnderWay(), newestTasks(), scoreTable()];
+  const parts = [progressFigures(), episodeCourse(), tasksUnderWay()];
+  const report = new RunReport([id], signal);
   let connection: Connection = "open";
   let progress: RunProgress | null = null;
   const show = () => {
     if (progress === null) return;
-    title.textContent = progress.name ?? "Run";
+    title.textContent = progress.name ?? `${progress.agentId} with ${progress.model}`;
     setText(status, statusText(progress, connection));
     status.className = `run-status ${connection === "open" ? progress.status : connection}`;
     replaceChildren(facts, factsText(progress));
@@ -39,8 +31,10 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   await new Promise<void>((resolve, reject) => {
     const listener = {
       onProgress(next: RunProgress) {
+        const hasEnded = progress?.status === "running" && next.status !== "running";
         progress = next;
         show();
+        if (hasEnded) void report.refresh(next.doneTasks);
         resolve();
       },
       onConnection(next: Connection) {
@@ -55,22 +49,29 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     });
     signal.addEventListener("abort", () => resolve());
   });
-  if (signal.aborted) return;
-  // The ages of running tasks grow even without updates.
-  const clock = setInterval(() => {
+  if (signal.aborted) return () => undefined;
+  const everySecond = setInterval(() => {
+    // The ages of running tasks grow even without updates.
     if (progress?.status === "running" && connection === "open") show();
   }, 1_000);
-  signal.addEventListener("abort", () => clearInterval(clock));
+  const everyRefresh = setInterval(() => {
+    if (progress !== null && connection === "open") void report.refresh(progress.doneTasks);
+  }, REFRESH_MS);
+  signal.addEventListener("abort", () => {
+    clearInterval(everySecond);
+    clearInterval(everyRefresh);
+  });
   page.append(
     title,
     h("p", { class: "hint mono" }, id),
     facts,
     status,
     ...parts.map(({ element }) => element),
-    ...(isRunPage ? [] : [reportButton(id)]),
-    resultList(id, () => progress?.scores[0]?.scorer ?? null),
-    h("p", {}, h("a", { href: `#traces?run_id=${encodeURIComponent(id)}` }, "All traces of this run")),
+    ...(isRunPage ? [] : [runActions(id)]),
+    report.element,
   );
+  await report.load();
+  return () => report.applyUrl();
 }
 
 function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): string {
@@ -99,77 +100,6 @@ const STATUS: Readonly<Record<RunProgress["status"], string>> = {
 /** Avoids setting the same text twice, because screen readers would read it again. */
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
-}
-
-const FIELDS: readonly FilterField[] = [
-  { name: "agent_id", label: "Agent id", kind: "text" },
-  { name: "model", label: "Model contains", kind: "text" },
-  { name: "dataset", label: "Dataset contains", kind: "text" },
-  {
-    name: "status",
-    label: "Status",
-    kind: [
-      ["running", "running"],
-      ["completed", "completed"],
-      ["interrupted", "stopped"],
-    ],
-  },
-  { name: "tag", label: "Tag", kind: "text" },
-  { name: "text", label: "Name or note contains", kind: "text" },
-  { name: "since", label: "From (date, UTC)", kind: "date" },
-  { name: "before", label: "Before (date, UTC)", kind: "date" },
-];
-
-export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
-  return filteredList<RunLineJson>(page, query, {
-    title: "Runs",
-    section: "runs",
-    fields: FIELDS,
-    none: "No runs yet. Start one with art-e run.",
-    load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
-    table: runTable,
-  });
-}
-
-function runTable(runs: readonly RunLineJson[]): HTMLElement {
-  const list = table(
-    "Runs",
-    ["Run", "Agent, model", "Dataset", "Score", "Tasks, status", "Started"],
-    runs.map((run) => [
-      idLink("runs", run.id, run.name ?? run.id),
-      twoLines(run.agent_id, run.model),
-      clipped(datasetText(run)),
-      run.score === null ? "–" : headline(run.score),
-      twoLines(`${run.tasks} of ${run.total_tasks}`, run.status === "interrupted" ? "stopped" : run.status),
-      minuteText(run.started_at),
-    ]),
-  );
-  const isUnjudged = runs.some(({ score }) => score?.scorer === "semanticScore");
-  return h("div", {}, list, isUnjudged ? h("p", { class: "hint" }, UNJUDGED) : null);
-}
-
-function headline(score: NonNullable<RunLineJson["score"]>): HTMLElement {
-  const star = score.scorer === "semanticScore" ? "*" : "";
-  return twoLines(`${scoreText(score.value)}${star}`, intervalText(score));
-}
-
-/** The scores with their intervals. */
-function scoreTable(): RunPanel {
-  const { element, setTitle, show } = tableSection("Scores so far", ["Score", "Value", "Interval", "Tasks", ""]);
-  return {
-    element,
-    show({ scores, status }) {
-      setTitle(status === "running" ? "Scores so far" : "Scores");
-      const line = scores.length === 0 ? "" : "Over the completed tasks, with 95% intervals.";
-      show(scores, line, (score) => [
-        score.label,
-        scoreText(score.value),
-        intervalText(score),
-        score.n,
-        drawing(score),
-      ]);
-    },
-  };
 }
 
 /** For a training environment's run: reward and tokens of its episodes over time, and their endings. */
@@ -201,7 +131,7 @@ function episodeCourse(): RunPanel {
         ),
       );
       const rows = Object.entries(counts).sort(([, a], [, b]) => b - a);
-      endings.show(rows, "", ([ending, number]) => [endingText(ending), count(number)]);
+      endings.show(rows, "", ([ending, number]) => [spaceWords(ending), count(number)]);
     },
   };
 }
@@ -226,59 +156,26 @@ function course(values: readonly (number | null)[], written: (value: number) => 
   );
 }
 
-/** The interval and value on an axis from 0 to 1, extended if they are outside. */
-function drawing({ value, low, high }: RunProgress["scores"][number]): SVGElement | null {
-  if (value === null || low === null || high === null) return null;
-  const [from, to] = scoreAxis([value, low, high]);
-  const at = (x: number) => (100 * (x - from)) / (to - from);
-  return svg(
-    "svg",
-    { viewBox: "-4 0 108 22", class: "interval", "aria-hidden": "true" },
-    svg("line", { x1: 0, x2: 100, y1: 6, y2: 6, class: "scale" }),
-    ...[from, (from + to) / 2, to].map((x) => svg("line", { x1: at(x), x2: at(x), y1: 2, y2: 10, class: "scale" })),
-    svg("line", { x1: at(low), x2: at(high), y1: 6, y2: 6, class: "range" }),
-    svg("circle", { cx: at(value), cy: 6, r: 3.5 }),
-    svg("text", { x: 0, y: 21, "text-anchor": "start" }, axisEnd(from)),
-    svg("text", { x: 100, y: 21, "text-anchor": "end" }, axisEnd(to)),
-  );
-}
-
-/** Actions for a run: its report, a comparison with another run, and labels for its traces. */
-function reportButton(runId: string): HTMLElement {
+/** Actions for a run. */
+function runActions(runId: string): HTMLElement {
   const failure = h("div");
-  const fail = (error: Error) => failure.replaceChildren(errorNotice(error.message));
-  const baseline = select({ "aria-label": "Compare with" }, [["", "not compared"]]);
-  listOthers(runId, baseline).catch(fail);
-  const click = () => openReport(runId, baseline.value).catch(fail);
+  const click = () => openReport(runId).catch((error: Error) => failure.replaceChildren(errorNotice(error.message)));
+  const id = encodeURIComponent(runId);
   return h(
-    "div",
-    { class: "report-of" },
-    h("button", { type: "button", click }, "Open the report"),
-    baseline,
-    idLink("label", runId, "Label traces"),
+    "p",
+    { class: "run-actions" },
+    h("button", { type: "button", click }, "Open the report as one file"),
+    h("a", { href: `#traces?run_id=${id}` }, "Traces of this run"),
+    h("a", { href: `#label/${id}` }, "Label traces"),
     failure,
   );
 }
 
-/** Loads the runs with a completed task, newest first. */
-async function listOthers(runId: string, list: HTMLSelectElement): Promise<void> {
-  const { runs } = await get<RunPageJson>("/api/runs");
-  for (const run of runs) {
-    if (run.id === runId || run.completed_tasks === 0) continue;
-    const label = `compared with ${run.name ?? run.id}: ${run.agent_id}, ${run.model}`;
-    list.append(h("option", { value: run.id }, label));
-  }
-}
-
 /** Opens the window before the request, because pop-up blockers allow it only during the click event. */
-async function openReport(runId: string, baseline: string): Promise<void> {
+async function openReport(runId: string): Promise<void> {
   const report = window.open("", "_blank");
-  const path = (id: string) => `/api/runs/${encodeURIComponent(id)}/report`;
   try {
-    const { url } = await post<{ url: string }>(
-      baseline === "" ? path(runId) : `${path(baseline)}?with=${encodeURIComponent(runId)}`,
-      {},
-    );
+    const { url } = await post<{ url: string }>(`/api/runs/${encodeURIComponent(runId)}/report`, {});
     if (report !== null) report.location.href = url;
   } catch (error) {
     report?.close();
@@ -294,7 +191,10 @@ function progressFigures(): RunPanel {
   return {
     element: h("div", {}, bar, done, figures),
     show(progress) {
-      const { totalTasks, doneTasks, failedTasks } = progress;
+      const { totalTasks, doneTasks, failedTasks, status } = progress;
+      // The report shows the same figures once the run has ended.
+      bar.hidden = status === "completed";
+      figures.hidden = status === "completed";
       bar.max = Math.max(1, totalTasks);
       bar.value = doneTasks;
       done.textContent = `${count(doneTasks)} of ${count(totalTasks)} tasks done${failedTasks === 0 ? "" : `, ${count(failedTasks)} of them failed`}`;

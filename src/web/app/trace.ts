@@ -1,13 +1,31 @@
 import { type Hit, readToolResult, type ToolResultView } from "../../reports/trace-view.js";
 import type { ChatEvent } from "../../server/chat-event.js";
-import type { TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/response-shapes.js";
+import type {
+  AgentJson,
+  RunPageJson,
+  TraceDetailsJson,
+  TraceLineJson,
+  TracePageJson,
+} from "../../server/response-shapes.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
-import { append, h, minuteText, replaceChildren, svg, untrustedInline, untrustedText } from "../dom.js";
+import {
+  append,
+  type Child,
+  h,
+  minuteText,
+  replaceChildren,
+  scoreText,
+  svg,
+  untrustedInline,
+  untrustedText,
+} from "../dom.js";
+import { spaceWords } from "../report/header.js";
 import { get, isRunPage, post } from "./api.js";
 import {
+  type Column,
   clipped,
   type Fact,
   type FilterField,
@@ -18,9 +36,10 @@ import {
   idLink,
   mailLink,
   mailLinks,
+  runTaskLink,
   type SpanJson,
   statusLine,
-  table,
+  twoLines,
 } from "./lists.js";
 
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
@@ -53,7 +72,7 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
   ]);
 }
 
-function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace): Fact[] {
+function factsOf(line: Omit<TraceLineJson, "rating" | "score">, trace: Trace | ChatTrace): Fact[] {
   return [
     ["Agent", line.agent_id],
     ["Model", line.model],
@@ -61,11 +80,17 @@ function factsOf(line: Omit<TraceLineJson, "rating">, trace: Trace | ChatTrace):
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
     ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(shownCalls(trace)))],
     ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
+    ["Task", trace.kind === "chat" ? null : taskOfRun(trace)],
     ["Retries", retriesText(trace)],
     ...rightAnswer(trace),
     ...Object.entries(trace.scores).map(([name, { value }]): Fact => [name, String(value ?? "–")]),
     ["Error", trace.error],
   ];
+}
+
+/** A link to the task in its run, which shows the gold emails next to the conversation. */
+function taskOfRun({ runId, taskId, epoch }: Trace): HTMLElement {
+  return h("a", { href: runTaskLink(runId, taskId, epoch) }, `${taskId}${epoch === 1 ? "" : `, epoch ${epoch}`}`);
 }
 
 /** Describes an email by subject, sender and time if a tool result contains it, otherwise by its Message-ID. */
@@ -175,7 +200,7 @@ export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
   // Failed calls that got no reply count as one turn without a message.
   yield* retryEvents(trace.turns[turn]?.retries);
   if (trace.answer === null) {
-    const errorText = trace.error || `No answer: ${endingText(trace.ending)}.`;
+    const errorText = trace.error || `No answer: ${spaceWords(trace.ending)}.`;
     yield { type: "error", errorText, errorCategory: trace.ending, retryable: false };
   }
   yield { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
@@ -185,24 +210,37 @@ function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
   for (const { attempt, reason, waitedMs } of retries) yield { type: "retry", attempt, reason, waitMs: waitedMs };
 }
 
-const FIELDS: readonly FilterField[] = [
-  { name: "agent_id", label: "Agent id", kind: "text" },
-  { name: "run_id", label: "Run id", kind: "text" },
-  { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, endingText(ending)]) },
-  {
-    name: "rating",
-    label: "Rated",
-    kind: ["positive", "neutral", "negative"].map((rating) => [rating, rating]),
-  },
-  { name: "date_from", label: "From (date, UTC)", kind: "date" },
-  { name: "date_to", label: "Before (date, UTC)", kind: "date" },
-];
+async function filterFields(): Promise<readonly FilterField[]> {
+  const [{ agents }, { runs }] = await Promise.all([
+    // The page of a run has no list of agents.
+    isRunPage ? { agents: [] } : get<{ agents: AgentJson[] }>("/api/agents"),
+    get<RunPageJson>("/api/runs?limit=200"),
+  ]);
+  return [
+    ...(isRunPage
+      ? []
+      : [{ name: "agent_id", label: "Agent", kind: agents.map(({ id, name }) => [id, name] as const) }]),
+    {
+      name: "run_id",
+      label: "Run",
+      kind: runs.map(({ id, name, model }) => [id, name ?? `${id} (${model})`] as const),
+    },
+    { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, spaceWords(ending)] as const) },
+    {
+      name: "rating",
+      label: "Rated",
+      kind: ["positive", "neutral", "negative"].map((rating) => [rating, rating] as const),
+    },
+    { name: "date_from", label: "From (date, UTC)", kind: "date" },
+    { name: "date_to", label: "Before (date, UTC)", kind: "date" },
+  ];
+}
 
-export function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
-  return filteredList<TraceLineJson>(page, query, {
+export async function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  await filteredList<TraceLineJson>(page, query, {
     title: "Traces",
     section: "traces",
-    fields: FIELDS,
+    fields: await filterFields(),
     none: "No traces yet. Ask an agent, or start a run with art-e run.",
     async load(filter, next) {
       const cursor: [string, string][] = next === null ? [] : [["cursor", next]];
@@ -210,24 +248,33 @@ export function traceList(page: HTMLElement, query: URLSearchParams): Promise<vo
       const { traces, next_cursor, total_count } = await get<TracePageJson>(path);
       return { lines: traces, next: next_cursor, total: total_count };
     },
-    table: traceTable,
+    search: "Search traces",
+    columns: TRACE_COLUMNS,
   });
 }
 
-function traceTable(lines: readonly TraceLineJson[]): HTMLElement {
-  return table(
-    "Traces",
-    ["Started", "Agent", "Question", "Answer", "Ending", "Took", "Rated"],
-    lines.map((line) => [
-      idLink("trace", line.id, minuteText(line.started_at)),
-      line.agent_id,
-      clipped(line.question),
-      clipped(line.answer ?? "–"),
-      line.ending,
-      duration(line.duration_ms),
-      line.rating,
-    ]),
-  );
+const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
+  { title: "Started", sort: ({ started_at }) => started_at, cell: (line) => idLink("trace", line.id, startOf(line)) },
+  { title: "Agent", sort: ({ agent_id }) => agent_id },
+  { title: "Run, task", sort: ({ run_id, task_id }) => run_id && `${run_id}/${task_id}`, cell: runAndTask },
+  { title: "Question", sort: ({ question }) => question, cell: ({ question }) => clipped(question) },
+  { title: "Answer", sort: ({ answer }) => answer, cell: ({ answer }) => clipped(answer ?? "–") },
+  { title: "Score", sort: ({ score }) => score?.value ?? null, cell: scoreCell },
+  { title: "Ending", sort: ({ ending }) => spaceWords(ending) },
+  { title: "Took", sort: ({ duration_ms }) => duration_ms, cell: ({ duration_ms }) => duration(duration_ms) },
+  { title: "Rated", sort: ({ rating }) => rating },
+];
+
+function startOf({ started_at }: TraceLineJson): string {
+  return minuteText(started_at);
+}
+
+function runAndTask({ run_id, task_id }: TraceLineJson): Child {
+  return run_id === null ? "chat" : twoLines(idLink("runs", run_id), `task ${String(task_id).slice(0, 8)}`);
+}
+
+function scoreCell({ score }: TraceLineJson): Child {
+  return score === null ? "–" : h("span", { title: score.scorer }, scoreText(score.value));
 }
 
 export interface ToolCallCard {
@@ -364,10 +411,7 @@ function argumentText(args: unknown): string {
     .join(", ");
 }
 
-/** Formats `out_of_turns` as `out of turns`. */
-export function endingText(ending: string): string {
-  return ending.replaceAll("_", " ");
-}
+export { spaceWords as endingText };
 
 /** Two thumb buttons and a note for a trace. */
 export function feedbackForm(traceId: string): HTMLElement {

@@ -91,11 +91,12 @@ function findings(comparison: ReportComparison, head: ReportHead, outcomes: Pair
       : h("p", { class: `finding verdict-${metric.verdict ?? "open"}` }, verdictSentence(metric, noun)),
     h("p", { class: "meta" }, untrustedInline(coverageText(comparison, noun))),
     comparisonTable(comparison, head.runs, noun),
+    settingsTable(comparison, head.runs),
     ...(headline === null ? [] : disagreements(candidate, headline, head, outcomes)),
   ];
 }
 
-function coverageText({ questions, ungraded, settings }: ReportComparison, noun: TaskNoun): string {
+function coverageText({ questions, ungraded }: ReportComparison, noun: TaskNoun): string {
   const { common, onlyBaseline, onlyCandidate } = questions;
   const many = (number: number) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
   return factLine(
@@ -105,7 +106,6 @@ function coverageText({ questions, ungraded, settings }: ReportComparison, noun:
     ungraded === null || ungraded.baseline + ungraded.candidate === 0
       ? null
       : `not graded: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
-    settings.length === 0 ? null : `different settings: ${settings.join(", ")}`,
   );
 }
 
@@ -149,6 +149,7 @@ function disagreement(outcome: "lost" | "won", pair: readonly [Task, Task], metr
       h("a", { href: taskLink(second, head) }, untrustedInline(questionOf(first))),
     ),
     h("div", { class: "answers" }, ...answerColumns(pair, null, metric, head)),
+    first.suite === null ? h("p", { class: "meta" }, "Gold answer: ", untrustedInline(first.gold)) : null,
   );
 }
 
@@ -229,6 +230,7 @@ function comparisonTable(
   noun: TaskNoun,
 ): HTMLElement {
   const [before, after] = [runs[0]?.label ?? "", runs[candidate]?.label ?? ""];
+  const [baselineName, candidateName] = sideNames(runs, candidate);
   const side = (name: string, run: number, label: string) => ({
     name,
     head: [h("span", { title: label }, runDot(run), name, h("span", { class: "hidden" }, `: ${label}`))],
@@ -236,8 +238,8 @@ function comparisonTable(
   const columns = [
     "Metric",
     "Pairs",
-    side("Before", 0, before),
-    side("After", candidate, after),
+    side(baselineName, 0, before),
+    side(candidateName, candidate, after),
     "Difference (95%)",
     "p",
     "Won, lost, tied",
@@ -251,6 +253,22 @@ function comparisonTable(
   return figureTable({ className: "compared", caption: `${after} against ${before}`, columns }, [
     { label: null, rows },
   ]);
+}
+
+/** Two runs of one agent are compared before and after a change. Other runs have no order. */
+function sideNames(runs: readonly RunFigures[], candidate: number): readonly [string, string] {
+  return runs[0]?.agentId === runs[candidate]?.agentId ? ["Before", "After"] : ["A", "B"];
+}
+
+/** The settings that differ, with both values, or null if all are equal. */
+function settingsTable({ settings, candidate }: ReportComparison, runs: readonly RunFigures[]): HTMLElement | null {
+  if (settings.length === 0) return null;
+  const rows = settings.map(({ name, baseline, candidate: other }) => ({
+    label: [name],
+    cells: [[untrustedInline(baseline)], [untrustedInline(other)]],
+  }));
+  const columns = ["Setting", ...sideNames(runs, candidate)];
+  return figureTable({ className: "settings", caption: "Settings that differ", columns }, [{ label: null, rows }]);
 }
 
 /** The numbers of tasks link to the tasks of `runId`, unless it is null. */

@@ -2,6 +2,7 @@ import {
   type Outcome,
   type QuestionRow,
   type ReportHead,
+  type ReportTasks,
   type Stage,
   type TaskKey,
   type TaskRow,
@@ -28,8 +29,14 @@ declare global {
 /** Thrown if a conversation cannot be loaded. The message is for the reader. */
 export class TraceMissing extends Error {}
 
-/** Loads conversations from the page or from the folder next to it. */
-export class TraceSource {
+/** Loads the conversation of a task. */
+export interface TraceSource {
+  /** Throws `TraceMissing` if the conversation cannot be loaded. */
+  load(task: Task): Promise<TraceView>;
+}
+
+/** Loads conversations from the report's page or from the folder next to it. */
+export class EmbeddedTraces implements TraceSource {
   private readonly arrived = new Map<string, string>();
   private readonly urlOf: (key: string) => string;
 
@@ -129,10 +136,13 @@ export interface Task {
 export function loadReport(): { readonly head: ReportHead; readonly tasks: readonly Task[] } {
   const head = read("head") as ReportHead;
   const questions = read("questions") as QuestionRow[];
-  const tasks = head.runs.flatMap((_, run) =>
-    ((read(`rows-${run}`) as TaskRow[] | null) ?? []).flatMap((row) => toTask(run, row, questions[row[0]], head)),
-  );
-  return { head, tasks };
+  const rows = head.runs.map((_, run) => (read(`rows-${run}`) as TaskRow[] | null) ?? []);
+  return { head, tasks: readTasks(head, { questions, rows }) };
+}
+
+/** Returns the tasks of all runs. */
+export function readTasks(head: ReportHead, { questions, rows }: ReportTasks): Task[] {
+  return rows.flatMap((ofRun, run) => ofRun.flatMap((row) => toTask(run, row, questions[row[0]], head)));
 }
 
 function toTask(run: number, row: TaskRow, question: QuestionRow | undefined, head: ReportHead): Task[] {

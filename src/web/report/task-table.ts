@@ -7,6 +7,9 @@ import type { Task } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
 import { activeFilters, type FilterName, type ViewState } from "./view-state.js";
 
+/** The tasks at the top of the table before the user sorts it. */
+export type FirstTasks = "byId" | "worst";
+
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
 /** Rows rendered above and below the visible ones. */
@@ -30,7 +33,8 @@ export class TaskTable {
   private readonly heads = new Map<SortKey, HTMLElement>();
   private tasks: readonly Task[] = [];
   private sortedTasks: readonly Task[] = [];
-  private order: Order = { key: "task", down: false };
+  private order: Order;
+  private readonly total: number;
   /** Index of the displayed score in a task's scores. */
   private score = 0;
   private active = 0;
@@ -39,9 +43,11 @@ export class TaskTable {
 
   constructor(
     head: ReportHead,
-    private readonly total: number,
+    { total, first, signal }: { readonly total: number; readonly first: FirstTasks; readonly signal: AbortSignal },
     private readonly onOpen: (task: Task) => void,
   ) {
+    this.total = total;
+    this.order = { key: first === "worst" ? "worst" : "task", down: false };
     this.columns = columnsOf(head);
     for (const column of this.columns) this.heads.set(column.key, this.heading(column));
     this.table = h(
@@ -62,10 +68,11 @@ export class TaskTable {
       ["beforeprint", true],
       ["afterprint", false],
     ] as const) {
-      addEventListener(name, () => {
+      const draw = () => {
         this.printing = printing;
         this.draw();
-      });
+      };
+      addEventListener(name, draw, { signal });
     }
   }
 
@@ -163,7 +170,9 @@ export class TaskTable {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 1);
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: this.active + 1,
+      j: this.active + 1,
       ArrowUp: this.active - 1,
+      k: this.active - 1,
       PageDown: this.active + page,
       PageUp: this.active - page,
       Home: 0,
@@ -487,9 +496,15 @@ function compareIds(a: Task, b: Task): number {
   return String(a.taskId).localeCompare(String(b.taskId), "en", { numeric: true });
 }
 
+/** Failed tasks come before all scores. */
+function badness({ stage, scores }: Task, score: number): number | null {
+  return stage === "failed" ? Number.NEGATIVE_INFINITY : (scores[score] ?? null);
+}
+
 const STAGE_ORDER = { read: 0, found: 1, missed: 2, none: 3, failed: 4 } as const;
 
 const READ = {
+  worst: badness,
   task: (task) => task.taskId,
   question: (task) => task.question.toLowerCase(),
   inbox: (task) => task.inbox,

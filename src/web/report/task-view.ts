@@ -24,6 +24,16 @@ import { taskLink, taskName } from "./view-state.js";
 
 const OF_RESULTS_FILE = "This run was read from a results file, which does not contain conversations.";
 
+/** Returns links from a task to other sections of the page. `trace` is null until the conversation is loaded. */
+export type TaskLinks = (task: Task, trace: TraceView | null) => readonly Child[];
+
+interface TaskNavigation {
+  /** The tasks in the order of the table. */
+  neighbours(): readonly Task[];
+  /** Opens another task, or closes the dialog if it is null. */
+  go(task: Task | null): void;
+}
+
 /** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
@@ -36,8 +46,8 @@ export class TaskDialog {
     private readonly tasks: readonly Task[],
     private readonly outcomes: PairOutcomes,
     private readonly source: TraceSource,
-    private readonly neighbours: () => readonly Task[],
-    private readonly onGo: (task: Task | null) => void,
+    private readonly links: TaskLinks,
+    private readonly navigation: TaskNavigation,
   ) {
     const button = (label: string, name: string, click: () => void) =>
       h("button", { type: "button", class: "quiet", "aria-label": name, title: name, click }, label);
@@ -59,8 +69,10 @@ export class TaskDialog {
       this.content,
     );
     this.element.addEventListener("close", () => {
+      // The event is asynchronous, so another task can be open by now.
+      if (this.element.open) return;
       this.task = null;
-      this.onGo(null);
+      this.navigation.go(null);
     });
     // The dialog does not have padding, so a click with the dialog as its target is on the backdrop.
     this.element.addEventListener("click", (event) => {
@@ -68,9 +80,13 @@ export class TaskDialog {
     });
     this.element.addEventListener("keydown", (event) => {
       if (event.altKey || event.ctrlKey || event.metaKey) return;
-      if (event.key === "ArrowLeft") this.step(-1);
-      if (event.key === "ArrowRight") this.step(1);
+      if (event.key === "ArrowLeft" || event.key === "k") this.step(-1);
+      if (event.key === "ArrowRight" || event.key === "j") this.step(1);
     });
+  }
+
+  get isOpen(): boolean {
+    return this.element.open;
   }
 
   close(): void {
@@ -80,14 +96,16 @@ export class TaskDialog {
   async show(task: Task): Promise<void> {
     if (this.task === task) return;
     this.task = task;
-    const rows = this.neighbours();
+    const rows = this.navigation.neighbours();
     const index = rows.indexOf(task);
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
     const scores = h("div", {}, ...this.scores(task, null));
+    const links = h("p", { class: "task-links" }, ...this.links(task, null));
     const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
     replaceChildren(
       this.content,
       ...this.title(task),
+      links,
       taskSummary(task, this.head, this.tasks, this.outcomes),
       scores,
       columns,
@@ -104,6 +122,7 @@ export class TaskDialog {
       const trace = await this.source.load(task);
       if (this.task !== task) return;
       replaceChildren(scores, ...this.scores(task, trace));
+      replaceChildren(links, ...this.links(task, trace));
       replaceChildren(columns, timeline(trace.timeline), traceColumns(trace, this.runLabel(task, " of ", "")));
     } catch (error) {
       if (this.task !== task) return;
@@ -141,9 +160,9 @@ export class TaskDialog {
   }
 
   private step(by: number): void {
-    const rows = this.neighbours();
+    const rows = this.navigation.neighbours();
     const next = this.task === null ? undefined : rows[rows.indexOf(this.task) + by];
-    if (next !== undefined) this.onGo(next);
+    if (next !== undefined) this.navigation.go(next);
   }
 }
 

@@ -17,8 +17,21 @@ export interface ViewState {
 
 export const EMPTY_VIEW: ViewState = { search: "", filters: {}, task: null };
 
+/** Section of the served pages with the report, such as `runs/ID`. Empty in the report's own file. */
+let place = "";
+
+/** Puts all links of the report under a section of the served pages. */
+export function setPlace(section: string): void {
+  place = section;
+}
+
+/** Whether the URL fragment belongs to this report. */
+export function isOfThisPlace(hash: string): boolean {
+  return place === "" || hash.slice(1).split("?", 1)[0] === place;
+}
+
 export function readView(hash: string): ViewState {
-  const words = new URLSearchParams(hash.replace(/^#/, ""));
+  const words = new URLSearchParams(place === "" ? hash.slice(1) : hash.slice(place.length + 2));
   const filters = FILTERS.flatMap((name) => {
     const value = words.get(name);
     return value === null || value === "" ? [] : [[name, value] as const];
@@ -31,7 +44,8 @@ export function writeView({ search, filters, task }: ViewState): string {
   if (search !== "") words.set("search", search);
   for (const { name, value } of activeFilters(filters)) words.set(name, value);
   if (task !== null) words.set("task", task);
-  return `#${words.toString().replaceAll("%2F", "/").replaceAll("%40", "@")}`;
+  const text = words.toString().replaceAll("%2F", "/").replaceAll("%40", "@");
+  return place === "" || text === "" ? `#${place}${text}` : `#${place}?${text}`;
 }
 
 export function activeFilters(filters: ViewState["filters"]): { readonly name: FilterName; readonly value: string }[] {

@@ -1,0 +1,182 @@
+import type { ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
+import { count } from "../../text/format.js";
+import { type Child, h, replaceChildren } from "../dom.js";
+import { header } from "../report/header.js";
+import { readTasks, type Task, TraceMissing, type TraceSource } from "../report/load.js";
+import { ReportView } from "../report/report-view.js";
+import { setPlace, taskName } from "../report/view-state.js";
+import { get, isRunPage } from "./api.js";
+import { errorNotice, idLink } from "./lists.js";
+
+interface ReportJson {
+  readonly head: ReportHead;
+  readonly tasks: ReportTasks;
+}
+
+/** The report of stored runs as a section of the served pages. */
+export class RunReport {
+  private readonly report = h("div", { id: "report" });
+  /** The styles of reports apply inside this element, and those of the other sections do not. */
+  readonly element = h("div", { class: "served" }, this.report);
+  private readonly notice = h("div", { role: "status" });
+  private readonly body = h("div");
+  private view: ReportView | null = null;
+  /** Aborts when newer data replaces the view. */
+  private shown = new AbortController();
+  private loading: Promise<void> | null = null;
+  /** Number of tasks in the view. */
+  private tasks = 0;
+
+  constructor(
+    private readonly runIds: readonly string[],
+    private readonly signal: AbortSignal,
+  ) {
+    replaceChildren(this.report, this.notice, this.body);
+    signal.addEventListener("abort", () => this.shown.abort());
+  }
+
+  /** Loads the runs and shows them. Calls during a load wait for the same data. */
+  load(): Promise<void> {
+    this.loading ??= this.loadOnce().finally(() => {
+      this.loading = null;
+    });
+    return this.loading;
+  }
+
+  /** Shows the new results of a run, or offers to show them while the user works with the report. */
+  async refresh(doneTasks: number): Promise<void> {
+    const fresh = doneTasks - this.tasks;
+    if (fresh <= 0 || this.loading !== null) return;
+    if (this.view?.isInUse !== true) return this.load();
+    const click = () => void this.load();
+    replaceChildren(
+      this.notice,
+      h(
+        "button",
+        { type: "button", class: "quiet", click },
+        `Show ${count(fresh)} new ${fresh === 1 ? "task" : "tasks"}`,
+      ),
+    );
+  }
+
+  /** Shows the task and the filters from the URL fragment. */
+  applyUrl(): void {
+    this.view?.applyUrl();
+  }
+
+  private async loadOnce(): Promise<void> {
+    const [first = "", ...others] = this.runIds.map(encodeURIComponent);
+    try {
+      const path = `/api/runs/${first}/report${others.length === 0 ? "" : `?with=${others.join(",")}`}`;
+      const [json] = await Promise.all([get<ReportJson>(path), loadLibraries()]);
+      if (!this.signal.aborted) this.show(json);
+    } catch (error) {
+      if (this.signal.aborted) return;
+      // The last data remains in the page.
+      replaceChildren(this.notice, errorNotice((error as Error).message));
+    }
+  }
+
+  private show({ head, tasks: rows }: ReportJson): void {
+    const tasks = readTasks(head, rows);
+    this.tasks = tasks.length;
+    this.shown.abort();
+    this.shown = new AbortController();
+    replaceChildren(this.notice);
+    if (tasks.length === 0) {
+      replaceChildren(this.body, h("p", { class: "meta" }, "No task has finished yet."));
+      return;
+    }
+    setPlace(placeOf(location.hash));
+    this.view = new ReportView(head, tasks, new ServedTraces(head), {
+      signal: this.shown.signal,
+      first: "worst",
+      links: (task, trace) => taskLinks(task, trace, head),
+    });
+    const several = head.runs.length > 1 ? header(head, []) : null;
+    replaceChildren(this.body, several, this.view.sections, this.view.dialog);
+    this.view.applyUrl();
+  }
+}
+
+/** Returns the section of a URL fragment with its id, without the query. */
+export function placeOf(hash: string): string {
+  return hash.slice(1).split("?", 1)[0] ?? "";
+}
+
+/** Loads the conversations of a report's tasks from the server. */
+class ServedTraces implements TraceSource {
+  constructor(private readonly head: ReportHead) {}
+
+  async load({ run, taskId, epoch }: Task): Promise<TraceView> {
+    const id = encodeURIComponent(this.head.runs[run]?.runId ?? "");
+    const query = new URLSearchParams({ task_id: String(taskId), epoch: String(epoch) });
+    try {
+      return await get<TraceView>(`/api/runs/${id}/conversation?${query}`);
+    } catch (error) {
+      throw new TraceMissing((error as Error).message);
+    }
+  }
+}
+
+/** Links from a task to its trace, its labels and the playground, and buttons that copy its parts. */
+function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child[] {
+  const run = head.runs[task.run];
+  if (run === undefined) return [];
+  const command = `art-e show ${taskName(task, head)}`;
+  const links: Child[] = [
+    ...(trace === null ? [] : [idLink("trace", trace.traceId, "Trace")]),
+    ...(isRunPage ? [] : [idLink("label", run.runId, "Label this run")]),
+    ...(isRunPage || task.suite !== null ? [] : [askAgainLink(task, run.agentId)]),
+    copyButton("Copy the question", task.question),
+    copyButton("Copy the answer", task.answer),
+    copyButton("Copy the command", command),
+  ];
+  return links.flatMap((link) => [link, " "]);
+}
+
+/** Opens the playground with the task's agent, mailbox, date and question. */
+function askAgainLink({ question, inbox, date }: Task, agent: string): HTMLElement {
+  const query = new URLSearchParams({ agent, inbox, day: date.slice(0, 10), question });
+  return h("a", { href: `#chat?${query}` }, "Ask again");
+}
+
+function copyButton(label: string, text: string): HTMLElement {
+  const button = h("button", { type: "button", class: "quiet" }, label);
+  button.addEventListener("click", () => {
+    const say = (words: string) => {
+      button.textContent = words;
+    };
+    navigator.clipboard.writeText(text).then(
+      () => say("Copied"),
+      () => say("The browser did not allow it"),
+    );
+  });
+  return button;
+}
+
+let libraries: Promise<unknown> | null = null;
+
+/** Loads the scripts for charts and differences, in the order in which they need each other. */
+function loadLibraries(): Promise<unknown> {
+  libraries ??= Promise.all(["d3", "plot", "diff"].map(loadScript));
+  return libraries;
+}
+
+function loadScript(name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const script = h("script", { src: `/page/${name}.js` });
+    script.async = false;
+    script.addEventListener("load", () => resolve());
+    script.addEventListener("error", () => reject(new Error("This page's server is not responding.")));
+    document.head.append(script);
+  });
+}
+
+/** Compares runs with the first one. `ids` are separated by commas. */
+export async function compareView(page: HTMLElement, ids: string, signal: AbortSignal): Promise<() => void> {
+  const report = new RunReport(ids.split(","), signal);
+  page.append(h("h2", { class: "hidden" }, "Compare runs"), report.element);
+  await report.load();
+  return () => report.applyUrl();
+}

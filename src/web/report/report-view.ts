@@ -1,0 +1,235 @@
+import { compact } from "../../platform/optional-values.js";
+import type { ReportHead, RunFigures } from "../../reports/report-data.js";
+import { SLICES, type SliceName } from "../../traces/task-slices.js";
+import { h, replaceChildren } from "../dom.js";
+import {
+  effortTable,
+  endings,
+  evalTable,
+  messageList,
+  outcomeLegend,
+  profile,
+  scoreTable,
+  toolTable,
+} from "./bar-list.js";
+import { distributionChart, figureOf, scoreChooser, sliceChart, turnsChart } from "./charts.js";
+import { comparisonSection } from "./comparison.js";
+import { runName, tiles } from "./header.js";
+import type { Task, TraceSource } from "./load.js";
+import { PairOutcomes } from "./pair-outcomes.js";
+import { section } from "./section.js";
+import { suiteSections, taskStatesChart } from "./suite.js";
+import { type FirstTasks, filterTasks, TaskControls, TaskTable } from "./task-table.js";
+import { TaskDialog, type TaskLinks } from "./task-view.js";
+import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
+
+/** The sections above the task table, from the headline scores to the tools. */
+function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
+  return compact([
+    section(
+      "Scores",
+      `${coverage(head)} In 95 of 100 such runs, the interval contains the true value.`,
+      tiles(head),
+      scoreTable(head),
+      head.runs.length > 1 ? effortTable(head) : null,
+    ),
+    head.evals.length > 0 && evalSection(head),
+    section(
+      "Where tasks are lost",
+      `${LOST[kindOf(head)]} Select a bar to see its tasks.`,
+      outcomeLegend(head),
+      ...head.runs.map((run, i) => lostTasks(run, i, head)),
+    ),
+    ...suiteSections(head, tasks),
+    section("How agents work", null, h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), toolTable(head))),
+  ]);
+}
+
+const EVALS =
+  "Evals make errors. The corrected rate is the pass rate without the errors of the eval and of the labels that the newest test measured. False alarms are the fraction of good traces that the eval fails. Select a name to see the failing tasks.";
+
+function evalSection(head: ReportHead): HTMLElement {
+  return section("Evals", EVALS, evalTable(head));
+}
+
+type Kind = "questions" | "suites" | "both";
+
+function kindOf({ runs }: ReportHead): Kind {
+  const ofSuites = runs.filter(({ suite }) => suite !== null).length;
+  return ofSuites === 0 ? "questions" : ofSuites === runs.length ? "suites" : "both";
+}
+
+const QUESTIONS_LOST = "How close the agent came to an email with the answer, and how good its answer was.";
+const SUITES_LOST = "How tasks ended, and how good the agent's output files were.";
+const LOST: Readonly<Record<Kind, string>> = {
+  questions: QUESTIONS_LOST,
+  suites: SUITES_LOST,
+  both: `${QUESTIONS_LOST} Suites: ${SUITES_LOST.charAt(0).toLowerCase()}${SUITES_LOST.slice(1)}`,
+};
+
+/** Explains which tasks the scores cover. */
+function coverage(head: ReportHead): string {
+  const kind = kindOf(head);
+  if (kind === "questions") return "Over the completed tasks. Failed tasks are never graded.";
+  const ofSuites = "Over the graded tasks. A missing score never counts as 0.";
+  return kind === "suites"
+    ? ofSuites
+    : `Questions: over the completed tasks. Suites: over the graded tasks. A missing score never counts as 0.`;
+}
+
+/** Whether any part of the slice has a value for the score. */
+function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
+  return (run.slices[by] ?? []).some(({ scores }) => (scores[score]?.n ?? 0) > 0);
+}
+
+function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElement {
+  const { runId, tasks, suite } = run;
+  const states = suite === null ? [h("h3", {}, "Gold email"), profile(run)] : taskStatesChart(runId, tasks, suite);
+  const listed = (title: string, messages: RunFigures["errors"]) =>
+    messages.length === 0 ? [] : [h("h3", {}, title), messageList(messages)];
+  const messages = [...listed("Errors of failed tasks", run.errors), ...listed("Refusals", run.refusals)];
+  return h(
+    "div",
+    { class: "run-block" },
+    head.runs.length > 1 ? h("p", { class: "run-name" }, ...runName(index, head)) : null,
+    h(
+      "div",
+      { class: "pair" },
+      h("div", {}, ...states),
+      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...messages),
+    ),
+  );
+}
+
+/** The charts of one score, and the list that selects it. */
+function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLElement {
+  const chooser = scoreChooser(head, { name: "Score", first: head.leading }, (score, index) => {
+    onScore(index);
+    const slices = SLICES.filter((by) => head.runs.some((run) => hasScore(run, by, score.name)));
+    return [
+      figureOf(distributionChart(head, score)),
+      h(
+        "p",
+        { class: "lead" },
+        `${score.label} with 95% intervals per group of tasks, and the number of tasks. Select a bar to see its tasks.`,
+      ),
+      h("div", { class: "pair" }, ...slices.map((by) => figureOf(sliceChart(head, by, score)))),
+    ];
+  });
+  return section("One score in detail", null, ...chooser);
+}
+
+/** Where a report is shown: in its own file, or in a section of the served pages. */
+export interface ReportPlace {
+  /** Aborts when the report is removed from the page. */
+  readonly signal: AbortSignal;
+  /** The tasks at the top of the table. */
+  readonly first: FirstTasks;
+  /** Links from a task to other sections of the page. */
+  readonly links: TaskLinks;
+}
+
+/** The sections of a report, its task table and the dialog of a task. Its state is in the URL fragment. */
+export class ReportView {
+  /** The sections of the figures and the task table. */
+  readonly sections: HTMLElement;
+  readonly dialog: HTMLElement;
+  private view: ViewState = EMPTY_VIEW;
+  private readonly outcomes: PairOutcomes;
+  private readonly table: TaskTable;
+  private readonly controls: TaskControls;
+  private readonly taskDialog: TaskDialog;
+  /** Shown if the URL refers to a task that is not in the report. */
+  private readonly missing = h("p", { class: "missing", role: "alert" });
+  private readonly taskSection: HTMLElement;
+
+  constructor(
+    private readonly head: ReportHead,
+    private readonly tasks: readonly Task[],
+    source: TraceSource,
+    { signal, first, links }: ReportPlace,
+  ) {
+    this.outcomes = new PairOutcomes(head, tasks);
+    const open = (task: Task) => this.go({ ...this.view, task: taskName(task, head) });
+    this.table = new TaskTable(head, { total: tasks.length, first, signal }, open);
+    this.controls = new TaskControls(head, tasks, (change) => {
+      // Typing in the search field must not fill the browser's history.
+      history.replaceState(history.state, "", writeView({ ...this.view, ...change, task: null }));
+      this.applyUrl();
+    });
+    this.taskDialog = new TaskDialog(head, tasks, this.outcomes, source, links, {
+      neighbours: () => this.table.rows,
+      go: (task) => this.leave(task),
+    });
+    this.dialog = this.taskDialog.element;
+    this.taskSection = section("Tasks", null, this.missing, this.controls.element, this.table.element);
+    const [scores, ...figures] = [
+      ...figureSections(head, tasks),
+      scoreSection(head, (score) => this.table.showScore(score)),
+    ];
+    this.sections = h(
+      "div",
+      { class: "sections" },
+      head.comparisons.length === 0 ? null : comparisonSection(head, this.outcomes),
+      scores ?? null,
+      // A file is read from the figures to the tasks. The served pages lead to the failed tasks first.
+      ...(first === "worst" ? [this.taskSection, ...figures] : [...figures, this.taskSection]),
+    );
+    this.table.show(tasks);
+  }
+
+  /** Whether the user reads a task or works with the table, so that the report must not be replaced. */
+  get isInUse(): boolean {
+    return this.taskDialog.isOpen || this.sections.contains(document.activeElement);
+  }
+
+  /** Shows the state from the URL fragment. */
+  applyUrl(): void {
+    const { head, tasks } = this;
+    const before = this.view;
+    const view = readView(location.hash);
+    this.view = view;
+    const words = (each: ViewState) => writeView({ ...each, task: null });
+    const task = view.task === null ? null : findTask(view.task, tasks, head);
+    if (words(before) !== words(view)) {
+      this.controls.show(view);
+      this.table.show(filterTasks(tasks, view, head, this.outcomes));
+    }
+    if (task !== null) void this.taskDialog.show(task);
+    else this.taskDialog.close();
+    const isMissing = view.task !== null && task === null;
+    replaceChildren(this.missing, isMissing ? `Unknown task "${view.task}" in this report.` : "");
+    if (location.hash === "#tasks" || this.isFollowed(before) || isMissing) this.taskSection.scrollIntoView();
+  }
+
+  private go(to: ViewState): void {
+    location.hash = writeView(to);
+  }
+
+  /** Opens the next task, or closes the dialog and focuses the task's row. */
+  private leave(task: Task | null): void {
+    const { view, head } = this;
+    if (task !== null) {
+      this.go({ ...view, task: taskName(task, head) });
+      return;
+    }
+    // The user has followed a link to another section.
+    if (!isOfThisPlace(location.hash)) return;
+    const openTask = view.task === null ? null : findTask(view.task, this.tasks, head);
+    history.replaceState(history.state, "", writeView({ ...view, task: null }));
+    this.view = { ...view, task: null };
+    if (openTask !== null) this.table.focus(openTask);
+  }
+
+  /** Whether a chart link was followed. The tasks that it selects are further down. */
+  private isFollowed(before: ViewState): boolean {
+    const names = Object.keys(this.view.filters).length;
+    return (
+      this.view.task === null &&
+      before.task === null &&
+      names > 0 &&
+      !this.taskSection.contains(document.activeElement) &&
+      before !== EMPTY_VIEW
+    );
+  }
+}
