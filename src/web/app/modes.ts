@@ -83,9 +83,9 @@ class Modes {
       h("summary", {}, title),
       h(
         "ul",
-        {},
+        { class: "mode-notes" },
         ...notes.map(({ note, traces }, i) =>
-          h("li", {}, boxes[i] ?? "", " ", h("label", { for: `${id}-${i}` }, untrustedInline(note), ` (${traces})`)),
+          h("li", {}, boxes[i] ?? "", h("label", { for: `${id}-${i}` }, untrustedInline(note), ` (${traces})`)),
         ),
       ),
       labelled("Name of the failure mode, such as wrong_year", name),
@@ -118,7 +118,13 @@ function modeTable(modes: TaxonomyJson["modes"]): HTMLElement {
       name,
       traces,
       `${scoreText(rate.value)} (${intervalText(rate)})`,
-      h("meter", { min: 0, max: largest || 1, value: rate.value ?? 0, "aria-label": `Rate of ${name}` }),
+      h("meter", {
+        class: "mode-rate",
+        min: 0,
+        max: largest || 1,
+        value: rate.value ?? 0,
+        "aria-label": `Rate of ${name}`,
+      }),
       fix,
     ]),
   );
