@@ -52,6 +52,7 @@ export function protocolDifferences({ settings, split, agentId, scores, dataset 
       `not the first ${QUESTIONS} questions (-l ${QUESTIONS} without shuffling or other selection)`,
     settings.epochs !== 1 && `${settings.epochs} epochs, not 1`,
     settings.mailFilter !== "art" && "mail not imported through ART's filter (import --filter art)",
+    typeof settings.perturbation === "string" && `perturbed tasks (--perturb ${settings.perturbation})`,
     settings.cutoff === undefined && "unknown cutoff",
     settings.cutoff === "query_date" && "mail after the question's date is invisible (--cutoff off shows it)",
     settings.maxTurns !== 10 && `${settings.maxTurns} turns, not 10`,

@@ -1,7 +1,7 @@
 // The reliability card of a run: consistency between the epochs of a question, robustness against perturbations, and
 // predictability. The properties are those of Rabanser et al., Towards a Science of AI Agent Reliability
 // (arXiv 2602.16666), as far as they apply to agents that answer questions from mail.
-import { bootstrapEstimate } from "../statistics/bootstrap.js";
+import { cappedRatio } from "../statistics/bootstrap.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { ClusteredMean, meanOf } from "../statistics/intervals.js";
 import { passHatK } from "../statistics/pass-at-k.js";
@@ -17,8 +17,12 @@ export interface ReliabilityTask {
   readonly isAnswered: boolean;
   /** Names of the called tools in order, or null if the trace is not known. */
   readonly tools: readonly string[] | null;
+  /** Whether the agent said that it does not know the answer. */
+  readonly hasAbstained: boolean;
   /** Input and output tokens. */
   readonly tokens: number;
+  /** Number of model calls. */
+  readonly turns: number;
 }
 
 export interface PerturbedTasks {
@@ -35,6 +39,8 @@ export interface ReliabilityRow {
   /** 0 to 1, higher is better. `n` counts questions. */
   readonly estimate: Estimate;
   readonly definition: string;
+  /** The paper that defines the property. */
+  readonly source: string;
 }
 
 export interface ReliabilityCard {
@@ -43,7 +49,18 @@ export interface ReliabilityCard {
   readonly missing: readonly string[];
 }
 
+/** The card of a run, with what it was computed from. */
+export interface ReliabilityOfRun extends ReliabilityCard {
+  readonly runId: string;
+  readonly scorer: string;
+  readonly questions: number;
+  readonly tasks: number;
+  readonly perturbedRuns: readonly { readonly runId: string; readonly perturbation: Perturbation }[];
+}
+
 const UNIT = { min: 0, max: 1 };
+
+const RABANSER = "Rabanser et al. 2026, arXiv 2602.16666";
 
 export function reliabilityCard(
   tasks: readonly ReliabilityTask[],
@@ -66,7 +83,7 @@ export function reliabilityCard(
     "Calibration and discrimination need a confidence for each answer, which these agents do not state.",
   ];
   return {
-    rows: [...consistency, ...robustness, ...predictabilityRows(questions, scorer)],
+    rows: [...consistency, ...robustness, ...predictabilityRows(questions, scorer, isRate)],
     missing: missing.filter((line) => line !== null),
   };
 }
@@ -76,20 +93,33 @@ function consistencyRows(
   scorer: string,
   isRate: boolean,
 ): ReliabilityRow[] {
-  const row = (name: string, of: (epochs: readonly ReliabilityTask[]) => number | null, definition: string) => ({
-    dimension: "consistency" as const,
+  const row = (
+    name: string,
+    of: (epochs: readonly ReliabilityTask[]) => number | null,
+    definition: string,
+    source = RABANSER,
+  ): ReliabilityRow => ({
+    dimension: "consistency",
     name,
     estimate: overQuestions(questions, of),
     definition,
+    source,
   });
   const least = Math.min(...questions.map((epochs) => epochs.length));
   const rows = [
+    row("overall", overallConsistency, "Mean of outcome, of tools with tool order, and of resources."),
     row(
       "outcome",
+      outcomeConsistency,
+      `1 - 4 Var(${scorer}) over the epochs of a question${isRate ? ", which is (2p - 1)^2 if the fraction p is right" : ""}. With few epochs, it is too high.`,
+    ),
+    row(
+      "agreement",
       (epochs) => overPairs(epochs, (a, b) => 1 - Math.abs(a.score - b.score)),
       isRate
-        ? `Probability that two epochs of a question have the same ${scorer}.`
+        ? `Probability that two epochs of a question have the same ${scorer}, for any number of epochs.`
         : `1 minus the mean difference in ${scorer} between two epochs of a question.`,
+      "U-statistic, Hoeffding 1948",
     ),
     ...(isRate
       ? [
@@ -97,26 +127,59 @@ function consistencyRows(
             `all ${least} right`,
             (epochs) => passHatK(epochs.length, epochs.filter(({ score }) => score === 1).length, least),
             `Probability that all ${least} epochs of a question are right (pass^${least}).`,
+            "Yao et al. 2024, arXiv 2406.12045",
           ),
         ]
       : []),
     row(
       "tools",
-      (epochs) => overToolPairs(epochs, (a, b) => 1 - jensenShannon(a, b)),
-      "1 minus the Jensen-Shannon divergence between the tools called in two epochs, however ordered.",
+      toolConsistency,
+      "1 minus the Jensen-Shannon divergence between the tools called in two epochs, however ordered, right or wrong.",
     ),
     row(
       "tool order",
-      (epochs) => overToolPairs(epochs, (a, b) => 1 - editDistance(a, b) / Math.max(1, a.length, b.length)),
+      toolOrderConsistency,
       "1 minus the edit distance between the sequences of called tools in two epochs, relative to the longer one.",
     ),
     row(
-      "tokens",
-      (epochs) => (epochs.some(({ tokens }) => tokens > 0) ? Math.exp(-variation(epochs)) : null),
-      "exp(-CV), where CV is the standard deviation of the tokens per epoch, relative to their mean.",
+      "resources",
+      resourceConsistency,
+      "exp(-CV), where CV is the coefficient of variation of tokens, model calls and tool calls between epochs, on average.",
     ),
   ];
   return rows.filter(({ estimate }) => estimate.n > 0);
+}
+
+type Epochs = readonly ReliabilityTask[];
+
+function overallConsistency(epochs: Epochs): number | null {
+  const [tools, order] = [toolConsistency(epochs), toolOrderConsistency(epochs)];
+  const resources = resourceConsistency(epochs);
+  if (tools === null || order === null || resources === null) return null;
+  return meanOf([outcomeConsistency(epochs), (tools + order) / 2, resources]);
+}
+
+/** Scales with the largest possible variance of values from 0 to 1, which is 1/4. */
+function outcomeConsistency(epochs: Epochs): number {
+  const mean = meanScore(epochs);
+  return 1 - (4 * epochs.reduce((sum, { score }) => sum + (score - mean) ** 2, 0)) / epochs.length;
+}
+
+function toolConsistency(epochs: Epochs): number | null {
+  return overToolPairs(epochs, (a, b) => 1 - jensenShannon(a, b));
+}
+
+function toolOrderConsistency(epochs: Epochs): number | null {
+  return overToolPairs(epochs, (a, b) => 1 - editDistance(a, b) / Math.max(1, a.length, b.length));
+}
+
+/** Leaves out a resource that no epoch uses, or that is unknown. */
+function resourceConsistency(epochs: Epochs): number | null {
+  const calls = epochs.flatMap(({ tools }) => (tools === null ? [] : [tools.length]));
+  const uses = [epochs.map(({ tokens }) => tokens), epochs.map(({ turns }) => turns)];
+  if (calls.length === epochs.length) uses.push(calls);
+  const variation = meanOf(uses.filter((use) => use.some((value) => value > 0)).map(variationOf));
+  return variation === null ? null : Math.exp(-variation);
 }
 
 function robustnessRow(
@@ -127,17 +190,14 @@ function robustnessRow(
   const perturbed = byQuestion(tasks);
   const pairs = questions.flatMap((epochs) => {
     const other = perturbed.get(epochs[0]?.taskId ?? "");
-    return other === undefined ? [] : [{ plain: meanScore(epochs), perturbed: meanScore(other) }];
+    return other === undefined ? [] : [{ before: meanScore(epochs), after: meanScore(other) }];
   });
   return {
     dimension: "robustness",
     name: perturbation,
-    estimate: bootstrapEstimate(pairs, (units) => {
-      const plain = units.reduce((sum, unit) => sum + unit.plain, 0);
-      const changed = units.reduce((sum, unit) => sum + unit.perturbed, 0);
-      return plain === 0 ? null : Math.min(1, changed / plain);
-    }),
+    estimate: cappedRatio(pairs),
     definition: `${scorer} with ${PERTURBATION_TEXTS[perturbation]}, relative to without, at most 1, over the questions of both runs.`,
+    source: RABANSER,
   };
 }
 
@@ -148,22 +208,42 @@ const PERTURBATION_TEXTS: Readonly<Record<Perturbation, string>> = {
   shuffled: "search results in another order",
 };
 
-function predictabilityRows(questions: readonly (readonly ReliabilityTask[])[], scorer: string): ReliabilityRow[] {
-  const answered = questions.map((epochs) => epochs.filter(({ isAnswered }) => isAnswered));
-  return [
-    {
-      dimension: "predictability",
-      name: "coverage",
-      estimate: overQuestions(questions, (epochs) => meanOf(epochs.map(({ isAnswered }) => Number(isAnswered)))),
-      definition: "Fraction of the tasks that the agent answers instead of abstaining or failing.",
-    },
-    {
-      dimension: "predictability",
-      name: "when answered",
-      estimate: overQuestions(answered, (epochs) => meanOf(epochs.map(({ score }) => score))),
-      definition: `${scorer} of the tasks that the agent answers: the risk of trusting an answer is 1 minus this.`,
-    },
+function predictabilityRows(questions: readonly Epochs[], scorer: string, isRate: boolean): ReliabilityRow[] {
+  const row = (
+    name: string,
+    of: (epochs: Epochs) => readonly number[],
+    definition: string,
+    source = "El-Yaniv and Wiener 2010, JMLR 11",
+  ): ReliabilityRow => ({
+    dimension: "predictability",
+    name,
+    estimate: overQuestions(questions, (epochs) => meanOf(of(epochs))),
+    definition,
+    source,
+  });
+  const rows = [
+    row(
+      "coverage",
+      (epochs) => epochs.map(({ isAnswered }) => Number(isAnswered)),
+      "Fraction of the tasks that the agent answers instead of abstaining or failing.",
+    ),
+    row(
+      "when answered",
+      (epochs) => epochs.filter(({ isAnswered }) => isAnswered).map(({ score }) => score),
+      `${scorer} of the tasks that the agent answers: the risk of trusting an answer is 1 minus this.`,
+    ),
+    ...(isRate
+      ? [
+          row(
+            "warned",
+            (epochs) => epochs.filter(({ score }) => score < 1).map(({ hasAbstained }) => Number(hasAbstained)),
+            `Fraction of the tasks without a right answer by ${scorer} in which the agent said that it does not know.`,
+            "own definition",
+          ),
+        ]
+      : []),
   ];
+  return rows.filter(({ estimate, name }) => estimate.n > 0 || name !== "warned");
 }
 
 function byQuestion(tasks: readonly ReliabilityTask[]): Map<TaskId, ReliabilityTask[]> {
@@ -234,10 +314,9 @@ function editDistance(a: readonly string[], b: readonly string[]): number {
   return row[b.length] ?? 0;
 }
 
-/** Returns the coefficient of variation of the tokens, with the sample standard deviation. */
-function variation(epochs: readonly ReliabilityTask[]): number {
-  const tokens = epochs.map((epoch) => epoch.tokens);
-  const mean = meanOf(tokens) ?? 0;
-  const squares = tokens.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return Math.sqrt(squares / (tokens.length - 1)) / mean;
+/** Returns the coefficient of variation, with the sample standard deviation. */
+function variationOf(values: readonly number[]): number {
+  const mean = meanOf(values) ?? 0;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return Math.sqrt(squares / (values.length - 1)) / mean;
 }

@@ -64,6 +64,8 @@ const agreementSchema = z.object({
   /** Fraction of the good traces that fail. */
   falseFailureRate: estimateSchema,
   confusion: confusionSchema,
+  /** Pairs of labels of the same trace, which show how many labels are wrong. Absent if no trace has two labels. */
+  labelPairs: z.object({ alike: countSchema, n: countSchema }).exactOptional(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;

@@ -135,21 +135,26 @@ export function saveEvalTest(
 ): EvalTest {
   return db
     .transaction(() => {
-      const readBy = (condition: string, value: number) =>
-        db
-          .prepare(`SELECT count(*) FROM eval_tests WHERE criterion = ? AND ${condition}`)
-          .pluck()
-          .get(test.criterion, value) as number;
       const report: EvalTest = {
         ...test,
         heldOutReads: countReads(db, traceIds),
-        readsByThisEval:
-          readBy("eval_id IN (SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?))", evalId) + 1,
+        readsByThisEval: countTests(db, evalId, test.criterion) + 1,
       };
       insertTest(db, evalId, report, createdAt);
       return report;
     })
     .immediate();
+}
+
+/** Number of tests of all versions of an eval for a criterion. */
+export function countTests(db: Db, evalId: number, criterion: string): number {
+  return db
+    .prepare(
+      `SELECT count(*) FROM eval_tests WHERE criterion = ?
+         AND eval_id IN (SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?))`,
+    )
+    .pluck()
+    .get(criterion, evalId) as number;
 }
 
 function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string): void {

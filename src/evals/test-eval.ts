@@ -22,12 +22,12 @@ import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import { type EffectiveLabel, hashLabels, type LabelledTrace, labelledPages, summarizeLabels } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
-import { getEval, listEvals, saveEvalTest } from "./store.js";
+import { countTests, getEval, listEvals, saveEvalTest } from "./store.js";
 import {
   ceilingOf,
   FEW_OF_A_KIND,
   LOW_SELF_AGREEMENT,
-  labelAgreement,
+  labelPairs,
   MIN_OF_A_KIND,
   rejectionsOf,
   requireLabels,
@@ -129,11 +129,11 @@ export function testEval(
     }
     await requireRunnable([stored.definition], settings);
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
-    const agreement = measureAgreement(half.tested);
+    const pairs = labelPairs(summarizeLabels(db, criterion));
+    const agreement = { ...measureAgreement(half.tested), ...(pairs === null ? {} : { labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
-    const twiceAlike = labelAgreement(summarizeLabels(db, criterion));
-    const measured = { agreement, ceiling: ceilingOf(twiceAlike, countLabels(half.tested)) };
+    const measured = { agreement, ceiling: ceilingOf(pairs, countLabels(half.tested)) };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -144,8 +144,12 @@ export function testEval(
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
         thresholds,
-        rejections: rejectionsOf(thresholds, { ...measured, kind: stored.definition.kind }),
-        warnings: warningsOf(half, agreement, twiceAlike),
+        rejections: rejectionsOf(thresholds, {
+          ...measured,
+          kind: stored.definition.kind,
+          readsByThisEval: countTests(db, stored.id, criterion) + 1,
+        }),
+        warnings: warningsOf(half, agreement, pairs),
       },
       half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
@@ -156,7 +160,25 @@ export function testEval(
   });
 }
 
-/** Throws if a second run gives different scores, because such scores cannot be validated. */
+/** Traces of each page that are handed over alone in a second run, and the size of the other batches. */
+const ALONE = 5;
+const BATCH = 7;
+
+/** Returns the traces in reverse order in small batches, some of them alone. */
+function otherBatches(page: readonly LabelledTrace[]): LabelledTrace[][] {
+  const reversed = page.toReversed();
+  const alone = reversed.slice(0, ALONE).map((one) => [one]);
+  const rest = reversed.slice(ALONE);
+  return [
+    ...alone,
+    ...Array.from({ length: Math.ceil(rest.length / BATCH) }, (_, i) => rest.slice(i * BATCH, (i + 1) * BATCH)),
+  ];
+}
+
+/**
+ * Throws if a second run, in another order and in other batches, gives different scores. Such scores cannot be
+ * validated: they depend on chance, on time, or on the other traces of the batch, for example on a percentile.
+ */
 async function refuseFlaky(
   db: Db,
   stored: StoredEval,
@@ -164,14 +186,16 @@ async function refuseFlaky(
   { criterion, settings }: { readonly criterion: string } & Pick<AppContext, "settings">,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tested } = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
-  const others = tested.filter(({ score }, i) => score !== before[i]?.score);
+  const request = { criterion, half: "heldout", settings, batchesOf: otherBatches } as const;
+  const { tested } = await runOnHalf(db, stored, request, signal);
+  const scores = new Map(before.map(({ traceId, score }) => [traceId, score]));
+  const others = tested.filter(({ traceId, score }) => score !== scores.get(traceId));
   if (others.length === 0) return;
   const { name, version } = stored.definition;
   throw new UserError(
     "eval_flaky",
-    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run.`,
-    "Its scores must depend only on the trace. Make its code independent of randomness, the time and set order.",
+    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run, in another order.`,
+    "Its scores must depend only on the trace. Make its code independent of randomness, the time, set order and other traces.",
   );
 }
 
@@ -186,11 +210,18 @@ interface HalfRun {
   readonly labelsHash: string;
 }
 
+interface HalfRequest extends Pick<AppContext, "settings"> {
+  readonly criterion: string;
+  readonly half: Half;
+  /** Divides a page of traces into batches that are handed to the eval together. */
+  readonly batchesOf?: (page: LabelledTrace[]) => LabelledTrace[][];
+}
+
 /** Runs an eval on the labeled traces of one half. */
 async function runOnHalf(
   db: Db,
   { definition }: Pick<StoredEval, "definition">,
-  { criterion, half, settings }: { readonly criterion: string; readonly half: Half } & Pick<AppContext, "settings">,
+  { criterion, half, settings, batchesOf = (page) => [page] }: HalfRequest,
   signal: AbortSignal,
 ): Promise<HalfRun> {
   const backends = openEvalBackends(settings);
@@ -198,7 +229,7 @@ async function runOnHalf(
   const contradictions: Contradiction[] = [];
   const outcomes: MeasuredOutcome[] = [];
   const used: EffectiveLabel[] = [];
-  for (const page of labelledPages(db, criterion, half)) {
+  for (const page of batched(labelledPages(db, criterion, half), batchesOf)) {
     const traces = page.map(({ trace }) => trace);
     const ofPage = (await runEvals([definition], traces, backends, signal)).flat();
     for (const [i, outcome] of ofPage.entries()) {
@@ -227,6 +258,10 @@ async function runOnHalf(
     costUsdPerTrace: cost === null || outcomes.length === 0 ? cost : cost / outcomes.length,
     labelsHash: hashLabels(used, criterionSentence(db, criterion)),
   };
+}
+
+function* batched<T>(pages: Iterable<T[]>, batchesOf: (page: T[]) => T[][]): Generator<T[]> {
+  for (const page of pages) yield* batchesOf(page);
 }
 
 function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: MeasuredOutcome): Contradiction[] {
@@ -269,15 +304,20 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
   return { good: tested.length - bad, bad };
 }
 
-function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, { value, n }: Estimate): string[] {
+function warningsOf(
+  { tested, unknownDraws }: HalfRun,
+  { good, bad }: Agreement,
+  pairs: NonNullable<Agreement["labelPairs"]> | null,
+): string[] {
   return compact([
     unknownDraws > 0 &&
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
     Math.min(good, bad) < FEW_OF_A_KIND &&
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
-    value !== null &&
-      value < LOW_SELF_AGREEMENT &&
-      `repeated labels agree for only ${Math.round(value * n)} of ${n} traces, so no eval can agree with the labels more often`,
+    pairs === null
+      ? "no trace was labeled twice, so the rates cannot be corrected for wrong labels"
+      : pairs.alike < LOW_SELF_AGREEMENT * pairs.n &&
+        `repeated labels agree for only ${pairs.alike} of ${pairs.n} traces, so no eval can agree with the labels more often`,
   ]);
 }
 

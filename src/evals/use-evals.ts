@@ -2,8 +2,9 @@
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { clusteredRate, correctedRate, independentTrials } from "../statistics/agreement.js";
+import { clusteredRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import { errorRate, rateDespiteLabelErrors } from "../statistics/label-errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
@@ -38,13 +39,19 @@ import {
   setStatus,
   testedCriteria,
 } from "./store.js";
+import { independentCounts } from "./test-eval/independent-counts.js";
 
 /** An eval's pass rate on a run, and the eval's error rates. */
 export interface PassRates {
   /** The observed rate. */
   readonly passRate: Estimate;
-  /** The rate corrected for the errors measured by the newest test. Null if no test used the current labels. */
+  /**
+   * The rate corrected for the errors of the eval and of the labels that the newest test measured. Null if no test used
+   * the current labels.
+   */
   readonly corrected: Estimate | null;
+  /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
+  readonly labelErrors: number | null;
   /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
   readonly falseAlarms: Estimate | null;
 }
@@ -69,14 +76,15 @@ export class PassTally {
   /** @param agreement from the newest test of the version that scored the run, or null if it was not tested */
   figures(agreement: Agreement | null): PassRates {
     const passRate = clusteredRate(this.trials);
-    if (agreement === null) return { passRate, corrected: null, falseAlarms: null };
-    const { truePositiveRate, trueNegativeRate, falseFailureRate } = agreement;
-    const corrected = correctedRate(
-      independentTrials(passRate),
-      independentTrials(truePositiveRate),
-      independentTrials(trueNegativeRate),
-    );
-    return { passRate, corrected: { ...corrected, n: passRate.n }, falseAlarms: falseFailureRate };
+    if (agreement === null) return { passRate, corrected: null, falseAlarms: null, labelErrors: null };
+    const { falseFailureRate, labelPairs: pairs = null } = agreement;
+    const corrected = rateDespiteLabelErrors(independentTrials(passRate), independentCounts(agreement), pairs);
+    return {
+      passRate,
+      corrected: { ...corrected, n: passRate.n },
+      falseAlarms: falseFailureRate,
+      labelErrors: pairs === null || pairs.n === 0 ? null : errorRate(pairs.alike / pairs.n),
+    };
   }
 }
 

@@ -1,11 +1,13 @@
 import type { Gate } from "../analysis/gate.js";
 import type { RunHead } from "../analysis/paired-comparison.js";
+import type { ReliabilityOfRun } from "../analysis/reliability.js";
 import { compact } from "../platform/optional-values.js";
 import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
 import { headlineFirst } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
+import { definitionText, reliabilityTitle, rowsInOrder } from "./reliability-text.js";
 import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
 import { gateText } from "./run-text.js";
 import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
@@ -114,7 +116,7 @@ const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
 };
 
 /** Formats a report as GitHub Markdown for a pull request. */
-export function markdownReport({ runs, scores, leading, comparisons }: ReportHead): string {
+export function markdownReport({ runs, scores, leading, comparisons, reliability }: ReportHead): string {
   const leader = scores.find(({ name }) => name === leading);
   return [
     `## ART-E: ${runs.map(({ label }) => escapeMarkdown(label)).join(", ")}`,
@@ -130,6 +132,7 @@ export function markdownReport({ runs, scores, leading, comparisons }: ReportHea
         ]),
     ),
     ...comparisons.flatMap((comparison) => comparisonParts(comparison, runs)),
+    ...reliability.flatMap(reliabilityParts),
     ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),
     ...runs.flatMap((run) => suiteParts(run, runs.length > 1)),
     ...(leader === undefined ? [] : SLICES.flatMap((by) => sliceTable(by, leader, runs))),
@@ -245,6 +248,18 @@ function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures
   ]);
   const first = metrics.find(({ metric }) => metric === headline);
   return compact([title, first !== undefined && escapeMarkdown(verdictSentence(first, noun)), table(COLUMNS, rows)]);
+}
+
+function reliabilityParts(card: ReliabilityOfRun): string[] {
+  const rows = rowsInOrder(card);
+  const figures = rows.map(({ dimension, name, estimate }) => [`${dimension}: ${name}`, figureText(estimate)]);
+  const definitions = rows.map((row) => [`${row.dimension}: ${row.name}`, definitionText(row)]);
+  return [
+    `### ${escapeMarkdown(reliabilityTitle(card))}`,
+    table(["", "Value"], figures),
+    ...card.missing.map(escapeMarkdown),
+    details("Definitions", table(["", "Definition"], definitions)),
+  ];
 }
 
 /** A collapsed section. */

@@ -1,23 +1,37 @@
-import { DIMENSIONS, type ReliabilityCard } from "../analysis/reliability.js";
+import {
+  DIMENSIONS,
+  type ReliabilityCard,
+  type ReliabilityOfRun,
+  type ReliabilityRow,
+} from "../analysis/reliability.js";
 import { count, estimate, table } from "../text/format.js";
 
-interface ReliabilityOfRun extends ReliabilityCard {
-  readonly runId: string;
-  readonly scorer: string;
-  readonly questions: number;
-  readonly tasks: number;
-}
-
-/** Formats a reliability card, one line per property with its definition. */
-export function reliabilityText({ runId, scorer, questions, tasks, rows, missing }: ReliabilityOfRun): string {
-  const inOrder = DIMENSIONS.flatMap((dimension) => rows.filter((row) => row.dimension === dimension));
+/** Formats a reliability card: its figures, the reasons for missing ones, and the definition of each property. */
+export function reliabilityText(card: ReliabilityOfRun): string {
+  const rows = rowsInOrder(card);
   return [
-    `Reliability of ${runId}: ${scorer}, ${count(questions)} questions, ${count(tasks)} tasks`,
+    reliabilityTitle(card),
     "",
     table(
-      ["", "", "value (95%)", "definition"],
-      inOrder.map((row) => [row.dimension, row.name, estimate(row.estimate), row.definition]),
+      ["", "", "value (95%)"],
+      rows.map(({ dimension, name, estimate: figure }) => [dimension, name, estimate(figure)]),
     ),
-    ...(missing.length === 0 ? [] : ["", ...missing]),
+    "",
+    ...card.missing,
+    "",
+    "Definitions:",
+    ...rows.map((row) => `  ${row.name}: ${definitionText(row)}`),
   ].join("\n");
+}
+
+export function reliabilityTitle({ runId, scorer, questions, tasks }: ReliabilityOfRun): string {
+  return `Reliability of ${runId}: ${scorer}, ${count(questions)} questions, ${count(tasks)} tasks`;
+}
+
+export function rowsInOrder({ rows }: ReliabilityCard): ReliabilityRow[] {
+  return DIMENSIONS.flatMap((dimension) => rows.filter((row) => row.dimension === dimension));
+}
+
+export function definitionText({ definition, source }: ReliabilityRow): string {
+  return `${definition} (${source})`;
 }

@@ -1,5 +1,6 @@
 import type { SuiteAnalysis } from "../analysis/analyse-suite.js";
 import type { MetricComparison } from "../analysis/paired-comparison.js";
+import type { ReliabilityOfRun } from "../analysis/reliability.js";
 import type { SliceName } from "../traces/task-slices.js";
 import type { TimelineSegment } from "../traces/timeline.js";
 
@@ -145,6 +146,8 @@ export interface ReportHead {
   readonly evals: readonly EvalFigures[];
   /** Comparisons of the other runs with the first. */
   readonly comparisons: readonly ReportComparison[];
+  /** Cards of the plain runs with several epochs, or with a perturbed run in the report. */
+  readonly reliability: readonly ReliabilityOfRun[];
   /** Location of the conversations. `folder` is relative to the page. */
   readonly traces: { readonly kind: "embed" | "none" } | { readonly kind: "folder"; readonly folder: string };
 }

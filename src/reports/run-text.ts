@@ -45,6 +45,7 @@ interface RunLine {
   readonly model: string;
   readonly dataset: string;
   readonly split: string;
+  readonly perturbation: string | null;
   readonly status: RunStatus;
   readonly startedAt: string;
   readonly tasks: number;
@@ -81,7 +82,7 @@ export function runTable(
   const isNarrow = width !== null && width < WIDE;
   const rows = runs.map((run) => [
     run.name === null ? run.id : `${run.id} ${run.name}`,
-    run.agentId,
+    run.perturbation === null ? run.agentId : `${run.agentId} (${run.perturbation})`,
     run.model,
     datasetText(run),
     statusText(run.status),
@@ -162,6 +163,7 @@ export function runDetailsText(
     readonly note: string | null;
     readonly tags: readonly string[];
     readonly dataset: string;
+    readonly perturbation: string | null;
     /** Changes of the settings after the run was created. */
     readonly changes: readonly string[];
     readonly totals: RunTotals;
@@ -176,6 +178,7 @@ export function runDetailsText(
     ["Tags", run.tags.join(", ")],
     ["Note", run.note ?? ""],
     ["Dataset", run.dataset],
+    ["Perturbed", run.perturbation ?? ""],
     ...run.changes.map((change): [string, string] => ["Changed", change]),
   ];
   const unlisted = tasks.length - listed;

@@ -45,6 +45,7 @@ import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import type { Trace } from "../traces/trace.js";
+import { ReportReliability } from "./reliability-of-run.js";
 import {
   computeRunTotals,
   countTasks,
@@ -80,6 +81,7 @@ export async function collectReport(
   const labels = runLabels(runs.map(({ head }) => head));
   const evals = new EvalTally(runs, meanings);
   const comparable: ComparableRun[] = [];
+  const reliability = new ReportReliability(runs.map(({ head }) => head));
   const figures: RunFigures[] = [];
   let done = 0;
   for (const [index, run] of runs.entries()) {
@@ -91,6 +93,7 @@ export async function collectReport(
       tally.add(result, trace);
       rows.add(index, result, toolCalls);
       evals.add(index, result);
+      reliability.add(index, result, trace);
       if (runs.length > 1) questions.add(result);
       analysed.push(...[analysedTask(result, toolCalls)].filter((task) => task !== null));
       if (trace !== null && run.stored !== null) {
@@ -116,6 +119,7 @@ export async function collectReport(
     runs: figures,
     evals: evals.figures(),
     comparisons: compareReportRuns(comparable),
+    reliability: reliability.cards(),
     traces: { kind: "none" },
   };
   return { head, tasks: rows.all() };

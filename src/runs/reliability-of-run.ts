@@ -2,18 +2,20 @@ import type { RunHead } from "../analysis/paired-comparison.js";
 import { incomparable } from "../analysis/paired-comparison.js";
 import {
   type PerturbedTasks,
-  type ReliabilityCard,
+  type ReliabilityOfRun,
   type ReliabilityTask,
   reliabilityCard,
 } from "../analysis/reliability.js";
 import type { AppContext } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";
-import { isScored, scorerOfMetric } from "../traces/metrics.js";
+import { isScored, type ScoredTasks, scorerOfMetric } from "../traces/metrics.js";
 import { PERTURBATIONS, type Perturbation } from "../traces/run-settings.js";
 import { perturbedRepeats } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
+import type { Trace } from "../traces/trace.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 
 interface ReliabilityOptions {
@@ -21,14 +23,6 @@ interface ReliabilityOptions {
   readonly runs: readonly string[];
   /** By default, the judge's verdict or, without a judge, whether a cited email contains the answer. */
   readonly metric?: string | undefined;
-}
-
-export interface ReliabilityOfRun extends ReliabilityCard {
-  readonly runId: string;
-  readonly scorer: string;
-  readonly questions: number;
-  readonly tasks: number;
-  readonly perturbedRuns: readonly { readonly runId: string; readonly perturbation: Perturbation }[];
 }
 
 /** Computes the reliability card of a run. Throws a UserError if the runs do not belong together. */
@@ -40,10 +34,9 @@ export async function reliabilityOfRun(
   try {
     const run = await sources.open(name);
     noteUnfinished(run, context);
-    const scorer =
-      metric === undefined && !isScored("judgeCorrect", run.head.scores)
-        ? "sourcesCorrect"
-        : scorerOfMetric(metric ?? "judgeCorrect", run.head.scores);
+    refusePerturbed(run.head);
+    const { scores } = run.head;
+    const scorer = metric === undefined ? defaultScorer(scores) : scorerOfMetric(metric, scores);
     const { min, max, isRate } = unitScale(scorer, run.head);
     if (min < 0 || max > 1) {
       throw new UserError(
@@ -60,18 +53,94 @@ export async function reliabilityOfRun(
       noteUnfinished(source, context);
       perturbed.push(perturbedTasks(source, run.head, scorer));
     }
-    const tasks = tasksOf(run, scorer);
-    return {
-      runId: run.head.runId,
-      scorer,
-      questions: new Set(tasks.map(({ taskId }) => taskId)).size,
-      tasks: tasks.length,
-      perturbedRuns: perturbed.map(({ runId, perturbation }) => ({ runId, perturbation })),
-      ...reliabilityCard(tasks, perturbed, { scorer, isRate }),
-    };
+    return runReliability(run.head.runId, tasksOf(run, scorer), perturbed, { scorer, isRate });
   } finally {
     sources.close();
   }
+}
+
+function runReliability(
+  runId: string,
+  tasks: readonly ReliabilityTask[],
+  perturbed: readonly PerturbedTasks[],
+  score: { readonly scorer: string; readonly isRate: boolean },
+): ReliabilityOfRun {
+  return {
+    runId,
+    scorer: score.scorer,
+    questions: new Set(tasks.map(({ taskId }) => taskId)).size,
+    tasks: tasks.length,
+    perturbedRuns: perturbed.map(({ runId, perturbation }) => ({ runId, perturbation })),
+    ...reliabilityCard(tasks, perturbed, score),
+  };
+}
+
+/** Returns a score that is right or wrong, if possible: the judge's verdict, a solved task, or a correct source. */
+function defaultScorer(scores: ScoredTasks): string {
+  return ["judgeCorrect", "taskSolved"].find((scorer) => isScored(scorer, scores)) ?? "sourcesCorrect";
+}
+
+/**
+ * Collects the cards for a report: of each plain run with several epochs, or with a perturbed run of the same report.
+ */
+export class ReportReliability {
+  private readonly scorer: string;
+  /** The tasks of each needed run, by its index. */
+  private readonly tasks = new Map<number, ReliabilityTask[]>();
+  private readonly plain: readonly number[];
+
+  constructor(private readonly heads: readonly RunHead[]) {
+    const all = [...heads.keys()];
+    this.plain = all.filter(
+      (i) => this.perturbationOf(i) === null && (this.epochsOf(i) > 1 || this.repeatsOf(i).length > 0),
+    );
+    this.scorer = defaultScorer(heads[this.plain[0] ?? 0]?.scores ?? {});
+    for (const i of this.plain) for (const needed of [i, ...this.repeatsOf(i)]) this.tasks.set(needed, []);
+  }
+
+  /** Adds a task of the run with this index. */
+  add(run: number, result: TaskResult, trace: Trace | null): void {
+    this.tasks.get(run)?.push(...toReliabilityTask(result, this.scorer, toolNamesOf(trace)));
+  }
+
+  cards(): ReliabilityOfRun[] {
+    return this.plain.flatMap((i) => {
+      const head = this.heads[i];
+      const tasks = this.tasks.get(i) ?? [];
+      if (head === undefined || tasks.length === 0) return [];
+      const perturbed = this.repeatsOf(i).map((other) => ({
+        perturbation: this.perturbationOf(other) as Perturbation,
+        runId: this.heads[other]?.runId ?? "",
+        tasks: this.tasks.get(other) ?? [],
+      }));
+      const { isRate } = unitScale(this.scorer, head);
+      return [runReliability(head.runId, tasks, perturbed, { scorer: this.scorer, isRate })];
+    });
+  }
+
+  private perturbationOf(run: number): Perturbation | null {
+    const perturbation = this.heads[run]?.settings.perturbation;
+    return PERTURBATIONS.find((one) => one === perturbation) ?? null;
+  }
+
+  private epochsOf(run: number): number {
+    return this.heads[run]?.settings.epochs ?? 1;
+  }
+
+  /** Returns the perturbed runs that can be paired with a run. */
+  private repeatsOf(run: number): number[] {
+    const plain = this.heads[run];
+    return [...this.heads.entries()]
+      .filter(
+        ([i, head]) =>
+          this.perturbationOf(i) !== null && plain !== undefined && pairingProblems(plain, head).length === 0,
+      )
+      .map(([i]) => i);
+  }
+}
+
+function toolNamesOf(trace: Trace | null): string[] | null {
+  return trace === null ? null : trace.toolCalls.map(({ name }) => name);
 }
 
 function noteUnfinished({ head }: RunSource, { note }: AppContext): void {
@@ -95,7 +164,7 @@ function perturbedTasks(source: RunSource, baseline: RunHead, scorer: string): P
       "Make a perturbed repeat: art-e run --repeat RUN --perturb shuffled.",
     );
   }
-  const differences = incomparable(baseline, source.head);
+  const differences = pairingProblems(baseline, source.head);
   if (differences.length > 0) {
     throw new UserError(
       "runs_incomparable",
@@ -106,21 +175,47 @@ function perturbedTasks(source: RunSource, baseline: RunHead, scorer: string): P
   return { perturbation, runId, tasks: tasksOf(source, scorer) };
 }
 
+/** Settings that must be equal, because their effect would be taken for that of the perturbation. */
+const SAME = ["model", "agentId", "prompt", "toolsDigest", "maxTurns", "maxTokens", "temperature"] as const;
+
+/** Returns the differences between a run and a perturbed one that keep them from being paired. */
+function pairingProblems(plain: RunHead, perturbed: RunHead): string[] {
+  const [a, b] = [plain.settings, perturbed.settings] as readonly Readonly<Record<string, unknown>>[];
+  const settings = SAME.filter((name) => JSON.stringify(a?.[name]) !== JSON.stringify(b?.[name]));
+  return [...incomparable(plain, perturbed), ...settings];
+}
+
+function refusePerturbed({ runId, settings }: RunHead): void {
+  if (typeof settings.perturbation !== "string") return;
+  const plain = typeof settings.repeats === "string" ? settings.repeats : "PLAIN";
+  throw new UserError(
+    "run_perturbed",
+    `Run ${runId} is perturbed (${settings.perturbation}).`,
+    `Pass the plain run first: ${commandLine`art-e reliability ${plain} ${runId}`}`,
+  );
+}
+
 function tasksOf({ results, traces }: RunSource, scorer: string): ReliabilityTask[] {
-  const tools = new Map<string, string[]>();
-  for (const trace of traces?.() ?? [])
-    tools.set(
-      trace.traceId,
-      trace.toolCalls.map(({ name }) => name),
-    );
+  const tools = new Map<string, readonly string[] | null>();
+  for (const trace of traces?.() ?? []) tools.set(trace.traceId, toolNamesOf(trace));
   return [...results()].flatMap((result) => toReliabilityTask(result, scorer, tools.get(result.traceId) ?? null));
 }
 
 /** Returns no task if the score does not apply to the question. */
 function toReliabilityTask(result: TaskResult, scorer: string, tools: readonly string[] | null): ReliabilityTask[] {
-  const { taskId, ending, usage, scores } = result;
+  const { taskId, ending, usage, turns, scores } = result;
   const isFailed = canBeRetried(ending);
   const score = isFailed ? 0 : (scores[scorer] ?? null);
   if (score === null) return [];
-  return [{ taskId, score, isAnswered: ending === "answered", tools, tokens: usage.inputTokens + usage.outputTokens }];
+  return [
+    {
+      taskId,
+      score,
+      isAnswered: ending === "answered",
+      hasAbstained: ending === "dont_know",
+      tools,
+      tokens: usage.inputTokens + usage.outputTokens,
+      turns,
+    },
+  ];
 }

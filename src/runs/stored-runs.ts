@@ -51,6 +51,7 @@ export function runDetails(name: string, settings: AppSettings) {
       tags: run.tags,
       dataset: run.dataset.source,
       limits: run.limits,
+      perturbation: "perturbation" in run.settings ? (run.settings.perturbation ?? null) : null,
       changes: run.settings.changes ?? [],
       totals,
       headline,

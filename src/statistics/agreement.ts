@@ -3,7 +3,7 @@ import { Z_975 } from "./intervals/distributions.js";
 import { ClusteredMean } from "./intervals.js";
 
 /** Successes out of `n` trials. Effective numbers can be fractional. */
-interface Proportion {
+export interface Proportion {
   readonly successes: number;
   readonly n: number;
 }

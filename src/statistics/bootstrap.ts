@@ -1,28 +1,53 @@
-import type { Estimate } from "./estimate.js";
+import { type Estimate, NO_ESTIMATE } from "./estimate.js";
+import { belowNormal, t975 } from "./intervals/distributions.js";
+import { wilson } from "./intervals.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 
 const RESAMPLES = 2_000;
 
+/** Values from 0 to 1 of the same question in two runs. */
+interface ValuePair {
+  readonly before: number;
+  readonly after: number;
+}
+
 /**
- * Estimates a statistic of independent units with a 95% percentile bootstrap interval (Efron and Tibshirani, An
- * Introduction to the Bootstrap, chapter 13). The same units always have the same interval. Resamples for which the
- * statistic is null are left out. No interval for fewer than two units.
+ * Returns the sum after divided by the sum before, at most 1, with its 95% interval: the percentile bootstrap over
+ * pairs (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13), with percentiles widened for small
+ * samples (Hesterberg 2015). A bootstrap does not see losses that no pair has, so the interval is at least as wide as
+ * Wilson's for the same fraction of the pairs with a value above 0 before. Without such a pair, there is no value. No
+ * interval for a single pair. The same pairs always have the same interval.
  */
-export function bootstrapEstimate<Unit>(
-  units: readonly Unit[],
-  statistic: (units: readonly Unit[]) => number | null,
-): Estimate {
-  const n = units.length;
-  const value = statistic(units);
-  if (value === null || n < 2) return { value, n, low: null, high: null };
-  const random = seededRandom(n);
-  const values: number[] = [];
-  for (let i = 0; i < RESAMPLES; i++) {
-    const resampled = statistic(Array.from({ length: n }, () => units[random(n)] as Unit));
-    if (resampled !== null) values.push(resampled);
+export function cappedRatio(pairs: readonly ValuePair[]): Estimate {
+  const n = pairs.length;
+  const ratio = ratioOf(pairs);
+  if (ratio === null) return { ...NO_ESTIMATE, n };
+  const value = Math.min(1, ratio);
+  if (n < 2) return { value, n, low: null, high: null };
+  const ratios = resampledRatios(pairs).sort();
+  const tail = belowNormal(-Math.sqrt(n / (n - 1)) * t975(n - 1));
+  const losable = pairs.filter(({ before }) => before > 0).length;
+  const wide = wilson(value * losable, losable);
+  const low = Math.min(quantileOfSorted(ratios, tail) ?? value, wide.low ?? value);
+  const high = Math.max(quantileOfSorted(ratios, 1 - tail) ?? value, wide.high ?? value);
+  return { value, n, low, high: Math.min(1, high), method: "bootstrap" };
+}
+
+/** Leaves out resamples without a value above 0 before. */
+function resampledRatios(pairs: readonly ValuePair[]): Float64Array {
+  const random = seededRandom(pairs.length);
+  const ratios = Array.from({ length: RESAMPLES }, () =>
+    ratioOf(Array.from(pairs, () => pairs[random(pairs.length)] as ValuePair)),
+  );
+  return Float64Array.from(ratios.filter((ratio) => ratio !== null));
+}
+
+function ratioOf(pairs: readonly ValuePair[]): number | null {
+  let [before, after] = [0, 0];
+  for (const pair of pairs) {
+    before += pair.before;
+    after += pair.after;
   }
-  const sorted = Float64Array.from(values).sort();
-  const [low, high] = [quantileOfSorted(sorted, 0.025), quantileOfSorted(sorted, 0.975)];
-  return { value, n, low, high, method: "bootstrap" };
+  return before > 0 ? after / before : null;
 }

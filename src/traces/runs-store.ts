@@ -20,6 +20,8 @@ export interface ListedRun {
   /** Source of its tasks: a dataset's name, or the path of a file or suite. */
   readonly dataset: string;
   readonly split: string;
+  /** Null for a plain run. */
+  readonly perturbation: string | null;
   readonly status: RunStatus;
   readonly startedAt: string;
   /**
@@ -88,7 +90,7 @@ function findRuns(db: Db, filter: RunFilter): FoundRun[] {
     .prepare(
       `SELECT r.id, r.name, r.note, (SELECT json_group_array(tag ORDER BY tag) FROM run_tags WHERE run_id = r.id) AS tags,
               r.agent_id AS agentId, r.model, r.source AS dataset, r.split, r.status, r.worker, r.started_at AS startedAt,
-              r.total_tasks AS totalTasks
+              r.total_tasks AS totalTasks, iif(json_valid(r.settings), r.settings ->> '$.perturbation', NULL) AS perturbation
        FROM runs r
        WHERE (@agent IS NULL OR r.agent_id = @agent)
          AND (@model IS NULL OR instr(r.model, @model) > 0)
@@ -151,8 +153,6 @@ export interface RunEffort {
   readonly tokens: number;
   /** Milliseconds in which a process executed the run, or null if none has ended yet. */
   readonly activeMs: number | null;
-  /** The most frequent error of the failed tasks, or null if there is none. */
-  readonly commonestError: string | null;
 }
 
 /** Reads every result of the run. */
@@ -161,13 +161,23 @@ export function effortOfRun(db: Db, runId: string): RunEffort {
     .prepare(
       `SELECT (SELECT coalesce(sum(coalesce(${RESULT} ->> '$.usage.inputTokens', 0) + coalesce(${RESULT} ->> '$.usage.outputTokens', 0)), 0)
                FROM results WHERE run_id = r.id AND superseded = 0) AS tokens,
-              nullif(r.active_ms, 0) AS activeMs,
-              (SELECT ${RESULT} ->> '$.error' AS error FROM results
-               WHERE run_id = r.id AND superseded = 0 AND failed = 1 AND error IS NOT NULL
-               GROUP BY error ORDER BY count(*) DESC, error LIMIT 1) AS commonestError
+              nullif(r.active_ms, 0) AS activeMs
        FROM runs r WHERE r.id = ?`,
     )
     .get(runId) as RunEffort;
+}
+
+/** Returns the most frequent error of a run's failed tasks, or null if none failed. Skips damaged results. */
+export function mostFrequentError(db: Db, runId: string): string | null {
+  const message = db
+    .prepare(
+      `SELECT ${RESULT} ->> '$.error' AS message FROM results
+       WHERE run_id = ? AND superseded = 0 AND failed = 1 AND message IS NOT NULL
+       GROUP BY message ORDER BY count(*) DESC, message LIMIT 1`,
+    )
+    .pluck()
+    .get(runId) as string | undefined;
+  return message ?? null;
 }
 
 /** Number and sum of the values that count in a run's score, for one task. */
@@ -190,13 +200,16 @@ export function scoreSums<S extends string>(db: Db, runId: string, scorers: read
     .all({ runId, scorers: JSON.stringify(scorers) }) as TaskScoreSums<S>[];
 }
 
-/** Returns the ids of the newest repeat of a run for each perturbation. */
+/** Returns the ids of the newest repeat of a run, or of a repeat of it, for each perturbation. */
 export function perturbedRepeats(db: Db, runId: string): string[] {
   return db
     .prepare(
-      `SELECT id FROM (
+      `WITH RECURSIVE repeats(id) AS (
+         SELECT ? UNION SELECT runs.id FROM runs JOIN repeats ON runs.settings ->> '$.repeats' = repeats.id
+       )
+       SELECT id FROM (
          SELECT id, row_number() OVER (PARTITION BY settings ->> '$.perturbation' ORDER BY started_at DESC, id DESC) AS age
-         FROM runs WHERE settings ->> '$.repeats' = ? AND settings ->> '$.perturbation' IS NOT NULL)
+         FROM runs JOIN repeats USING (id) WHERE settings ->> '$.perturbation' IS NOT NULL)
        WHERE age = 1 ORDER BY id`,
     )
     .pluck()

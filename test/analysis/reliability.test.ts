@@ -5,6 +5,8 @@ const task = (changes: Partial<ReliabilityTask> = {}): ReliabilityTask => ({
   taskId: 1,
   score: 1,
   isAnswered: true,
+  hasAbstained: false,
+  turns: 3,
   tools: ["email_search", "email_get"],
   tokens: 100,
   ...changes,
@@ -19,7 +21,7 @@ function rowsOf(...args: Parameters<typeof reliabilityCard>) {
 describe("reliabilityCard", () => {
   it("is 1 for equal epochs", () => {
     const rows = rowsOf([task(), task(), task({ taskId: 2, score: 0 }), task({ taskId: 2, score: 0 })], [], RATE);
-    for (const name of ["outcome", "tools", "tool order", "tokens"])
+    for (const name of ["overall", "outcome", "agreement", "tools", "tool order", "resources"])
       expect(rows[name]).toMatchObject({ value: 1, n: 2 });
     expect(rows["all 2 right"]).toMatchObject({ value: 0.5, n: 2 });
   });
@@ -32,15 +34,21 @@ describe("reliabilityCard", () => {
       task({ score: 0, tools: ["a"], tokens: 300 }),
     ];
     const rows = rowsOf(tasks, [], RATE);
-    expect(rows.outcome?.value).toBeCloseTo(1 / 3);
+    expect(rows.agreement?.value).toBeCloseTo(1 / 3);
+    // (2 * 2/3 - 1)^2
+    expect(rows.outcome?.value).toBeCloseTo(1 / 9);
     expect(rows["all 3 right"]?.value).toBe(0);
     // {a, b} against {a}: p = (1/2, 1/2), q = (1, 0), middle (3/4, 1/4).
     const divergence = 0.5 * (0.5 * Math.log2(0.5 / 0.75) + 0.5 * Math.log2(0.5 / 0.25)) + 0.5 * Math.log2(1 / 0.75);
     expect(rows.tools?.value).toBeCloseTo((1 + 2 * (1 - divergence)) / 3);
     // ab to ba takes two edits, ab to a and ba to a one each; the longer sequence has two tools.
     expect(rows["tool order"]?.value).toBeCloseTo((0 + 0.5 + 0.5) / 3);
-    // Mean 200, sample standard deviation 100.
-    expect(rows.tokens?.value).toBeCloseTo(Math.exp(-0.5));
+    // Tokens: mean 200, sample standard deviation 100. Tool calls 2, 2, 1: mean 5/3, sample variance 1/3. Turns are equal.
+    const variations = [100 / 200, Math.sqrt(1 / 3) / (5 / 3), 0];
+    const resources = Math.exp(-variations.reduce((sum, variation) => sum + variation, 0) / 3);
+    expect(rows.resources?.value).toBeCloseTo(resources);
+    const trajectory = ((1 + 2 * (1 - divergence)) / 3 + 1 / 3) / 2;
+    expect(rows.overall?.value).toBeCloseTo((1 / 9 + trajectory + resources) / 3);
   });
 
   it("divides perturbed by plain scores over the common questions, at most 1", () => {
@@ -79,7 +87,7 @@ describe("reliabilityCard", () => {
         const { low, high } = rows[name] ?? {};
         return low != null && high != null && low <= value && value <= high;
       };
-      outcome += Number(covers("outcome", agree));
+      outcome += Number(covers("agreement", agree));
       shuffled += Number(covers("shuffled", kept));
     }
     expect(outcome / draws).toBeGreaterThan(0.92);
@@ -91,6 +99,7 @@ describe("reliabilityCard", () => {
     expect(rows.map(({ name, estimate }) => [name, estimate.value])).toEqual([
       ["coverage", 0.5],
       ["when answered", 1],
+      ["warned", 0],
     ]);
     expect(missing.join("\n")).toMatch(/several epochs[\s\S]*perturbed repeat[\s\S]*confidence/);
     const never = [task({ score: 0 })];

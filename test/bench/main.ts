@@ -13,7 +13,8 @@ import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
- * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|env|sequential|start|all
+ * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|env|sequential|
+ * reliability|start|all
  * [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: compares art-e with its
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
@@ -21,8 +22,9 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * in each format. `evals` processes as many traces, and searches for planted faults in --runs label sets per fault.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
- * Five are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
- * with each of several tests. `env` plays one episode per task against the built program's training environment, over
+ * Six are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
+ * with each of several tests. `reliability` simulates --runs runs (1,000) and counts how often the intervals of the
+ * reliability card contain the true value. `env` plays one episode per task against the built program's training environment, over
  * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one
  * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
  * `start` starts short commands of the built program --runs times (10).
@@ -40,6 +42,7 @@ const SUBJECTS = [
   "queue",
   "env",
   "sequential",
+  "reliability",
   "start",
   "search-quality",
   "all",
@@ -82,6 +85,12 @@ if (subject === "env") {
 if (subject === "sequential") {
   const { printSequentialBench } = await import("./sequential.js");
   printSequentialBench(Number(process.argv.includes("--runs") ? values.runs : 2_000), values.json);
+  process.exit(0);
+}
+
+if (subject === "reliability") {
+  const { printReliabilityBench } = await import("./reliability.js");
+  printReliabilityBench(Number(process.argv.includes("--runs") ? values.runs : 1_000), values.json);
   process.exit(0);
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
 import { ceilingOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 /** 34 of 40 good traces pass, and 5 of 25 bad traces. */
 const COUNTS = [
@@ -78,11 +79,23 @@ describe("rejectionsOf", () => {
     agreement,
     ceiling: null,
     kind,
+    readsByThisEval: 1,
   });
   const good = measured(measureAgreement(traces(COUNTS)));
+  const sure = measureAgreement(
+    traces([
+      { bad: false, score: 1, n: 54 },
+      { bad: false, score: 0, n: 6 },
+      { bad: true, score: 0, n: 27 },
+      { bad: true, score: 1, n: 3 },
+    ]),
+  );
+  const bound = (text: string) => expect.stringContaining(`the ${text}`);
 
   it("requires rates of at least 0.8, and lower bounds above chance, for usable", () => {
-    expect(rejectionsOf("usable", good)).toEqual([]);
+    expect(rejectionsOf("usable", measured(sure))).toEqual([]);
+    // 20 of 25 bad traces fail: the true rate could be below 0.7.
+    expect(rejectionsOf("usable", good)).toEqual([bound("true negative rate could be 0.6")]);
     const weak = measureAgreement(
       traces([
         { bad: false, score: 1, n: 20 },
@@ -96,7 +109,43 @@ describe("rejectionsOf", () => {
       "true negative rate is 0.500 (minimum 0.8)",
       // Wilson: 20 of 30 is at least 0.488, 5 of 10 at least 0.237.
       "the lower bounds of the two rates add up to 0.724, as for chance (must be above 1)",
+      bound("true positive rate could be 0.5"),
     ]);
+  });
+
+  it("requires more certainty of an eval that has been tested often", () => {
+    expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 4 })).toEqual([]);
+    expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 12 })).toEqual([
+      bound("true negative rate could be 0.6"),
+    ]);
+  });
+
+  it("accepts an eval below the floor in at most one of ten cases, even if it is tested after every 20 labels", () => {
+    const random = seededRandom(5);
+    const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
+    let [accepted, first] = [0, 0];
+    for (let i = 0; i < 40; i++) {
+      const counts = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
+      for (let look = 1; look <= 5; look++) {
+        for (let k = 0; k < 20; k++) {
+          if (k < 10) counts[happens(0.95) ? "goodPassed" : "goodFailed"]++;
+          else counts[happens(0.67) ? "badFailed" : "badPassed"]++;
+        }
+        const agreement = measureAgreement(
+          traces([
+            { bad: false, score: 1, n: counts.goodPassed },
+            { bad: false, score: 0, n: counts.goodFailed },
+            { bad: true, score: 0, n: counts.badFailed },
+            { bad: true, score: 1, n: counts.badPassed },
+          ]),
+        );
+        if (rejectionsOf("usable", { ...measured(agreement), readsByThisEval: look }).length > 0) continue;
+        accepted++;
+        first += Number(look === 1);
+        break;
+      }
+    }
+    expect([accepted <= 4, first <= 3]).toEqual([true, true]);
   });
 
   it("accepts an eval with high rates if few traces are bad", () => {
@@ -128,7 +177,7 @@ describe("rejectionsOf", () => {
   it("scales the thresholds to the rates of a perfect eval if labels are inconsistent", () => {
     // With 15% bad traces and 10% noise, 22% are labeled bad, and 61% of those are bad.
     const agreed = 0.9 ** 2 + 0.1 ** 2;
-    const ceiling = ceilingOf({ value: agreed, n: 1e6, low: null, high: null }, { good: 780, bad: 220 });
+    const ceiling = ceilingOf({ alike: agreed * 1e6, n: 1e6 }, { good: 780, bad: 220 });
     expect(ceiling?.noise).toBeCloseTo(0.1, 4);
     expect(ceiling?.trueNegativeRate).toBeCloseTo(0.135 / 0.22, 3);
     expect(ceiling?.truePositiveRate).toBeCloseTo(0.765 / 0.78, 3);
@@ -140,11 +189,30 @@ describe("rejectionsOf", () => {
         { bad: true, score: 0, n: 135 },
       ]),
     );
-    expect(rejectionsOf("usable", { agreement: perfect, ceiling, kind: "rules" })).toEqual([]);
-    expect(rejectionsOf("usable", measured(perfect))).toEqual(["true negative rate is 0.614 (minimum 0.8)"]);
-    expect(ceilingOf({ value: 1, n: 4, low: null, high: null }, { good: 9, bad: 9 })).toBeNull();
-    const chance = ceilingOf({ value: 0.5, n: 100, low: null, high: null }, { good: 50, bad: 50 });
-    expect(rejectionsOf("usable", { agreement: perfect, ceiling: chance, kind: "rules" })).toContainEqual(
+    const pairs = { alike: 82, n: 100 };
+    const noisy = { ...measured({ ...perfect, labelPairs: pairs }, "rules"), ceiling };
+    expect(rejectionsOf("usable", noisy)).toEqual([]);
+    expect(rejectionsOf("usable", measured(perfect))).toEqual([
+      "true negative rate is 0.614 (minimum 0.8)",
+      bound("true negative rate could be 0.5"),
+    ]);
+    // Noise lowers the threshold, but not the floor for the rate without label errors: here it is 0.42.
+    const weak = measureAgreement(
+      traces([
+        { bad: false, score: 1, n: 765 },
+        { bad: false, score: 0, n: 15 },
+        { bad: true, score: 1, n: 145 },
+        { bad: true, score: 0, n: 75 },
+      ]),
+    );
+    const hidden = {
+      ...measured({ ...weak, labelPairs: pairs }, "rules"),
+      ceiling: { noise: 0.1, truePositiveRate: 0.98, trueNegativeRate: 0.4 },
+    };
+    expect(rejectionsOf("usable", hidden)).toContainEqual(bound("true negative rate could be 0.42"));
+    expect(ceilingOf({ alike: 4, n: 4 }, { good: 9, bad: 9 })).toBeNull();
+    const chance = ceilingOf({ alike: 50, n: 100 }, { good: 50, bad: 50 });
+    expect(rejectionsOf("usable", { ...measured(perfect, "rules"), ceiling: chance })).toContainEqual(
       expect.stringMatching(/% of the labels are wrong, based on repeated labels/),
     );
   });
@@ -153,6 +221,7 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("gate", good)).toEqual([
       "true positive rate is 0.850 (minimum 0.9)",
       "true negative rate is 0.800 (minimum 0.9)",
+      bound("true positive rate could be 0.7"),
       "there are only 25 bad traces (minimum 30)",
     ]);
   });

@@ -204,6 +204,7 @@ describe("a Markdown report", () => {
       runs: [run],
       evals: [],
       comparisons: [],
+      reliability: [],
       traces: { kind: "none" },
     };
   }

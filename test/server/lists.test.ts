@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
+import type { QuestionTrace } from "../../src/traces/trace.js";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
@@ -109,6 +110,17 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
       const { right } = await track.evaluate((each) => each.getBoundingClientRect());
       expect(right).toBeLessThanOrEqual(width);
     }
+  });
+
+  it("shows the failures of a run with their most frequent error", async () => {
+    const change = (trace: QuestionTrace): QuestionTrace => {
+      return { ...trace, ending: "model_error", error: "The program does not exist.", answer: null };
+    };
+    saveSynthetic(demo.db, { id: "run_second", tasks: 3, agentId: "pair", change });
+    const page = await open("runs?agent_id=pair");
+    await page.getByText("1 of 1").waitFor();
+    const failed = page.getByRole("row").filter({ hasText: "run_second" });
+    expect(await failed.textContent()).toMatch(/0 of 3completed3 ?The program does not exist\./);
   });
 
   it("collapses an email's many addresses, and wraps words without spaces", async () => {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FiledEmail } from "../../src/mail/email.js";
+import type { Db } from "../../src/store/open-store.js";
 import { Database } from "../../src/store/sqlite.js";
 import { openCorpus } from "../mail/small-corpus.js";
 
@@ -20,6 +21,74 @@ const REPLACED_COLUMNS: Readonly<Record<string, string>> = {
 
 export function writeEarlierFile(path: string, mails: readonly FiledEmail[], before = "unicode_words"): void {
   const now = openCorpus(mails);
+  const db = openAtMigration(path, before);
+  copyTables(now, db, TABLES);
+  db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('rebuild')");
+  db.close();
+  now.close();
+}
+
+/** The names of the migrations, oldest first, such as `unicode_words`. */
+export const MIGRATIONS = readdirSync(SQL)
+  .sort()
+  .map((name) => name.slice(4, -".sql".length));
+
+/** Tables of agents, runs and labels, after the tables that they refer to. */
+const RUN_TABLES = [
+  ...["datasets", "art_e_tasks", "agents", "agent_versions", "tools", "agent_tools"],
+  ...["runs", "run_tasks", "traces", "results", "eval_labels"],
+];
+
+/** Creates a file like the version before a migration, with the mail, runs and labels of a present file. */
+export function writeEarlierCopy(path: string, present: string, before: string): void {
+  if (MIGRATIONS.indexOf(before) >= MIGRATIONS.indexOf("names_and_spellings")) {
+    undoMigrations(path, present, before);
+    return;
+  }
+  const now = new Database(present, { readonly: true });
+  const db = openAtMigration(path, before);
+  db.pragma("foreign_keys = OFF");
+  for (const table of ["agents", "tools", "agent_tools", "agent_versions"]) db.exec(`DELETE FROM ${table}`);
+  const known = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+  const tables = [...TABLES, ...RUN_TABLES].filter((table) => known.includes(table));
+  copyTables(now, db, tables, RUN_COLUMNS);
+  // The index is made again by a later migration.
+  db.close();
+  now.close();
+}
+
+/** What each of the newest migrations has added. Their index is the one of today. */
+const UNDO: Readonly<Record<string, string>> = {
+  names_and_spellings: "DROP TABLE mail_names",
+  kinds: `UPDATE traces SET trace = json_remove(trace, '$.kind');
+          UPDATE runs SET settings = json_remove(settings, '$.kind')`,
+  reply_journal: "DROP TABLE reply_journal",
+};
+
+function undoMigrations(path: string, present: string, before: string): void {
+  copyFileSync(present, path);
+  const db = new Database(path);
+  const first = MIGRATIONS.indexOf(before);
+  for (const name of MIGRATIONS.slice(first).reverse()) {
+    const sql = UNDO[name];
+    if (sql === undefined) throw new Error(`add what undoes the migration ${name}`);
+    db.exec(sql);
+  }
+  db.prepare("DELETE FROM migrations WHERE number > ?").run(first);
+  db.pragma(`user_version = ${first}`);
+  db.close();
+}
+
+/** Columns of other tables that later versions have replaced. */
+const RUN_COLUMNS: Readonly<Record<string, string>> = {
+  "datasets.source": "(SELECT source FROM runs WHERE dataset_id = datasets.id LIMIT 1)",
+  "datasets.revision": "(SELECT revision FROM runs WHERE dataset_id = datasets.id LIMIT 1)",
+  "traces.trace": "json_remove(trace, '$.kind')",
+  "runs.settings": "json_remove(settings, '$.kind')",
+};
+
+/** Creates a file with the tables of the version before a migration. */
+function openAtMigration(path: string, before: string): Db {
   const db = new Database(path);
   // Program functions that migrations call even without mail.
   for (const name of ["bigram_text", "name_text", "indexed"]) db.function(name, { varargs: true }, () => null);
@@ -39,14 +108,21 @@ export function writeEarlierFile(path: string, mails: readonly FiledEmail[], bef
     db.prepare("INSERT INTO migrations (number, name, sha256) VALUES (?, ?, ?)").run(number, name, sha256);
     db.pragma(`user_version = ${number}`);
   }
-  for (const table of TABLES) {
+  return db;
+}
+
+/** Copies rows. `replaced` has SQL for columns that later versions do not have, as `table.column`. */
+function copyTables(
+  from: Db,
+  to: Db,
+  tables: readonly string[],
+  replaced: Readonly<Record<string, string>> = {},
+): void {
+  for (const table of tables) {
     // Later versions have added columns.
-    const names = db.prepare("SELECT name FROM pragma_table_info(?)").pluck().all(table) as string[];
-    const columns = names.map((name) => REPLACED_COLUMNS[name] ?? name).join(", ");
-    const rows = now.prepare(`SELECT ${columns} FROM ${table}`).raw().all() as unknown[][];
-    for (const row of rows) db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).run(...row);
+    const names = to.prepare("SELECT name FROM pragma_table_info(?)").pluck().all(table) as string[];
+    const columns = names.map((name) => replaced[`${table}.${name}`] ?? REPLACED_COLUMNS[name] ?? name).join(", ");
+    const rows = from.prepare(`SELECT ${columns} FROM ${table}`).raw().all() as unknown[][];
+    for (const row of rows) to.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).run(...row);
   }
-  db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('rebuild')");
-  db.close();
-  now.close();
 }

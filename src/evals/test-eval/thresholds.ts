@@ -1,10 +1,11 @@
 // Minimum numbers of labels, and the thresholds that an eval's test must pass.
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import type { Estimate } from "../../statistics/estimate.js";
+import { errorRate, lowerBounds } from "../../statistics/label-errors.js";
 import { criterionFlag, OVERALL } from "../criteria.js";
 import type { EvalDefinition, EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
 import type { LabelSummary } from "../labels.js";
+import { independentCounts } from "./independent-counts.js";
 
 /** Minimum number of labels of a kind for any measurement. */
 export const MIN_OF_A_KIND = 10;
@@ -37,7 +38,7 @@ export function requireLabels({ half, good, bad, hard, criterion }: CountedLabel
   );
 }
 
-type Measured = Pick<EvalTest, "agreement" | "ceiling"> & Pick<EvalDefinition, "kind">;
+type Measured = Pick<EvalTest, "agreement" | "ceiling" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
 
 type Check = (measured: Measured) => string | null;
 
@@ -49,6 +50,7 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     atLeast("true positive rate", "truePositiveRate", 0.8),
     atLeast("true negative rate", "trueNegativeRate", 0.8),
     betterThanChance,
+    surelyAtLeast(0.7),
     judges(0.8),
     fewErrors,
   ],
@@ -58,6 +60,7 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     atLeast("true positive rate", "truePositiveRate", 0.9),
     atLeast("true negative rate", "trueNegativeRate", 0.9),
     betterThanChance,
+    surelyAtLeast(0.8),
     judges(0.9),
     fewErrors,
     ({ agreement: { good } }) => fewOf(good, "good"),
@@ -79,6 +82,30 @@ function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", l
     if (value !== null && value >= least * best) return null;
     const wanted = best === 1 ? `${least}` : `${(least * best).toFixed(3)} (${least} of ${best.toFixed(3)})`;
     return `${label} is ${value === null ? "unknown" : value.toFixed(3)} (minimum ${wanted})`;
+  };
+}
+
+/** Probability of accepting an eval whose true rate is below the floor, in all its tests together. */
+const ALPHA_OF_ALL = 0.1;
+
+/**
+ * Checks that both rates, free of label errors, are above a floor with certainty. Each test of the same eval is another
+ * chance to pass by luck, so that the k-th test has the error probability 0.1 / (k (k + 1)): 0.05 for the first one, and at
+ * most 0.1 for all together (alpha spending, Lan and DeMets 1983).
+ */
+function surelyAtLeast(floor: number): Check {
+  return ({ agreement, readsByThisEval: k }) => {
+    const bounds = lowerBounds(
+      independentCounts(agreement),
+      agreement.labelPairs ?? null,
+      ALPHA_OF_ALL / (k * (k + 1)),
+    );
+    const low = [
+      bounds.truePositive < floor && `true positive rate could be ${bounds.truePositive.toFixed(2)}`,
+      bounds.trueNegative < floor && `true negative rate could be ${bounds.trueNegative.toFixed(2)}`,
+    ].filter((text) => text !== false);
+    if (low.length === 0) return null;
+    return `the ${low.join(", and the ")} (lower bound in test ${k}, minimum ${floor}): more labels would narrow it`;
   };
 }
 
@@ -105,21 +132,28 @@ function judges(least: number): Check {
 /** Minimum number of repeated labels for an estimate of label noise. */
 const MIN_REPEATS = 5;
 
-/** Returns how often a trace is labeled the same twice, by one person or by two, whichever is lower. */
-export function labelAgreement({ selfAgreement, betweenAnnotators }: LabelSummary): Estimate {
-  const measured = [selfAgreement, betweenAnnotators].filter(({ n }) => n >= MIN_REPEATS);
-  return measured.sort((a, b) => (a.value ?? 1) - (b.value ?? 1))[0] ?? selfAgreement;
+/**
+ * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null without
+ * pairs. Each pair counts the same, so that a few pairs of one kind do not outweigh many of the other.
+ */
+export function labelPairs({ selfAgreement, betweenAnnotators }: LabelSummary): { alike: number; n: number } | null {
+  const measured = [selfAgreement, betweenAnnotators];
+  const n = measured.reduce((sum, one) => sum + one.n, 0);
+  const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
+  return n === 0 ? null : { alike, n };
 }
 
 /**
  * Returns the rates that a perfect eval would reach on noisy labels. With error probability e, two labels agree with
  * probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
  */
-export function ceilingOf({ value, n }: Estimate, { good, bad }: { good: number; bad: number }): LabelCeiling | null {
-  if (value === null || n < MIN_REPEATS || good + bad === 0) return null;
+export function ceilingOf(
+  pairs: { readonly alike: number; readonly n: number } | null,
+  { good, bad }: { good: number; bad: number },
+): LabelCeiling | null {
+  if (pairs === null || pairs.n < MIN_REPEATS || good + bad === 0) return null;
   // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
-  const agreement = (value * n + 0.5) / (n + 1);
-  const noise = (1 - Math.sqrt(Math.max(0, 2 * agreement - 1))) / 2;
+  const noise = errorRate((pairs.alike + 0.5) / (pairs.n + 1));
   const labelledBad = bad / (good + bad);
   const trulyBad = noise === 0.5 ? 0 : Math.min(1, Math.max(0, (labelledBad - noise) / (1 - 2 * noise)));
   const share = (truly: number, labelled: number) =>

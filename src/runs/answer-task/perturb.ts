@@ -12,14 +12,17 @@ const FINAL_ANSWER = "return_final_answer";
 const SHORTEST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 3_000;
 
-/** Wordings that keep the question, with its names, dates and numbers, as it is. */
+/**
+ * Wordings that keep the question, with its names, dates and numbers, as it is. They add no fact that could be
+ * searched, and do not say whether there is an answer.
+ */
 const WORDINGS: readonly ((question: string) => string)[] = [
   (question) => `Could you look this up in my mail? ${question}`,
   (question) => `${question} Please check my mailbox before you answer.`,
-  (question) => `I need this for a meeting in ten minutes: ${question}`,
+  (question) => `Here is what I would like to know: ${question}`,
   (question) => `Hello, I have a question about my email. ${question} Thank you!`,
   (question) => `Find the answer to the following question. Question: ${question}`,
-  (question) => `${question} I am sure that there was a message about it.`,
+  (question) => `I cannot remember this myself. ${question}`,
 ];
 
 export function reword(instruction: string): string {

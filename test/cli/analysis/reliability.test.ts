@@ -63,7 +63,8 @@ describe("art-e reliability", () => {
     ]);
     expect(figure(shown, "when answered")).toBeCloseTo(14 / 18);
     // Three questions with one different epoch out of three: one of three pairs agrees.
-    expect(figure(shown, "outcome")).toBeCloseTo((3 * 1 + 3 / 3) / 6);
+    expect(figure(shown, "agreement")).toBeCloseTo((3 * 1 + 3 / 3) / 6);
+    expect(figure(shown, "outcome")).toBeCloseTo((3 * 1 + 3 / 9) / 6);
     expect(figure(shown, "all 3 right")).toBe(0.5);
     expect(figure(shown, "tools")).toBe(1);
     // Right answers throughout are more than before, and count as 1. After an error, the model gives up.

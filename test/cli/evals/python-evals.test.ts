@@ -106,6 +106,16 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
 
   it.each([
     ["flaky", 'return float(__import__("random").random() < 0.5), "by chance"', "changed in a second run"],
+    [
+      "relative",
+      'answers = [len((__import__("json").loads(line)["trace"]["answer"] or "").split()) for line in open("arguments.jsonl")]; return float(words <= sorted(answers)[len(answers) // 2]), "shorter than half of the others"',
+      "changed in a second run",
+    ],
+    [
+      "counting",
+      'COUNT = globals().setdefault("COUNT", []); COUNT.append(1); return float(len(COUNT) % 2), "every other one"',
+      "changed in a second run",
+    ],
     ["silent", 'return (1.0, "short") if words <= 14 else (None, "no idea")', "bad held-out traces."],
   ])("are refused if they are %s, whatever their accuracy", async (name, line, message) => {
     write(`${name}.py`, SHORT.replace(/return .*/, line));

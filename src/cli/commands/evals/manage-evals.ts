@@ -126,6 +126,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
         ],
       ),
     ),
+    ...labelErrorLines(evals),
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
       firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
@@ -136,6 +137,18 @@ function runText({ runId, traces, evals }: EvalRun): string {
           `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
         ]),
   ].join("\n");
+}
+
+/** Says how many labels are wrong, or that it is unknown, for evals with a corrected rate. */
+function labelErrorLines(evals: EvalRun["evals"]): string[] {
+  const corrected = evals.filter((one) => one.corrected !== null);
+  if (corrected.length === 0) return [];
+  const shares = corrected.map(({ stored: { definition }, labelErrors }) =>
+    labelErrors === null
+      ? `${definition.name}: unknown, because no trace was labeled twice`
+      : `${definition.name}: about ${Math.round(labelErrors * 100)}%`,
+  );
+  return ["", `Wrong labels, which the corrected rates take into account: ${shares.join("; ")}`];
 }
 
 /** Text shown instead of a corrected rate. */

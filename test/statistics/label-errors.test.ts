@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import {
+  errorRate,
+  type LabelPairs,
+  type LabelTable,
+  rateDespiteLabelErrors,
+  trueRates,
+} from "../../src/statistics/label-errors.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
+
+const LABELLED = 160;
+const PAIRS = 40;
+const RUN = 1_000;
+
+interface World {
+  /** Fraction of bad items among the labeled ones, and in the run. */
+  readonly labelledBad: number;
+  readonly runBad: number;
+  readonly labelErrors: number;
+  readonly truePositive: number;
+  readonly trueNegative: number;
+}
+
+/** Draws labels, pairs of labels and a run, and returns the estimate of the run's good items. */
+function estimateIn(
+  { labelledBad, runBad, labelErrors, truePositive, trueNegative }: World,
+  seed: number,
+  withPairs = true,
+) {
+  const random = seededRandom(seed);
+  const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
+  const passes = (isGood: boolean) => happens(isGood ? truePositive : 1 - trueNegative);
+  const labelOf = (isGood: boolean) => happens(labelErrors) !== isGood;
+  const table = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
+  for (let i = 0; i < LABELLED; i++) {
+    const isGood = !happens(labelledBad);
+    table[`${labelOf(isGood) ? "good" : "bad"}${passes(isGood) ? "Passed" : "Failed"}` as keyof LabelTable]++;
+  }
+  const pairs = { alike: 0, n: PAIRS };
+  for (let i = 0; i < PAIRS; i++) {
+    const isGood = !happens(labelledBad);
+    const [first, second] = [labelOf(isGood), labelOf(isGood)];
+    pairs.alike += Number(first === second);
+  }
+  let passed = 0;
+  for (let i = 0; i < RUN; i++) passed += Number(passes(!happens(runBad)));
+  return rateDespiteLabelErrors({ successes: passed, n: RUN }, table, withPairs ? pairs : null);
+}
+
+function coverage(world: World, withPairs = true, draws = 200): number {
+  let covered = 0;
+  for (let i = 0; i < draws; i++) {
+    const { low, high } = estimateIn(world, i + 1, withPairs);
+    covered += Number(low !== null && high !== null && low <= 1 - world.runBad && 1 - world.runBad <= high);
+  }
+  return covered / draws;
+}
+
+describe("rateDespiteLabelErrors", () => {
+  const cases = [0, 0.05, 0.1].flatMap((labelErrors) =>
+    [0.05, 0.3, 0.6].map((runBad) => [labelErrors, runBad] as const),
+  );
+
+  it.each(cases)("covers the true rate with %d label errors if %d of the run is bad", (labelErrors, runBad) => {
+    const world = { labelledBad: 0.3, runBad, labelErrors, truePositive: 0.92, trueNegative: 0.85 };
+    expect(coverage(world)).toBeGreaterThanOrEqual(0.92);
+  });
+
+  it("is needed: with 10% wrong labels that count as right, the interval misses the rate", () => {
+    const world = { labelledBad: 0.3, runBad: 0.6, labelErrors: 0.1, truePositive: 0.92, trueNegative: 0.85 };
+    expect(coverage(world, false)).toBeLessThan(0.8);
+  });
+
+  it("solves the equations exactly for known numbers", () => {
+    // 1,000 items, 700 truly good; 90% of the good and 20% of the bad pass; 10% of the labels are wrong.
+    const [good, bad, e] = [700, 300, 0.1];
+    const table = {
+      goodPassed: good * 0.9 * (1 - e) + bad * 0.2 * e,
+      goodFailed: good * 0.1 * (1 - e) + bad * 0.8 * e,
+      badPassed: good * 0.9 * e + bad * 0.2 * (1 - e),
+      badFailed: good * 0.1 * e + bad * 0.8 * (1 - e),
+    };
+    const rates = trueRates(table, e);
+    expect(rates?.truePositive).toBeCloseTo(0.9);
+    expect(rates?.falsePositive).toBeCloseTo(0.2);
+    const pairs: LabelPairs = { alike: 820, n: 1_000 };
+    expect(errorRate(0.82)).toBeCloseTo(0.1);
+    // A run with 40% good items passes 0.4 * 0.9 + 0.6 * 0.2 = 48%.
+    const { value, low, high } = rateDespiteLabelErrors({ successes: 480, n: 1_000 }, table, pairs);
+    expect(value).toBeCloseTo(0.4);
+    expect([(low ?? 1) < 0.4, (high ?? 0) > 0.4]).toEqual([true, true]);
+  });
+
+  it("says nothing about a test that is no better than chance, or labels that are", () => {
+    const chance = { goodPassed: 40, goodFailed: 10, badPassed: 41, badFailed: 9 };
+    expect(rateDespiteLabelErrors({ successes: 80, n: 100 }, chance, null).value).toBeNull();
+    const fine = { goodPassed: 45, goodFailed: 5, badPassed: 5, badFailed: 45 };
+    expect(rateDespiteLabelErrors({ successes: 80, n: 100 }, fine, { alike: 20, n: 40 }).value).toBeNull();
+  });
+
+  it("always gives the same interval for the same numbers", () => {
+    const world = { labelledBad: 0.3, runBad: 0.3, labelErrors: 0.05, truePositive: 0.9, trueNegative: 0.9 };
+    expect(estimateIn(world, 3)).toEqual(estimateIn(world, 3));
+  });
+});
