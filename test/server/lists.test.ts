@@ -143,6 +143,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "Traces of this run" }).focus();
     await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Traces" }).waitFor();
     await page.getByText("2 of 2").waitFor();
     const ending = page.getByLabel("Ending");
     await ending.focus();
