@@ -150,13 +150,11 @@ const runLineShape = z.strictObject({
     .extend({ scorer: z.enum(HEADLINE_SCORERS), label: z.string().meta({ description: "Name of the score" }) })
     .nullable()
     .meta({ description: "Headline score over the completed tasks, or null if no task is scored yet" }),
-  cost_usd: z.number().nullable().meta({ description: "US dollars, or null if the model's price is unknown" }),
   tokens: z.number().int().meta({ description: "Input and output tokens of all results" }),
   duration_ms: z
     .number()
     .nullable()
     .meta({ description: "Milliseconds in which a process executed the run, or null if none has ended yet" }),
-  commonest_error: z.string().nullable().meta({ description: "Most frequent error of the failed tasks" }),
   started_at: z.string(),
 });
 

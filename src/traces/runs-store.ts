@@ -153,8 +153,6 @@ export interface RunEffort {
   readonly tokens: number;
   /** Milliseconds in which a process executed the run, or null if none has ended yet. */
   readonly activeMs: number | null;
-  /** The most frequent error of the failed tasks, or null if there is none. */
-  readonly commonestError: string | null;
 }
 
 /** Reads every result of the run. */
@@ -163,13 +161,23 @@ export function effortOfRun(db: Db, runId: string): RunEffort {
     .prepare(
       `SELECT (SELECT coalesce(sum(coalesce(${RESULT} ->> '$.usage.inputTokens', 0) + coalesce(${RESULT} ->> '$.usage.outputTokens', 0)), 0)
                FROM results WHERE run_id = r.id AND superseded = 0) AS tokens,
-              nullif(r.active_ms, 0) AS activeMs,
-              (SELECT ${RESULT} ->> '$.error' AS error FROM results
-               WHERE run_id = r.id AND superseded = 0 AND failed = 1 AND error IS NOT NULL
-               GROUP BY error ORDER BY count(*) DESC, error LIMIT 1) AS commonestError
+              nullif(r.active_ms, 0) AS activeMs
        FROM runs r WHERE r.id = ?`,
     )
     .get(runId) as RunEffort;
+}
+
+/** Returns the most frequent error of a run's failed tasks, or null if none failed. Skips damaged results. */
+export function mostFrequentError(db: Db, runId: string): string | null {
+  const message = db
+    .prepare(
+      `SELECT ${RESULT} ->> '$.error' AS message FROM results
+       WHERE run_id = ? AND superseded = 0 AND failed = 1 AND message IS NOT NULL
+       GROUP BY message ORDER BY count(*) DESC, message LIMIT 1`,
+    )
+    .pluck()
+    .get(runId) as string | undefined;
+  return message ?? null;
 }
 
 /** Number and sum of the values that count in a run's score, for one task. */

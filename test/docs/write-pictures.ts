@@ -100,6 +100,15 @@ async function takeServedPages(browser: Browser, folder: string): Promise<void> 
     await tracePage.getByRole("heading", { level: 2 }).first().waitFor();
     await takePicture(tracePage, "trace");
 
+    const runs = await openPage(browser, `${url}#runs`, 420);
+    await runs.getByRole("link", { name: "first" }).waitFor();
+    await takePicture(runs, "runs");
+
+    const task = await openPage(browser, `${url}#runs/first`, 820);
+    await task.locator("tr[data-index]").first().click();
+    await task.getByRole("heading", { name: "Conversation" }).waitFor();
+    await takePicture(task, "task");
+
     const label = await openPage(browser, `${url}#label`, 820);
     await label.getByRole("link", { name: "first" }).click();
     await label.locator(".judged .question").waitFor();

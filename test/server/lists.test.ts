@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
+import type { QuestionTrace } from "../../src/traces/trace.js";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
@@ -111,6 +112,17 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     }
   });
 
+  it("shows the failures of a run with their most frequent error", async () => {
+    const change = (trace: QuestionTrace): QuestionTrace => {
+      return { ...trace, ending: "model_error", error: "The program does not exist.", answer: null };
+    };
+    saveSynthetic(demo.db, { id: "run_second", tasks: 3, agentId: "pair", change });
+    const page = await open("runs?agent_id=pair");
+    await page.getByText("1 of 1").waitFor();
+    const failed = page.getByRole("row").filter({ hasText: "run_second" });
+    expect(await failed.textContent()).toMatch(/0 of 3completed3 ?The program does not exist\./);
+  });
+
   it("collapses an email's many addresses, and wraps words without spaces", async () => {
     const { id } = demo.db
       .prepare("SELECT message_id AS id FROM emails ORDER BY json_array_length(recipients) DESC LIMIT 1")
@@ -131,6 +143,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "Traces of this run" }).focus();
     await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Traces" }).waitFor();
     await page.getByText("2 of 2").waitFor();
     const ending = page.getByLabel("Ending");
     await ending.focus();

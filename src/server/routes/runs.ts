@@ -8,7 +8,15 @@ import { headlineOf } from "../../runs/stored-runs.js";
 import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/open-store.js";
 import { pageOfResults } from "../../traces/results-store.js";
-import { costOfRun, effortOfRun, getRun, type ListedRun, pageOfRuns, type RunRow } from "../../traces/runs-store.js";
+import {
+  costOfRun,
+  effortOfRun,
+  getRun,
+  type ListedRun,
+  mostFrequentError,
+  pageOfRuns,
+  type RunRow,
+} from "../../traces/runs-store.js";
 import { runStatusSchema } from "../../traces/task-result.js";
 import { getTrace } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
@@ -31,18 +39,18 @@ const listQuery = z.object({
 
 function runLine(db: Db, { agentId, completedTasks, failedTasks, totalTasks, startedAt, ...same }: ListedRun) {
   const headline = headlineOf(db, same.id);
-  const { tokens, activeMs, commonestError } = effortOfRun(db, same.id);
+  const { tokens, activeMs } = effortOfRun(db, same.id);
   return {
     ...same,
     agent_id: agentId,
     completed_tasks: completedTasks,
     failed_tasks: failedTasks,
     total_tasks: totalTasks,
+    error: failedTasks === 0 ? null : mostFrequentError(db, same.id),
     score: headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer },
     cost_usd: costOfRun(db, same.id),
     tokens,
     duration_ms: activeMs,
-    commonest_error: commonestError,
     started_at: startedAt,
   };
 }

@@ -107,13 +107,7 @@ function headline({ score }: RunLineJson): Child {
 }
 
 /** The number of failed tasks, and their most frequent error. */
-function failures({ failed_tasks, commonest_error }: RunLineJson): Child {
+function failures({ failed_tasks, error }: RunLineJson): Child {
   if (failed_tasks === 0) return "0";
-  return h(
-    "span",
-    { class: "failures" },
-    h("b", { class: "bad" }, count(failed_tasks)),
-    " ",
-    clipped(commonest_error ?? ""),
-  );
+  return h("span", { class: "failures" }, h("b", { class: "bad" }, count(failed_tasks)), " ", clipped(error ?? ""));
 }

@@ -124,7 +124,7 @@ function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child
   const run = head.runs[task.run];
   if (run === undefined) return [];
   const command = `art-e show ${taskName(task, head)}`;
-  const links: Child[] = [
+  return [
     ...(trace === null ? [] : [idLink("trace", trace.traceId, "Trace")]),
     ...(isRunPage ? [] : [idLink("label", run.runId, "Label this run")]),
     ...(isRunPage || task.suite !== null ? [] : [askAgainLink(task, run.agentId)]),
@@ -132,7 +132,6 @@ function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child
     copyButton("Copy the answer", task.answer),
     copyButton("Copy the command", command),
   ];
-  return links.flatMap((link) => [link, " "]);
 }
 
 /** Opens the playground with the task's agent, mailbox, date and question. */
