@@ -13,6 +13,7 @@ const MODULES = [
   "agents",
   "scoring",
   "evals",
+  "error-analysis",
   "trace-formats",
   "questions",
   "suites",

@@ -197,6 +197,7 @@ export const COMMANDS: readonly TableEntry[] = [
     "Label traces, make evals from the labels, validate and run them",
     async () => ({
       ...(await import("./commands/evals/label-traces.js")),
+      ...(await import("./commands/evals/code-traces.js")),
       ...(await import("./commands/evals/create-evals.js")),
       ...(await import("./commands/evals/manage-evals.js")),
     }),
@@ -207,6 +208,7 @@ export const COMMANDS: readonly TableEntry[] = [
         "List the labels of a criterion with their agreement, export or delete them",
         "listLabelsCommand",
       ],
+      ["code [run]", "Note the first thing that went wrong in each of some traces", "codeTracesCommand"],
       ["criteria [name] [sentence]", "List criteria, or describe one", "criteriaCommand"],
       ["add [name]", "Add an eval without labels: a template, a text in the answer, or a rubric", "addEvalCommand"],
       ["suggest", "Choose evals based on labels, without a model", "suggestEvalsCommand"],
@@ -228,6 +230,17 @@ export const COMMANDS: readonly TableEntry[] = [
       ["import <files..>", "Import eval files as drafts", "importEvalsCommand"],
     ],
   ),
+  group("modes", "Group coding notes into failure modes", () => import("./commands/modes.js"), [
+    ["list [run]", "List failure modes with their rates, and notes without a mode", "listModesCommand"],
+    ["assign <mode> <notes..>", "Put notes into a failure mode, which is created if needed", "assignNotesCommand"],
+    ["unassign <mode> <notes..>", "Take notes out of a failure mode", "unassignNotesCommand"],
+    ["merge <mode> <into>", "Move the notes and labels of a failure mode into another one", "mergeModesCommand"],
+    ["rename <mode> <name>", "Rename a failure mode with its labels", "renameModeCommand"],
+    ["split <mode> <name> <notes..>", "Move some notes of a failure mode into a new one", "splitModeCommand"],
+    ["describe <mode>", "Describe a failure mode, or mark it as a fix in the prompt", "describeModeCommand"],
+    ["delete <mode>", "Delete a failure mode. Its notes become ungrouped", "deleteModeCommand"],
+    ["propose", "Let a model propose failure modes, and accept them one by one", "proposeModesCommand"],
+  ]),
   command(
     "serve",
     "Serve agents over HTTP: a playground, an API, and an OpenAI-compatible endpoint",

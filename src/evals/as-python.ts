@@ -57,7 +57,7 @@ def trace_of(state):
     ending = "answered" if answer else "out_of_turns"
     return {
         "answer": answer, "sources": sources, "ending": ending, "toolCalls": calls, "turns": turns, "messages": [],
-        "durationMs": 0,
+        "earlierToolCalls": [], "durationMs": 0,
     }
 `;
 

@@ -286,7 +286,7 @@ async function completeOrWhy(model: Model, request: ModelRequest, signal: AbortS
   }
 }
 
-interface GenerationModelOptions {
+export interface GenerationModelOptions {
   /** `provider/name`. */
   readonly model: string;
   /** Price in US dollars per million tokens. Undefined selects the price table. */
@@ -305,7 +305,7 @@ interface GenerationModel {
  * same server. Replies are cached, so they are never billed twice. New calls are subject to the cost limit. Throws a
  * UserError for a missing API key or an unknown price.
  */
-async function openGenerationModel(
+export async function openGenerationModel(
   { model: id, price, maxCost }: GenerationModelOptions,
   settings: AppSettings,
 ): Promise<GenerationModel> {

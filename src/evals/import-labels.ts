@@ -18,6 +18,7 @@ import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
 import {
   EVAL_LABELS,
   type EvalLabel,
+  LABEL_BASES,
   LABEL_DRAWS,
   LABEL_SOURCES,
   type LabelSource,
@@ -65,7 +66,13 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
         const drawn = line?.drawn ?? (source === "person" ? "unknown" : "all");
         const by = line?.source ?? source;
         const annotator = by === "person" ? (line?.annotator ?? options.annotator ?? null) : null;
-        const sample = { annotator, drawn, drawnFrom: null, isRepeat: line?.again ?? false };
+        const sample = {
+          annotator,
+          drawn,
+          drawnFrom: null,
+          isRepeat: line?.again ?? false,
+          basis: line?.basis ?? "direct",
+        };
         rows.push({ traceId, criterion: options.criterion, label, note, source: by, ...sample, createdAt });
       }
     }
@@ -98,7 +105,7 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
     for (const line of readLabelFile(from)) {
       const traceId = traceIdOf(db, line.trace, `${from}, line ${line.line}`);
       // Two people can disagree, and a person who is asked again can change a label.
-      const key = JSON.stringify([traceId, line.source ?? "person", line.annotator ?? null]);
+      const key = JSON.stringify([traceId, line.source ?? "person", line.annotator ?? null, line.basis ?? "direct"]);
       const other = first.get(key);
       if (other !== undefined && other.label !== line.label && line.again !== true) {
         throw new UserError(
@@ -154,6 +161,7 @@ const lineSchema = z.object({
   annotator: z.string().min(1).max(100).nullish(),
   /** Whether a person labeled the trace again. */
   again: z.boolean().optional(),
+  basis: z.enum(LABEL_BASES, `expected ${LABEL_BASES.join(", ")}`).optional(),
 });
 
 type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
@@ -239,7 +247,7 @@ export function labelByFeedback({ rating, notes }: Pick<Feedback, "rating" | "no
 }
 
 /** Formats a label as a line that `readLabelFile` can read. */
-export function labelLine({ traceId, label, note, source, annotator, drawn, isRepeat }: TraceLabel): string {
+export function labelLine({ traceId, label, note, source, annotator, drawn, isRepeat, basis }: TraceLabel): string {
   return JSON.stringify({
     trace: traceId,
     label,
@@ -248,5 +256,6 @@ export function labelLine({ traceId, label, note, source, annotator, drawn, isRe
     ...presentProperties({ annotator }),
     drawn,
     ...(isRepeat ? { again: true } : {}),
+    ...(basis === undefined || basis === "direct" ? {} : { basis }),
   } satisfies z.output<typeof lineSchema>);
 }

@@ -13,9 +13,11 @@ import {
   type EvalLabel,
   effectiveLabels,
   firstDraw,
+  type GivenLabel,
   type LabelDraw,
   type LabelSummary,
   labelledByPerson,
+  listDisagreements,
   saveLabel,
   summarizeLabels,
   type TraceLabel,
@@ -36,6 +38,8 @@ interface LabellingOptions {
   readonly annotator: string | null;
   /** Whether to queue hard cases of the training half instead of a random sample. */
   readonly hard: boolean;
+  /** Whether to queue only the traces that named annotators labeled differently and nobody has adjudicated. */
+  readonly adjudicate?: boolean;
 }
 
 export interface TraceToLabel extends QueuedTrace {
@@ -61,11 +65,37 @@ export interface Labelling {
  * Queues the traces of a run or of chats in random order, so that measurements on the labels apply to the run, or
  * queues hard cases of the training half. While ranking, lets other work run.
  */
-export async function openLabelling(
-  db: Db,
-  { run, criterion, seed, annotator, hard }: LabellingOptions,
-): Promise<Labelling> {
-  const runId = run === null ? null : getRun(db, run).id;
+export async function openLabelling(db: Db, options: LabellingOptions): Promise<Labelling> {
+  const { criterion, annotator, adjudicate = false } = options;
+  const runId = options.run === null ? null : getRun(db, options.run).id;
+  const { waiting, queue } = adjudicate
+    ? disagreementQueue(db, runId, criterion)
+    : await labelQueue(db, runId, options);
+  const basis = adjudicate ? "adjudicated" : "direct";
+  return {
+    runId,
+    sentence: criterionSentence(db, criterion),
+    waiting,
+    queue,
+    *traces() {
+      for (const queued of queue) yield { ...queued, trace: getTrace(db, queued.traceId) };
+    },
+    save: (item, label, note) => void saveGivenLabel(db, { ...item, criterion, label, note, annotator, basis }),
+    summary: () => summarizeLabels(db, criterion),
+  };
+}
+
+/** Queues the traces that annotators labeled differently, in a fixed order. */
+function disagreementQueue(db: Db, runId: string | null, criterion: string) {
+  const ids = new Set(traceIdsToLabel(db, runId));
+  const open = listDisagreements(db, criterion).filter((one) => one.adjudicated === null && ids.has(one.traceId));
+  const queue = open.map(
+    ({ traceId, labels }): QueuedTrace => ({ traceId, isRepeat: false, drawn: "unknown", drawnFrom: null, labels }),
+  );
+  return { waiting: queue.length, queue };
+}
+
+async function labelQueue(db: Db, runId: string | null, { criterion, seed, annotator, hard }: LabellingOptions) {
   const labelled = labelledByPerson(db, criterion, annotator);
   const ids = traceIdsToLabel(db, runId);
   const unlabelled = ids.filter((id) => !labelled.has(id));
@@ -77,24 +107,14 @@ export async function openLabelling(
     seed,
     hard ? { drawn: "hard", drawnFrom: null } : { drawn: "random", drawnFrom: ids.length },
   );
-  return {
-    runId,
-    sentence: criterionSentence(db, criterion),
-    waiting: order.length,
-    queue,
-    *traces() {
-      for (const queued of queue) yield { ...queued, trace: getTrace(db, queued.traceId) };
-    },
-    save: (item, label, note) => void saveGivenLabel(db, { ...item, criterion, label, note, annotator }),
-    summary: () => summarizeLabels(db, criterion),
-  };
+  return { waiting: order.length, queue };
 }
 
 /**
  * Returns a random order that does not depend on the labels, so the remaining traces keep their order in later
  * sessions.
  */
-function shuffleByHash(ids: readonly string[], seed: number): string[] {
+export function shuffleByHash(ids: readonly string[], seed: number): string[] {
   const keyed = ids.map((id) => ({ id, key: createHash("sha256").update(`${seed} ${id}`).digest("hex") }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
 }
@@ -150,6 +170,8 @@ interface QueuedTrace {
   readonly isRepeat: boolean;
   readonly drawn: LabelDraw;
   readonly drawnFrom: number | null;
+  /** Labels to adjudicate. Absent for a trace that is labeled without seeing other labels. */
+  readonly labels?: readonly GivenLabel[];
 }
 
 /** Yields the traces to label. */
@@ -186,7 +208,9 @@ export class LabelQueue {
 /** Saves a person's label and returns its id. */
 export function saveGivenLabel(db: Db, label: Omit<TraceLabel, "source" | "createdAt">): number {
   const { traceId } = getTrace(db, label.traceId);
-  const draw = label.isRepeat ? firstDraw(db, traceId, label.criterion) : label;
+  if (label.basis === "adjudicated") requireDisagreement(db, traceId, label.criterion);
+  const isLater = label.isRepeat || label.basis === "adjudicated";
+  const draw = isLater ? firstDraw(db, traceId, label.criterion) : label;
   if (draw === null) {
     throw new UserError(
       "label_unrepeated",
@@ -196,4 +220,13 @@ export function saveGivenLabel(db: Db, label: Omit<TraceLabel, "source" | "creat
   }
   const { drawn, drawnFrom } = draw;
   return saveLabel(db, { ...label, drawn, drawnFrom, traceId, source: "person", createdAt: new Date().toISOString() });
+}
+
+function requireDisagreement(db: Db, traceId: string, criterion: string): void {
+  if (listDisagreements(db, criterion).some((one) => one.traceId === traceId)) return;
+  throw new UserError(
+    "label_undisputed",
+    `Cannot adjudicate ${traceId}: no two annotators disagree on it for ${criterion}.`,
+    "Label it directly.",
+  );
 }

@@ -112,18 +112,21 @@ interface AnnotatorPair {
   readonly traces: readonly { readonly first: boolean; readonly second: boolean; readonly cluster: string }[];
 }
 
+/** Selects each named annotator's newest label that was given without seeing other people's labels. */
+const NEWEST_BY_ANNOTATOR = `WITH newest AS (
+    SELECT trace_id, annotator, label, note FROM (
+      SELECT *, row_number() OVER (PARTITION BY trace_id, annotator ORDER BY basis = 'coded', id DESC) AS rank
+      FROM eval_labels
+      WHERE criterion = @criterion AND source = 'person' AND basis <> 'adjudicated' AND annotator IS NOT NULL)
+    WHERE rank = 1 AND label IN ('good', 'bad'))`;
+
 function annotatorPairs(db: Db, criterion: string): AnnotatorPair[] {
   const rows = db
     .prepare(
-      `WITH newest AS (
-         SELECT trace_id, annotator, label FROM (
-           SELECT *, row_number() OVER (PARTITION BY trace_id, annotator ORDER BY id DESC) AS rank FROM eval_labels
-           WHERE criterion = ? AND source = 'person' AND annotator IS NOT NULL)
-         WHERE rank = 1 AND label IN ('good', 'bad'))
-       SELECT a.annotator AS one, b.annotator AS other, a.trace_id AS cluster, a.label AS first, b.label AS second
+      `${NEWEST_BY_ANNOTATOR} SELECT a.annotator AS one, b.annotator AS other, a.trace_id AS cluster, a.label AS first, b.label AS second
        FROM newest a JOIN newest b ON b.trace_id = a.trace_id AND a.annotator < b.annotator ORDER BY one, other, cluster`,
     )
-    .all(criterion) as { one: string; other: string; cluster: string; first: EvalLabel; second: EvalLabel }[];
+    .all({ criterion }) as { one: string; other: string; cluster: string; first: EvalLabel; second: EvalLabel }[];
   const pairs = new Map<string, { annotators: [string, string]; traces: AnnotatorPair["traces"][number][] }>();
   for (const { one, other, cluster, first, second } of rows) {
     const key = JSON.stringify([one, other]);
@@ -147,6 +150,36 @@ export function agreementOfAnnotators(db: Db, criterion: string): AnnotatorAgree
     agreement: clusteredRate(traces.map(({ first, second, cluster }) => ({ success: first === second, cluster }))),
     kappa: clusteredKappa(traces),
   }));
+}
+
+/** A person's label of a trace, as shown to the person who adjudicates. */
+export interface GivenLabel {
+  readonly annotator: string;
+  readonly label: "good" | "bad";
+  readonly note: string | null;
+}
+
+/** A trace that named annotators labeled differently. */
+export interface Disagreement {
+  readonly traceId: string;
+  /** The newest label of each annotator, ordered by name. */
+  readonly labels: readonly GivenLabel[];
+  /** The adjudicated label, or null if nobody has adjudicated the trace. */
+  readonly adjudicated: EvalLabel | null;
+}
+
+/** Lists the traces that named annotators labeled good and bad, ordered by id. */
+export function listDisagreements(db: Db, criterion: string): Disagreement[] {
+  const rows = db
+    .prepare(
+      `${NEWEST_BY_ANNOTATOR} SELECT trace_id AS traceId, json_group_array(json_object('annotator', annotator, 'label', label, 'note', note)
+                ORDER BY annotator) AS labels,
+         (SELECT label FROM eval_labels a WHERE a.trace_id = newest.trace_id AND a.criterion = @criterion
+            AND a.basis = 'adjudicated' ORDER BY id DESC LIMIT 1) AS adjudicated
+       FROM newest GROUP BY trace_id HAVING count(DISTINCT label) > 1 ORDER BY trace_id`,
+    )
+    .all({ criterion }) as (Omit<Disagreement, "labels"> & { readonly labels: string })[];
+  return rows.map(({ labels, ...row }) => ({ ...row, labels: JSON.parse(labels) as GivenLabel[] }));
 }
 
 /**
@@ -177,10 +210,11 @@ export function saveLabel(db: Db, label: TraceLabel): number {
 
 function labelSaver(db: Db): (label: TraceLabel) => number {
   const insert = db.prepare(
-    `INSERT INTO eval_labels (trace_id, criterion, label, source, note, annotator, is_repeat, drawn, drawn_from, created_at)
-     VALUES (@traceId, @criterion, @label, @source, @note, @annotator, @isRepeat, @drawn, @drawnFrom, @createdAt)`,
+    `INSERT INTO eval_labels
+       (trace_id, criterion, label, source, note, annotator, is_repeat, drawn, drawn_from, basis, created_at)
+     VALUES (@traceId, @criterion, @label, @source, @note, @annotator, @isRepeat, @drawn, @drawnFrom, @basis, @createdAt)`,
   );
-  return (label) => Number(insert.run({ ...label, isRepeat: Number(label.isRepeat) }).lastInsertRowid);
+  return (label) => Number(insert.run({ basis: "direct", ...label, isRepeat: Number(label.isRepeat) }).lastInsertRowid);
 }
 
 /** Deletes a person's label. Returns false if the id does not exist. */
@@ -211,17 +245,22 @@ export function allLabels(db: Db, criterion: string): TraceLabel[] {
   const rows = db
     .prepare(
       `SELECT trace_id AS traceId, criterion, label, source, note, annotator, is_repeat AS isRepeat, drawn,
-              drawn_from AS drawnFrom, created_at AS createdAt
+              drawn_from AS drawnFrom, basis, created_at AS createdAt
        FROM eval_labels WHERE criterion = ? ORDER BY id`,
     )
     .all(criterion) as (Omit<TraceLabel, "isRepeat"> & { readonly isRepeat: number })[];
   return rows.map((row) => ({ ...row, isRepeat: row.isRepeat === 1 }));
 }
 
-/** Selects the effective labels: the newest label of each trace from its best source. */
+/**
+ * Selects the effective labels: the newest label of each trace from its best source. Every reader uses this order. A
+ * person's adjudicated label takes precedence over direct labels, and a direct label over one from a coding note.
+ */
 const EFFECTIVE = `SELECT trace_id, label, source, note, drawn FROM (
     SELECT *, row_number() OVER (
-      PARTITION BY trace_id ORDER BY CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END, id DESC) AS rank
+      PARTITION BY trace_id ORDER BY
+        CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END,
+        CASE basis WHEN 'adjudicated' THEN 1 WHEN 'direct' THEN 2 ELSE 3 END, id DESC) AS rank
     FROM eval_labels WHERE criterion = @criterion)
   WHERE rank = 1`;
 
@@ -269,6 +308,31 @@ export function hashHeldOut(db: Db, criterion: string): string {
   );
 }
 
+/** Returns the held-out labels by trace that are a random sample of their run, or all of it. True means good. */
+export function randomHeldOutLabels(db: Db, criterion: string): ReadonlyMap<string, boolean> {
+  const labels = labelsWithHalves(db, criterion).filter(
+    ({ half, drawn }) => half === "heldout" && (drawn === "random" || drawn === "all"),
+  );
+  return new Map(labels.map(({ traceId, label }) => [traceId, label === "good"]));
+}
+
+/** Returns the agents whose held-out traces are labeled, with their models. */
+export function agentsOfHeldOut(db: Db, criterion: string): readonly string[] {
+  const ids = labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
+  return db
+    .prepare(
+      `SELECT DISTINCT trace ->> 'agentId' || ' (' || (trace ->> 'model') || ')' AS agent
+       FROM traces WHERE id IN (SELECT value FROM json_each(?)) ORDER BY agent`,
+    )
+    .pluck()
+    .all(JSON.stringify(ids)) as string[];
+}
+
+/** Names the agent of a trace with its model, like `agentsOfHeldOut`. */
+export function agentOfTrace({ agentId, model }: Pick<EvaluatedTrace, "agentId" | "model">): string {
+  return `${agentId} (${model})`;
+}
+
 /** Assigns a half to the questions of new labels. */
 function settleHalves(db: Db, criterion: string): void {
   db.transaction(() => {
@@ -314,7 +378,7 @@ function repeatedLabels(db: Db, criterion: string): RepeatedLabel[] {
   return db
     .prepare(
       `SELECT (SELECT f.label FROM eval_labels f WHERE f.trace_id = r.trace_id AND f.criterion = r.criterion
-                 AND f.source = 'person' AND f.annotator IS r.annotator AND f.id < r.id ORDER BY f.id DESC LIMIT 1) AS first, r.label AS again
+                 AND f.source = 'person' AND f.basis <> 'adjudicated' AND f.annotator IS r.annotator AND f.id < r.id ORDER BY f.id DESC LIMIT 1) AS first, r.label AS again
        FROM eval_labels r WHERE r.criterion = ? AND r.source = 'person' AND r.is_repeat = 1`,
     )
     .all(criterion) as RepeatedLabel[];
@@ -341,6 +405,14 @@ export const LABEL_SOURCES = ["person", "judge", "score"] as const;
 
 export type LabelSource = (typeof LABEL_SOURCES)[number];
 
+/**
+ * How a person arrived at a label. `direct`: labeled for the criterion. `coded`: derived from a coding note.
+ * `adjudicated`: decided between labels of several people.
+ */
+export const LABEL_BASES = ["direct", "coded", "adjudicated"] as const;
+
+export type LabelBasis = (typeof LABEL_BASES)[number];
+
 export interface TraceLabel {
   readonly traceId: string;
   /** The criterion that the label is for. */
@@ -356,6 +428,8 @@ export interface TraceLabel {
   readonly drawn: LabelDraw;
   /** Number of traces in a random draw, each with the same chance, or null for other draws. */
   readonly drawnFrom: number | null;
+  /** Absent means direct. */
+  readonly basis?: LabelBasis;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }

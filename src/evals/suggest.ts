@@ -31,7 +31,7 @@ export interface Suggestion {
   readonly bad: number | null;
   /** Why no template was tried, or null. The counts and `together` are null if there are too few labels. */
   readonly tooFew: string | null;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly SuggestedTemplate[];
   readonly together: Alignment | null;
   /** The saved evals: one per chosen template, and the regression cases. */
   readonly evals: readonly { readonly stored: StoredEval; readonly isNew: boolean }[];
@@ -52,8 +52,34 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     if (cases.length > 0) drafts.push(casesDraft(cases, { ...origin, seed: null }));
     const createdAt = new Date().toISOString();
     const evals = drafts.map((draft) => saveDraft(db, draft, createdAt));
-    return { good, bad, tooFew: null, candidates: choice.candidates, together: choice.together, evals };
+    const candidates = choice.candidates.map((one) => ({ ...one, detection: detectionOf(one.alignment, bad) }));
+    return { good, bad, tooFew: null, candidates, together: choice.together, evals };
   });
+}
+
+/** A template with what its failures say about the labels. */
+interface SuggestedTemplate extends Candidate {
+  readonly detection: Detection;
+}
+
+/** Precision and recall of a template's failures, as fractions of the labeled traces. */
+export interface Detection {
+  /** Fraction of the failed traces that are bad, or null if it fails none. */
+  readonly precision: number | null;
+  /** Fraction of the bad traces that fail. */
+  readonly recall: number;
+  /** Whether the failures are nearly all right but most bad traces pass, as if bad traces had several causes. */
+  readonly isOneOfSeveral: boolean;
+}
+
+const HIGH_PRECISION = 0.8;
+const LOW_RECALL = 0.5;
+
+/** Derives precision and recall of a candidate from the number of labeled bad traces. */
+function detectionOf({ coverage, failed }: Alignment, bad: number): Detection {
+  const precision = failed === 0 ? null : (coverage * bad) / failed;
+  const isOneOfSeveral = precision !== null && precision >= HIGH_PRECISION && coverage < LOW_RECALL;
+  return { precision, recall: coverage, isOneOfSeveral };
 }
 
 interface TooFew {

@@ -5,6 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { clusteredRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { errorRate, rateDespiteLabelErrors } from "../statistics/label-errors.js";
+import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import type { RunLimits } from "../traces/run-settings.js";
@@ -20,6 +21,7 @@ import {
   scoreNameOf,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
+import { randomHeldOutLabels } from "./labels.js";
 import {
   BACKENDS_WITHOUT_MODELS,
   type EvalBackends,
@@ -52,17 +54,25 @@ export interface PassRates {
   readonly corrected: Estimate | null;
   /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
   readonly labelErrors: number | null;
+  /**
+   * Number of random held-out labels among the traces. With at least MIN_LABELS_OF_RUN, the corrected rate is estimated
+   * from them and does not depend on the error rates of the test. Otherwise 0.
+   */
+  readonly labelsOfRun: number;
   /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
   readonly falseAlarms: Estimate | null;
 }
 
+/** Fewer labels of a run say less about it than the error rates of a test. */
+export const MIN_LABELS_OF_RUN = 20;
+
 /** Collects the scores of one eval on a run. Tasks without a score are left out. */
 export class PassTally {
-  private readonly trials: { readonly success: boolean; readonly cluster: string }[] = [];
+  private readonly trials: { readonly success: boolean; readonly cluster: string; readonly traceId: string }[] = [];
 
   /** Adds a score. Scores with the same `question` are dependent. */
-  add(question: TaskId, score: number): void {
-    this.trials.push({ success: isPass(score), cluster: JSON.stringify(question) });
+  add(question: TaskId, score: number, traceId: string): void {
+    this.trials.push({ success: isPass(score), cluster: JSON.stringify(question), traceId });
   }
 
   get passed(): number {
@@ -73,17 +83,32 @@ export class PassTally {
     return this.trials.length - this.passed;
   }
 
-  /** @param agreement from the newest test of the version that scored the run, or null if it was not tested */
-  figures(agreement: Agreement | null): PassRates {
+  /**
+   * @param agreement from the newest test of the version that scored the run, or null if it was not tested
+   * @param labels random held-out labels by trace. True means good
+   */
+  figures(agreement: Agreement | null, labels: ReadonlyMap<string, boolean>): PassRates {
     const passRate = clusteredRate(this.trials);
-    if (agreement === null) return { passRate, corrected: null, falseAlarms: null, labelErrors: null };
+    if (agreement === null) return { passRate, corrected: null, falseAlarms: null, labelErrors: null, labelsOfRun: 0 };
     const { falseFailureRate, labelPairs: pairs = null } = agreement;
-    const corrected = rateDespiteLabelErrors(independentTrials(passRate), independentCounts(agreement), pairs);
+    const labelsOfRun = this.trials.filter(({ traceId }) => labels.has(traceId)).length;
+    const isLabeled = labelsOfRun >= MIN_LABELS_OF_RUN;
+    const corrected = isLabeled
+      ? predictionPoweredRate(
+          this.trials.map(({ success, cluster, traceId }) => ({
+            passed: success,
+            good: labels.get(traceId) ?? null,
+            cluster,
+          })),
+          pairs,
+        )
+      : rateDespiteLabelErrors(independentTrials(passRate), independentCounts(agreement), pairs);
     return {
       passRate,
       corrected: { ...corrected, n: passRate.n },
       falseAlarms: falseFailureRate,
       labelErrors: pairs === null || pairs.n === 0 ? null : errorRate(pairs.alike / pairs.n),
+      labelsOfRun: isLabeled ? labelsOfRun : 0,
     };
   }
 }
@@ -232,13 +257,20 @@ export function evalHistory(
 }
 
 /**
- * Returns the agreement from an eval's newest test, for correcting a rate. Uses the version recorded for the run,
+ * Returns the agreement from an eval's newest test and the random labels of its criterion, for correcting a rate. Uses the version recorded for the run,
  * otherwise the version in use. Throws a UserError if it has no test, or if the test's labels have changed.
  */
-export function agreementFor(db: Db, score: EvalScore, run: ScoredRun | null): Agreement {
+export function agreementFor(
+  db: Db,
+  score: EvalScore,
+  run: ScoredRun | null,
+): { readonly agreement: Agreement; readonly labels: ReadonlyMap<string, boolean> } {
   const active = run === null ? activeEval(db, evalOfScore(score)) : null;
   const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
-  if (described?.test?.isStale === false) return described.test.report.agreement;
+  if (described?.test?.isStale === false) {
+    const { agreement, criterion } = described.test.report;
+    return { agreement, labels: randomHeldOutLabels(db, criterion) };
+  }
   const name = evalOfScore(score);
   throw new UserError(
     "eval_uncorrected",

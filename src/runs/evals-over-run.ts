@@ -6,7 +6,7 @@ import {
   validationOf,
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { traceIdsToLabel } from "../evals/labels.js";
+import { agentOfTrace, agentsOfHeldOut, randomHeldOutLabels, traceIdsToLabel } from "../evals/labels.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
@@ -34,6 +34,8 @@ interface EvalRunFigures extends PassRates {
   readonly failedTasks: number;
   readonly errors: number;
   readonly firstError: string | null;
+  /** Agents of the traces that the eval was not validated on, and the agents that it was validated on. */
+  readonly otherAgents: { readonly here: readonly string[]; readonly validated: readonly string[] } | null;
 }
 
 export interface EvalRun {
@@ -118,6 +120,7 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
   const tallies = openEvals(db, names).map((stored) => ({
     stored,
     passes: new PassTally(),
+    agents: new Set<string>(),
     notApplicable: 0,
     failedTasks: 0,
     errors: 0,
@@ -135,20 +138,27 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
         for (const [i, tally] of tallies.entries()) {
           const { score = null, error = null } = outcomes[k]?.[i] ?? {};
           tally.firstError ??= error;
+          tally.agents.add(agentOfTrace(trace));
           if (error !== null) tally.errors++;
           else if (score === null && canBeRetried(trace.ending)) tally.failedTasks++;
           else if (score === null) tally.notApplicable++;
-          else tally.passes.add("taskId" in trace ? trace.taskId : questionKeys(trace)[0], score);
+          else tally.passes.add("taskId" in trace ? trace.taskId : questionKeys(trace)[0], score, trace.traceId);
         }
       }
       return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
     },
     figures(): EvalRunFigures[] {
-      return tallies.map(({ stored, passes, ...counts }) => {
+      return tallies.map(({ stored, passes, agents, ...counts }) => {
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
         const agreement = test === null || test.isStale ? null : test.report.agreement;
-        return { stored, validation: validationOf(test), passed, failed, ...counts, ...passes.figures(agreement) };
+        const labels = test === null ? new Map<string, boolean>() : randomHeldOutLabels(db, test.report.criterion);
+        const figures = passes.figures(agreement, labels);
+        const validated = test === null || test.report.isImported ? [] : agentsOfHeldOut(db, test.report.criterion);
+        const here = [...agents].filter((agent) => !validated.includes(agent));
+        const isOther = agreement !== null && validated.length > 0 && here.length > 0 && figures.labelsOfRun === 0;
+        const otherAgents = isOther ? { here, validated } : null;
+        return { stored, validation: validationOf(test), passed, failed, ...counts, ...figures, otherAgents };
       });
     },
   };

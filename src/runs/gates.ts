@@ -171,11 +171,12 @@ function correctedFigure(
   const db = openStore(context.settings.db, { mustExist: true });
   try {
     const passes = new PassTally();
-    for (const { taskId, scores } of results) {
+    for (const { taskId, traceId, scores } of results) {
       const value = scores[score] ?? null;
-      if (value !== null) passes.add(taskId, value);
+      if (value !== null) passes.add(taskId, value, traceId);
     }
-    return passes.figures(agreementFor(db, score, { settings: scored.parse(settings) })).corrected ?? NO_ESTIMATE;
+    const { agreement, labels } = agreementFor(db, score, { settings: scored.parse(settings) });
+    return passes.figures(agreement, labels).corrected ?? NO_ESTIMATE;
   } finally {
     db.close();
   }

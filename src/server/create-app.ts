@@ -21,6 +21,7 @@ import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { responsesRoutes } from "./openai/responses.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";
+import { errorAnalysisRoutes } from "./routes/error-analysis.js";
 import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/mail.js";
 import { playgroundSessionRoutes } from "./routes/playground-sessions.js";
 import { isReport, ReportLinks, runRoutes } from "./routes/runs.js";
@@ -80,6 +81,7 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...traceRoutes(services),
     ...feedbackRoutes(services),
     ...labelRoutes(services),
+    ...errorAnalysisRoutes(services),
     ...runRoutes(services),
     ...runStreamRoutes(services, streams),
     ...corpusRoutes(services),

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { MODE_FIXES } from "../error-analysis/modes.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
@@ -145,8 +146,6 @@ const runLineShape = z.strictObject({
   completed_tasks: z.number().int().meta({ description: "Number of these tasks that did not fail" }),
   failed_tasks: z.number().int().meta({ description: "Number of these tasks that failed" }),
   total_tasks: z.number().int(),
-  error: z.string().nullable().meta({ description: "Most frequent error of the failed tasks, or null" }),
-  cost_usd: z.number().nullable().meta({ description: "US dollars, or null if a price is unknown" }),
   score: estimateSchema
     .extend({ scorer: z.enum(HEADLINE_SCORERS), label: z.string().meta({ description: "Name of the score" }) })
     .nullable()
@@ -335,3 +334,27 @@ export const openaiErrorShape = z
 export function isoTime(sqlite: string): string {
   return `${sqlite.replace(" ", "T")}Z`;
 }
+
+export const noteCountsShape = z
+  .array(z.strictObject({ note: z.string(), traces: z.number().int() }))
+  .meta({ description: "Distinct notes with their number of traces, the most frequent first" });
+
+export const taxonomyShape = z.object({
+  coded: z.number().int().meta({ description: "Number of coded traces" }),
+  nothing_wrong: z.number().int(),
+  ungrouped: noteCountsShape,
+  modes: z.array(
+    z.strictObject({
+      name: z.string(),
+      sentence: z.string().nullable(),
+      fix: z.enum(MODE_FIXES),
+      traces: z.number().int(),
+      rate: estimateSchema,
+      notes: noteCountsShape,
+    }),
+  ),
+});
+
+export type NoteCountJson = z.output<typeof noteCountsShape>[number];
+
+export type TaxonomyJson = z.output<typeof taxonomyShape>;

@@ -126,7 +126,8 @@ function drawTable(table: LabelTable, draw: Sampler): LabelTable {
   };
 }
 
-function sampler(random: (limit: number) => number): Sampler {
+/** Returns draws of gamma variates and of rates with Jeffreys priors. */
+export function sampler(random: (limit: number) => number): Sampler {
   const uniform = () => (random(2 ** 32) + 0.5) / 2 ** 32;
   const normal = () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
   /** Marsaglia and Tsang (2000), with a power of a uniform number for shapes below 1. */

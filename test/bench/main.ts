@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/text/format.js";
+import { benchEstimators, type EstimatorLine } from "./eval-estimators.js";
 import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
 import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
@@ -19,7 +20,8 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
  * `suite` measures the built program over the demo suite, by default with 100 tasks. `export` writes one trace per task
- * in each format. `evals` processes as many traces, and searches for planted faults in --runs label sets per fault.
+ * in each format. `evals` processes as many traces, simulates the intervals of corrected rates, and searches for planted
+ * faults in --runs label sets per fault.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
  * Six are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
@@ -47,6 +49,9 @@ const SUBJECTS = [
   "search-quality",
   "all",
 ];
+
+/** The standard error of a coverage of 95% is 1.5%. */
+const ESTIMATOR_DRAWS = 200;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -118,11 +123,12 @@ if (subject === "export") {
 
 if (subject === "evals") {
   const lines = benchEvals(Number(values.tasks));
+  const estimators = benchEstimators(ESTIMATOR_DRAWS);
   const planted = await benchPlantedFaults(demoTraces(), Number(values.runs));
   console.log(
     values.json
-      ? JSON.stringify({ speed: lines, planted }, null, 2)
-      : `${evalTable(lines)}\n\n${plantedTable(planted)}`,
+      ? JSON.stringify({ speed: lines, estimators, planted }, null, 2)
+      : `${evalTable(lines)}\n\n${estimatorTable(estimators)}\n\n${plantedTable(planted)}`,
   );
   process.exit();
 }
@@ -278,6 +284,18 @@ function harnessTable(lines: readonly HarnessBench[]): string {
       peakMegabytes.toFixed(0),
     ]),
   );
+}
+
+function estimatorTable(lines: readonly EstimatorLine[]): string {
+  const rows = lines.map(({ labels, errors, bad, estimator, coverage, width }) => [
+    labels,
+    `${Math.round(errors * 100)}%`,
+    `${Math.round(bad * 100)}%`,
+    estimator,
+    coverage.toFixed(3),
+    width.toFixed(3),
+  ]);
+  return table(["labels", "wrong labels", "bad traces", "estimator", "coverage", "width"], rows);
 }
 
 function plantedTable({ faults, found, notFound, shuffled, generated, intervals }: PlantedBench): string {

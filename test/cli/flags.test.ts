@@ -309,6 +309,8 @@ describe("the run that a command takes", () => {
     "export-results [runs..]": "",
     "export-traces [run]": "",
     "evals label [run]": "",
+    "evals code [run]": "",
+    "modes list [run]": "",
     "queue clean [run]": "",
     "ctl show <run>": "",
     "ctl pause <run>": "",

@@ -10,7 +10,7 @@ import { FEATURES, viewOf } from "../../src/evals/run-evals/features.js";
 import { containsTerm, runAssertions } from "../../src/evals/run-evals/run-rules.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { isDontKnow } from "../../src/text/abstention.js";
-import type { QuestionTrace, SuiteTrace } from "../../src/traces/trace.js";
+import type { ChatTrace, QuestionTrace, SuiteTrace } from "../../src/traces/trace.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
 import { ENRON, needs } from "../machine-requirements.js";
 
@@ -91,6 +91,25 @@ function variants(trace: QuestionTrace, i: number): (QuestionTrace | SuiteTrace)
   ];
 }
 
+/** A follow-up question in a chat, after one in which the agent made the same calls. */
+function followUp(trace: QuestionTrace): ChatTrace {
+  const { task, ...rest } = trace;
+  const question = "And where did you read that?";
+  const [system, ...history] = trace.messages;
+  return {
+    ...rest,
+    kind: "chat",
+    agentVersion: 1,
+    question,
+    inbox: task.inbox_address,
+    queryDate: task.query_date,
+    messages: [...(system === undefined ? [] : [system]), ...history, { role: "user", content: question }],
+    historyLength: history.length,
+    // The agent searches again, and opens nothing.
+    toolCalls: trace.toolCalls.filter(({ name }) => name === "email_search"),
+  } as ChatTrace;
+}
+
 /** Returns the value and detail per feature as measured by art-e. */
 function measuredHere(trace: EvaluatedTrace, names: readonly string[]): [number | null, string][] {
   const view = viewOf(trace);
@@ -102,6 +121,7 @@ function measuredHere(trace: EvaluatedTrace, names: readonly string[]): [number 
 
 describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
   let traces: (QuestionTrace | SuiteTrace)[] = [];
+  let chats: ChatTrace[] = [];
   beforeAll(async () => {
     expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 0 --quiet`)).toMatchObject({ code: 0 });
     expect(await artE("export-traces --run latest -o traces.jsonl --quiet")).toMatchObject({ code: 0 });
@@ -109,6 +129,24 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
       .trimEnd()
       .split("\n")
       .flatMap((line, i) => variants(JSON.parse(line), i));
+    chats = read("traces.jsonl")
+      .trimEnd()
+      .split("\n")
+      .flatMap((line) => {
+        const chat = followUp(JSON.parse(line));
+        return [chat, { ...chat, answer: "I don't know.", ending: "dont_know", sources: [] } as ChatTrace];
+      });
+  });
+
+  it("see the calls of earlier questions in a chat, like art-e's features", () => {
+    const names = Object.keys(FEATURES);
+    const measured = python(`[getattr(features, name)(line) for name in ${JSON.stringify(names)}]`, chats);
+    for (const [i, chat] of chats.entries()) expect(measured[i]).toEqual(measuredHere(chat, names));
+    const values = (name: string) => chats.map((chat) => FEATURES[name]?.of(viewOf(chat)).value);
+    // The sources were opened one question earlier, and the search is the same as then.
+    expect(values("sources_read").filter((value) => value === 1).length).toBeGreaterThan(20);
+    expect(Math.max(...values("repeated_calls").map((value) => value ?? 0))).toBeGreaterThanOrEqual(1);
+    expect(new Set(values("gave_up_unread"))).toContain(0);
   });
 
   it("are complete and measure the same as art-e's features", () => {

@@ -122,6 +122,20 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(given[0]?.trace).toBe(given[1]?.trace);
   });
 
+  it("shows the labels of two annotators who disagree, and saves the decision", async () => {
+    const { page, wrong } = await openPage("label/run_a?criterion=brief&order=disagreements");
+    await page.getByText("run_a, for brief, traces with different labels").waitFor();
+    const given = page.getByRole("region", { name: "Labels to decide between" });
+    expect(await given.locator("dl").textContent()).toBe("anngoodbenbad");
+    await page.keyboard.press("b");
+    await page.getByText("All traces are labeled.").waitFor();
+    const decided = server.db
+      .prepare("SELECT label, basis FROM eval_labels WHERE criterion = 'brief' AND basis = 'adjudicated'")
+      .all();
+    expect(decided).toEqual([{ label: "bad", basis: "adjudicated" }]);
+    expect(wrong()).toEqual([]);
+  });
+
   it("shows the trace and the reason again if a label cannot be saved", async () => {
     const { page } = await openPage("label/run_a?criterion=lost");
     await page.locator(".labelling").waitFor();

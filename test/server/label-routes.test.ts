@@ -80,7 +80,7 @@ describe("labels over HTTP", () => {
       )
       .run(last);
     expect((await queue("&criterion=urgent&limit=1&order=hard")).queue).toEqual([
-      { trace_id: last, is_repeat: false, drawn: "hard", drawn_from: null },
+      { trace_id: last, is_repeat: false, drawn: "hard", drawn_from: null, basis: "direct", labels: [] },
     ]);
   });
 
@@ -91,7 +91,9 @@ describe("labels over HTTP", () => {
     await label({ trace_id, criterion: "again", label: "good" });
     const { queue: all } = await queue("&criterion=again");
     const repeats = all.filter((one: { is_repeat: boolean }) => one.is_repeat);
-    expect(repeats).toEqual([{ trace_id, is_repeat: true, drawn: "random", drawn_from: 12 }]);
+    expect(repeats).toEqual([
+      { trace_id, is_repeat: true, drawn: "random", drawn_from: 12, basis: "direct", labels: [] },
+    ]);
     expect(all.indexOf(repeats[0])).toBe(9);
     const { body } = await label({ ...repeats[0], criterion: "again", label: "bad" });
     expect(body).toMatchObject({ labels: { good: 0, bad: 1 }, self_agreement: { value: 0, n: 1 } });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FEATURES, viewOf } from "../../src/evals/run-evals/features.js";
+import { evalArguments } from "../../src/evals/run-evals/run-python-evals.js";
+import { traceDigest } from "../../src/evals/run-evals/run-rubric.js";
 import type { Message } from "../../src/models/model.js";
 import { earlierCalls } from "../../src/traces/earlier-calls.js";
 import type { ChatTrace } from "../../src/traces/trace.js";
@@ -66,4 +68,34 @@ describe("an eval of a follow-up question", () => {
     "counts an email that an earlier chat opened: %s",
     (feature) => expect(FEATURES[feature]?.of(viewOf(followUp))).toMatchObject({ value: 1 }),
   );
+
+  const found = { emails: [{ message_id: MAIL.message_id, subject: MAIL.subject }] };
+  const searched = { id: "s1", name: "email_search", arguments: { query: "dues" }, result: found, error: null };
+  const gaveUp = { ...followUp, ending: "dont_know", toolCalls: [searched] } as unknown as ChatTrace;
+
+  it("does not call an abstention unread if an earlier chat opened what the search returned", () => {
+    expect(FEATURES.gave_up_unread?.of(viewOf(gaveUp))).toEqual({ value: 0 });
+    expect(FEATURES.gave_up_unread?.of(viewOf({ ...gaveUp, historyLength: 0 }))).toMatchObject({ value: 1 });
+  });
+
+  it("counts a call that repeats one of an earlier chat", () => {
+    const again = { ...followUp, toolCalls: [searched, { ...searched, ...call("c5", "email_get"), result: MAIL }] };
+    expect(FEATURES.repeated_calls?.of(viewOf(again as unknown as ChatTrace))).toMatchObject({ value: 1 });
+    expect(FEATURES.repeated_calls?.of(viewOf(followUp))).toMatchObject({ value: 0 });
+  });
+
+  it("shows the calls of earlier chats to a rubric's model", () => {
+    expect(traceDigest(followUp, 4_000).split("\n")).toContain(
+      `Call 1 of an earlier question: email_get({"message_id":"<a@b>"}) -> ${JSON.stringify(MAIL)}`,
+    );
+    expect(traceDigest(gaveUp, 4_000)).toContain('Call 1: email_search({"query":"dues"})');
+    expect(traceDigest(gaveUp, 4_000)).toContain("0 turns, 1 tool calls");
+  });
+
+  it("passes the calls of earlier chats to code", () => {
+    expect(evalArguments({ ...gaveUp, scores: {} }, false).trace).toMatchObject({
+      earlierToolCalls: earlierCalls(followUp),
+      toolCalls: [searched],
+    });
+  });
 });

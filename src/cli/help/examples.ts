@@ -252,6 +252,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e evals label", "label traces of the newest run one by one"],
     ["art-e evals label --from judge", "take the labels from the judge"],
   ],
+  "evals code": [
+    ["art-e evals code", "note what went wrong in 100 traces of the newest run"],
+    ["art-e evals code nightly -l 150", "a larger pass over another run"],
+  ],
   "evals labels": [["art-e evals labels -o labels.jsonl", "export the labels"]],
   "evals criteria": [["art-e evals criteria tone 'The answer is polite.'", "describe a criterion"]],
   "evals add": [
@@ -277,6 +281,28 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e evals export sources_were_read --format python", "export one as Python"],
   ],
   "evals import": [["art-e evals import evals", "import a folder of evals"]],
+  modes: [
+    ["art-e evals code", "1. note what went wrong in each trace"],
+    ["art-e modes assign wrong_year year", "2. group the notes that contain year"],
+    ["art-e evals suggest --modes", "3. see what each mode needs"],
+  ],
+  "modes list": [["art-e modes list", "list modes with their rates, and notes without a mode"]],
+  "modes assign": [
+    ["art-e modes assign wrong_year 'the year is wrong'", "group a note"],
+    ["art-e modes assign wrong_year year date", "group all notes that contain one of the words"],
+  ],
+  "modes unassign": [["art-e modes unassign wrong_year month", "take notes out of a mode"]],
+  "modes merge": [["art-e modes merge old_year wrong_year", "merge two modes"]],
+  "modes rename": [["art-e modes rename old_year wrong_year", "rename a mode"]],
+  "modes split": [["art-e modes split wrong_year next_year 'a year later'", "move some notes into a new mode"]],
+  "modes describe": [
+    ["art-e modes describe wrong_year --sentence 'The year is right.'", "describe a good trace"],
+    ["art-e modes describe wrong_format --fix prompt", "mark a mode as a fix in the prompt"],
+  ],
+  "modes delete": [["art-e modes delete wrong_year", "delete a mode, and keep its notes"]],
+  "modes propose": [
+    ["art-e modes propose --model anthropic/claude-sonnet-4-5", "let a model group the notes, and accept each mode"],
+  ],
   serve: [
     ["art-e serve --open", "open the playground in the browser"],
     ["art-e serve --host 0.0.0.0 --token-file token.txt", "serve other machines"],

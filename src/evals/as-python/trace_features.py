@@ -392,7 +392,9 @@ def gave_up_unread(trace):
         return None, ""
     calls = calls_of(trace)
     listed = ids_of(mails_listed_by(calls))
-    has_opened = any(is_mail(call.get("result")) and "body" in call["result"] for call in calls)
+    read = ids_of(opened_mails(trace))
+    has_opened = any(is_mail(call.get("result")) and "body" in call["result"] for call in calls) or any(
+        message_id in read for message_id in listed)
     return (1, list_of(listed)) if abstained(trace) and not has_opened and listed else (0, "")
 
 
@@ -473,8 +475,9 @@ def answer_words(trace):
 
 
 def repeated_calls(trace):
-    calls = [(call["name"], compact_json(call.get("arguments"))) for call in calls_of(trace)]
-    repeated = [call for i, call in enumerate(calls) if call in calls[:i]]
+    calls = [(call["name"], compact_json(call.get("arguments"))) for call in results_of(trace)]
+    first = len(calls) - len(calls_of(trace))
+    repeated = [call for i, call in enumerate(calls) if i >= first and call in calls[:i]]
     return len(repeated), list_of([f"{name}({arguments})" for name, arguments in repeated])
 
 

@@ -31,9 +31,10 @@ It returns a score from 0 to 1 (0.5 or more passes), or None if it does not appl
     task_metadata = {}
     trace = {"answer": str | None, "sources": [str], "ending": "answered" | "dont_know" | "out_of_turns" | ...,
       "toolCalls": [{"name": str, "arguments": dict, "result": any, "error": str | None, "turn": int, "durationMs": float}],
+      "earlierToolCalls": [{"name": str, "arguments": dict, "result": any, "error": str | None}],
       "turns": [{"finishReason": "stop" | "tool_calls" | "length" | ..., "latencyMs": float, "costUsd": float | None}],
       "messages": [{"role": "system" | "user" | "assistant" | "tool", "content": str}], "durationMs": float}
-A search returns {"emails": [{"message_id", "subject", "sender", "date", "snippet"}]}. An opened email is {"message_id", "subject", "sender", "date", "body"}.
+earlierToolCalls has the calls of earlier questions in the same chat session, and is empty in runs. An email opened there counts as read. A search returns {"emails": [{"message_id", "subject", "sender", "date", "snippet"}]}. An opened email is {"message_id", "subject", "sender", "date", "body"}.
 
 Rubric: a few sentences from which a model that sees only one trace can decide whether it passes. Prefer Python whenever code can decide.`;
 
@@ -46,9 +47,10 @@ The score is from 0 to 1 (0.5 or more passes), or null if the eval does not appl
     output = the answer, "" without one
     trace = { answer: string | null, sources: string[], ending: "answered" | "dont_know" | "out_of_turns" | ...,
       toolCalls: { name: string, arguments: object, result: unknown, error: string | null, turn: number, durationMs: number }[],
+      earlierToolCalls: { name: string, arguments: object, result: unknown, error: string | null }[],
       turns: { finishReason: "stop" | "tool_calls" | "length" | ..., latencyMs: number, costUsd: number | null }[],
       messages: { role: "system" | "user" | "assistant" | "tool", content: string }[], durationMs: number }
-A search returns { emails: { message_id, subject, sender, date, snippet }[] }. An opened email is { message_id, subject, sender, date, body }.
+earlierToolCalls has the calls of earlier questions in the same chat session, and is empty in runs. An email opened there counts as read. A search returns { emails: { message_id, subject, sender, date, snippet }[] }. An opened email is { message_id, subject, sender, date, body }.
 
 Rubric: a few sentences from which a model that sees only one trace can decide whether it passes. Prefer TypeScript whenever code can decide.`;
 

@@ -90,10 +90,11 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   gave_up_unread: {
     meaning: "1 if the agent abstained without opening any of the emails that its searches returned, otherwise 0",
-    of({ abstained, toolCalls, isSuite }) {
+    of({ abstained, toolCalls, opened, isSuite }) {
       if (isSuite) return DOES_NOT_APPLY;
       const listed = [...idsOf(toolCalls.flatMap(listedMails))];
-      const hasOpened = toolCalls.some((call) => openedMail(call) !== null);
+      const read = idsOf(opened);
+      const hasOpened = toolCalls.some((call) => openedMail(call) !== null) || listed.some((id) => read.has(id));
       return abstained && !hasOpened && listed.length > 0 ? { value: 1, detail: listOf(listed) } : { value: 0 };
     },
   },
@@ -165,10 +166,11 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   repeated_calls: {
     meaning: "number of tool calls that repeat an earlier call with the same arguments",
-    of({ toolCalls }) {
-      const seen = new Set<string>();
-      const repeated = toolCalls.filter(({ name, arguments: args }) => {
-        const call = `${name} ${JSON.stringify(args)}`;
+    of({ toolCalls, results }) {
+      const keyOf = ({ name, arguments: args }: EarlierCall) => `${name} ${JSON.stringify(args)}`;
+      const seen = new Set(results.slice(0, results.length - toolCalls.length).map(keyOf));
+      const repeated = toolCalls.filter((one) => {
+        const call = keyOf(one);
         const isRepeat = seen.has(call);
         seen.add(call);
         return isRepeat;
@@ -489,7 +491,7 @@ export function mailboxOf(trace: EvaluatedTrace): Pick<VisibleTrace, "inbox" | "
 }
 
 /** Parses results that are JSON strings, as in other programs' traces, so that the emails in them are found. */
-export function withParsedResults(toolCalls: readonly ToolCallRecord[]): ToolCallRecord[] {
+export function withParsedResults<Call extends EarlierCall>(toolCalls: readonly Call[]): Call[] {
   return toolCalls.map((call) => {
     const { result } = call;
     if (typeof result !== "string" || !/^\s*[[{]/.test(result)) return call;

@@ -7,6 +7,7 @@ import type { PythonSandbox } from "../../sandbox/python.js";
 import { type PythonRun, runPython, type StopReason } from "../../sandbox/run-python.js";
 import { openWorkspace, readText, WorkspaceRefusal, writeText } from "../../sandbox/workspace.js";
 import { questionOf } from "../../tasks/question.js";
+import { earlierCalls } from "../../traces/earlier-calls.js";
 import { askedOf } from "../../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
@@ -232,7 +233,8 @@ function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
 
 /**
  * Returns the first three arguments of an eval function as JSON. The fourth, `ctx`, is created in the sandbox. The
- * trace has the format of export-traces, without scores, the judge's verdict, the grade and the task. Gold answers,
+ * trace has the format of export-traces, without scores, the judge's verdict, the grade and the task, and with the tool
+ * calls of earlier questions in the same session. Gold answers,
  * scores and verdicts are in the second argument, and only if the eval is marked `reference`.
  */
 export function evalArguments(trace: EvaluatedTrace, reference: boolean) {
@@ -241,6 +243,7 @@ export function evalArguments(trace: EvaluatedTrace, reference: boolean) {
     ...rest,
     messages: messages.map(withoutProviderState),
     toolCalls: withParsedResults(trace.toolCalls),
+    earlierToolCalls: withParsedResults(earlierCalls(trace)),
   };
   for (const hidden of ["judge", "task", "grade", "left", "question", "inbox", "queryDate"]) delete visible[hidden];
   const { inbox, queryDate } = mailboxOf(trace);

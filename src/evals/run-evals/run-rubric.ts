@@ -11,7 +11,8 @@ import {
   type Model,
   type ModelRequest,
 } from "../../models/model.js";
-import { askedOf, type ToolCallRecord } from "../../traces/trace.js";
+import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
+import { askedOf } from "../../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
 
@@ -63,26 +64,29 @@ const SHARE_OF_A_RESULT = 0.25;
 const MIN_OF_A_CALL = 80;
 
 /**
- * Returns a trace as a short text for a model, with at most `maxChars` characters: the question, the calls with
- * truncated results, the answer and the sources. Gold answers, scores and verdicts are excluded.
+ * Returns a trace as a short text for a model, with at most `maxChars` characters: the question, the session's calls
+ * with truncated results, the answer and the sources. Gold answers, scores and verdicts are excluded.
  */
 export function traceDigest(trace: EvaluatedTrace, maxChars: number): string {
-  const { answer, sources, ending, turns, durationMs, toolCalls } = trace;
+  const { answer, sources, ending, turns, durationMs, toolCalls: ownCalls } = trace;
+  const earlier = earlierCalls(trace);
+  const toolCalls = [...earlier, ...ownCalls];
   const last = turns.at(-1);
   const head = `Question: ${cut(askedOf(trace), maxChars / 4)}`;
   const tail = [
     `Answer: ${answer === null ? "none" : cut(answer, maxChars / 4)}`,
     `Sources: ${cut(sources.join(", ") || "none", maxChars / 8)}`,
-    `Ending: ${ending}; ${turns.length} turns, ${toolCalls.length} tool calls, ${(durationMs / 1_000).toFixed(1)} s${
+    `Ending: ${ending}; ${turns.length} turns, ${ownCalls.length} tool calls, ${(durationMs / 1_000).toFixed(1)} s${
       last?.finishReason === "length" ? "; the last reply was truncated" : ""
     }`,
   ].join("\n");
   const room = Math.max(MIN_OF_A_CALL, maxChars - head.length - tail.length - 2);
   const shown = Math.min(toolCalls.length, Math.floor(room / MIN_OF_A_CALL));
   const ofCall = Math.min(room / Math.max(1, shown), maxChars * SHARE_OF_A_RESULT) - 1;
-  const lineOf = ({ name, arguments: args, result, error }: ToolCallRecord, i: number) => {
+  const lineOf = ({ name, arguments: args, result, error }: EarlierCall, i: number) => {
     const outcome = error === null ? JSON.stringify(result) : `error: ${error}`;
-    return cut(`Call ${i + 1}: ${name}(${JSON.stringify(args)}) -> ${outcome}`, ofCall);
+    const position = i < earlier.length ? `Call ${i + 1} of an earlier question` : `Call ${i + 1 - earlier.length}`;
+    return cut(`${position}: ${name}(${JSON.stringify(args)}) -> ${outcome}`, ofCall);
   };
   const first = Math.ceil(shown / 2);
   const calls = toolCalls.flatMap((call, i) =>

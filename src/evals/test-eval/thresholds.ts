@@ -90,8 +90,8 @@ const ALPHA_OF_ALL = 0.1;
 
 /**
  * Checks that both rates, free of label errors, are above a floor with certainty. Each test of the same eval is another
- * chance to pass by luck, so that the k-th test has the error probability 0.1 / (k (k + 1)): 0.05 for the first one, and at
- * most 0.1 for all together (alpha spending, Lan and DeMets 1983).
+ * chance to pass by luck, so that the k-th test has the error probability 0.1 / (k (k + 1)): 0.05 for the first one, and
+ * at most 0.1 for all together (alpha spending, Lan and DeMets 1983).
  */
 function surelyAtLeast(floor: number): Check {
   return ({ agreement, readsByThisEval: k }) => {

@@ -144,6 +144,10 @@ const drawnFrom = z
   .nullable()
   .meta({ description: "Number of traces that a random trace was drawn from" });
 
+const basis = z
+  .enum(["direct", "adjudicated"])
+  .meta({ description: "adjudicated: decided between labels of several people. Takes precedence over them" });
+
 /** Maximum queue entries, because labels change the order of the rest. */
 const MAX_QUEUED = 200;
 
@@ -165,9 +169,9 @@ export function labelRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
-        order: z.enum(["random", "hard"]).default("random").meta({
+        order: z.enum(["random", "hard", "disagreements"]).default("random").meta({
           description:
-            "hard: the most informative traces in the training half first. Their labels are not counted in any statistics",
+            "hard: the most informative traces in the training half first. Their labels are not counted in any statistics. disagreements: traces that annotators labeled differently",
         }),
       }),
       status: 200,
@@ -179,11 +183,25 @@ export function labelRoutes({ db }: Services): Route[] {
           .number()
           .int()
           .meta({ description: "Number of traces without a label by a person, or by this annotator" }),
-        queue: z.array(z.strictObject({ trace_id: z.string(), is_repeat: z.boolean(), drawn, drawn_from: drawnFrom })),
+        queue: z.array(
+          z.strictObject({
+            trace_id: z.string(),
+            is_repeat: z.boolean(),
+            drawn,
+            drawn_from: drawnFrom,
+            basis,
+            labels: z
+              .array(
+                z.strictObject({ annotator: z.string(), label: z.enum(["good", "bad"]), note: z.string().nullable() }),
+              )
+              .meta({ description: "Annotators' labels to adjudicate. Empty in the other orders" }),
+          }),
+        ),
       }),
       async handle({ query }) {
         const { run_id: run = null, limit, order, annotator = null, ...options } = query;
-        const labelling = await openLabelling(db, { run, hard: order === "hard", annotator, ...options });
+        const adjudicate = order === "disagreements";
+        const labelling = await openLabelling(db, { run, hard: order === "hard", adjudicate, annotator, ...options });
         const { runId, sentence, waiting, queue } = labelling;
         const first = [...queue].slice(0, limit);
         return {
@@ -196,6 +214,8 @@ export function labelRoutes({ db }: Services): Route[] {
             is_repeat: item.isRepeat,
             drawn: item.drawn,
             drawn_from: item.drawnFrom,
+            basis: adjudicate ? ("adjudicated" as const) : ("direct" as const),
+            labels: [...(item.labels ?? [])],
           })),
           ...summaryJson(db, options.criterion),
         };
@@ -214,15 +234,26 @@ export function labelRoutes({ db }: Services): Route[] {
         is_repeat: z.boolean().default(false).meta({ description: "Whether the trace was labeled before" }),
         drawn: drawn.default("unknown"),
         drawn_from: drawnFrom.default(null),
+        basis: basis.default("direct"),
         annotator,
       }),
       status: 201,
       response: summaryShape.extend({ id: z.number().int() }),
       handle({ body }) {
         const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, annotator = null } = body;
-        const { criterion, label, drawn } = body;
+        const { criterion, label, drawn, basis } = body;
         const note = body.note?.trim() || null;
-        const id = saveGivenLabel(db, { traceId, criterion, label, note, annotator, isRepeat, drawn, drawnFrom });
+        const id = saveGivenLabel(db, {
+          traceId,
+          criterion,
+          label,
+          note,
+          annotator,
+          isRepeat,
+          drawn,
+          drawnFrom,
+          basis,
+        });
         return { id, ...summaryJson(db, body.criterion) };
       },
     }),

@@ -111,6 +111,8 @@ export type SectionName =
   | "tools"
   | "runs"
   | "label"
+  | "code"
+  | "modes"
   | "review";
 
 interface PageScope {
@@ -121,7 +123,20 @@ interface PageScope {
 const SCOPES: Readonly<Record<"all" | "run" | "review", PageScope>> = {
   all: {
     home: "chat",
-    sections: new Set(["chat", "chats", "compare", "mail", "traces", "trace", "agents", "tools", "runs", "label"]),
+    sections: new Set([
+      "chat",
+      "chats",
+      "compare",
+      "mail",
+      "traces",
+      "trace",
+      "agents",
+      "tools",
+      "runs",
+      "label",
+      "code",
+      "modes",
+    ]),
   },
   // This page ends with the run and is read-only.
   run: { home: "runs", sections: new Set(["runs", "traces", "trace", "mail"]) },

@@ -69,7 +69,7 @@ class Labelling {
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
       this.queue = [...queue];
       this.waiting = waiting;
-      const how = order === "hard" ? ", hard cases" : ", in random order";
+      const how = ORDER_WORDS[order];
       const about = criterion === OVERALL ? "" : `, for ${criterion}`;
       const by = annotator === "" ? "" : `, by ${annotator}`;
       this.source.textContent = `${name ?? found ?? "chats"}${about}${by}${how}${sentence === null ? "" : `: ${sentence}`}`;
@@ -95,7 +95,8 @@ class Labelling {
 
   private show(details: TraceDetailsJson): void {
     const answer = answerSection(details);
-    const beside = h("div", { class: "label-beside" }, answer, this.form.element);
+    const given = givenLabels(this.current?.labels ?? []);
+    const beside = h("div", { class: "label-beside" }, answer, given, this.form.element);
     replaceChildren(this.body, h("div", { class: "labelling" }, beside, stepsSection(details)));
     answer.focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -119,8 +120,9 @@ class Labelling {
       // The label was saved but the next trace did not load, so only load it again.
       if (current === null) return this.showNext();
       const note = form.note.value.trim();
+      const { labels: _, ...queued } = current;
       const { id, ...summary } = await post<SavedLabelJson>("/api/evals/labels", {
-        ...current,
+        ...queued,
         criterion: this.subject.criterion,
         ...(this.subject.annotator === "" ? {} : { annotator: this.subject.annotator }),
         label,
@@ -163,6 +165,22 @@ class Labelling {
   }
 }
 
+const ORDER_WORDS = {
+  random: ", in random order",
+  hard: ", hard cases",
+  disagreements: ", traces with different labels",
+} as const;
+
+/** Shows the labels between which the person decides. */
+function givenLabels(labels: QueuedTraceJson["labels"]): HTMLElement | string {
+  if (labels.length === 0) return "";
+  return h(
+    "section",
+    { class: "judged", "aria-label": "Labels to decide between" },
+    factList(labels.map(({ annotator, label, note }) => [annotator, note === null ? label : `${label}: ${note}`])),
+  );
+}
+
 /** Lists the runs with traces to label, and the chats. */
 export async function labelList(page: HTMLElement): Promise<void> {
   const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
@@ -187,6 +205,15 @@ export async function labelList(page: HTMLElement): Promise<void> {
   page.append(
     h("h2", {}, "Label traces"),
     h("p", {}, "Label one trace after another as good or bad, with a reason. These labels select and validate evals."),
+    h(
+      "p",
+      {},
+      "Unsure what goes wrong? Note the first failure in each trace: ",
+      h("a", { href: "#code/latest" }, "error analysis"),
+      ", then ",
+      h("a", { href: "#modes" }, "failure modes"),
+      ".",
+    ),
     labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
     labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
     labelled("Your name, if several people label", annotator, "criterion"),
@@ -213,7 +240,7 @@ export async function labelList(page: HTMLElement): Promise<void> {
  * The labeled content: the question, the answer and the right answer. It includes neither scores nor evals, because
  * labels influenced by them could not validate them.
  */
-function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {
+export function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {
   return h(
     "section",
     { class: "judged", tabindex: -1, "aria-label": "Question and answer" },
@@ -235,7 +262,7 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * The agent's steps, without its instructions and the question, which is shown next to them. Opened emails are
  * expanded.
  */
-function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
+export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
   const messages = trace.messages.filter(({ role, content }) => role !== "system" && content !== question);
   const sections = messageSections({ ...trace, messages });
   for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
@@ -301,6 +328,13 @@ interface QueuedTraceJson {
   readonly is_repeat: boolean;
   readonly drawn: string;
   readonly drawn_from: number | null;
+  readonly basis: "direct" | "adjudicated";
+  /** Annotators' labels to adjudicate, otherwise empty. */
+  readonly labels: readonly {
+    readonly annotator: string;
+    readonly label: "good" | "bad";
+    readonly note: string | null;
+  }[];
 }
 
 interface LabelQueueJson extends LabelSummaryJson {
@@ -324,11 +358,14 @@ interface LabelSubject {
   readonly criterion: string;
   /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
-  /** `hard` selects difficult cases, whose labels do not count in any figure. */
-  readonly order: "random" | "hard";
+  /**
+   * `hard` selects difficult cases, whose labels do not count in any figure. `disagreements` selects the traces that
+   * annotators labeled differently.
+   */
+  readonly order: keyof typeof ORDER_WORDS;
 }
 
-const CHATS = "chats";
+export const CHATS = "chats";
 
 /** The criterion for answers in general. */
 const OVERALL = "overall";
@@ -339,8 +376,12 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
     runId: id === CHATS ? null : id,
     criterion: query.get("criterion") || OVERALL,
     annotator: query.get("annotator") ?? "",
-    order: query.get("order") === "hard" ? "hard" : "random",
+    order: orderOf(query.get("order")),
   };
+}
+
+function orderOf(name: string | null): LabelSubject["order"] {
+  return name === "hard" || name === "disagreements" ? name : "random";
 }
 
 function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order">): string {

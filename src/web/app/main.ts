@@ -3,8 +3,10 @@ import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { themeButton } from "../theme-button.js";
 import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, continueSession } from "./chat.js";
+import { codeView } from "./code.js";
 import { labelList, labelView } from "./label.js";
 import { type Column, clipped, errorNotice, filteredList, idLink, offsetPage } from "./lists.js";
+import { modesView } from "./modes.js";
 import { agentList, agentView, toolList, toolView } from "./registry.js";
 import { reviewView } from "./review-view.js";
 import { runList } from "./run-list.js";
@@ -35,6 +37,8 @@ const SECTIONS: Readonly<Record<SectionName, Section>> = {
   tools: { list: toolList, one: toolView },
   runs: { list: runList, report: runView },
   label: { list: labelList, one: labelView },
+  code: { list: (page, query, signal) => codeView(page, "latest", signal, query), one: codeView },
+  modes: { list: modesView },
   review: { list: (page, _, signal) => reviewView(page, null, signal), one: reviewView },
 };
 

@@ -48,4 +48,58 @@ describe("labeling in the terminal", () => {
     expect(code).toBe(2);
     expect(stderr).toContain("All traces are labeled by a person.");
   });
+
+  describe("of two annotators", () => {
+    const by = (name: string) => ["--criterion", "brief", "--annotator", name];
+    const disagreements = async () =>
+      JSON.parse((await artE("evals labels --criterion brief --disagreements --json")).stdout).disagreements;
+
+    beforeAll(async () => {
+      await label(["g", "b too long", "g", "s"], by("ann"));
+      await label(["g", "g", "b it rambles", "g"], by("ben"));
+    });
+
+    it("are listed if they differ, with the reasons", async () => {
+      const listed = await artE("evals labels --criterion brief --disagreements");
+      expect(listed.stdout).toContain("art-e evals label --adjudicate --criterion brief");
+      const found = await disagreements();
+      expect(found).toHaveLength(2);
+      expect(found).toContainEqual({
+        traceId: expect.any(String),
+        adjudicated: null,
+        labels: [
+          { annotator: "ann", label: "bad", note: "too long" },
+          { annotator: "ben", label: "good", note: null },
+        ],
+      });
+    });
+
+    it("are adjudicated, and the decision counts above later labels of the annotators", async () => {
+      const { summary, stderr } = await label(["b it is too long", "b"], ["--criterion", "brief", "--adjudicate"]);
+      expect(stderr).toContain("ann: bad, because too long");
+      expect(stderr).toContain("ben: good");
+      // Both disagree on one trace in each direction. One trace is good for both, and one is skipped by ann.
+      expect(summary).toMatchObject({ labelled: 2, labels: { good: 2, bad: 2 } });
+      expect(summary.betweenAnnotators).toMatchObject({ n: 3, value: 1 / 3 });
+      expect((await disagreements()).map(({ adjudicated }: { adjudicated: string }) => adjudicated)).toEqual([
+        "bad",
+        "bad",
+      ]);
+      const [{ traceId }] = await disagreements();
+      await artE("evals labels --criterion brief -o labels.jsonl");
+      const { writeFileSync, readFileSync } = await import("node:fs");
+      expect(readFileSync(path("labels.jsonl"), "utf8")).toContain('"basis":"adjudicated"');
+      const lines = ["ann", "ben"].map((annotator) => JSON.stringify({ trace: traceId, label: "good", annotator }));
+      writeFileSync(path("later.jsonl"), lines.join("\n"));
+      expect(await artE("evals label --criterion brief --from later.jsonl")).toMatchObject({ code: 0 });
+      const { summary: after } = await label(["q"], by("ann"));
+      expect(after).toMatchObject({ labels: { good: 2, bad: 2 } });
+    });
+
+    it("can be adjudicated only if they differ", async () => {
+      const { code, stderr } = await label(["g"], ["--criterion", "brief", "--adjudicate"]);
+      expect(code).toBe(2);
+      expect(stderr).toContain("No two annotators disagree on a trace that is not adjudicated.");
+    });
+  });
 });

@@ -9,17 +9,32 @@ import { numberAbove, oneOf, price, runName, text, toggle, wholeNumber } from ".
 import { compact } from "../../../platform/optional-values.js";
 import { bandText } from "../../../reports/band-text.js";
 import { evalLabel } from "../../../reports/eval-text.js";
+import { SEVERAL } from "../../../reports/mode-text.js";
 import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
 
 const suggestEvalsSchema = z.object({
+  modes: toggle.meta({ description: "Suggest per failure mode: a template, a rubric, or a fix in the prompt" }),
   cases: toggle.meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
-  ...criterionShape,
+  criterion: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Criterion (failure mode) of the labels [default: overall]" }),
   ...seedShape,
 });
 
-export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (flags, { settings, out }) => {
+export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (given, { settings, out }) => {
+  const flags = { ...given, criterion: given.criterion ?? OVERALL };
+  if (flags.modes) {
+    if (flags.cases || given.criterion !== undefined) {
+      throw contradiction("--modes cannot be combined with --cases or --criterion.", "Remove one of them.");
+    }
+    const { adviseModes } = await import("../../../error-analysis/advise-modes.js");
+    const { adviceText } = await import("../../../reports/mode-text.js");
+    const advice = await adviseModes(flags, settings);
+    out.result(advice, () => adviceText(advice));
+    return;
+  }
   const { suggestEvals } = await import("../../../evals/suggest.js");
   const suggestion = await suggestEvals(flags, settings);
   const { candidates, ...rest } = suggestion;
@@ -42,6 +57,9 @@ function suggestionText({ good, bad, tooFew, candidates, together, evals }: Sugg
     ...(chosen.length === 0
       ? ["", "No template separates good from bad traces better than chance."]
       : ["", chosenTable(chosen)]),
+    ...chosen.flatMap(({ measured, detection }) =>
+      detection.isOneOfSeveral ? [`${measured.template.name}: ${SEVERAL}`] : [],
+    ),
     ...(together === null || chosen.length < 2
       ? []
       : [

@@ -9,7 +9,14 @@ import {
 } from "../../../evals/criteria.js";
 import type { EvaluatedTrace } from "../../../evals/definition.js";
 import type { Labelling, TraceToLabel } from "../../../evals/labelling.js";
-import type { AnnotatorAgreement, EvalLabel, LabelSummary, TraceLabel } from "../../../evals/labels.js";
+import type {
+  AnnotatorAgreement,
+  Disagreement,
+  EvalLabel,
+  GivenLabel,
+  LabelSummary,
+  TraceLabel,
+} from "../../../evals/labels.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { file, runName, text, toggle } from "../../../platform/flag-values.js";
@@ -38,6 +45,10 @@ const labelTracesSchema = z.object({
   hard: toggle.meta({
     description: "Label hard cases, which are excluded from all figures, instead of a random sample",
   }),
+  adjudicate: toggle.meta({
+    description:
+      "Decide the traces that annotators labeled differently. The decision takes precedence over their labels",
+  }),
   annotator: annotatorName.optional().meta({
     placeholder: "NAME",
     description: "Name of the annotator. Also shows traces labeled by others, to measure agreement",
@@ -47,7 +58,7 @@ const labelTracesSchema = z.object({
 });
 
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
-  const { from, run, chats, hard, score, criterion, seed, annotator = null } = flags;
+  const { from, run, chats, hard, adjudicate, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
     throw contradiction("--score requires --from scores.", "Add --from scores, or remove --score.");
   }
@@ -56,6 +67,9 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   }
   if (hard && from !== undefined) {
     throw contradiction("--hard cannot be combined with --from.", "Remove one of them.");
+  }
+  if (adjudicate && (hard || from !== undefined)) {
+    throw contradiction("--adjudicate cannot be combined with --hard or --from.", "Remove one of them.");
   }
   const { importLabels } = await import("../../../evals/import-labels.js");
   if (from !== undefined) {
@@ -67,13 +81,13 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   const { withStore } = await import("../../../store/open-store.js");
   const { openLabelling } = await import("../../../evals/labelling.js");
   await withStore(context.settings, async (db) => {
-    const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard };
+    const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard, adjudicate };
     const labelling = await openLabelling(db, options);
     if (labelling.sentence !== null) context.out.note(`Good means: ${labelling.sentence}`);
     context.out.note(
       `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
     );
-    const labelled = await askLabels(labelling, context);
+    const labelled = await askLabels(labelling, adjudicate, context);
     printSummary(labelled, labelling.summary(), criterion, context);
   });
 });
@@ -122,8 +136,19 @@ const PROMPT = "g good, b bad, s skip (optionally with a reason: b wrong year), 
  * Shows one trace after another on stderr and reads one label per line from stdin. Saves each label immediately.
  * Returns the number of labels.
  */
-async function askLabels(labelling: Labelling, { signal, out }: CommandContext): Promise<number> {
+async function askLabels(
+  labelling: Labelling,
+  isAdjudicating: boolean,
+  { signal, out }: CommandContext,
+): Promise<number> {
   if (labelling.waiting === 0) {
+    if (isAdjudicating) {
+      throw new UserError(
+        "disagreements_none",
+        "No two annotators disagree on a trace that is not adjudicated.",
+        "Let a second person label the same traces: --annotator NAME.",
+      );
+    }
     throw new UserError(
       "labels_complete",
       "All traces are labeled by a person.",
@@ -156,12 +181,13 @@ interface Reply {
 
 /** Returns the annotator's reply, or null if the annotator quits or the input ends. */
 async function ask(
-  { trace, isRepeat }: TraceToLabel,
+  { trace, isRepeat, labels = [] }: TraceToLabel,
   position: string,
   replies: AsyncIterator<string>,
   note: (text: string) => void,
 ): Promise<Reply | null> {
   note(`\n${position}${isRepeat ? "  asked again" : ""}  ${trace.traceId}\n${summaryOf(trace)}`);
+  for (const given of labels) note(givenText(given));
   for (;;) {
     process.stderr.write(PROMPT);
     const { value, done } = await replies.next();
@@ -175,8 +201,12 @@ async function ask(
   }
 }
 
+function givenText({ annotator, label, note }: GivenLabel): string {
+  return `${annotator}: ${label}${note === null ? "" : `, because ${oneLine(note)}`}`;
+}
+
 /** Returns the most requested facts of a trace: the question, the answer, its sources, and the correct answer. */
-function summaryOf(trace: EvaluatedTrace): string {
+export function summaryOf(trace: EvaluatedTrace): string {
   const gold = trace.kind === "chat" ? null : trace.kind === "suite" ? trace.grade.reason : trace.task.answer;
   return compact([
     `Question:  ${askedOf(trace)}`,
@@ -189,6 +219,7 @@ function summaryOf(trace: EvaluatedTrace): string {
 const listLabelsSchema = z.object({
   traces: z.array(text).default([]).meta({ description: "Only labels of these traces" }),
   annotator: annotatorName.optional().meta({ placeholder: "NAME", description: "Only labels by this annotator" }),
+  disagreements: toggle.meta({ description: "Only the traces that annotators labeled differently" }),
   delete: toggle.meta({ description: "Delete the labels of the traces or the annotator" }),
   output: file.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
   ...criterionShape,
@@ -204,14 +235,27 @@ export const listLabelsCommand = defineCommand(
         "Specify the traces or the annotator whose labels to delete.",
       );
     }
+    if (flags.disagreements && (flags.delete || output !== undefined || annotator !== null)) {
+      throw contradiction(
+        "--disagreements cannot be combined with --delete, --output or --annotator.",
+        "Remove one of them.",
+      );
+    }
     const { withStore } = await import("../../../store/open-store.js");
-    const { agreementOfAnnotators, allLabels, deleteLabels } = await import("../../../evals/labels.js");
+    const { agreementOfAnnotators, allLabels, deleteLabels, listDisagreements } = await import(
+      "../../../evals/labels.js"
+    );
     const { getTrace } = await import("../../../traces/traces-store.js");
     await withStore(settings, async (db) => {
       const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
       if (flags.delete) {
         const deleted = deleteLabels(db, criterion, ids, annotator);
         out.result({ deleted }, () => `Deleted ${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion}.`);
+        return;
+      }
+      if (flags.disagreements) {
+        const found = listDisagreements(db, criterion).filter((one) => ids?.includes(one.traceId) ?? true);
+        out.result({ criterion, disagreements: found }, () => disagreementsText(found, criterion));
         return;
       }
       const labels = allLabels(db, criterion).filter(
@@ -233,16 +277,32 @@ export const listLabelsCommand = defineCommand(
   },
 );
 
+function disagreementsText(found: readonly Disagreement[], criterion: string): string {
+  if (found.length === 0) return "No two annotators disagree.";
+  const open = found.filter(({ adjudicated }) => adjudicated === null).length;
+  return [
+    table(
+      ["trace", "labels", "adjudicated"],
+      found.map(({ traceId, labels, adjudicated }) => [
+        traceId,
+        labels.map(({ annotator, label }) => `${annotator} ${label}`).join(", "),
+        adjudicated ?? "-",
+      ]),
+    ),
+    ...(open === 0 ? [] : ["", `Next: ${commandLine`art-e evals label --adjudicate`}${criterionFlag(criterion)}`]),
+  ].join("\n");
+}
+
 function labelsText(labels: readonly TraceLabel[], agreement: readonly AnnotatorAgreement[]): string {
   if (labels.length === 0) return "No labels.";
   return [
     table(
       ["trace", "label", "by", "drawn", "given", "why"],
-      labels.map(({ traceId, label, source, annotator, isRepeat, drawn, createdAt, note }) => [
+      labels.map(({ traceId, label, source, annotator, isRepeat, drawn, basis, createdAt, note }) => [
         traceId,
         label,
         annotator ?? source,
-        isRepeat ? "asked again" : drawn,
+        basis === "adjudicated" ? basis : isRepeat ? "asked again" : basis === "coded" ? basis : drawn,
         createdAt.slice(0, 16),
         oneLine(note ?? "").slice(0, 60),
       ]),

@@ -9,7 +9,7 @@ import {
   validationOf,
 } from "../../../evals/definition.js";
 import type { UncaughtTrace } from "../../../evals/test-eval.js";
-import type { DescribedEval } from "../../../evals/use-evals.js";
+import { type DescribedEval, MIN_LABELS_OF_RUN } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
@@ -127,6 +127,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
       ),
     ),
     ...labelErrorLines(evals),
+    ...labelsOfRunLines(evals, runId),
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
       firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
@@ -149,6 +150,22 @@ function labelErrorLines(evals: EvalRun["evals"]): string[] {
       : `${definition.name}: about ${Math.round(labelErrors * 100)}%`,
   );
   return ["", `Wrong labels, which the corrected rates take into account: ${shares.join("; ")}`];
+}
+
+/** Says which corrected rates come from labels of the run, and which from labels of another agent. */
+function labelsOfRunLines(evals: EvalRun["evals"], runId: string | null): string[] {
+  return evals.flatMap(({ stored: { definition }, labelsOfRun, otherAgents }) => {
+    if (labelsOfRun > 0)
+      return [
+        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} random labels of these traces.`,
+      ];
+    if (otherAgents === null) return [];
+    const target = runId === null ? "--chats" : runId;
+    return [
+      `${definition.name} was validated on another agent, ${otherAgents.validated.join(", ")}. Its error rates might not apply to ${otherAgents.here.join(", ")}.`,
+      `To measure them on these traces, label about ${2 * MIN_LABELS_OF_RUN} of them, half of which are held out, and test again: ${commandLine`art-e evals label ${target}`}`,
+    ];
+  });
 }
 
 /** Text shown instead of a corrected rate. */

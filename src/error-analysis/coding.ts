@@ -1,0 +1,113 @@
+// Open coding: a person reads a random sample of traces and notes the first thing that went wrong in each.
+import { z } from "zod";
+import { shuffleByHash } from "../evals/labelling.js";
+import { traceIdsToLabel } from "../evals/labels.js";
+import { UserError } from "../platform/errors.js";
+import type { Db } from "../store/open-store.js";
+import { getRun } from "../traces/runs-store.js";
+import { getTrace } from "../traces/traces-store.js";
+import { syncModeLabels } from "./modes/mode-labels.js";
+
+interface CodingOptions {
+  /** A run, or null for chats. */
+  readonly run: string | null;
+  /** Number of traces in the pass. */
+  readonly limit: number;
+  readonly seed: number;
+}
+
+/** One pass over a sample of traces. */
+export interface Coding {
+  /** The run, or null for chats. */
+  readonly runId: string | null;
+  /** Traces of the pass without a note, in random order. */
+  readonly queue: readonly string[];
+  /** Number of traces that the pass was drawn from. */
+  readonly drawnFrom: number;
+}
+
+/**
+ * Draws the traces of a pass. The same seed draws the same traces, so a pass can be continued, and a larger limit
+ * extends it.
+ */
+export function openCoding(db: Db, { run, limit, seed }: CodingOptions): Coding {
+  const runId = run === null ? null : getRun(db, run).id;
+  const ids = traceIdsToLabel(db, runId);
+  const coded = new Set(db.prepare("SELECT trace_id FROM coding_notes").pluck().all() as string[]);
+  const queue = shuffleByHash(ids, seed)
+    .slice(0, limit)
+    .filter((id) => !coded.has(id));
+  return { runId, queue, drawnFrom: ids.length };
+}
+
+/** A note about a trace. Line breaks become spaces. */
+export const noteSchema = z
+  .string()
+  .transform((text) => text.replace(/\s+/g, " ").trim())
+  .pipe(z.string().min(1, "expected a note").max(500, "expected at most 500 characters"));
+
+export interface CodingNote {
+  readonly traceId: string;
+  /** The first thing that went wrong, or null if nothing is wrong. */
+  readonly note: string | null;
+  readonly annotator: string | null;
+  /** Number of traces in the random draw, or null if somebody chose the trace. */
+  readonly drawnFrom: number | null;
+}
+
+/**
+ * Saves the note of a trace, and replaces an earlier one. If the same note of another trace is grouped into failure
+ * modes, this trace gets the same modes.
+ */
+export function saveNote(db: Db, note: CodingNote): void {
+  const { traceId } = getTrace(db, note.traceId);
+  db.transaction(() => {
+    const createdAt = new Date().toISOString();
+    db.prepare("DELETE FROM coded_modes WHERE trace_id = ?").run(traceId);
+    db.prepare(
+      `INSERT INTO coding_notes (trace_id, note, annotator, drawn_from, created_at)
+       VALUES (@traceId, @note, @annotator, @drawnFrom, @createdAt)
+       ON CONFLICT (trace_id) DO UPDATE SET note = excluded.note, annotator = excluded.annotator,
+         drawn_from = excluded.drawn_from, created_at = excluded.created_at`,
+    ).run({ ...note, traceId, createdAt });
+    db.prepare(
+      `INSERT INTO coded_modes (trace_id, mode)
+       SELECT DISTINCT @traceId, m.mode FROM coded_modes m JOIN coding_notes n ON n.trace_id = m.trace_id
+       WHERE n.note = @note COLLATE NOCASE`,
+    ).run({ traceId, note: note.note });
+    syncModeLabels(db, createdAt);
+  }).immediate();
+}
+
+/** Deletes the note of a trace, with the labels derived from it. */
+export function deleteNote(db: Db, traceId: string): void {
+  db.transaction(() => {
+    const { changes } = db.prepare("DELETE FROM coding_notes WHERE trace_id = ?").run(traceId);
+    if (changes === 0)
+      throw new UserError("note_unknown", `The trace ${traceId.slice(0, 100)} does not have a note.`, "");
+    syncModeLabels(db, new Date().toISOString());
+  }).immediate();
+}
+
+/** A distinct note with the number of traces that have it. */
+export interface NoteCount {
+  readonly note: string;
+  readonly traces: number;
+}
+
+/** Returns the distinct notes of all passes, the most frequent first. */
+export function listNotes(db: Db): NoteCount[] {
+  const notes = db.prepare("SELECT note FROM coding_notes WHERE note IS NOT NULL ORDER BY created_at, trace_id");
+  return countNotes(notes.pluck().all() as string[]);
+}
+
+/** Counts notes. Notes that differ only in case are the same, and keep the first spelling. */
+export function countNotes(notes: readonly string[]): NoteCount[] {
+  const counts = new Map<string, NoteCount>();
+  for (const note of notes) {
+    const key = note.toLowerCase();
+    const count = counts.get(key) ?? { note, traces: 0 };
+    counts.set(key, { ...count, traces: count.traces + 1 });
+  }
+  return [...counts].sort(([a, x], [b, y]) => y.traces - x.traces || (a < b ? -1 : 1)).map(([, count]) => count);
+}

@@ -1,0 +1,279 @@
+// Failure modes: named groups of coding notes. A mode's name is also the criterion of its labels.
+import { z } from "zod";
+import { criterionNameSchema, criterionSentence, OVERALL, sentenceSchema, writeCriterion } from "../evals/criteria.js";
+import { commandLine } from "../platform/command-line.js";
+import { UserError } from "../platform/errors.js";
+import { clusteredRate } from "../statistics/agreement.js";
+import type { Estimate } from "../statistics/estimate.js";
+import type { Db } from "../store/open-store.js";
+import { getRun } from "../traces/runs-store.js";
+import { countNotes, type NoteCount } from "./coding.js";
+import { syncModeLabels } from "./modes/mode-labels.js";
+
+/** How a failure mode is best handled. `prompt`: the agent's prompt does not ask for it, so no eval is needed yet. */
+export const MODE_FIXES = ["eval", "prompt"] as const;
+
+export type ModeFix = (typeof MODE_FIXES)[number];
+
+export interface FailureMode {
+  readonly name: string;
+  /** A sentence about a good trace, or null if missing. */
+  readonly sentence: string | null;
+  readonly fix: ModeFix;
+  /** Number of coded traces with the mode. */
+  readonly traces: number;
+  /** Fraction of the coded traces with the mode, among those that are grouped or have nothing wrong. */
+  readonly rate: Estimate;
+  readonly notes: readonly NoteCount[];
+}
+
+/** The state of an error analysis. */
+export interface Taxonomy {
+  /** Number of coded traces. */
+  readonly coded: number;
+  readonly nothingWrong: number;
+  /** Notes that are not in any mode yet, the most frequent first. */
+  readonly ungrouped: readonly NoteCount[];
+  /** The most frequent mode first. */
+  readonly modes: readonly FailureMode[];
+}
+
+/** Counts the modes over the coded traces of a run, or over all coded traces if `run` is null. */
+export function readTaxonomy(db: Db, run: string | null): Taxonomy {
+  const runId = run === null ? null : getRun(db, run).id;
+  const traces = codedTraces(db, runId);
+  const ungrouped = traces.filter(({ note, modes }) => note !== null && modes.length === 0);
+  const known = traces.filter((trace) => !ungrouped.includes(trace));
+  const rows = db.prepare("SELECT name, fix FROM failure_modes ORDER BY name").all() as {
+    name: string;
+    fix: ModeFix;
+  }[];
+  const modes = rows.map(({ name, fix }): FailureMode => {
+    const having = known.filter(({ modes: some }) => some.includes(name));
+    const rate = clusteredRate(known.map((trace) => ({ success: having.includes(trace), cluster: trace.question })));
+    return {
+      name,
+      fix,
+      sentence: criterionSentence(db, name),
+      traces: having.length,
+      rate,
+      notes: countNotes(notesOf(having)),
+    };
+  });
+  return {
+    coded: traces.length,
+    nothingWrong: traces.filter(({ note }) => note === null).length,
+    ungrouped: countNotes(notesOf(ungrouped)),
+    modes: modes.sort((a, b) => b.traces - a.traces),
+  };
+}
+
+function notesOf(traces: readonly CodedTrace[]): string[] {
+  return traces.flatMap(({ note }) => note ?? []);
+}
+
+interface CodedTrace {
+  readonly traceId: string;
+  readonly note: string | null;
+  readonly modes: readonly string[];
+  /** Repetitions of a question have the same value. */
+  readonly question: string;
+}
+
+function codedTraces(db: Db, runId: string | null): CodedTrace[] {
+  const rows = db
+    .prepare(
+      `SELECT n.trace_id AS traceId, n.note, coalesce('task ' || r.task_id, n.trace_id) AS question,
+              (SELECT json_group_array(mode) FROM coded_modes m WHERE m.trace_id = n.trace_id) AS modes
+       FROM coding_notes n LEFT JOIN results r ON r.trace_id = n.trace_id JOIN traces t ON t.id = n.trace_id
+       WHERE @runId IS NULL OR t.run_id = @runId ORDER BY n.created_at, n.trace_id`,
+    )
+    .all({ runId }) as (Omit<CodedTrace, "modes"> & { readonly modes: string })[];
+  return rows.map(({ modes, ...row }) => ({ ...row, modes: JSON.parse(modes) as string[] }));
+}
+
+export const modeNameSchema = criterionNameSchema.refine(
+  (name) => name !== OVERALL,
+  `expected a name other than ${OVERALL}`,
+);
+
+/** Selects notes by their text or a part of it, ignoring case, or the note of the trace with this id. */
+const noteSelector = z.string().trim().min(1, "expected a part of a note").max(500);
+
+/** A change of the taxonomy by a person. Labels of the modes follow immediately. */
+export const modeChangeSchema = z.discriminatedUnion("action", [
+  z.strictObject({ action: z.literal("assign"), mode: modeNameSchema, notes: z.array(noteSelector).min(1) }),
+  z.strictObject({ action: z.literal("unassign"), mode: modeNameSchema, notes: z.array(noteSelector).min(1) }),
+  z.strictObject({ action: z.literal("merge"), mode: modeNameSchema, into: modeNameSchema }),
+  z.strictObject({ action: z.literal("rename"), mode: modeNameSchema, name: modeNameSchema }),
+  z.strictObject({
+    action: z.literal("split"),
+    mode: modeNameSchema,
+    name: modeNameSchema,
+    notes: z.array(noteSelector).min(1),
+  }),
+  z.strictObject({ action: z.literal("delete"), mode: modeNameSchema }),
+  z.strictObject({
+    action: z.literal("describe"),
+    mode: modeNameSchema,
+    fix: z.enum(MODE_FIXES).optional(),
+    sentence: sentenceSchema.optional(),
+  }),
+]);
+
+export type ModeChange = z.output<typeof modeChangeSchema>;
+
+/** The changed mode, and the number of traces that entered or left it. */
+export interface ChangedMode {
+  readonly mode: string;
+  readonly traces: number;
+}
+
+/** Applies a change with its labels in one transaction. Throws a UserError for unknown modes and notes. */
+export function changeModes(db: Db, change: ModeChange): ChangedMode {
+  return db
+    .transaction(() => {
+      const changed = applyChange(db, change);
+      syncModeLabels(db, new Date().toISOString());
+      return changed;
+    })
+    .immediate();
+}
+
+function applyChange(db: Db, change: ModeChange): ChangedMode {
+  switch (change.action) {
+    case "assign":
+      createMode(db, change.mode);
+      return { mode: change.mode, traces: addToMode(db, change.mode, selectTraces(db, change.notes, null)) };
+    case "unassign":
+      requireMode(db, change.mode);
+      return { mode: change.mode, traces: takeFromMode(db, change.mode, selectTraces(db, change.notes, change.mode)) };
+    case "merge":
+      return mergeModes(db, change.mode, change.into);
+    case "rename":
+      return renameMode(db, change.mode, change.name);
+    case "split":
+      return splitMode(db, change);
+    case "delete":
+      requireMode(db, change.mode);
+      return { mode: change.mode, traces: deleteMode(db, change.mode) };
+    case "describe":
+      return describeMode(db, change);
+  }
+}
+
+function createMode(db: Db, name: string): void {
+  db.prepare("INSERT OR IGNORE INTO failure_modes (name, created_at) VALUES (?, ?)").run(
+    ...[name, new Date().toISOString()],
+  );
+}
+
+function hasMode(db: Db, name: string): boolean {
+  return db.prepare("SELECT 1 FROM failure_modes WHERE name = ?").get(name) !== undefined;
+}
+
+function requireMode(db: Db, name: string): void {
+  if (hasMode(db, name)) return;
+  const names = db.prepare("SELECT name FROM failure_modes ORDER BY name").pluck().all() as string[];
+  throw new UserError(
+    "mode_unknown",
+    `Unknown failure mode "${name}".`,
+    names.length === 0
+      ? `Create one: ${commandLine`art-e modes assign ${name} ${"part of a note"}`}`
+      : `Available: ${names.join(", ")}.`,
+  );
+}
+
+function refuseExisting(db: Db, name: string): void {
+  if (!hasMode(db, name)) return;
+  throw new UserError(
+    "mode_exists",
+    `The failure mode ${name} already exists.`,
+    `Choose another name, or merge: ${commandLine`art-e modes merge MODE ${name}`}`,
+  );
+}
+
+function mergeModes(db: Db, mode: string, into: string): ChangedMode {
+  requireMode(db, mode);
+  requireMode(db, into);
+  if (mode === into) throw new UserError("modes_same", `Cannot merge ${mode} with itself.`, "Specify two modes.");
+  addToMode(db, into, tracesOf(db, mode));
+  const traces = deleteMode(db, mode);
+  // A direct label that the trace has the merged mode also holds for the other mode. Its absence does not.
+  db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ? AND label = 'bad' AND basis <> 'coded'").run(
+    ...[into, mode],
+  );
+  return { mode: into, traces };
+}
+
+function renameMode(db: Db, mode: string, name: string): ChangedMode {
+  requireMode(db, mode);
+  refuseExisting(db, name);
+  db.prepare("UPDATE failure_modes SET name = ? WHERE name = ?").run(name, mode);
+  db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ?").run(name, mode);
+  db.prepare("UPDATE OR REPLACE eval_criteria SET name = ? WHERE name = ?").run(name, mode);
+  return { mode: name, traces: tracesOf(db, name).length };
+}
+
+function splitMode(db: Db, { mode, name, notes }: Extract<ModeChange, { action: "split" }>): ChangedMode {
+  requireMode(db, mode);
+  refuseExisting(db, name);
+  const ids = selectTraces(db, notes, mode);
+  createMode(db, name);
+  addToMode(db, name, ids);
+  return { mode: name, traces: takeFromMode(db, mode, ids) };
+}
+
+function describeMode(db: Db, { mode, fix, sentence }: Extract<ModeChange, { action: "describe" }>): ChangedMode {
+  requireMode(db, mode);
+  if (fix !== undefined) db.prepare("UPDATE failure_modes SET fix = ? WHERE name = ?").run(fix, mode);
+  if (sentence !== undefined) writeCriterion(db, mode, sentence);
+  return { mode, traces: tracesOf(db, mode).length };
+}
+
+function tracesOf(db: Db, mode: string): string[] {
+  return db.prepare("SELECT trace_id FROM coded_modes WHERE mode = ?").pluck().all(mode) as string[];
+}
+
+function addToMode(db: Db, mode: string, ids: readonly string[]): number {
+  const add = db.prepare("INSERT OR IGNORE INTO coded_modes (trace_id, mode) VALUES (?, ?)");
+  return ids.reduce((added, id) => added + add.run(id, mode).changes, 0);
+}
+
+function takeFromMode(db: Db, mode: string, ids: readonly string[]): number {
+  const remove = db.prepare("DELETE FROM coded_modes WHERE trace_id = ? AND mode = ?");
+  return ids.reduce((removed, id) => removed + remove.run(id, mode).changes, 0);
+}
+
+/** Returns the number of traces that had the mode. */
+function deleteMode(db: Db, mode: string): number {
+  const { changes } = db.prepare("DELETE FROM coded_modes WHERE mode = ?").run(mode);
+  db.prepare("DELETE FROM failure_modes WHERE name = ?").run(mode);
+  return changes;
+}
+
+/**
+ * Returns the traces with the selected notes, in `mode` if it is not null. A selector that equals a note selects only
+ * that note. Throws if a selector matches none.
+ */
+function selectTraces(db: Db, selectors: readonly string[], mode: string | null): string[] {
+  const candidates = db
+    .prepare(
+      `SELECT n.trace_id AS traceId, note FROM coding_notes n
+       WHERE note IS NOT NULL
+         AND (@mode IS NULL OR EXISTS (SELECT 1 FROM coded_modes m WHERE m.trace_id = n.trace_id AND m.mode = @mode))`,
+    )
+    .all({ mode }) as { traceId: string; note: string }[];
+  const found = selectors.flatMap((selector) => {
+    const part = selector.toLowerCase();
+    const exact = candidates.filter(({ traceId, note }) => traceId === selector || note.toLowerCase() === part);
+    const matches = exact.length > 0 ? exact : candidates.filter(({ note }) => note.toLowerCase().includes(part));
+    if (matches.length > 0) return matches.map(({ traceId }) => traceId);
+    throw new UserError(
+      "note_unmatched",
+      `No note${mode === null ? "" : ` in ${mode}`} contains "${selector}".`,
+      `List the notes: ${commandLine`art-e modes list`}`,
+    );
+  });
+  return [...new Set(found)];
+}

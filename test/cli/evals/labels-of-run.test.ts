@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { QUESTIONS, workFolder } from "../art-e.js";
+import { jsonOf } from "./json-output.js";
+
+const { artE, readJson, write } = workFolder({ demo: "answered" });
+
+const json = jsonOf(artE);
+
+/** The labels call answers of more than 14 words bad. The eval allows 16, so it makes errors. */
+const LONG = 14;
+const ALLOWED = 16;
+
+let runId = "";
+/** The fraction of good answers among all answers. */
+let truth = 0;
+
+beforeAll(async () => {
+  const { runId: id, taskResults } = readJson("results.json");
+  runId = id;
+  const labels = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
+    trace: traceId,
+    label: agentAnswer.split(/\s+/).length > LONG ? "bad" : "good",
+    drawn: "all",
+  }));
+  truth = labels.filter(({ label }: { label: string }) => label === "good").length / labels.length;
+  write("labels.jsonl", labels.map((line: object) => JSON.stringify(line)).join("\n"));
+  const brief = {
+    ...{ name: "brief", version: 1, kind: "rules", reference: false, criterion: "The answer is brief." },
+    pass: { all: [{ feature: "answer_words", at_most: ALLOWED }] },
+    origin: { by: "person", seed: null, labels: null, parent: null },
+  };
+  write("brief.json", JSON.stringify(brief));
+  await json("evals label --from labels.jsonl");
+  await json("evals import brief.json");
+  await artE("evals test brief");
+});
+
+describe("the corrected rate of a run", () => {
+  it("is estimated from the run's own random labels", async () => {
+    const { evals } = await json(`evals run brief@1 --run ${runId}`);
+    const [{ corrected, passRate, labelsOfRun, otherAgents }] = evals;
+    expect(labelsOfRun).toBeGreaterThanOrEqual(20);
+    expect(passRate.value).toBeGreaterThan(truth);
+    expect(Math.abs(corrected.value - truth)).toBeLessThan(Math.abs(passRate.value - truth));
+    expect(corrected.low).toBeLessThanOrEqual(truth);
+    expect(corrected.high).toBeGreaterThanOrEqual(truth);
+    expect(otherAgents).toBeNull();
+    const { stdout } = await artE(`evals run brief@1 --run ${runId}`);
+    expect(stdout).toContain(
+      `The corrected rate of brief is estimated from ${labelsOfRun} random labels of these traces.`,
+    );
+  });
+
+  it("comes with the agents that the eval was validated on, if they are others", async () => {
+    await artE("agents clone baseline second");
+    expect((await artE(`run -a second --dataset ${QUESTIONS} -l 5 -o five.json --quiet`)).code).toBe(0);
+    const { evals } = await json("evals run brief@1 --run latest");
+    expect(evals[0]).toMatchObject({
+      labelsOfRun: 0,
+      otherAgents: {
+        here: [expect.stringMatching(/^second \(/)],
+        validated: [expect.stringMatching(/^baseline \(/)],
+      },
+    });
+    const { stdout } = await artE("evals run brief@1 --run latest");
+    expect(stdout).toContain("brief was validated on another agent, baseline (");
+    expect(stdout).toContain("art-e evals label run_");
+  });
+});

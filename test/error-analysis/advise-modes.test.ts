@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { adviseModes, type ModeAdvice } from "../../src/error-analysis/advise-modes.js";
+import { openCoding, saveNote } from "../../src/error-analysis/coding.js";
+import { changeModes } from "../../src/error-analysis/modes.js";
+import { adviceText } from "../../src/reports/mode-text.js";
+import { openStore } from "../../src/store/open-store.js";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+
+const TRACES = 150;
+
+/** Traces with long answers. No feature measures anything else that differs. */
+const isLong = (i: number) => i % 5 === 0;
+
+/** The failure modes of the i-th trace. */
+const MODES: Readonly<Record<string, (i: number) => boolean>> = {
+  long_answer: isLong,
+  rude: (i) => i % 4 === 1,
+  no_greeting: (i) => i % 5 !== 4,
+  any_fault: (i) => isLong(i) || i % 5 === 1 || i % 10 === 2,
+  rare: (i) => i % 50 === 3,
+};
+
+describe("adviseModes", () => {
+  const folder = mkdtempSync(join(tmpdir(), "art-e-"));
+  const path = join(folder, "modes.db");
+  const settings = { db: path, cacheDir: folder, agentStderr: null, env: {} };
+  const db = openStore(path, { mustExist: false });
+  let advice: Readonly<Record<string, ModeAdvice>> = {};
+
+  beforeAll(async () => {
+    saveRun(db, "run_a");
+    const change = db.prepare(
+      `UPDATE traces SET trace = json_set(trace, '$.answer', ?, '$.task.question', ?, '$.task.answer', ?)
+       WHERE id = (SELECT trace_id FROM results WHERE run_id = 'run_a' AND task_id = ?)`,
+    );
+    for (let i = 1; i <= TRACES; i++) {
+      saveTask(db, "run_a", i, 0.5);
+      const answer = Array.from({ length: isLong(i) ? 60 : 5 }, () => "word").join(" ");
+      change.run(answer, `What is the code of number ${i}?`, `gold ${i}`, i);
+    }
+    const coding = openCoding(db, { run: "run_a", limit: TRACES, seed: 1 });
+    const numberOf = db.prepare("SELECT task_id FROM results WHERE trace_id = ?").pluck();
+    const numbers = new Map(coding.queue.map((traceId) => [traceId, numberOf.get(traceId) as number]));
+    for (const [traceId, i] of numbers) {
+      const isFine = Object.values(MODES).every((has) => !has(i));
+      saveNote(db, { traceId, note: isFine ? null : `note ${i}`, annotator: null, drawnFrom: coding.drawnFrom });
+    }
+    for (const [mode, has] of Object.entries(MODES)) {
+      const notes = [...numbers].filter(([, i]) => has(i)).map(([id]) => id);
+      changeModes(db, { action: "assign", mode, notes });
+    }
+    advice = Object.fromEntries((await adviseModes({ seed: 1 }, settings)).map((one) => [one.mode.name, one]));
+  }, 60_000);
+  afterAll(() => {
+    db.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("finds the template of a mode, with its precision and recall", () => {
+    expect(advice.long_answer).toMatchObject({ kind: "template", mode: { traces: 30, rate: { value: 0.2 } } });
+    expect(advice.long_answer).toHaveProperty("templates.0", {
+      ...{ name: "short_answer", version: 1, precision: 1, recall: 1, isOneOfSeveral: false },
+    });
+  });
+
+  it("says that a mode without a template needs a rubric", () => {
+    expect(advice.rude).toMatchObject({ kind: "rubric" });
+  });
+
+  it("says that a mode in most traces needs a fix in the prompt", () => {
+    expect(advice.no_greeting).toMatchObject({ kind: "prompt", reason: "frequent" });
+  });
+
+  it("says that a template with high precision and low recall finds one of several modes", () => {
+    expect(advice.any_fault).toMatchObject({ kind: "template" });
+    expect(advice.any_fault).toHaveProperty("templates.0.name", "short_answer");
+    expect(advice.any_fault).toHaveProperty("templates.0.precision", 1);
+    expect(advice.any_fault).toHaveProperty("templates.0.isOneOfSeveral", true);
+    expect(adviceText(Object.values(advice))).toContain("It finds one of several modes");
+  });
+
+  it("says that a mode with few traces needs more labels", () => {
+    expect(advice.rare).toMatchObject({ kind: "labels", why: expect.stringContaining("for rare") });
+  });
+});

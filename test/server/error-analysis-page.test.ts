@@ -1,0 +1,131 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readTaxonomy } from "../../src/error-analysis/modes.js";
+import { TestBrowser } from "../browser.js";
+import { needs } from "../machine-requirements.js";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
+
+/** Open coding and grouping notes in a real browser. */
+
+const TRACES = 6;
+
+describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, () => {
+  const browser = new TestBrowser();
+  let server: DemoServer;
+
+  beforeAll(async () => {
+    server = await startDemoServer();
+    saveRun(server.db, "run_a");
+    for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
+    server.db.exec("UPDATE traces SET trace = json_set(trace, '$.task.question', 'How much are the dues of ' || id)");
+  }, 60_000);
+  afterAll(() => server?.close());
+
+  const openPage = (hash: string) => browser.openServed(`${server.url}/#${hash}`);
+
+  /** Presses a key, and waits for the page's message about it and for the next trace. */
+  async function press(page: Page, key: string, saying: string): Promise<void> {
+    await page.keyboard.press(key);
+    await page.getByRole("status").filter({ hasText: saying }).waitFor();
+    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+  }
+
+  async function write(page: Page, note: string): Promise<void> {
+    await page.keyboard.press("w");
+    await page.keyboard.type(note);
+    await press(page, "Enter", `Saved: ${note}`);
+  }
+
+  const notes = () => {
+    const { coded, nothingWrong, ungrouped } = readTaxonomy(server.db, "run_a");
+    return { coded, nothingWrong, ungrouped };
+  };
+
+  it("saves notes immediately, offers earlier notes, and can undo them", async () => {
+    const { page, wrong } = await openPage("label");
+    await page.getByRole("link", { name: "error analysis" }).click();
+    await page.getByText(`${TRACES} to code.`).waitFor();
+    const question = page.locator(".judged .question");
+    const first = await question.textContent();
+    // n and u are letters while the user types.
+    await write(page, "unsure number");
+    expect(notes()).toEqual({ coded: 1, nothingWrong: 0, ungrouped: [{ note: "unsure number", traces: 1 }] });
+    expect(await question.textContent()).not.toBe(first);
+    await press(page, "u", "Undone.");
+    expect(await question.textContent()).toBe(first);
+    expect(notes().coded).toBe(0);
+    await page.getByLabel("First thing that went wrong").fill("");
+    await page.locator(".judged").click();
+
+    await write(page, "wrong year");
+    await press(page, "n", "Saved: nothing wrong.");
+    await press(page, "1", "Saved: wrong year");
+    await write(page, "<b>no source</b>");
+    expect(
+      await page.evaluate(`[...document.querySelectorAll("#earlier-notes option")].map(({ value }) => value)`),
+    ).toEqual(["wrong year", "<b>no source</b>"]);
+    await page.getByRole("button", { name: "Nothing wrong" }).click();
+    await page.getByText("1 to code.").waitFor();
+    await page.getByRole("button", { name: "no source" }).click();
+    await page.getByText("All traces of the pass are coded.").waitFor();
+    expect(notes()).toEqual({
+      coded: TRACES,
+      nothingWrong: 2,
+      ungrouped: [
+        { note: "<b>no source</b>", traces: 2 },
+        { note: "wrong year", traces: 2 },
+      ],
+    });
+    expect(wrong()).toEqual([]);
+  });
+
+  it("groups notes into modes, which give every trace a label per mode", async () => {
+    const { page, wrong } = await openPage("modes");
+    const assign = async (note: string, mode: string) => {
+      const form = page.locator("details", { hasText: "Notes without a failure mode" });
+      await form.getByLabel(note).check();
+      await form.getByLabel("Name of the failure mode").fill(mode);
+      await form.getByRole("button", { name: "Assign to" }).click();
+      await page.getByText(`Saved: ${mode}, 2 traces.`).waitFor();
+    };
+    await assign("wrong year", "wrong_year");
+    await assign("no source", "unsourced");
+    await page.getByText("Every coded trace has a label for every mode.").waitFor();
+    const rows = page.getByRole("region", { name: "Failure modes" }).locator("tbody tr");
+    expect(await rows.count()).toBe(2);
+    expect(await rows.first().textContent()).toContain("0.333");
+    const labels = () =>
+      server.db
+        .prepare("SELECT criterion, label, count(*) AS n FROM eval_labels GROUP BY criterion, label ORDER BY 1, 2")
+        .raw()
+        .all();
+    expect(labels()).toEqual([
+      ["unsourced", "bad", 2],
+      ["unsourced", "good", 4],
+      ["wrong_year", "bad", 2],
+      ["wrong_year", "good", 4],
+    ]);
+
+    const form = page.locator("details", { has: page.locator("summary", { hasText: "wrong_year" }) });
+    await form.locator("summary").click();
+    await form.getByLabel("Name of the failure mode").fill("unsourced");
+    await form.getByRole("button", { name: "Merge into" }).click();
+    await page.getByText("Saved: unsourced, 2 traces.").waitFor();
+    expect(labels()).toEqual([
+      ["unsourced", "bad", 4],
+      ["unsourced", "good", 2],
+    ]);
+    expect(wrong()).toEqual([]);
+  });
+
+  it("shows why a change is refused, and keeps the modes", async () => {
+    const { page } = await openPage("modes");
+    const form = page.locator("details", { has: page.locator("summary", { hasText: "unsourced" }) });
+    await form.locator("summary").click();
+    await form.getByLabel("Name of the failure mode").fill("Not a name");
+    await form.getByRole("button", { name: "Rename to" }).click();
+    await page.getByText("expected a name of lowercase letters").waitFor();
+    expect(readTaxonomy(server.db, null).modes.map(({ name }) => name)).toEqual(["unsourced"]);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { rateDespiteLabelErrors } from "../../src/statistics/label-errors.js";
+import { type PredictedTrace, predictionPoweredRate } from "../../src/statistics/prediction-powered.js";
+import { seededRandom } from "../../src/statistics/seeded-random.js";
+
+const TRACES = 400;
+const LABELS = 80;
+
+/** A run with random labels, judged by an eval that passes 92% of the good traces and `passedBad` of the bad ones. */
+function simulate(seed: number, { bad, errors = 0, passedBad = 0.15, repeats = 30 }: Simulated) {
+  const random = seededRandom(seed);
+  const chance = (p: number) => random(1_000_000) < p * 1_000_000;
+  const traces: PredictedTrace[] = Array.from({ length: TRACES }, (_, i) => {
+    const isGood = !chance(bad);
+    const passed = chance(isGood ? 0.92 : passedBad);
+    return { passed, good: i < LABELS ? isGood !== chance(errors) : null, cluster: String(i) };
+  });
+  const alike = Array.from({ length: repeats }, () => chance((1 - errors) ** 2 + errors ** 2)).filter((one) => one);
+  const count = (good: boolean, passed: boolean) =>
+    traces.filter((one) => one.good === good && one.passed === passed).length;
+  return {
+    traces,
+    pairs: { alike: alike.length, n: repeats },
+    observed: { successes: traces.filter(({ passed }) => passed).length, n: TRACES },
+    table: {
+      ...{ goodPassed: count(true, true), goodFailed: count(true, false) },
+      ...{ badPassed: count(false, true), badFailed: count(false, false) },
+    },
+  };
+}
+
+interface Simulated {
+  readonly bad: number;
+  readonly errors?: number;
+  readonly passedBad?: number;
+  readonly repeats?: number;
+}
+
+const SAMPLES = 400;
+
+describe("predictionPoweredRate", () => {
+  it("returns the values computed by hand", () => {
+    // Labels 1 1 1 0 for results 1 1 0 0: covariance 1/8, variance 1/4. With 6 other traces, lambda is
+    // (1/8) / (1/4) / (1 + 4/6) = 0.3. The rate is 3/4 - 0.3 (1/2 - 5/6) = 0.85.
+    const labeled = [
+      [true, true],
+      [true, true],
+      [false, true],
+      [false, false],
+    ].map(([passed = false, good = false], i) => ({ passed, good, cluster: String(i) }));
+    const others = Array.from({ length: 6 }, (_, i) => ({ passed: i > 0, good: null, cluster: `other ${i}` }));
+    const { value, n } = predictionPoweredRate([...labeled, ...others], null);
+    expect(value).toBeCloseTo(0.85, 12);
+    expect(n).toBe(10);
+  });
+
+  it("returns the labeled rate if the eval passes everything", () => {
+    const traces = Array.from({ length: 50 }, (_, i) => ({
+      passed: true,
+      good: i < 20 ? i < 15 : null,
+      cluster: `${i}`,
+    }));
+    expect(predictionPoweredRate(traces, null).value).toBeCloseTo(0.75, 12);
+  });
+
+  it("solves the rate for wrong labels", () => {
+    const traces = Array.from({ length: 100 }, (_, i) => ({ passed: true, good: i < 66, cluster: `${i}` }));
+    // 10% wrong labels turn a rate of 0.7 into 0.66.
+    expect(predictionPoweredRate(traces, { alike: 820, n: 1_000 }).value).toBeCloseTo(0.7, 9);
+  });
+
+  it("returns nothing for fewer than two labels", () =>
+    expect(predictionPoweredRate([{ passed: true, good: true, cluster: "1" }], null).value).toBeNull());
+
+  it.each([0, 0.05].flatMap((errors) => [0.05, 0.3, 0.6].map((bad) => ({ errors, bad }))))(
+    "has an interval that covers the true rate in 93 to 97% of samples: $errors wrong labels, $bad bad",
+    ({ errors, bad }) => {
+      let held = 0;
+      for (let i = 0; i < SAMPLES; i++) {
+        const { traces, pairs } = simulate(1 + i + 10_000 * (errors + bad), { bad, errors });
+        const { low, high } = predictionPoweredRate(traces, errors === 0 ? null : pairs);
+        if ((low ?? 1) <= 1 - bad && 1 - bad <= (high ?? 0)) held++;
+      }
+      // Two standard errors of 400 samples.
+      expect(held / SAMPLES).toBeGreaterThanOrEqual(0.93 - 0.025);
+      expect(held / SAMPLES).toBeLessThanOrEqual(0.97 + 0.017);
+    },
+    30_000,
+  );
+
+  it("has an interval of at most 0.65 times the width of the one from the eval's error rates, and covers a changed agent", () => {
+    const widths = { ppi: 0, rates: 0 };
+    const held = { ppi: 0, rates: 0 };
+    // The error rates come from labels of another agent, whose bad answers the eval notices more often.
+    const before = simulate(99_999, { bad: 0.3 });
+    for (let i = 0; i < 200; i++) {
+      const same = simulate(1 + i, { bad: 0.3 });
+      const [one, other] = [
+        predictionPoweredRate(same.traces, null),
+        rateDespiteLabelErrors(same.observed, same.table, null),
+      ];
+      widths.ppi += (one.high ?? 1) - (one.low ?? 0);
+      widths.rates += (other.high ?? 1) - (other.low ?? 0);
+      const changed = simulate(1 + i, { bad: 0.3, passedBad: 0.7 });
+      const isHeld = ({ low, high }: typeof one) => Number((low ?? 1) <= 0.7 && (high ?? 0) >= 0.7);
+      held.ppi += isHeld(predictionPoweredRate(changed.traces, null));
+      held.rates += isHeld(rateDespiteLabelErrors(changed.observed, before.table, null));
+    }
+    expect(widths.ppi / widths.rates).toBeLessThanOrEqual(0.65);
+    expect(held.ppi / 200).toBeGreaterThanOrEqual(0.91);
+    expect(held.rates / 200).toBeLessThan(0.5);
+  }, 30_000);
+});
