@@ -55,6 +55,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
     if (typeof value === "function") element.addEventListener(name, value as EventListener);
+    // The content security policy of the served pages does not allow the attribute.
+    else if (name === "style") element.style.cssText = String(value ?? "");
     else if (value !== null && value !== false) element.setAttribute(name, attribute(name, value));
   }
   append(element, children);

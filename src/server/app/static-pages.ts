@@ -21,12 +21,9 @@ const FILES: ReadonlyMap<string, PageFile> = new Map([
   ]),
 ]);
 
-/**
- * The page can load, execute and request only files of this server, and cannot be framed. Charts need inline styles,
- * which cannot make requests to other servers under this policy.
- */
+/** The page can load, execute and request only files of this server, and cannot be framed. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Sections of the page: the entire playground, the page of one run, or the page of a review. */
 type PageScope = "all" | "run" | "review";

@@ -28,6 +28,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     replaceChildren(facts, factsText(progress));
     for (const part of parts) part.show(progress, connection === "open");
   };
+  const loading = report.load();
   await new Promise<void>((resolve, reject) => {
     const listener = {
       onProgress(next: RunProgress) {
@@ -70,7 +71,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     ...(isRunPage ? [] : [runActions(id)]),
     report.element,
   );
-  await report.load();
+  await loading;
   return () => report.applyUrl();
 }
 
