@@ -86,12 +86,12 @@ function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", l
 }
 
 /** Probability of accepting an eval whose true rate is below the floor, in all its tests together. */
-const ALPHA_OF_ALL = 0.1;
+const ALPHA_OF_ALL = 0.2;
 
 /**
  * Checks that both rates, free of label errors, are above a floor with certainty. Each test of the same eval is another
- * chance to pass by luck, so that the k-th test has the error probability 0.1 / (k (k + 1)): 0.05 for the first one, and
- * at most 0.1 for all together (alpha spending, Lan and DeMets 1983).
+ * chance to pass by luck, so that the k-th test has the error probability 0.2 / (k (k + 1)): 0.1 for the first one, and
+ * at most 0.2 for all together (alpha spending, Lan and DeMets 1983).
  */
 function surelyAtLeast(floor: number): Check {
   return ({ agreement, readsByThisEval: k }) => {
