@@ -224,7 +224,6 @@ describe("a request", () => {
   });
 });
 
-// Charts add style elements, which cannot make requests under this policy.
 it("the page can load from and send requests to only its own server, and cannot be framed", async () => {
   const { headers, body } = await raw(open.url);
   expect(headers["content-security-policy"]).toBe(
