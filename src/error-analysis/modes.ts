@@ -8,12 +8,8 @@ import type { Estimate } from "../statistics/estimate.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { countNotes, type NoteCount } from "./coding.js";
+import { MODE_FIXES, type ModeFix } from "./mode-fixes.js";
 import { syncModeLabels } from "./modes/mode-labels.js";
-
-/** How a failure mode is best handled. `prompt`: the agent's prompt does not ask for it, so no eval is needed yet. */
-export const MODE_FIXES = ["eval", "prompt"] as const;
-
-export type ModeFix = (typeof MODE_FIXES)[number];
 
 export interface FailureMode {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { MODE_FIXES } from "../error-analysis/modes.js";
+import { MODE_FIXES } from "../error-analysis/mode-fixes.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";

@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { MODE_FIXES, type ModeChange, modeNameSchema } from "../../error-analysis/modes.js";
+import { MODE_FIXES } from "../../error-analysis/mode-fixes.js";
+import { type ModeChange, modeNameSchema } from "../../error-analysis/modes.js";
 import type { Proposal, ProposedMode } from "../../error-analysis/propose-modes.js";
 import { sentenceSchema } from "../../evals/criteria.js";
 import { commandLine } from "../../platform/command-line.js";
