@@ -146,6 +146,8 @@ const runLineShape = z.strictObject({
   completed_tasks: z.number().int().meta({ description: "Number of these tasks that did not fail" }),
   failed_tasks: z.number().int().meta({ description: "Number of these tasks that failed" }),
   total_tasks: z.number().int(),
+  error: z.string().nullable().meta({ description: "Most frequent error of the failed tasks, or null" }),
+  cost_usd: z.number().nullable().meta({ description: "US dollars, or null if a price is unknown" }),
   score: estimateSchema
     .extend({ scorer: z.enum(HEADLINE_SCORERS), label: z.string().meta({ description: "Name of the score" }) })
     .nullable()
