@@ -257,8 +257,9 @@ export function evalHistory(
 }
 
 /**
- * Returns the agreement from an eval's newest test and the random labels of its criterion, for correcting a rate. Uses the version recorded for the run,
- * otherwise the version in use. Throws a UserError if it has no test, or if the test's labels have changed.
+ * Returns the agreement from an eval's newest test and the random labels of its criterion, for correcting a rate. Uses
+ * the version recorded for the run, otherwise the version in use. Throws a UserError if it has no test, or if the
+ * test's labels have changed.
  */
 export function agreementFor(
   db: Db,

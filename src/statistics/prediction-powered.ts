@@ -70,8 +70,8 @@ function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Int
 }
 
 /**
- * Returns the number of independent labels with this variance of their mean. The observed variance depends on the labels
- * of the rarer kind. If there are few, it is often too small, so PRIOR_LABELS without an eval are added.
+ * Returns the number of independent labels with this variance of their mean. The observed variance depends on the
+ * labels of the rarer kind. If there are few, it is often too small, so PRIOR_LABELS without an eval are added.
  */
 function effectiveLabels(mean: number, variance: number, labels: readonly number[]): number {
   const n = labels.length;

@@ -63,6 +63,8 @@ const UNDO: Readonly<Record<string, string>> = {
   kinds: `UPDATE traces SET trace = json_remove(trace, '$.kind');
           UPDATE runs SET settings = json_remove(settings, '$.kind')`,
   reply_journal: "DROP TABLE reply_journal",
+  error_analysis: `DROP TABLE coded_modes; DROP TABLE failure_modes; DROP TABLE coding_notes;
+                   ALTER TABLE eval_labels DROP COLUMN basis`,
 };
 
 function undoMigrations(path: string, present: string, before: string): void {

@@ -11,7 +11,9 @@ import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js"
 /** Milliseconds between loads of a running run's results. */
 const REFRESH_MS = 3_000;
 
-/** Shows a running or finished run. Resolves when its results are shown. Returns a function that shows the URL's state. */
+/**
+ * Shows a running or finished run. Resolves when its results are shown. Returns a function that shows the URL's state.
+ */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<() => void> {
   const title = h("h2", {}, "Run");
   const status = h("p", { class: "run-status", role: "status" });

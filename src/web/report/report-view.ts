@@ -213,8 +213,8 @@ export class ReportView {
       this.go({ ...view, task: taskName(task, head) });
       return;
     }
-    // The user has followed a link to another section.
-    if (!isOfThisPlace(location.hash)) return;
+    // The close event is asynchronous: the URL can already show another section or task.
+    if (!isOfThisPlace(location.hash) || readView(location.hash).task !== view.task) return;
     const openTask = view.task === null ? null : findTask(view.task, this.tasks, head);
     history.replaceState(history.state, "", writeView({ ...view, task: null }));
     this.view = { ...view, task: null };

@@ -94,7 +94,7 @@ export class TaskDialog {
   }
 
   async show(task: Task): Promise<void> {
-    if (this.task === task) return;
+    if (this.task === task && this.element.open) return;
     this.task = task;
     const rows = this.navigation.neighbours();
     const index = rows.indexOf(task);
