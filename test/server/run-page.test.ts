@@ -47,7 +47,7 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.keyboard.press("j");
     await page.getByRole("dialog").getByText("2 of 60").waitFor();
     await page.getByRole("dialog").getByRole("link", { name: "Ask again" }).click();
-    expect(await page.getByLabel("Agent").inputValue()).toBe("baseline");
+    expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe("baseline");
     expect(await page.getByLabel("Question").inputValue()).toMatch(/^What .* did I agree with/);
     expect(wrong()).toEqual([]);
   });
