@@ -21,6 +21,11 @@ smoke() {
   art-e --version
   art-e demo --quiet --no-progress
   test -s demo-output/results.json && test -s demo-output/traces.jsonl
+  node --input-type=module -e '
+    import { openDatabase } from "art-e";
+    const database = await openDatabase("demo-output/demo.db");
+    console.log(`library: ${database.runs().length} run, ${[...database.traces("latest")].length} traces`);
+    database.close();'
   rm -r demo-output
 }
 
