@@ -30,7 +30,7 @@ export interface LoopAgent {
   readonly maxTaskCostUsd: number | null;
 }
 
-export interface LoopRules {
+interface LoopRules {
   readonly tools: readonly Tool[];
   readonly toolCalls: AgentSettings["toolCalls"];
   /** Timeout per tool call in milliseconds, or null if only the task's own time limit applies. */
@@ -250,11 +250,11 @@ const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
 
 /** Memoized per tools array, so that providers can reuse its serialized form. */
 function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
-  const known = specs.get(tools);
-  if (known !== undefined) return known;
-  const made = tools.map(({ id, description, parameters }) => ({ name: id, description, parameters }));
-  specs.set(tools, made);
-  return made;
+  const cached = specs.get(tools);
+  if (cached !== undefined) return cached;
+  const toolSpecs = tools.map(({ id, description, parameters }) => ({ name: id, description, parameters }));
+  specs.set(tools, toolSpecs);
+  return toolSpecs;
 }
 
 /** Returns a message to a model whose reply is neither a call nor an answer, or null if it is an answer. */
@@ -348,8 +348,8 @@ function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMes
 async function resultOf(call: ToolCall, tools: ReadonlyMap<string, Tool>, context: ToolContext): Promise<ToolResult> {
   const tool = tools.get(call.name);
   if (tool === undefined) {
-    const known = [...tools.keys()].join(", ");
-    return { ok: false, kind: "unknown_tool", error: `There is no tool "${call.name}". The tools are: ${known}.` };
+    const available = [...tools.keys()].join(", ");
+    return { ok: false, kind: "unknown_tool", error: `There is no tool "${call.name}". The tools are: ${available}.` };
   }
   if (call.invalid !== undefined) {
     return {

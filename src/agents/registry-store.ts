@@ -143,11 +143,11 @@ export function findAgent(db: Db, id: string): StoredAgent | null {
 export function getAgent(db: Db, id: string): StoredAgent {
   const agent = findAgent(db, id);
   if (agent !== null) return agent;
-  const known = listAgentIds(db);
+  const ids = listAgentIds(db);
   throw new UserError(
     "agent_unknown",
     `Unknown agent "${id}".`,
-    `${didYouMean(id, known)}Available: ${known.join(", ")} (${commandLine`art-e agents list`}).`,
+    `${didYouMean(id, ids)}Available: ${ids.join(", ")} (${commandLine`art-e agents list`}).`,
   );
 }
 
@@ -200,13 +200,13 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   }
   const { agentId, agentVersion = 0, model, maxTurns } = settings;
   const { agent, tools } = getVersion(db, agentId, agentVersion);
-  const described = { ...agent, model, version: agentVersion, tools: fullTools(tools) };
+  const description = { ...agent, model, version: agentVersion, tools: fullTools(tools) };
   // The settings of the model calls are known only for art-e's own runs.
-  if (settings.kind !== "own") return { ...described, settings: { ...agent.settings, maxTurns } };
+  if (settings.kind !== "own") return { ...description, settings: { ...agent.settings, maxTurns } };
   const { prompt, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
   const optional = { ...presentProperties({ temperature }), reasoningTokens, reasoningEffort };
   return {
-    ...described,
+    ...description,
     prompt,
     settings: agentSettingsSchema.parse({ maxTurns, maxTokens, toolCalls, toolChoice, ...optional }),
   };

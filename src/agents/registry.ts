@@ -198,12 +198,12 @@ export function attachTools(
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
-    const known = toolIds.find((toolId) => tools.some(({ id }) => id === toolId));
-    if (known !== undefined) {
+    const attachedId = toolIds.find((toolId) => tools.some(({ id }) => id === toolId));
+    if (attachedId !== undefined) {
       throw new UserError(
         "tool_attached",
-        `Agent "${agentId}" already has the tool "${known}".`,
-        `Change its config: ${commandLine`art-e agents configure ${agentId} ${known}`} --config JSON`,
+        `Agent "${agentId}" already has the tool "${attachedId}".`,
+        `Change its config: ${commandLine`art-e agents configure ${agentId} ${attachedId}`} --config JSON`,
       );
     }
     setTools(db, agentId, [...tools, ...toolIds.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);

@@ -27,7 +27,7 @@ export type Claim =
   /** Established if the gain is not 0, refuted if it is between -`notBy` and `notBy`. Null means never. */
   | { readonly relation: "different"; readonly notBy: number | null };
 
-export type ClaimVerdict = "established" | "refuted";
+type ClaimVerdict = "established" | "refuted";
 
 /** Tests a claim after each question. The verdict is final: each of the two is wrong in at most 5% of runs. */
 export class ClaimTest {
@@ -165,7 +165,7 @@ function widthOf({ metric, kind }: MetricDescription): number {
   return max - min;
 }
 
-export interface SequentialInput {
+interface SequentialInput {
   /** Candidate minus baseline per question, in the score's unit. */
   readonly differences: readonly number[];
   readonly better: "higher" | "lower";

@@ -120,7 +120,7 @@ export const modeChangeSchema = z.discriminatedUnion("action", [
 export type ModeChange = z.output<typeof modeChangeSchema>;
 
 /** The changed mode, and the number of traces that entered or left it. */
-export interface ChangedMode {
+interface ChangedMode {
   readonly mode: string;
   readonly traces: number;
 }

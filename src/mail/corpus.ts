@@ -27,11 +27,11 @@ export function checkMailboxes(
   const count = questions.filter((q) => !imported.has(q.inbox_address)).length;
   const some = missing.slice(0, 5).join(", ") + (missing.length > 5 ? `, and ${missing.length - 5} more` : "");
   const partial = allowPartial === undefined ? "" : ", or pass --partial-inboxes to search their imported mail";
-  const known = [...imported].sort().slice(0, 8).join(", ") || "none";
+  const examples = [...imported].sort().slice(0, 8).join(", ") || "none";
   throw new UserError(
     "inbox_missing",
     `${count} of ${questions.length} questions are about mailboxes that were not imported: ${some}.`,
-    `Import them, choose others with --inbox, or map their folders to addresses with --owner-map at import${partial}. Imported: ${known}.`,
+    `Import them, choose others with --inbox, or map their folders to addresses with --owner-map at import${partial}. Imported: ${examples}.`,
   );
 }
 

@@ -110,9 +110,9 @@ async function openSources(options: ImportOptions, context: AppContext): Promise
   if (options.sources.length === 0) {
     return [await open(await download(options.limit, context), options.format ?? "parquet", EMAILS_DATASET)];
   }
-  const opened: NamedSource[] = [];
-  for (const path of options.sources) opened.push(await open(path, options.format));
-  return opened;
+  const sources: NamedSource[] = [];
+  for (const path of options.sources) sources.push(await open(path, options.format));
+  return sources;
 }
 
 /** Throws if the import reads a file that it would also write, or delete as a leftover. */

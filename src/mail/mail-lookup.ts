@@ -111,8 +111,8 @@ export function resolveInbox(db: Db, address: string): string {
       `Import mail first: ${commandLine`art-e import SOURCE`}`,
     );
   }
-  const named = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
-  throw unknown(db, address, `Addresses with the most mail: ${named}.`);
+  const list = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
+  throw unknown(db, address, `Addresses with the most mail: ${list}.`);
 }
 
 /** Minimum Dice coefficient of the local parts (0 to 1). */

@@ -79,13 +79,13 @@ export function openSearchableMail(db: Db): SearchableMail {
     mailbox: (addressId) =>
       remember(String(addressId), () => {
         const columns = (addressId === null ? selectAll.get() : selectMailbox.get(addressId)) as string[];
-        const [positions, sent, lengths] = columns.map((json) => JSON.parse(json)) as [
+        const [positions, sentPositions, lengths] = columns.map((json) => JSON.parse(json)) as [
           number[],
           (number | null)[],
           number[],
         ];
         for (const [i, position] of positions.entries()) {
-          sentAt[position] = sent[i] ?? Number.NaN;
+          sentAt[position] = sentPositions[i] ?? Number.NaN;
           bytes[position] = lengths[i] as number;
         }
         return new PositionSet(Int32Array.from(positions), total);

@@ -40,8 +40,8 @@ function resolve(
 ): [string | null, OwnerBasis | null] {
   const mapped = map.get(owner.folder);
   if (mapped !== undefined) return [mapped, "map"];
-  const named = namedSender(owner, senders);
-  if (named !== null) return [named, "sent"];
+  const ownAddress = namedSender(owner, senders);
+  if (ownAddress !== null) return [ownAddress, "sent"];
   const received = recipients.get(owner.id) ?? [];
   const addressed = received.find((count) => matchesOwnerName(count.address, owner.folder));
   if (addressed !== undefined) return [addressed.address, "received"];
@@ -52,12 +52,12 @@ function resolve(
 }
 
 function namedSender(owner: Owner, senders: AddressCounts): string | null {
-  const sent = senders.get(owner.id) ?? [];
-  const total = sent.reduce((sum, count) => sum + count.mails, 0);
-  const named = sent.filter(
+  const counts = senders.get(owner.id) ?? [];
+  const total = counts.reduce((sum, count) => sum + count.mails, 0);
+  const matches = counts.filter(
     (count) => count.mails >= total * MIN_NAMED_SHARE && matchesOwnerName(count.address, owner.folder),
   );
-  return named[0]?.address ?? null;
+  return matches[0]?.address ?? null;
 }
 
 /**

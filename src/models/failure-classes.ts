@@ -8,7 +8,7 @@ import type { ModelErrorKind } from "./model.js";
 /** `stops`: no task in the run can succeed, so the remaining tasks are left for `--resume`. */
 export type Consequence = "retried" | "fails" | "refused" | "stops";
 
-export interface FailureClass {
+interface FailureClass {
   readonly kind: ModelErrorKind;
   readonly consequence: Consequence;
   /** Lowercase codes, types, statuses and reasons in the error. A trailing `*` matches any suffix. */
@@ -156,7 +156,7 @@ export function stopsRun(kind: ModelErrorKind): boolean {
 }
 
 /** The parts of a provider's error that identify the kind of failure. */
-export interface ProviderFailure {
+interface ProviderFailure {
   readonly status: number;
   /** Untruncated error message. */
   readonly message: string;

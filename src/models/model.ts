@@ -85,8 +85,8 @@ export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
 }
 
 /** Counts turns or votes per model name. */
-export function repliesBy(named: readonly { readonly model?: string }[]): AnsweredBy {
-  return named.reduce<AnsweredBy>(
+export function repliesBy(replies: readonly { readonly model?: string }[]): AnsweredBy {
+  return replies.reduce<AnsweredBy>(
     (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
     {},
   );
@@ -363,7 +363,7 @@ export const ANSWERED_WEB_PAGE = "the server returned a web page (HTML) instead 
  * Tool call requested by the model. If the arguments are not a JSON object, `invalid` contains the raw text and
  * `arguments` is `{}`. Such a call is answered with an error and never executed.
  */
-export const toolCallSchema = z.object({
+const toolCallSchema = z.object({
   id: z.string(),
   name: z.string(),
   arguments: jsonValueSchema,
@@ -376,7 +376,7 @@ export type ToolCall = Readonly<z.output<typeof toolCallSchema>>;
  * Data that a provider requires unchanged in the next request (Anthropic thinking blocks, Gemini thought signatures,
  * OpenAI reasoning items). Only the same provider's code and `reasoningText` read `value`.
  */
-export const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
+const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
 
 /** Provider-neutral messages. Requests pass the system prompt separately. */
 export const messageSchema = z.discriminatedUnion("role", [

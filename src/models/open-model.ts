@@ -60,13 +60,13 @@ export async function openModel(
     costLimit,
     cache = false,
     note,
-    ...given
+    ...options
   }: OpenOptions,
   { env, cacheDir }: AppSettings,
 ): Promise<{ readonly model: Model; readonly throttle: RateLimiter }> {
   const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
   const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs, extras }, env);
-  const priceOf = given.priceOf ?? (await pricesOf(name));
+  const priceOf = options.priceOf ?? (await pricesOf(name));
   let model = await resolveModel(name, connection, DEFAULT_RETRY, limiter, priceOf);
   if (costLimit !== undefined) model = costLimit.applyTo(model, priceOf);
   if (cache && isRemote(name.provider)) {

@@ -49,8 +49,8 @@ export function priceOfReply(modelId: string, answeredBy: string | undefined, us
 }
 
 function entryOf(modelId: string): PriceEntry | null {
-  const known = entries.get(modelId);
-  if (known !== undefined) return known;
+  const cached = entries.get(modelId);
+  if (cached !== undefined) return cached;
   const entry = findEntry(modelId);
   if (entries.size >= MAX_ENTRIES) entries.clear();
   entries.set(modelId, entry);
@@ -63,8 +63,8 @@ function findEntry(modelId: string): PriceEntry | null {
   const name = modelId.slice(slash + 1);
   const own = entryAt(provider, name);
   if (own !== null || !name.includes("/")) return own;
-  const made = makersName(name);
-  return made === null ? null : entryAt(made.maker, made.name);
+  const original = makersName(name);
+  return original === null ? null : entryAt(original.maker, original.name);
 }
 
 function entryAt(provider: string, requested: string): PriceEntry | null {

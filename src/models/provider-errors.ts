@@ -189,9 +189,9 @@ export function sentenceIn(body: unknown, depth = 0): string | null {
   if (depth > 4) return null;
   if (typeof body === "string") return body.trim() === "" ? null : body;
   if (Array.isArray(body)) return sentenceIn(body[0], depth + 1);
-  const said = sentenceSchema.safeParse(body).data;
-  if (said !== undefined) {
-    const { message, code, param = "", metadata } = said;
+  const problem = sentenceSchema.safeParse(body).data;
+  if (problem !== undefined) {
+    const { message, code, param = "", metadata } = problem;
     const unnamed = param !== "" && !message.includes(param) ? param : "";
     const about = [typeof code === "string" ? code : "", unnamed].filter((word) => word !== "");
     const sentence = about.length > 0 ? `${message} (${about.join(", ")})` : message;

@@ -458,11 +458,11 @@ export class AdaptiveRate {
 
   private judge(now: number): number {
     const { trial } = this;
-    const ended = trial.accepted + trial.refused;
+    const finishedCalls = trial.accepted + trial.refused;
     const blocked = trial.refused >= MANY_REFUSALS && trial.accepted <= trial.refused;
-    if (ended < EVIDENCE && !blocked) return 1;
+    if (finishedCalls < EVIDENCE && !blocked) return 1;
     this.trial = newTrial(now);
-    const share = trial.refused / ended;
+    const share = trial.refused / finishedCalls;
     const isQuota = trial.pauseMs >= TRIAL_MS;
     if (!isQuota && share <= 1.5 * this.tolerated + NEGLIGIBLE) return this.grow();
     const { before } = this;
@@ -492,8 +492,8 @@ export class AdaptiveRate {
   }
 
   private cut(trial: Trial, share: number, now: number): void {
-    const sent = trial.started / Math.max(now - trial.since, 1);
-    const perMs = Math.min(this.perMs ?? sent, sent);
+    const ratePerMs = trial.started / Math.max(now - trial.since, 1);
+    const perMs = Math.min(this.perMs ?? ratePerMs, ratePerMs);
     const succeeded = this.successRate(now, trial.pauseMs);
     const isPaused = trial.pauseMs > 0 && succeeded < perMs;
     this.before = { perMs, share };

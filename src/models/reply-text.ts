@@ -307,7 +307,7 @@ function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
     if (matches.length === 0) continue;
     const calls = matches.map(({ groups = {} }) => read(groups, byName));
     if (calls.some((call) => call === null)) return { kind: "unreadable" };
-    const all = calls.flatMap((found) => found ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
+    const all = calls.flatMap((call) => call ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
     if (all.length === 0 || !all.every(({ name }) => byName.has(name))) return { kind: "unreadable" };
     return { kind: "calls", calls: all, text: text.replace(pattern, "").trim() };
   }
@@ -390,7 +390,7 @@ function pythonValue(text: string): unknown {
 function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools: Tools): UnidentifiedCall[] | null {
   const calls = [...body.matchAll(pattern)].map(({ groups = {} }) => read(groups, tools));
   if (calls.length === 0 || calls.some((call) => call === null)) return null;
-  return calls.flatMap((found) => found ?? []);
+  return calls.flatMap((call) => call ?? []);
 }
 
 const PARAMETER = /<[^<>\s]*parameter(?:=|\s+name=)"?(?<key>[\w.-]+)"?[^<>]*>(?<value>[\s\S]*?)<\/[^<>\s]*parameter>/gi;

@@ -6,7 +6,7 @@ import { redactStart } from "../platform/secrets.js";
 import { ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 
-export interface StreamRequest {
+interface StreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -28,24 +28,24 @@ let connections: Dispatcher | undefined;
  * Throws a ModelError if the reply is not an event stream, or the signal's reason. If the stream ends inside a frame,
  * that part is still yielded.
  */
-export async function* readServerSentEvents(sent: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
+export async function* readServerSentEvents(streamRequest: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
   connections ??= openConnections({ connections: null });
   try {
-    const reply = await request(sent.url, {
+    const reply = await request(streamRequest.url, {
       dispatcher: connections,
       method: "POST",
-      headers: { ...sent.headers, "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify(sent.body),
-      headersTimeout: sent.idleMs,
-      bodyTimeout: sent.idleMs,
+      headers: { ...streamRequest.headers, "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify(streamRequest.body),
+      headersTimeout: streamRequest.idleMs,
+      bodyTimeout: streamRequest.idleMs,
       signal,
     });
-    checkHead(reply.statusCode, reply.headers, await errorBody(reply, sent.apiKey), sent);
+    checkHead(reply.statusCode, reply.headers, await errorBody(reply, streamRequest.apiKey), streamRequest);
     yield* eventData(reply.body);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw toModelError(error, [sent.apiKey]);
+    throw toModelError(error, [streamRequest.apiKey]);
   }
 }
 

@@ -52,8 +52,8 @@ export function isOwnOrigin(origin: string, hostHeader: string | undefined): boo
 export function bearerTokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(token);
   return (authorization) => {
-    const [, sent = ""] = /^Bearer +(\S+)\s*$/i.exec(authorization ?? "") ?? [];
-    return timingSafeEqual(digest(sent), expected);
+    const [, bearerToken = ""] = /^Bearer +(\S+)\s*$/i.exec(authorization ?? "") ?? [];
+    return timingSafeEqual(digest(bearerToken), expected);
   };
 }
 

@@ -29,7 +29,7 @@ const messageSchema = z.union([
   z.object({ id: z.number(), error: z.string() }),
 ]);
 
-export interface ModuleStart {
+interface ModuleStart {
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -160,8 +160,8 @@ export class ModuleWorkers {
 
   private module(start: ModuleStart): LoadedModule {
     const key = JSON.stringify([start.path, start.env]);
-    const known = this.loaded.get(key);
-    if (known !== undefined && !known.gone) return known;
+    const existing = this.loaded.get(key);
+    if (existing !== undefined && !existing.gone) return existing;
     const fresh = new LoadedModule(start);
     this.loaded.set(key, fresh);
     return fresh;

@@ -132,7 +132,7 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
     line.destroy();
     timer ??= setTimeout(() => killGroup(keeper), KILL_MS).unref();
   };
-  const ended = new Promise<ProgramEnd>((resolve) => {
+  const programEnd = new Promise<ProgramEnd>((resolve) => {
     let end: ProgramEnd = { error: "its supervisor failed" };
     let reportText = "";
     line.setEncoding("utf8").on("data", (text: string) => {
@@ -153,7 +153,7 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
   line.write(`${JSON.stringify(start)}\n`);
   const [stdin, stdout, stderr] = [keeper.stdin, keeper.stdout, keeper.stderr];
   for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
-  return { stdin, stdout, stderr, ended, kill };
+  return { stdin, stdout, stderr, ended: programEnd, kill };
 }
 
 function killGroup({ pid }: ChildProcess): void {

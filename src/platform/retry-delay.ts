@@ -33,7 +33,7 @@ interface AttemptFailure {
   readonly progressed?: boolean;
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly policy: RetryPolicy;
   readonly signal: AbortSignal;
   readonly sleep?: Sleep | undefined;

@@ -65,7 +65,7 @@ export function serveCalls<Call, Answer>(
   tellLoaded();
 }
 
-export interface WorkerRpcOptions {
+interface WorkerRpcOptions {
   readonly data: unknown;
   /** Size of V8's young generation in MB. A larger one fills with garbage, which counts as memory. */
   readonly youngGenerationMb?: number;

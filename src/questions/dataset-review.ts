@@ -218,7 +218,7 @@ async function writeReviewed(
   { path, questions, lines }: ReviewedFile,
   reviews: ReadonlyMap<number, QuestionReview>,
 ): Promise<void> {
-  const chosen = questions.flatMap((question, i) => {
+  const accepted = questions.flatMap((question, i) => {
     const review = reviews.get(question.id);
     return review === undefined || review.decision === "rejected" || !isAbout(review, question)
       ? []
@@ -229,9 +229,9 @@ async function writeReviewed(
       ? await encodeTable(
           "jsonl",
           questionsTable("jsonl"),
-          chosen.map(({ question, edited }) => ({ ...question, ...edited })),
+          accepted.map(({ question, edited }) => ({ ...question, ...edited })),
         )
-      : chosen.map(({ line = "", edited }) => `${replaceJsonTexts(line, edited)}\n`);
+      : accepted.map(({ line = "", edited }) => `${replaceJsonTexts(line, edited)}\n`);
   await writeFileAtomically(reviewedPath(path), pieces);
 }
 

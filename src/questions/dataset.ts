@@ -114,7 +114,7 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
   };
 }
 
-export interface DatasetOptions {
+interface DatasetOptions {
   /** If undefined, selects the only split in `dataset`, otherwise `test`. */
   readonly split?: Split | undefined;
   /** Path of a question file that replaces the published dataset. */

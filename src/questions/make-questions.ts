@@ -75,14 +75,18 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const mailboxes = new Map(inboxes.map((inbox) => [inbox, open(inbox)]));
     const read = readMailboxes([...mailboxes.values()], options.minChars);
     const refusals = new NamedCounts();
-    const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
-    const hint = made.advice || shorterMailHint(options, read.mails);
-    if (made.questions.length === 0) throw noQuestions(made.stopped, hint, read.mails, refusals);
+    const collection = await collectQuestions(
+      options,
+      { mailboxes, usable: read.mailboxes, models, refusals },
+      context,
+    );
+    const hint = collection.advice || shorterMailHint(options, read.mails);
+    if (collection.questions.length === 0) throw noQuestions(collection.stopped, hint, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
       options.output,
       format,
-      made.questions.map(({ question, provenance }, i) => ({
+      collection.questions.map(({ question, provenance }, i) => ({
         question: { id: i + 1, ...question, split: split(question.inbox_address) },
         provenance: { id: i + 1, ...provenance },
       })),
@@ -92,15 +96,15 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       provenance: provenancePath(options.output),
       model: options.model,
       checker: models.checker?.id ?? null,
-      ...countsOf(made.questions),
+      ...countsOf(collection.questions),
       mailboxes: inboxes.length,
       mails: read.mails,
       refused: refusals.sorted(),
       costUsd: spending.limit.costUsd,
       calls: spending.limit.calls,
       cachedReplies: spending.cachedReplies,
-      shortfall: made.questions.length < options.number ? made.stopped : null,
-      hint: made.questions.length < options.number ? hint : null,
+      shortfall: collection.questions.length < options.number ? collection.stopped : null,
+      hint: collection.questions.length < options.number ? hint : null,
     };
   });
 }
@@ -177,12 +181,16 @@ export function provenancePath(dataset: string): string {
 }
 
 /** Writes the provenance first, so that a dataset never exists without it. */
-async function writeQuestions(path: string, format: TableFormat, made: readonly MadeQuestion[]): Promise<void> {
+async function writeQuestions(
+  path: string,
+  format: TableFormat,
+  madeQuestions: readonly MadeQuestion[],
+): Promise<void> {
   await writeFileAtomically(
     provenancePath(path),
-    made.map(({ provenance }) => `${toWellFormedJson(provenance)}\n`),
+    madeQuestions.map(({ provenance }) => `${toWellFormedJson(provenance)}\n`),
   );
-  const questions = made.map(({ question }) => question);
+  const questions = madeQuestions.map(({ question }) => question);
   await writeFileAtomically(path, await encodeTable(format, questionsTable(format), questions));
 }
 
@@ -296,9 +304,9 @@ function verifyAll(
 /** Counts a rejected draft. Throws if the checker returns nothing usable. */
 function recordRefusal(verified: Verified, refusals: NamedCounts, streak: FailureStreak): void {
   if (verified instanceof CostLimitReached) return;
-  const refused = "kept" in verified ? null : verified;
-  if (refused !== null) refusals.add(refused.refused);
-  streak.add(refused?.fault ?? null);
+  const refusal = "kept" in verified ? null : verified;
+  if (refusal !== null) refusals.add(refusal.refused);
+  streak.add(refusal?.fault ?? null);
 }
 
 interface Tally {
@@ -427,12 +435,12 @@ async function verifyDraft(
   const isTooEarly = draft.unanswerable === "mail_later";
   const day = dayOf(draft, seed);
   // An email that quotes the source can arrive after the question.
-  const cited = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) < day);
+  const earlierSources = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) < day);
   const question: Question = {
     id: 0,
     question: draft.question,
     answer: draft.answer,
-    message_ids: cited.map(({ messageId }) => messageId),
+    message_ids: earlierSources.map(({ messageId }) => messageId),
     how_realistic: draft.howRealistic,
     inbox_address: mailbox.address,
     query_date: day,

@@ -119,7 +119,7 @@ export interface QueueStatus {
 }
 
 export function readQueueStatus(url: string): Promise<QueueStatus> {
-  return withQueue(url, async (redis, shown) => {
+  return withQueue(url, async (redis, address) => {
     const workers = await listWorkers(redis);
     const ids = [...(await listPublishedRuns(redis)).keys()];
     const runs: QueuedRun[] = [];
@@ -128,7 +128,7 @@ export function readQueueStatus(url: string): Promise<QueueStatus> {
       runs.push({ ...(await describeRun(redis, runId)), workers: names });
     }
     return {
-      queue: shown,
+      queue: address,
       runs,
       workers: workers.map(({ name, programVersion, runs: own }) => ({
         name,
@@ -145,14 +145,14 @@ export function readQueueStatus(url: string): Promise<QueueStatus> {
 export function cleanQueue(url: string, only: string | undefined): Promise<readonly string[]> {
   return withQueue(url, async (redis) => {
     const ids = [...(await listPublishedRuns(redis)).keys()];
-    const chosen = only === undefined ? ids : ids.filter((runId) => runId.startsWith(only));
-    for (const runId of chosen) {
+    const selectedIds = only === undefined ? ids : ids.filter((runId) => runId.startsWith(only));
+    for (const runId of selectedIds) {
       const queue = new RunQueue(redis, runId, { isVisitor: true });
       await queue.obliterate();
       await queue.close();
       await withdrawRun(redis, runId);
     }
-    return chosen;
+    return selectedIds;
   });
 }
 
@@ -174,7 +174,7 @@ async function describeRun(redis: Redis, runId: string): Promise<Omit<QueuedRun,
   }
 }
 
-async function withQueue<T>(url: string, use: (redis: Redis, shown: string) => Promise<T>): Promise<T> {
+async function withQueue<T>(url: string, use: (redis: Redis, address: string) => Promise<T>): Promise<T> {
   const address = parseQueueUrl(url);
   const redis = await connectRedis(address, null);
   try {

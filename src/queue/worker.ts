@@ -196,8 +196,8 @@ class RunsOfWorker {
       }
       if (run.fault !== null || isOver(runId)) this.leave(runId, run);
     }
-    for (const known of [this.refused, this.faults]) {
-      for (const runId of known.keys()) if (isOver(runId)) known.delete(runId);
+    for (const problems of [this.refused, this.faults]) {
+      for (const runId of problems.keys()) if (isOver(runId)) problems.delete(runId);
     }
     this.published = published;
     for (const [runId, attempt] of published) await this.join(runId, attempt);
@@ -212,12 +212,12 @@ class RunsOfWorker {
     this.isStopping = true;
     for (const run of this.joined.values()) void run.pause();
     const closed = this.close();
-    const ended = new AbortController();
-    const patience = delay(graceMs, undefined, { signal: AbortSignal.any([stopNow, ended.signal]) }).catch(
+    const end = new AbortController();
+    const patience = delay(graceMs, undefined, { signal: AbortSignal.any([stopNow, end.signal]) }).catch(
       () => undefined,
     );
     if (this.underWay > 0 || !redis.isAway) await Promise.race([closed, patience]);
-    ended.abort();
+    end.abort();
     for (const run of [...this.joined.values(), ...this.leaving.keys()]) run.abort();
     redis.endPatience();
     const giveUp = setTimeout(() => redis.abandon(), GIVE_BACK_MS);
@@ -478,8 +478,8 @@ class WorkerRun {
     onFault: (error: unknown) => void,
   ): Promise<WorkerRun> {
     const watch = new ServerWatch();
-    const opened = await openAnswerContext(manifest, shared, watch, onFault);
-    return new WorkerRun(manifest, attempt, opened, watch, shared, onFault);
+    const answerContext = await openAnswerContext(manifest, shared, watch, onFault);
+    return new WorkerRun(manifest, attempt, answerContext, watch, shared, onFault);
   }
 
   get fault(): ServerFault | null {
@@ -569,16 +569,16 @@ class WorkerRun {
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
     this.active++;
     try {
-      const planned = this.opened.toTask(message);
-      const journal = await this.openJournal(planned, message).catch(this.onFault);
+      const plannedTask = this.opened.toTask(message);
+      const journal = await this.openJournal(plannedTask, message).catch(this.onFault);
       if (journal === undefined) return null;
-      const answered = await this.opened.answerer.answer(planned, signal, { budget: this.budget, journal });
-      if (answered === null) {
+      const answer = await this.opened.answerer.answer(plannedTask, signal, { budget: this.budget, journal });
+      if (answer === null) {
         // Otherwise this worker would immediately take the task again.
         await this.tasks.pause();
         return null;
       }
-      const { trace, isHeld, abandoned } = answered;
+      const { trace, isHeld, abandoned } = answer;
       const { name, redis } = this.shared;
       this.rate.add();
       await addTask(redis, this.manifest.runId, isFailure(trace.ending)).catch(this.onFault);

@@ -216,8 +216,8 @@ async function openFolder(folder: string, files: readonly BuiltInFile[]): Promis
   const entries = (await readdir(folder, { withFileTypes: true })).filter(
     ({ name }) => !replaced.has(`${folder}/${name}`),
   );
-  const shown = entries.map(async ({ name }) => await systemFolder(`${folder}/${name}`));
-  return ["--tmpfs", folder, ...(await Promise.all(shown)).flat()];
+  const mounts = entries.map(async ({ name }) => await systemFolder(`${folder}/${name}`));
+  return ["--tmpfs", folder, ...(await Promise.all(mounts)).flat()];
 }
 
 /** Returns the files of a Python outside the system folders, for example in /opt. */

@@ -113,11 +113,11 @@ interface TreeUsage {
 }
 
 export async function usageOfTree(pid: number): Promise<TreeUsage> {
-  const [memory, written, children] = await Promise.all([memoryOf(pid), writtenBy(pid), childrenOf(pid)]);
+  const [memory, ioBytes, children] = await Promise.all([memoryOf(pid), writtenBy(pid), childrenOf(pid)]);
   const below = await Promise.all(children.map(usageOfTree));
   return {
     memoryBytes: below.reduce((sum, { memoryBytes }) => sum + memoryBytes, memory),
-    writtenBytes: below.reduce((sum, { writtenBytes }) => sum + writtenBytes, written),
+    writtenBytes: below.reduce((sum, { writtenBytes }) => sum + writtenBytes, ioBytes),
     pids: [pid, ...below.flatMap(({ pids }) => pids)],
   };
 }

@@ -12,8 +12,8 @@ const MOST_BYTES = 2 ** 20;
 
 /** Returns all snapshots by name: the built-in ones, and those of the suite's own file, which take precedence. */
 export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyMap<string, Snapshot>> {
-  const written: unknown = JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8"));
-  const builtIn = new Map(Object.entries(snapshotsSchema.parse(written)));
+  const json: unknown = JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8"));
+  const builtIn = new Map(Object.entries(snapshotsSchema.parse(json)));
   const file = join(suiteRoot ?? "", NAME);
   const text = suiteRoot === null ? null : await readRegular(file);
   const entries = new Map([...builtIn, ...Object.entries(text === null ? {} : parse(text, file))]);
@@ -24,10 +24,10 @@ export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyM
 export function snapshotOf(name: string, snapshots: ReadonlyMap<string, Snapshot>): Snapshot {
   const snapshot = snapshots.get(name);
   if (snapshot !== undefined) return snapshot;
-  const known = [...snapshots.keys()].sort().join(", ");
+  const available = [...snapshots.keys()].sort().join(", ");
   throw new UserError(
     "snapshot_unknown",
-    `Unknown snapshot "${name}". Available: ${known}.`,
+    `Unknown snapshot "${name}". Available: ${available}.`,
     `Add it to ${NAME} in the suite's folder.`,
   );
 }
@@ -156,11 +156,11 @@ export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<Sna
     const missing = missingOf[i] ?? [];
     const { name, unavailable } = snapshot;
     if (unavailable !== null) return { name, ready: false, why: unavailable, missing: [] };
-    for (const [wanted, from] of missing) {
-      if (from === null) withoutPackage.add(wanted);
+    for (const [program, from] of missing) {
+      if (from === null) withoutPackage.add(program);
       else packages.add(from);
     }
-    const names = missing.map(([wanted]) => wanted);
+    const names = missing.map(([program]) => program);
     const why = names.length === 0 ? null : `missing: ${names.join(", ")}`;
     return { name, ready: names.length === 0, why, missing: names };
   });
@@ -188,11 +188,11 @@ export async function missingOptional(
   scripts: readonly string[],
 ): Promise<readonly Entry[]> {
   const path = env.PATH?.split(":") ?? PATH;
-  const called = Object.entries(optional).filter(
+  const calledPrograms = Object.entries(optional).filter(
     ([name]) => !(name in shims) && scripts.some((script) => callsProgram(script, name)),
   );
-  const programs = await Promise.all(called.map(([name]) => findProgram(name, path)));
-  return called.filter((_, i) => programs[i] === null);
+  const programs = await Promise.all(calledPrograms.map(([name]) => findProgram(name, path)));
+  return calledPrograms.filter((_, i) => programs[i] === null);
 }
 
 /**

@@ -150,8 +150,8 @@ export async function findPython(): Promise<FoundPython | null> {
   for (const candidate of CANDIDATES) {
     try {
       const { stdout } = await run(candidate, ["-I", "-S", "-c", ASK], { timeout: 10_000 });
-      const { extensions, ...found } = answerSchema.parse(JSON.parse(stdout));
-      return { ...found, shared: await sharedLibraries([found.program, ...extensions]) };
+      const { extensions, ...installation } = answerSchema.parse(JSON.parse(stdout));
+      return { ...installation, shared: await sharedLibraries([installation.program, ...extensions]) };
     } catch {
       // The program is missing or is not Python 3. Try the next one.
     }

@@ -226,7 +226,7 @@ async function inFolder<T>(
   make: boolean,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const opened: FileHandle[] = [];
+  const handles: FileHandle[] = [];
   let path = folders.files;
   try {
     for (const part of [null, ...parts]) {
@@ -235,14 +235,14 @@ async function inFolder<T>(
         if (make) await makeFolderNoFollow(path, folders);
       }
       const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-      opened.push(handle);
+      handles.push(handle);
       if (ANCHORED) path = `/proc/self/fd/${handle.fd}`;
     }
     return await work(path);
   } catch (error) {
     throw refusalOf(error, parts.join("/"));
   } finally {
-    for (const handle of opened) await handle.close();
+    for (const handle of handles) await handle.close();
   }
 }
 
@@ -289,8 +289,8 @@ async function makeFolderNoFollow(path: string, { owner }: WorkspaceFolders): Pr
     throw error;
   }
   if (owner === null) return;
-  const made = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  await made.chown(owner.uid, owner.gid).finally(() => made.close());
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  await handle.chown(owner.uid, owner.gid).finally(() => handle.close());
 }
 
 /** An error about a path or file that the agent can fix. The message is for the agent. */

@@ -7,7 +7,7 @@ import { UserError } from "../platform/errors.js";
  */
 
 /** Location of a value in the database. `row` is the row's primary key in readable form. */
-export interface ColumnPlace {
+interface ColumnPlace {
   readonly table: string;
   readonly row: string | number;
   readonly column: string;

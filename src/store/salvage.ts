@@ -39,12 +39,12 @@ export function openDamaged(path: string, copyPath: string): DamagedFile {
       if (repair !== null) copyRepaired(path, copyPath, repair);
       db = connect(file, { readonly: true });
       if (countKnownTables(db) > 0) {
-        const opened = db;
+        const connection = db;
         return {
           db,
           repaired: what,
           close() {
-            opened.close();
+            connection.close();
             if (repair !== null) removeCopy(copyPath);
           },
         };
@@ -128,9 +128,9 @@ function removeCopy(copyPath: string): void {
 }
 
 function countKnownTables(db: Db): number {
-  const known = new Set(newTables().map(({ name }) => name));
+  const knownNames = new Set(newTables().map(({ name }) => name));
   const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
-  return names.filter((name) => known.has(name)).length;
+  return names.filter((name) => knownNames.has(name)).length;
 }
 
 /** Tables that are rebuilt from the mail, or by the program itself. */

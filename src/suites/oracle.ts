@@ -22,13 +22,13 @@ export interface SuiteOracle {
  * Returns the absolute path of the specified oracle file, otherwise that of the suite's own file. For Harbor tasks,
  * returns the suite.
  */
-export function findOracleFile(named: string | undefined, { form, root, name }: SuiteFolder): string {
+export function findOracleFile(requestedPath: string | undefined, { form, root, name }: SuiteFolder): string {
   if (form === "harbor") {
-    if (named === undefined) return root;
+    if (requestedPath === undefined) return root;
     throw new UserError("flags_contradict", "--oracle: Harbor tasks have their own solutions.", "Omit --oracle.");
   }
-  const path = resolve(named ?? join(root, OWN_ORACLE));
-  if (named !== undefined || statOf(path)?.isFile()) return path;
+  const path = resolve(requestedPath ?? join(root, OWN_ORACLE));
+  if (requestedPath !== undefined || statOf(path)?.isFile()) return path;
   throw new UserError(
     "oracle_missing",
     `Cannot find an oracle file: ${name} has no ${OWN_ORACLE}.`,
@@ -44,8 +44,8 @@ export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
   const best = new Map<string, OracleLine>();
   for (const line of readOracle(path)) {
     if (line.suite !== suite.name) continue;
-    const known = best.get(line.uuid);
-    if (known === undefined || line.expected_score > known.expected_score) best.set(line.uuid, line);
+    const bestLine = best.get(line.uuid);
+    if (bestLine === undefined || line.expected_score > bestLine.expected_score) best.set(line.uuid, line);
   }
   const derivedFolder = dirname(path);
   return {
@@ -139,8 +139,8 @@ async function startProcesses(
     const [host = "", port = ""] = ready.slice("tcp:".length).split(/:(?=\d+$)/);
     const { exitCode, stderr } = await bash(WAIT, host, port, started.stdout.trim(), log);
     if (exitCode === 0) continue;
-    const said = stderr.trim();
-    return `${cmd.join(" ")} is not ready at ${host}:${port}${said === "" ? "" : `: ${said}`}`;
+    const message = stderr.trim();
+    return `${cmd.join(" ")} is not ready at ${host}:${port}${message === "" ? "" : `: ${message}`}`;
   }
   return null;
 }

@@ -219,8 +219,7 @@ export interface SuiteFinding {
 /** Returns a field's path in the usual notation: `config[0].func`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
-    (written, part) =>
-      typeof part === "number" ? `${written}[${part}]` : `${written}${written === "" ? "" : "."}${String(part)}`,
+    (text, part) => (typeof part === "number" ? `${text}[${part}]` : `${text}${text === "" ? "" : "."}${String(part)}`),
     "",
   );
 }

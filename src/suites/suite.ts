@@ -74,7 +74,7 @@ export async function openSuite(
       if (!opening.ok) return refusal(task, opening);
       const { machine, secrets, grade, close } = opening.opened;
       const ownDocuments = documents.open(task.folder);
-      const begun = new Date();
+      const start = new Date();
       const inbox = attachedInbox(task);
       const mailbox = inbox === null ? null : taskMailbox(inbox, options.cutoff);
       const oracle = sources.oracle?.open(task, machine);
@@ -94,7 +94,7 @@ export async function openSuite(
           },
           secrets,
           async grade(rollout, stop) {
-            const finalState = hasMachine ? await collectFinalState(machine, begun, stop) : null;
+            const finalState = hasMachine ? await collectFinalState(machine, start, stop) : null;
             const record = await gradeRollout(task, rollout, async () => {
               const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
               return oracle?.excuse(graded) ?? graded;
@@ -154,21 +154,21 @@ async function withMachines(
   note: AppContext["note"],
 ): Promise<readonly SuiteTask[]> {
   const runnable: SuiteTask[] = [];
-  const refused: string[] = [];
+  const refusals: string[] = [];
   for (const task of tasks) {
     const obstacle = await findObstacle(task, sources);
     if (obstacle === null) runnable.push(task);
-    else refused.push(`${task.id}: ${obstacle.reason}`);
+    else refusals.push(`${task.id}: ${obstacle.reason}`);
   }
   if (runnable.length === 0) {
     const { name, root } = sources.suite;
     throw new UserError(
       "tasks_none",
-      `None of the selected tasks in ${name} can run on this machine: ${refused.slice(0, 3).join("; ")}.`,
+      `None of the selected tasks in ${name} can run on this machine: ${refusals.slice(0, 3).join("; ")}.`,
       `Run art-e suite check ${shellWord(root)} to see what each task needs.`,
     );
   }
-  for (const one of refused) note(`art-e: skipped: ${one}`);
+  for (const one of refusals) note(`art-e: skipped: ${one}`);
   return runnable;
 }
 

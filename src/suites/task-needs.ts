@@ -89,8 +89,8 @@ export function needOf(
   if (role === "result" || role === "expected") {
     return custom.getters.has(func) ? "files" : evaluationNeed(dialect, "getter", func);
   }
-  const known = findSetupFunction(dialect, func, custom);
-  return known?.isPassedOver ? "files" : (known?.need ?? null);
+  const setupFunction = findSetupFunction(dialect, func, custom);
+  return setupFunction?.isPassedOver ? "files" : (setupFunction?.need ?? null);
 }
 
 export function classifyTask({ task, calls, findings }: ReadTask, custom?: CustomFunctions): TaskRequirement {

@@ -155,13 +155,13 @@ export function defineExternalTool<Config extends CallLimits>(kind: ExternalTool
 /** Rejects on abort even if the tool ignores its signal. */
 async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {};
-  const ended = new Promise<never>((_, reject) => {
+  const abort = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);
   });
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    return await Promise.race([work, ended]);
+    return await Promise.race([work, abort]);
   } finally {
     signal.removeEventListener("abort", stop);
     work.catch(() => undefined);

@@ -46,8 +46,8 @@ export async function listServerTools(
   for (let page = 0; page < MAX_PAGES; page++) {
     const params = cursor === undefined ? {} : { cursor };
     const answer = await client.request({ method: "tools/list", params }, pageSchema, { signal, timeout });
-    for (const listed of answer.tools) {
-      const tool = toolSchema.safeParse(listed);
+    for (const rawTool of answer.tools) {
+      const tool = toolSchema.safeParse(rawTool);
       if (tool.success) tools.push(tool.data);
       else malformed++;
     }

@@ -208,8 +208,8 @@ export function offerMailbox(db: Db, address: string, before: string | undefined
     async call(name, args, signal) {
       const tool = byId.get(name);
       if (tool !== undefined) return tool.call(args, { inbox, cutoff, signal });
-      const known = [...byId.keys()].join(", ");
-      return toolError("unknown_tool", `Unknown tool "${name}". Available: ${known}.`);
+      const available = [...byId.keys()].join(", ");
+      return toolError("unknown_tool", `Unknown tool "${name}". Available: ${available}.`);
     },
   };
 }

@@ -248,13 +248,13 @@ export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrac
     const { tools } = run.settings.imported;
     return () => tools;
   }
-  const known = new Map<string, readonly ToolSpec[]>();
+  const specsByAgent = new Map<string, readonly ToolSpec[]>();
   return (trace) => {
     const version = agentVersionOf(trace, run);
     if (version === null) return [];
     const key = `${version} ${trace.agentId}`;
-    const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
-    known.set(key, specs);
+    const specs = specsByAgent.get(key) ?? toolSpecs(db, trace.agentId, version);
+    specsByAgent.set(key, specs);
     return specs;
   };
 }
@@ -345,10 +345,10 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
 }
 
 /** Question ids are numbers, and suite task ids are strings. */
-function taskIds(db: Db, runId: string, written: readonly string[]): TaskId[] {
-  const known = new Map(listTaskIds(db, runId).map((id) => [String(id), id]));
-  return written.map((name) => {
-    const id = known.get(name);
+function taskIds(db: Db, runId: string, names: readonly string[]): TaskId[] {
+  const idByName = new Map(listTaskIds(db, runId).map((id) => [String(id), id]));
+  return names.map((name) => {
+    const id = idByName.get(name);
     if (id !== undefined) return id;
     throw new UserError(
       "task_unknown",

@@ -188,13 +188,13 @@ function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context
   const messages = trace.messages.map((message) => {
     // OpenAI's fine-tuning does not accept reasoning.
     const reasoning = dialect === "hf" ? reasoningText(message) : "";
-    const written = {
+    const converted = {
       ...openaiMessage(message, dialect === "openai" ? "text" : "object"),
       ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     };
     // Replies from earlier chats are exported as separate examples.
     const isUnweighted = message.role === "assistant" && (badReplies.has(message) || !own.has(message));
-    return dialect === "openai" && isUnweighted ? { ...written, weight: 0 } : written;
+    return dialect === "openai" && isUnweighted ? { ...converted, weight: 0 } : converted;
   });
   const tools = knownTools(trace, context).map(openaiTool);
   const settings = context.run?.settings;

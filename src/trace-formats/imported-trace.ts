@@ -41,10 +41,13 @@ export function parseTrace(value: unknown, where: string): ImportedTrace {
 function inOrderOf(original: unknown, checked: unknown): unknown {
   if (Array.isArray(checked)) return checked.map((item, i) => inOrderOf((original as unknown[])[i], item));
   if (typeof checked !== "object" || checked === null) return checked;
-  const known = new Map(Object.entries(checked));
-  const keys = new Set([...Object.keys(original as object).filter((key) => known.has(key)), ...known.keys()]);
+  const checkedValues = new Map(Object.entries(checked));
+  const keys = new Set([
+    ...Object.keys(original as object).filter((key) => checkedValues.has(key)),
+    ...checkedValues.keys(),
+  ]);
   return Object.fromEntries(
-    [...keys].map((key) => [key, inOrderOf((original as Record<string, unknown>)[key], known.get(key))]),
+    [...keys].map((key) => [key, inOrderOf((original as Record<string, unknown>)[key], checkedValues.get(key))]),
   );
 }
 

@@ -23,7 +23,7 @@ import {
 import { otlpSpans, type ScoreRecord, scoreRecords } from "./otlp/otlp-write.js";
 import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-server.js";
 
-export interface SendRequest {
+interface SendRequest {
   readonly source: ExportSource;
   readonly selection: TraceSelection;
   /** Whether to send messages, arguments, results, answers and explanations. */
@@ -85,15 +85,15 @@ async function sendScores(
   content: boolean,
   signal: AbortSignal,
 ): Promise<number> {
-  let sent = 0;
+  let sentSpans = 0;
   let waiting: ScoreRecord[] = [];
   for (const trace of traces) {
     waiting.push(...scoreRecords(trace, content));
     if (waiting.length < SCORES_AT_ONCE) continue;
-    sent += await deliverScores(to, waiting, signal);
+    sentSpans += await deliverScores(to, waiting, signal);
     waiting = [];
   }
-  return sent + (await deliverScores(to, waiting, signal));
+  return sentSpans + (await deliverScores(to, waiting, signal));
 }
 
 function refused({ message, status }: NotDelivered, { url, headers }: OtlpServer): UserError {
@@ -177,8 +177,8 @@ function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
   if (rejected > 0) yield `art-e: ${host} rejected ${rejected} spans.`;
   for (const message of messages) yield `art-e: ${host} says: ${message}`;
   if (dropped + droppedScores === 0) return;
-  const lost = droppedScores === 0 ? "" : ` and ${droppedScores} scores`;
-  yield `art-e: ${dropped} spans${lost} were not delivered: ${reasons.join("; ")}. ${commandLine`art-e export-traces --otlp`} sends them again.`;
+  const scoresText = droppedScores === 0 ? "" : ` and ${droppedScores} scores`;
+  yield `art-e: ${dropped} spans${scoresText} were not delivered: ${reasons.join("; ")}. ${commandLine`art-e export-traces --otlp`} sends them again.`;
 }
 
 /** A finished trace that is waiting to be sent. */

@@ -49,9 +49,9 @@ function tracesUrl(value: string, name: string, isBase: boolean): string {
 }
 
 /** Parses `key=value,key=value` with percent-encoded values. */
-function headersOf(written: string | null, env: Environment): Record<string, string> {
+function headersOf(headerText: string | null, env: Environment): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const pair of (written ?? "").split(",")) {
+  for (const pair of (headerText ?? "").split(",")) {
     if (pair.trim() === "") continue;
     const at = pair.indexOf("=");
     const [name, value] = [pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())];

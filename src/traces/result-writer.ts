@@ -32,7 +32,7 @@ export interface ResultWriter {
 }
 
 /** An earlier attempt at a task, of which only the cost counts. */
-export interface AbandonedAttempt {
+interface AbandonedAttempt {
   readonly trace: Trace;
   readonly result: TaskResult;
 }
@@ -156,7 +156,7 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
 }
 
 /** The stored form of a finished task. `trace` and `result` are JSON. */
-export interface ResultRow {
+interface ResultRow {
   readonly runId: string;
   readonly taskId: TaskId;
   readonly epoch: number;

@@ -149,7 +149,7 @@ export function costOfRun(db: Db, runId: string): number | null {
 }
 
 /** Further figures of a run in a list. */
-export interface RunEffort {
+interface RunEffort {
   readonly tokens: number;
   /** Milliseconds in which a process executed the run, or null if none has ended yet. */
   readonly activeMs: number | null;

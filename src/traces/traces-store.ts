@@ -79,8 +79,8 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
 }
 
 /** Question ids are numbers. Other task ids are strings, and a prefix of one is enough. */
-function taskIdOf(written: string): TaskId {
-  return /^\d+$/.test(written) ? Number(written) : written;
+function taskIdOf(text: string): TaskId {
+  return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 /** Filter for traces. Null matches any value. */
@@ -98,7 +98,7 @@ interface TraceQuery {
 }
 
 /** The last trace of a page, after which the next page starts. */
-export interface TraceCursor {
+interface TraceCursor {
   readonly startedAt: string;
   readonly id: string;
 }
@@ -253,7 +253,7 @@ export function listTaskIds(db: Db, runId: string): TaskId[] {
   return db.prepare("SELECT DISTINCT task_id FROM results WHERE run_id = ?").pluck().all(runId) as TaskId[];
 }
 
-export interface ChatFilter {
+interface ChatFilter {
   readonly sessionId: string | null;
   readonly endings: readonly string[] | null;
   readonly ids: readonly string[] | null;

@@ -182,8 +182,8 @@ class Session {
   }
 
   private numberOf(messageId: string): number {
-    const known = this.listed.indexOf(messageId);
-    return known === -1 ? this.listed.push(messageId) : known + 1;
+    const index = this.listed.indexOf(messageId);
+    return index === -1 ? this.listed.push(messageId) : index + 1;
   }
 
   /** Calls a tool. Returns its value, or null after showing an error to the person. */

@@ -307,8 +307,8 @@ function failureOf(event: ErrorEvent): ModelError {
       ? [event.errorText, event.errorCategory ?? "", event.retryable ?? false]
       : [event.error, event.errorCode ?? "", event.recoverable ?? false];
   const ours = MODEL_ERROR_KINDS.find((kind) => kind === code);
-  const named = ours ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
-  const kind = named === "rate_limit" && !retryable ? "unavailable" : named;
+  const errorKind = ours ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
+  const kind = errorKind === "rate_limit" && !retryable ? "unavailable" : errorKind;
   return new ModelError(kind, code === "" ? text : `${text} (${code})`, { retryable });
 }
 

@@ -8,14 +8,14 @@ const CHUNK = 5_000;
 /** The full-text index of the mail, and the index of display names and character pairs. */
 export const FTS_TABLES = ["emails_fts", "mail_words"] as const;
 
-export type FtsTable = (typeof FTS_TABLES)[number];
+type FtsTable = (typeof FTS_TABLES)[number];
 
 /** Returns the tables that FTS5 uses to store an index. Copying them copies the index. */
 export function ftsStorageTables(table: FtsTable): string[] {
   return ["data", "idx", "docsize", "config"].map((name) => `${table}_${name}`);
 }
 
-export type IndexProgress = (done: number, total: number) => void;
+type IndexProgress = (done: number, total: number) => void;
 
 /**
  * Rebuilds the mail order, the mailboxes and the full-text index from scratch, so that the index's rowids are in date

@@ -358,8 +358,8 @@ function sectionOf(
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
   const isCalendar = CALENDAR_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.ics$/i.test(name));
-  const shown = type === "text/html" ? htmlToText(text) : isCalendar ? calendarText(content, charset) : text;
-  return { title: `Attachment: ${name || type}`, text: shown };
+  const plainText = type === "text/html" ? htmlToText(text) : isCalendar ? calendarText(content, charset) : text;
+  return { title: `Attachment: ${name || type}`, text: plainText };
 }
 
 function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): MailSection {

@@ -5,7 +5,7 @@
  */
 import { inflateSync } from "node:zlib";
 
-export type SmimeContent =
+type SmimeContent =
   /** A signed or compressed MIME entity. */
   { readonly kind: "readable"; readonly entity: Buffer } | { readonly kind: "encrypted" };
 

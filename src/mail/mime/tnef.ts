@@ -232,12 +232,12 @@ function attachmentsOf({ title, data, properties }: FileAttributes, codePage: nu
 function headerOf(properties: Properties, textOf: (id: number) => string): string {
   const address = [SENDER_SMTP_ADDRESS, SENDER_ADDRESS].map(textOf).find((text) => text.includes("@"));
   const name = textOf(SENDER_NAME);
-  const sent = properties.get(CLIENT_SUBMIT_TIME)?.value;
+  const submitTime = properties.get(CLIENT_SUBMIT_TIME)?.value;
   const fields = [
     ["From", address === undefined ? name : `"${name.replace(/["\\]/g, "")}" <${address}>`],
     ["To", textOf(DISPLAY_TO)],
     ["Cc", textOf(DISPLAY_CC)],
-    ["Date", sent?.length === 8 ? dateOfFileTime(sent.readBigUInt64LE(0)) : ""],
+    ["Date", submitTime?.length === 8 ? dateOfFileTime(submitTime.readBigUInt64LE(0)) : ""],
     ["Subject", textOf(SUBJECT)],
   ];
   return fields.map(([field, value = ""]) => `${field}: ${value.replace(/[\r\n]+/g, " ")}\n`).join("");

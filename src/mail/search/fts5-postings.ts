@@ -20,7 +20,7 @@ interface RowSet {
   has(rowid: number): boolean;
 }
 
-export interface Fts5Postings {
+interface Fts5Postings {
   /** Returns the members of a set that contain a word in any form. Searches only the given column, or all if null. */
   read(word: string, members: RowSet, column?: number | null): TermPostings;
 }

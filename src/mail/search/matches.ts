@@ -97,7 +97,7 @@ export function distinctTerms(words: readonly string[]): string[] {
 }
 
 /** Finds the matches of all terms in text order. Pass indices to search for only some of the terms. */
-export type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
+type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
 
 /** Finds the matches of one term in a folded text. */
 type FindTerm = (folded: string, onMatch: (start: number, end: number) => void) => void;

@@ -13,7 +13,7 @@ export interface TermCorrection {
 }
 
 /** The text of a query and its terms. */
-export interface CorrectedTerms {
+interface CorrectedTerms {
   readonly words: string;
   readonly terms: readonly string[];
   readonly corrections: readonly TermCorrection[];

@@ -48,9 +48,9 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) =>
-      parameters.complete(request, (sent) => {
+      parameters.complete(request, (parametersSent) => {
         const tools = adapt(request.tools);
-        const body = withExtraBody(toBody(name, request, tools, sent), extras.body);
+        const body = withExtraBody(toBody(name, request, tools, parametersSent), extras.body);
         const headers = headersFor(endpoint, "temperature" in body);
         const sendPlain = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
@@ -69,7 +69,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
           );
         const send = () =>
           onDelta === undefined ? sendPlain() : streaming.send([() => sendStreamed(onDelta), sendPlain]);
-        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent });
+        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: parametersSent });
         return attempt(endpoint, signal, send, read, tools);
       }),
   };

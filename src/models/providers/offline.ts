@@ -169,8 +169,8 @@ const REPLIES: Readonly<Record<string, (request: ModelRequest) => Completion>> =
 export function offlineModel(name: string): Model {
   const reply = Object.hasOwn(REPLIES, name) ? REPLIES[name] : undefined;
   if (reply === undefined) {
-    const known = Object.keys(REPLIES).map((one) => `offline/${one}`);
-    throw new UserError("model_unknown", `Unknown offline model "${name}".`, `Available: ${known.join(", ")}.`);
+    const available = Object.keys(REPLIES).map((one) => `offline/${one}`);
+    throw new UserError("model_unknown", `Unknown offline model "${name}".`, `Available: ${available.join(", ")}.`);
   }
   return {
     id: `offline/${name}`,

@@ -174,13 +174,13 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     earlier,
   );
   const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.arguments) }));
-  const refused = parts.some((part) => part.type === "refusal");
+  const isRefusal = parts.some((part) => part.type === "refusal");
   const raw = reply.incomplete_details?.reason ?? reply.status ?? "";
   return {
     content: parts.map((part) => part.text ?? part.refusal ?? "").join(""),
     toolCalls,
-    finishReason: refused ? "refusal" : finishReasonOf(raw, toolCalls.length),
-    rawFinishReason: refused ? "refusal" : raw,
+    finishReason: isRefusal ? "refusal" : finishReasonOf(raw, toolCalls.length),
+    rawFinishReason: isRefusal ? "refusal" : raw,
     ...reply.model,
     ...reply.id,
     ...stateOf(reply.output, ids),

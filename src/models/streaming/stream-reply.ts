@@ -29,7 +29,7 @@ export interface ReplyAssembler {
   body(): unknown;
 }
 
-export interface StreamedCall {
+interface StreamedCall {
   readonly url: string;
   /** From `jsonHeaders`. */
   readonly headers: Readonly<Record<string, string>>;

@@ -303,10 +303,10 @@ export function checkUniqueIds(questions: readonly Question[], name: string): vo
   const repeated = new Set<number>();
   for (const { id } of questions) (seen.has(id) ? repeated : seen).add(id);
   if (repeated.size === 0) return;
-  const shown = [...repeated].slice(0, 10).join(", ");
+  const examples = [...repeated].slice(0, 10).join(", ");
   throw new UserError(
     "question_ids_repeated",
-    `${name}: duplicate ids ${shown}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
+    `${name}: duplicate ids ${examples}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
     "Results are stored by id. Give every question a unique id.",
   );
 }

@@ -18,45 +18,45 @@ const MIN_PASSAGE_CHARS = 4;
  * receive, misquotes an email, or asks about a change without citing the earlier email.
  */
 export function resolveCitations(
-  written: WrittenQuestion,
+  question: WrittenQuestion,
   inbox: string,
-  shown: readonly Email[],
+  mails: readonly Email[],
 ): { readonly draft: QuestionDraft } | { readonly refused: string } {
-  const byId = new Map(shown.map((mail) => [bareMessageId(mail.messageId), mail]));
-  const cited = [...new Set(written.message_ids.map(bareMessageId))].map((id) => byId.get(id));
+  const byId = new Map(mails.map((mail) => [bareMessageId(mail.messageId), mail]));
+  const cited = [...new Set(question.message_ids.map(bareMessageId))].map((id) => byId.get(id));
   const known = cited.flatMap((mail) =>
     mail === undefined || mail.date === null ? [] : [{ ...mail, date: mail.date }],
   );
   if (known.length < cited.length) return { refused: "it cites an email that was not shown" };
-  if (written.detail_absent && known.length > 0)
+  if (question.detail_absent && known.length > 0)
     return { refused: "it cites an email for a detail that no email contains" };
-  if (!written.detail_absent && known.length === 0) return { refused: "it cites no email" };
-  if (written.kind === "change" && new Set(known.map(({ date }) => date)).size === 1) {
+  if (!question.detail_absent && known.length === 0) return { refused: "it cites no email" };
+  if (question.kind === "change" && new Set(known.map(({ date }) => date)).size === 1) {
     return { refused: "it asks about a change but cites only one email" };
   }
-  const passages = written.detail_absent
+  const passages = question.detail_absent
     ? []
-    : written.passages.flatMap(({ message_id, text }) => {
+    : question.passages.flatMap(({ message_id, text }) => {
         const mail = known.find((one) => bareMessageId(one.messageId) === bareMessageId(message_id));
         return mail !== undefined && holds(mail, text) ? [{ message_id: mail.messageId, text }] : [];
       });
-  if (!written.detail_absent && (passages.length === 0 || passages.length < written.passages.length)) {
+  if (!question.detail_absent && (passages.length === 0 || passages.length < question.passages.length)) {
     return { refused: "its quotation is not in the email" };
   }
   return {
     draft: {
-      kind: written.kind,
-      question: written.question,
-      answer: written.detail_absent ? "I don't know" : written.answer,
+      kind: question.kind,
+      question: question.question,
+      answer: question.detail_absent ? "I don't know" : question.answer,
       sources: known.map(({ messageId, date }) => ({ messageId, date })),
       passages,
-      howRealistic: written.how_realistic,
+      howRealistic: question.how_realistic,
       inbox,
-      sender: (known[0] ?? shown[0])?.sender ?? inbox,
+      sender: (known[0] ?? mails[0])?.sender ?? inbox,
       // A question without a source is dated after the emails that it is about.
-      askableFrom: newest(known.length > 0 ? known : shown),
-      askedTooEarly: written.question,
-      unanswerable: written.detail_absent ? "detail_absent" : null,
+      askableFrom: newest(known.length > 0 ? known : mails),
+      askedTooEarly: question.question,
+      unanswerable: question.detail_absent ? "detail_absent" : null,
     },
   };
 }

@@ -137,16 +137,16 @@ async function writeBatch(
     return { drafts: [], problem };
   };
   if (reply instanceof ModelError) return failed("the model call failed", reply.message);
-  const written = readWrittenQuestions(reply);
-  if (written === null) return failed("the model's reply contains no questions");
-  refusals.add("the model wrote an incomplete question", written.malformed);
-  const drafts = written.questions.flatMap((one) => {
+  const batch = readWrittenQuestions(reply);
+  if (batch === null) return failed("the model's reply contains no questions");
+  refusals.add("the model wrote an incomplete question", batch.malformed);
+  const drafts = batch.questions.flatMap((one) => {
     const located = resolveCitations(one, address, mails);
     if ("draft" in located) return [located.draft];
     refusals.add(located.refused);
     return [];
   });
-  const isNoneWhole = written.malformed > 0 && written.questions.length === 0;
+  const isNoneWhole = batch.malformed > 0 && batch.questions.length === 0;
   return { drafts, problem: isNoneWhole ? "the model wrote only incomplete questions" : null };
 }
 

@@ -134,7 +134,7 @@ export function chooseInboxes(db: Db, requested: readonly string[]): readonly st
 
 /** Reads the usable emails of each mailbox and counts the left-out emails per reason. */
 export function readMailboxes(
-  opened: readonly QuestionMailbox[],
+  openMailboxes: readonly QuestionMailbox[],
   minChars: number,
 ): {
   readonly mailboxes: readonly UsableMailbox[];
@@ -142,7 +142,7 @@ export function readMailboxes(
 } {
   const leftOut = new NamedCounts();
   const counts = { all: 0, usable: 0 };
-  const mailboxes = opened.map((mailbox): UsableMailbox => {
+  const mailboxes = openMailboxes.map((mailbox): UsableMailbox => {
     const all = mailbox.mails();
     const { usable, leftOut: reasons } = usableMails(all, minChars);
     leftOut.addAll(reasons);

@@ -54,16 +54,16 @@ export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
 
 /**
  * Starts counting for a new or resumed run. Keeps Redis's counts, which include results that no coordinator has
- * collected yet; `known` is the spending that the database has recorded.
+ * collected yet; `spending` is the spending that the database has recorded.
  */
-export async function beginSpending(redis: Redis, runId: string, known: Spending, limits: RunLimits): Promise<void> {
+export async function beginSpending(redis: Redis, runId: string, spending: Spending, limits: RunLimits): Promise<void> {
   const key = spentKey(runId);
   const [cost, tokens] = await redis.hmget(key, "cost", "tokens");
   const max = (there: string | null | undefined, here: number) => Math.max(Number(there ?? 0) || 0, here);
   await redis.hdel(key, "reached");
   await redis.hset(key, {
-    cost: max(cost, known.costUsd),
-    tokens: max(tokens, known.tokens),
+    cost: max(cost, spending.costUsd),
+    tokens: max(tokens, spending.tokens),
     finished: 0,
     failed: 0,
     limits: JSON.stringify(limits),

@@ -168,9 +168,9 @@ type Checked = "socket" | "socketpair" | "setsockopt" | "clone" | "clone3" | "io
  * architecture. With `loopback`, Internet sockets can be created. See seccomp(2).
  */
 export function seccompFilter(architecture: string, { loopback = false } = {}): Buffer | null {
-  const known = ARCHITECTURES[architecture];
-  if (known === undefined) return null;
-  const { column, audit, calls } = known;
+  const definition = ARCHITECTURES[architecture];
+  if (definition === undefined) return null;
+  const { column, audit, calls } = definition;
   const numbers = Object.values(REFUSED).flatMap((row) => row[column] ?? []);
   const program: Instruction[] = [
     [LOAD, ARCHITECTURE],

@@ -30,7 +30,7 @@ export const resetSchema = z.looseObject({
 });
 
 /** A checked reset: the requested task, and the names of the other keys. */
-export interface Reset {
+interface Reset {
   readonly request: EpisodeRequest;
   readonly ignored: readonly string[];
 }
@@ -56,7 +56,7 @@ const actionSchema = z.union([
   }),
 ]);
 
-export type Action = z.output<typeof actionSchema>;
+type Action = z.output<typeof actionSchema>;
 
 /** Formats issues like pydantic. */
 export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): JsonObject[] {

@@ -168,8 +168,8 @@ export const areOutputsCleared: FlowbookFunction = async (args, context) => {
   const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
   const cells = readNotebook(await readCollectedFile(await collectResult(context, vm_result)));
   const matches = findCells(cells, fromJson(cell_type), hasOutput);
-  const listed = isList(expected) ? expected : [];
-  return Number(equalValues(matches, [...listed].sort((a, b) => Number(a) - Number(b)).map(fromJson)));
+  const expectedItems = isList(expected) ? expected : [];
+  return Number(equalValues(matches, [...expectedItems].sort((a, b) => Number(a) - Number(b)).map(fromJson)));
 };
 
 function hasOutput(cell: NotebookCell): boolean {

@@ -108,10 +108,10 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
   const { path } = requireFile(result, "the result");
   if (type !== "duckdb" && type !== "sqlite3") throw new Error(`unknown database type ${String(type)}`);
   const open = type === "duckdb" ? openDuckdb : async (file: string) => openSqlite(file);
-  const opened: DatabaseReader[] = [];
+  const databases: DatabaseReader[] = [];
   try {
-    for (const file of [path, gold.path]) opened.push(await open(file));
-    const [a, b] = opened as [DatabaseReader, DatabaseReader];
+    for (const file of [path, gold.path]) databases.push(await open(file));
+    const [a, b] = databases as [DatabaseReader, DatabaseReader];
     // SQLite does not have schemas, so Spider2-V's query fails for it.
     if (isTruthy(options.schema_name)) await selectSchema(a, b, String(options.schema_name));
     return Number(await areDatabasesEqual(a, b, options));
@@ -119,7 +119,7 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
     if (error instanceof CannotGrade) throw error;
     return 0;
   } finally {
-    for (const database of opened) database.close();
+    for (const database of databases) database.close();
   }
 };
 

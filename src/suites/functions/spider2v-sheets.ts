@@ -61,7 +61,7 @@ export function chooseSheet(index: JsonValue | undefined, books: TableBooks): Ch
 /** Returns a rule that requires two sheets to be equal in the rule's properties. */
 function comparingSheets(
   properties: string,
-  describe: (chosen: ChosenSheet, names: readonly string[]) => Map<string, unknown>,
+  describe: (sheet: ChosenSheet, names: readonly string[]) => Map<string, unknown>,
 ): TableRule {
   return (rule, books) => {
     const list = rule[properties];
@@ -108,9 +108,9 @@ function describing<Part extends { readonly source: string }>(
   properties: Readonly<Record<string, (part: Part, names: readonly string[]) => unknown>>,
 ) {
   return ({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> => {
-    const named = Object.entries(properties).filter(([name]) => names.includes(name));
+    const selection = Object.entries(properties).filter(([name]) => names.includes(name));
     const parts = sheet === null ? [] : read(book, sheet);
-    return new Map(parts.map((part) => [part.source, named.map(([, describe]) => describe(part, names))]));
+    return new Map(parts.map((part) => [part.source, selection.map(([, describe]) => describe(part, names))]));
   };
 }
 

@@ -73,8 +73,8 @@ const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
 /** Grades a Harbor task: its tests write a reward. Without a reward the task has no score. */
 async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const { reward, others } = await runTests(evaluation.metrics[0]?.options ?? {}, context);
-  const named = Object.entries(others).map(([name, value]) => `${name} ${value}`);
-  return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...named].join(", ") };
+  const list = Object.entries(others).map(([name, value]) => `${name} ${value}`);
+  return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...list].join(", ") };
 }
 
 /** Before anything runs, checks for unknown functions, and for functions that need an account, a server or a screen. */

@@ -107,9 +107,9 @@ export class GradingPool {
   }
 
   async close(): Promise<void> {
-    const ended = [...this.all].map((child) => once(child, "exit"));
+    const exits = [...this.all].map((child) => once(child, "exit"));
     for (const child of this.all) child.kill("SIGKILL");
-    await Promise.all(ended);
+    await Promise.all(exits);
   }
 
   private start(): ChildProcess {
@@ -143,10 +143,10 @@ function gradeIn(
     const aborted = () => end({ unusable: "interrupted" });
     const exited = (code: number | null, name: string | null) =>
       end({ unusable: `its process ended (${name ?? code}), probably because it ran out of memory` });
-    const received = (sent: unknown) => {
+    const received = (reply: unknown) => {
       clearTimeout(timer);
       timer = setTimeout(tooLong, busyMs);
-      const message = fromGraderSchema.safeParse(sent);
+      const message = fromGraderSchema.safeParse(reply);
       if (!message.success) end({ unusable: "its process sent an invalid message" });
       else if ("grade" in message.data) end(message.data.grade);
       else if ("call" in message.data) void answer(child, message.data.id, message.data.call, machine, signal);

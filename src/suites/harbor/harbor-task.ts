@@ -104,13 +104,13 @@ export function readSettings(folder: string): SettingsReading {
   const failed = (message: string): SettingsReading => ({ ok: false, issues: [{ field: "", message }] });
   if (fileStateOf(folder, "task.toml") !== "file") return failed("is not a regular file");
   if (lstatSync(file).size > MAX_BYTES) return failed(`has more than ${MAX_BYTES} bytes`);
-  let written: unknown;
+  let toml: unknown;
   try {
-    written = parse(readFileSync(file, "utf8"));
+    toml = parse(readFileSync(file, "utf8"));
   } catch (cause) {
     return failed(`is not TOML: ${(cause as Error).message.split("\n")[0]}`);
   }
-  const parsed = settingsSchema.safeParse(written);
+  const parsed = settingsSchema.safeParse(toml);
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, issues: parsed.error.issues.map(({ path, message }) => ({ field: fieldPath(path), message })) };
 }
@@ -265,11 +265,11 @@ function versionObstacles({
   schema_version,
   version,
 }: Pick<HarborSettings, "schema_version" | "version">): HarborObstacle[] {
-  const written = schema_version ?? version;
-  if (written === undefined || /^1(\.[0-4])?$/.test(written)) return [];
+  const schemaVersion = schema_version ?? version;
+  if (schemaVersion === undefined || /^1(\.[0-4])?$/.test(schemaVersion)) return [];
   const field = schema_version === undefined ? "version" : "schema_version";
-  const message = `"${written.slice(0, 20)}" is unknown: art-e reads versions 1.0 to 1.4`;
-  return [{ code: written.startsWith("1.") ? "version_unknown" : UNSUPPORTED, field, message }];
+  const message = `"${schemaVersion.slice(0, 20)}" is unknown: art-e reads versions 1.0 to 1.4`;
+  return [{ code: schemaVersion.startsWith("1.") ? "version_unknown" : UNSUPPORTED, field, message }];
 }
 
 function imageObstacles(folder: string): HarborObstacle[] {

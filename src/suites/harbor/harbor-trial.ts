@@ -61,8 +61,8 @@ export async function runTests(args: JsonObject, context: EvaluationContext): Pr
   };
   const rewards = parseRewards(await read("reward.json"), await read("reward.txt"));
   if (rewards !== null) return rewards;
-  const said = lastLine((await read("test-stdout.txt")) ?? "");
-  throw new Error(`tests/test.sh wrote no reward (exit code ${exitCode})${said ? `: ${said}` : ""}`);
+  const lastOutput = lastLine((await read("test-stdout.txt")) ?? "");
+  throw new Error(`tests/test.sh wrote no reward (exit code ${exitCode})${lastOutput ? `: ${lastOutput}` : ""}`);
 }
 
 interface Rewards {

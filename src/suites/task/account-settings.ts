@@ -143,8 +143,8 @@ export class AccountSettings {
   /** Returns a file's values without the template's, which are public. */
   private valuesOf(name: string): string[] {
     const template = this.find(name + TEMPLATE_ENDING);
-    const known = new Set(template === null ? [] : textsOf(readSettings(template)));
-    return textsOf(this.merge(name, this.find(name))).filter((text) => !known.has(text));
+    const templateTexts = new Set(template === null ? [] : textsOf(readSettings(template)));
+    return textsOf(this.merge(name, this.find(name))).filter((text) => !templateTexts.has(text));
   }
 
   private find(name: string): string | null {

@@ -93,7 +93,7 @@ class SandboxedMachines implements TaskMachines {
     const missing = await missingOptional(snapshot, scripts);
     if (missing.length === 0) return null;
     return notReady(
-      `the snapshot ${name} does not have programs that the task's scripts call: ${missing.map(([wanted]) => wanted).join(", ")}`,
+      `the snapshot ${name} does not have programs that the task's scripts call: ${missing.map(([program]) => program).join(", ")}`,
     );
   }
 
@@ -192,13 +192,13 @@ async function openedTask(
   };
   const grade: OpenedSuiteTask["grade"] = async (signal, scoreAnswer) => {
     const workFolder = await mkdtemp(join(work, "collected-"));
-    const answered = scoreAnswer === undefined ? {} : { scoreAnswer };
+    const answerGrading = scoreAnswer === undefined ? {} : { scoreAnswer };
     const grade =
       graders === undefined || isGradedByAnswer(task)
-        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, ...answered }, signal)
+        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, ...answerGrading }, signal)
         : await graders.evaluate(task, machine, workFolder, signal);
     return { ...grade, reason: redact(grade.reason, secrets) };
   };
-  const shown = secrets.length === 0 ? machine : redactedMachine(machine, secrets);
-  return { machine: shown, secrets, grade, close };
+  const visibleMachine = secrets.length === 0 ? machine : redactedMachine(machine, secrets);
+  return { machine: visibleMachine, secrets, grade, close };
 }

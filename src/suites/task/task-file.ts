@@ -82,13 +82,13 @@ function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
     ok: false,
     problems: problems.map(({ field, message }) => ({ ...at, code, field, message })),
   });
-  let written: unknown;
+  let json: unknown;
   try {
-    written = parseFile(path.file);
+    json = parseFile(path.file);
   } catch (cause) {
     return failed("task_unreadable", [{ field: "", message: (cause as Error).message }]);
   }
-  const parsed = taskFileSchema.safeParse(written);
+  const parsed = taskFileSchema.safeParse(json);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => ({ field: fieldPath(issue.path), message: issue.message }));
     return failed("task_invalid", problems);
@@ -244,7 +244,7 @@ function locateEvaluation(file: TaskFile, { metrics }: TaskEvaluation): LocatedC
   }
   const isList = Array.isArray(file.evaluator.func);
   return metrics.flatMap((metric, i) => {
-    const field = (name: string, listed: boolean) => `evaluator.${name}${listed ? `[${i}]` : ""}`;
+    const field = (name: string, isListItem: boolean) => `evaluator.${name}${isListItem ? `[${i}]` : ""}`;
     const compare: LocatedCall = {
       role: "metric",
       func: metric.func,

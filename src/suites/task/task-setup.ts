@@ -346,8 +346,8 @@ export function setupArguments(name: string): ArgumentSchema | null {
 
 /** Returns whether the dialect has the function and art-e can run it. */
 export function hasSetupFunction(dialect: SuiteDialect, name: string): boolean {
-  const known = findBuiltIn(dialect, name);
-  return known !== null && known.run !== null && !known.isPassedOver;
+  const setupFunction = findBuiltIn(dialect, name);
+  return setupFunction !== null && setupFunction.run !== null && !setupFunction.isPassedOver;
 }
 
 function findBuiltIn(dialect: SuiteDialect, name: string): SetupFunction | null {

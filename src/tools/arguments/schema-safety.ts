@@ -115,8 +115,8 @@ function checkUnfolding(root: JsonSchema, subschemas: Iterable<Subschema>): void
   const sizes = new Map<JsonSchema, number>();
   const open = new Set<JsonSchema>();
   const sizeOf = (schema: JsonSchema): number => {
-    const known = sizes.get(schema);
-    if (known !== undefined) return known;
+    const cached = sizes.get(schema);
+    if (cached !== undefined) return cached;
     if (open.has(schema)) throw new Error("a part of it refers to itself endlessly");
     open.add(schema);
     let size = 1;

@@ -208,18 +208,18 @@ function startOf(day: string | undefined): string | null {
 
 /** Returns the inbox that a call may search: the task's own inbox or, outside a task, the requested one. */
 function chooseInbox(
-  asked: string | undefined,
+  requestedInbox: string | undefined,
   context: ToolContext,
   addresses: AddressBook,
 ): { ok: true; id: number } | ToolError {
-  const requested = asked?.trim().toLowerCase();
+  const requested = requestedInbox?.trim().toLowerCase();
   const address = context.inbox ?? requested;
   if (address === undefined || address === "")
     return toolError("bad_arguments", "Pass the mailbox to search in inbox_id.");
   if (context.inbox !== null && requested !== undefined && requested !== context.inbox) {
     return toolError(
       "bad_arguments",
-      `You may search only the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
+      `You may search only the mailbox ${context.inbox}, not ${requestedInbox}. Call again with inbox_id "${context.inbox}".`,
     );
   }
   const id = addresses.idOf(address);

@@ -86,11 +86,11 @@ function toTrace(trajectory: Trajectory, lacking: NamedCounts): ChatTrace {
 
 /** Returns the arguments of a `return_final_answer` call, otherwise the text of the last reply. */
 function answerOf(last: AtifStep | undefined): Pick<ChatTrace, "answer" | "sources"> {
-  const answered = last?.tool_calls?.find(({ function_name: name }) => name === "return_final_answer");
-  const finalAnswer = finalAnswerSchema.safeParse(answered?.arguments).data;
+  const finalCall = last?.tool_calls?.find(({ function_name: name }) => name === "return_final_answer");
+  const finalAnswer = finalAnswerSchema.safeParse(finalCall?.arguments).data;
   if (finalAnswer !== undefined) return finalAnswer;
-  const said = last?.tool_calls?.length ? "" : (last?.message ?? "");
-  return { answer: said.trim() === "" ? null : said, sources: [] };
+  const text = last?.tool_calls?.length ? "" : (last?.message ?? "");
+  return { answer: text.trim() === "" ? null : text, sources: [] };
 }
 
 const finalAnswerSchema = z.object({ answer: z.string(), sources: z.array(z.string()).catch([]) });
@@ -112,10 +112,10 @@ function toMessages(steps: readonly AtifStep[]): Message[] {
     const calls = step.tool_calls ?? [];
     const failed = new Set(Object.keys(step.metrics?.extra?.tool_errors ?? {}));
     const names = new Map(calls.map((call) => [call.tool_call_id, call.function_name]));
-    const results = (step.observation?.results ?? []).map(({ source_call_id, content: said }): Message => {
+    const results = (step.observation?.results ?? []).map(({ source_call_id, content: text }): Message => {
       const toolCallId = source_call_id ?? "";
       const isError = failed.has(toolCallId);
-      return { role: "tool", toolCallId, name: names.get(toolCallId) ?? "", content: said ?? "", isError };
+      return { role: "tool", toolCallId, name: names.get(toolCallId) ?? "", content: text ?? "", isError };
     });
     const toolCalls = calls.map((call) => ({
       id: call.tool_call_id,
@@ -148,9 +148,9 @@ function toToolCalls(steps: readonly AtifStep[], startedAt: string): ToolCallRec
     (step.tool_calls ?? []).flatMap((call): ToolCallRecord[] => {
       const observation = step.observation?.results?.find(({ source_call_id }) => source_call_id === call.tool_call_id);
       if (observation === undefined) return [];
-      const made = { id: call.tool_call_id, name: call.function_name, arguments: call.arguments };
+      const callFields = { id: call.tool_call_id, name: call.function_name, arguments: call.arguments };
       const outcome = { result: observation.content ?? "", error: null, errorKind: null };
-      return [{ ...made, ...outcome, turn, startedAt: step.timestamp ?? startedAt, durationMs: 0 }];
+      return [{ ...callFields, ...outcome, turn, startedAt: step.timestamp ?? startedAt, durationMs: 0 }];
     }),
   );
 }

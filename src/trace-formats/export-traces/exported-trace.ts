@@ -34,8 +34,8 @@ const NAME = /^[\w-]{1,64}$/;
 export function knownTools(trace: ExportedTrace, context: ExportContext): readonly ToolSpec[] {
   const tools = context.toolsOf(trace);
   if (tools.length > 0) return tools;
-  const called = trace.messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
-  const names = new Set(called.map(({ name }) => name).filter((name) => NAME.test(name)));
+  const calls = trace.messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
+  const names = new Set(calls.map(({ name }) => name).filter((name) => NAME.test(name)));
   return [...names].map((name) => ({ name, description: "", parameters: {} }));
 }
 
@@ -52,8 +52,8 @@ export function openaiMessage(message: Message, form: "text" | "object"): JsonOb
     content: message.content === "" ? null : message.content,
     tool_calls: message.toolCalls.map((call) => {
       const args = argumentsObject(call);
-      const written = form === "text" ? toWellFormedJson(args) : args;
-      return { id: call.id, type: "function", function: { name: call.name, arguments: written } };
+      const argumentsField = form === "text" ? toWellFormedJson(args) : args;
+      return { id: call.id, type: "function", function: { name: call.name, arguments: argumentsField } };
     }),
   };
 }

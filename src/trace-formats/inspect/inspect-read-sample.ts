@@ -84,8 +84,8 @@ function questionAsked({ input }: Sample, messages: readonly Message[]): string 
 }
 
 function answerOf({ output }: Sample, messages: readonly Message[]): string | null {
-  const said = output?.completion || messages.findLast(({ role }) => role === "assistant")?.content || "";
-  return said.trim() === "" ? null : said;
+  const text = output?.completion || messages.findLast(({ role }) => role === "assistant")?.content || "";
+  return text.trim() === "" ? null : text;
 }
 
 const LIMITS: ReadonlyMap<string, Ending> = new Map([
@@ -124,8 +124,8 @@ export class TaskNumbers {
 
   of(id: string | number): number {
     const key = String(id);
-    const known = this.numbers.get(key);
-    if (known !== undefined) return known;
+    const existing = this.numbers.get(key);
+    if (existing !== undefined) return existing;
     const own = /^\d{1,9}$/.test(key) ? Number(key) : null;
     const number = own !== null && !this.taken.has(own) ? own : this.free();
     this.numbers.set(key, number);
@@ -173,10 +173,10 @@ export function toMessages(messages: readonly LogMessage[]): Message[] {
       return { role: "tool", toolCallId: tool_call_id ?? "", name: name ?? "", content, isError: error != null };
     }
     if (message.role !== "assistant") return { role: message.role, content };
-    const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: given, parse_error }) => ({
+    const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: args, parse_error }) => ({
       id,
       name,
-      arguments: given,
+      arguments: args,
       ...presentProperties({ invalid: parse_error }),
     }));
     return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
@@ -256,8 +256,8 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
 function usageTurns(sample: Sample, startedAt: string): Turn[] {
   const raw = sample.output?.choices?.[0]?.stop_reason ?? "unknown";
   return Object.entries(sample.model_usage ?? {}).flatMap(([model, usage]) => {
-    const known = usageOf(usage);
-    if (known === null) return [];
+    const reported = usageOf(usage);
+    if (reported === null) return [];
     return [
       {
         startedAt,
@@ -265,7 +265,7 @@ function usageTurns(sample: Sample, startedAt: string): Turn[] {
         latencyMs: 0,
         finishReason: FINISH_REASONS.get(raw) ?? "other",
         rawFinishReason: raw,
-        usage: known,
+        usage: reported,
         costUsd: usage?.total_cost ?? null,
         retries: [],
         cached: false,
@@ -279,12 +279,12 @@ function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage 
   const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write, reasoning_tokens } =
     usage ?? {};
   if (input_tokens == null && output_tokens == null) return null;
-  const [cached, written] = [tokenCount(input_tokens_cache_read), tokenCount(input_tokens_cache_write)];
+  const [cached, writes] = [tokenCount(input_tokens_cache_read), tokenCount(input_tokens_cache_write)];
   return {
-    inputTokens: tokenCount(input_tokens) + cached + written,
+    inputTokens: tokenCount(input_tokens) + cached + writes,
     outputTokens: tokenCount(output_tokens),
     cachedInputTokens: cached,
-    ...cacheWrites(written),
+    ...cacheWrites(writes),
     ...reasoningUsage(tokenCount(reasoning_tokens)),
   };
 }

@@ -220,7 +220,7 @@ function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
     status: status == null || status === "success" ? "completed" : "interrupted",
     startedAt: isoTime(spec.created) ?? undefined,
     tags: tags ?? [],
-    split: [...SPLITS, SUITE_SPLIT].find((known) => known === split),
+    split: [...SPLITS, SUITE_SPLIT].find((name) => name === split),
     dataset: { source: dataset.name ?? spec.task, revision: textOrNull(dataset_revision) },
     corpusFingerprint: textOrNull(corpus_fingerprint) ?? undefined,
     settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),

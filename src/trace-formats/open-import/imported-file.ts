@@ -52,7 +52,7 @@ function isZlibError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && String(error.code).startsWith("Z_");
 }
 
-export interface FileDocument {
+interface FileDocument {
   /** A JSON object if it starts with a brace, otherwise a line that is not JSON. */
   readonly text: string;
   /** First line number of the document, from 1. */

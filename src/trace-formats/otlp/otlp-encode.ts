@@ -113,8 +113,8 @@ export function conventionalFinishReason(reason: FinishReason): string {
 
 /** Reverses `conventionalFinishReason`. Unknown reasons become `other`. */
 export function finishReason(theirs: string | undefined): FinishReason {
-  const known = Object.entries(FINISH_REASONS).find(([ours, name]) => name === theirs || ours === theirs);
-  return (known?.[0] as FinishReason | undefined) ?? "other";
+  const reason = Object.entries(FINISH_REASONS).find(([ours, name]) => name === theirs || ours === theirs);
+  return (reason?.[0] as FinishReason | undefined) ?? "other";
 }
 
 /** Encodes a span in protobuf. */

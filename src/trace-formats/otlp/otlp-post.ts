@@ -67,8 +67,8 @@ export async function deliverScores(
 ): Promise<number> {
   const bodies: readonly object[] =
     api === "langfuse" ? scores.map(langfuseScore) : [...chunk(scores, AT_ONCE)].map(phoenixAnnotations);
-  const sent = new AbortController();
-  const stop = AbortSignal.any([signal, sent.signal]);
+  const upload = new AbortController();
+  const stop = AbortSignal.any([signal, upload.signal]);
   try {
     await pLimit(REQUESTS_AT_ONCE).map(bodies, (body) => {
       return postRequest(server, { "content-type": "application/json" }, Buffer.from(toWellFormedJson(body)), stop);
@@ -76,7 +76,7 @@ export async function deliverScores(
     return scores.length;
   } finally {
     // After one request is refused, the others are not needed.
-    sent.abort();
+    upload.abort();
   }
 }
 
@@ -222,7 +222,7 @@ async function postRequest(
 async function post(
   server: OtlpServer,
   ofBody: OtlpServer["headers"],
-  sent: Uint8Array,
+  payload: Uint8Array,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const { url, headers } = server;
@@ -230,7 +230,7 @@ async function post(
   const response = await proxiedFetch(url, {
     method: "POST",
     headers: { "user-agent": "art-e", ...headers, ...ofBody },
-    body: new Uint8Array(sent),
+    body: new Uint8Array(payload),
     redirect: "manual",
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
   }).catch((error: unknown) => {
@@ -241,14 +241,14 @@ async function post(
   const body = await readBody(response);
   signal.throwIfAborted();
   if (response.ok) return { contentType, body };
-  const said = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
+  const refusal = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
   const { status } = response;
   const isRedirect = status >= 300 && status < 400;
   const details = isRedirect
     ? ", which is a redirect: use the URL that it redirects to"
-    : said === ""
+    : refusal === ""
       ? ""
-      : `: ${said}`;
+      : `: ${refusal}`;
   const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
   throw new NotDelivered(`the server returned ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
 }

@@ -101,8 +101,8 @@ export function findMessageColumn(names: readonly string[]): string | null {
   return names[findName(names, ["message", "rawmessage", "rawemail"])] ?? null;
 }
 
-function findName(names: readonly string[], known: readonly string[]): number {
-  return known.map((k) => names.findIndex((name) => normalizeName(name) === k)).find((i) => i !== -1) ?? -1;
+function findName(names: readonly string[], candidates: readonly string[]): number {
+  return candidates.map((k) => names.findIndex((name) => normalizeName(name) === k)).find((i) => i !== -1) ?? -1;
 }
 
 async function* readParsedMails(
@@ -208,8 +208,8 @@ const REQUIRED: readonly (readonly MailColumn[])[] = [
 /** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
   const columnNames = new Map<MailColumn, string>();
-  for (const [column, known] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
-    const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
+  for (const [column, candidates] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
+    const name = candidates.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
     if (name !== undefined) columnNames.set(column, name);
   }
   return columnNames;

@@ -29,7 +29,7 @@ export interface MailFile {
 }
 
 /** A file's place among the mailboxes of the source. */
-export interface FilePlace {
+interface FilePlace {
   /** Returns the location of a file that is a single email. */
   readonly ofEmail: () => MailLocation;
   /** Returns the location of an email in an mbox, counted from 1. */

@@ -45,7 +45,7 @@ export function recognize(head: Buffer, isWhole: boolean): FileKind {
   if (ZIP_STARTS.includes(head.toString("hex", 0, 4))) return { kind: "zip" };
   if (isMboxStart(head)) return { kind: "mbox" };
   const start = head.toString("latin1", 0, 512);
-  const file = KNOWN_FILES.find((known) => start.startsWith(known.start));
+  const file = KNOWN_FILES.find((format) => start.startsWith(format.start));
   if (file !== undefined) return { kind: "unknown", reason: file.reason, isSideFile: file.isSideFile };
   if (beginsWithField(head)) return emailKind(head);
   const table = findCsvTable(head, isWhole, null);

@@ -56,10 +56,10 @@ async function* readEntryOf(
 ): ReadItems {
   const { name, type, size = 0 } = entry.header;
   const content = new EntryContent(entry);
-  const refused = type === "directory" ? null : refusalOf(entry.header);
-  if (type === "directory" || refused !== null) {
+  const refusal = type === "directory" ? null : refusalOf(entry.header);
+  if (type === "directory" || refusal !== null) {
     await content.drain();
-    if (refused !== null) yield { bad: { where: `${archive.where} entry ${name}`, reason: refused } };
+    if (refusal !== null) yield { bad: { where: `${archive.where} entry ${name}`, reason: refusal } };
     return;
   }
   const path = name
