@@ -30,6 +30,40 @@ interface ToolTrial {
   readonly before: string | null;
 }
 
+/** A custom tool, as described by command-line flags. */
+export interface ToolDescription {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly category?: string | undefined;
+  readonly parameters?: JsonObject | undefined;
+  readonly http?: string | undefined;
+  readonly method?: string | undefined;
+  readonly headers?: JsonObject | undefined;
+  readonly allowPrivate?: boolean | undefined;
+  readonly command?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly module?: string | undefined;
+  readonly mcp?: string | undefined;
+  /** A built-in handler such as email_search. `config` is its configuration. */
+  readonly handlerKey?: string | undefined;
+  readonly config?: JsonObject | undefined;
+  readonly env?: readonly string[] | undefined;
+  /** Timeout per call, in seconds. */
+  readonly timeout?: number | undefined;
+  readonly maxBytes?: number | undefined;
+  readonly maxResultChars?: number | undefined;
+  readonly resultSchema?: JsonObject | undefined;
+}
+
+export interface ImportedTools {
+  readonly added: readonly StoredTool[];
+  readonly skipped: readonly { readonly name: string; readonly why: string }[];
+}
+
+const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
+
+type ToolKind = (typeof TOOL_KINDS)[number] | "handlerKey";
+
 export async function testTool(
   db: Db,
   call: ToolTrial,
@@ -130,35 +164,6 @@ export async function changeTool(
     throw new UserError("flag_missing", "tools set: nothing to change.", "See art-e tools set --help.");
   }
   return updateTool(db, id, { ...columns, handlerConfig: { ...before.handlerConfig, ...config } });
-}
-
-const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
-
-type ToolKind = (typeof TOOL_KINDS)[number] | "handlerKey";
-
-/** A custom tool, as described by command-line flags. */
-export interface ToolDescription {
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  readonly category?: string | undefined;
-  readonly parameters?: JsonObject | undefined;
-  readonly http?: string | undefined;
-  readonly method?: string | undefined;
-  readonly headers?: JsonObject | undefined;
-  readonly allowPrivate?: boolean | undefined;
-  readonly command?: string | undefined;
-  readonly cwd?: string | undefined;
-  readonly module?: string | undefined;
-  readonly mcp?: string | undefined;
-  /** A built-in handler such as email_search. `config` is its configuration. */
-  readonly handlerKey?: string | undefined;
-  readonly config?: JsonObject | undefined;
-  readonly env?: readonly string[] | undefined;
-  /** Timeout per call, in seconds. */
-  readonly timeout?: number | undefined;
-  readonly maxBytes?: number | undefined;
-  readonly maxResultChars?: number | undefined;
-  readonly resultSchema?: JsonObject | undefined;
 }
 
 /** Fields that apply only to some kinds of tools. */
@@ -269,11 +274,6 @@ function mcpServer({ mcp = "", headers, env }: ToolDescription): JsonObject {
 }
 
 const TIMEOUT_MS = 60_000;
-
-export interface ImportedTools {
-  readonly added: readonly StoredTool[];
-  readonly skipped: readonly { readonly name: string; readonly why: string }[];
-}
 
 /**
  * Adds every usable tool of an MCP server in one transaction. Each tool gets a unique id that starts with the prefix.

@@ -39,6 +39,14 @@ interface LoopRules {
   isOverBudget(transcript: Transcript): boolean;
 }
 
+type RolloutEnd = Pick<Rollout, "answer" | "sources" | "reason">;
+
+interface CalledTool<R extends CallResult> {
+  readonly message: ToolMessage;
+  readonly record: ToolCallRecord;
+  readonly result: R;
+}
+
 /** After this many consecutive turns with only unusable tool calls, the task ends as tool_protocol_error. */
 const MAX_UNUSABLE_TURNS = 3;
 
@@ -229,8 +237,6 @@ export class AgentLoop {
   }
 }
 
-type RolloutEnd = Pick<Rollout, "answer" | "sources" | "reason">;
-
 /** Returns the total known cost in US dollars. Turns with an unknown price do not count toward the limit. */
 function knownCostOf(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
@@ -262,12 +268,6 @@ function complaintAbout(reply: Completion): string | null {
   if (reply.finishReason === "length") return CUT_OFF;
   if (reply.finishReason === "broken_call") return BROKEN_CALL;
   return reply.content.trim() === "" ? EMPTY_REPLY : null;
-}
-
-interface CalledTool<R extends CallResult> {
-  readonly message: ToolMessage;
-  readonly record: ToolCallRecord;
-  readonly result: R;
 }
 
 /**

@@ -54,6 +54,10 @@ const toolChangesSchema = z.strictObject(changeableTool).partial();
 
 export type NewTool = z.input<typeof newToolSchema>;
 
+const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
+
+type Attachment = z.output<typeof attachmentSchema>;
+
 export function createTool(db: Db, input: NewTool): StoredTool {
   const tool = checkInput(newToolSchema, input, "tool_invalid", "Cannot add the tool");
   const row = { ...tool, name: tool.name ?? tool.id };
@@ -99,10 +103,6 @@ export function deleteTool(db: Db, id: string): void {
     removeTool(db, id);
   });
 }
-
-const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
-
-type Attachment = z.output<typeof attachmentSchema>;
 
 const changeable = {
   name: z.string().min(1).max(200),

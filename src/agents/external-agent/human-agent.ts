@@ -18,6 +18,11 @@ interface HumanAgent {
   toolsFor(context: ToolContext): readonly Tool[];
 }
 
+interface Timing {
+  readonly startedAt: string;
+  readonly latencyMs: number;
+}
+
 export function humanAgent({ person, toolsFor }: HumanAgent): AgentBackend {
   let isFirst = true;
   return {
@@ -214,11 +219,6 @@ class Session {
       cached: false,
     });
   }
-}
-
-interface Timing {
-  readonly startedAt: string;
-  readonly latencyMs: number;
 }
 
 const ABSTENTION = "I don't know";
