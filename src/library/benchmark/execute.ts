@@ -17,6 +17,8 @@ import type { BenchmarkConfig, BenchmarkOptions, ResumeConfig, Scorer } from "..
 import type { BenchmarkResult, Question, TaskResult, Trace } from "../published-types.js";
 import { toTaskList } from "./task-list.js";
 
+type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { readonly resume?: string };
+
 /** Converts the arguments of `runArtEBenchmark` to a run request. Throws a UserError for the first invalid option. */
 export async function runRequest(tasks: readonly Question[], config: BenchmarkConfig): Promise<RunRequest> {
   const { agent } = config;
@@ -28,8 +30,6 @@ export async function runRequest(tasks: readonly Question[], config: BenchmarkCo
 export function resumeRequest(run: string, config: ResumeConfig): RunRequest {
   return requestOf({ ...config, resume: run });
 }
-
-type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { readonly resume?: string };
 
 function requestOf(config: Options): RunRequest {
   const { agent, scorers = [], db: _, cacheDir, env, signal, onNote, onProgress, ...settings } = config;
