@@ -5,6 +5,33 @@
  * the end of the body.
  */
 
+/** Header field labels of mail programs, in all supported languages. */
+const FIELDS = {
+  from: "from|von|de|da|van|fra|från|od|от|kimden|lähettäjä|from\\/|差出人|发件人|寄件者|보낸 사람",
+  sent: "sent|sent by|date|gesendet|datum|envoyé|enviado(?: el)?|enviada(?: em)?|fecha|data|inviato|verzonden|sendt|dato|skickat|wysłano|odesláno|отправлено|дата|lähetetty|päivä|gönderildi|tarih|送信日時|日付|发送时间|日期|寄件日期|보낸 날짜",
+  to: "to|cc|bcc|an|kopie|à|pour|para|a|aan|til|kopi|till|kopia|do|dw|komu|кому|копия|kime|vastaanottaja|宛先|收件人|抄送|받는 사람",
+  subject:
+    "subject|re|betreff|objet|asunto|assunto|oggetto|onderwerp|emne|ämne|temat|předmět|тема|konu|aihe|件名|主题|主旨|제목",
+} as const;
+
+type FieldKind = keyof typeof FIELDS;
+
+interface QuotationStart {
+  /** Index of the line after the introducing lines. */
+  readonly end: number;
+  /** The sender's text before a separator on the same line. */
+  readonly before: string;
+}
+
+interface Fields {
+  /** Field kinds of the labeled lines, in order. */
+  readonly kinds: readonly FieldKind[];
+  /** Whether a label is "Sent" or its translation, not "Date", which also occurs in other texts. */
+  readonly isSent: boolean;
+  /** Index of the line after the last field. */
+  readonly end: number;
+}
+
 /** Returns the body without quotations and the lines that introduce them. */
 export function withoutQuotations(body: string): string {
   const lines = body.split("\n");
@@ -24,13 +51,6 @@ export function withoutQuotations(body: string): string {
     }
   }
   return own.join("\n").trim();
-}
-
-interface QuotationStart {
-  /** Index of the line after the introducing lines. */
-  readonly end: number;
-  /** The sender's text before a separator on the same line. */
-  readonly before: string;
 }
 
 /** Maps the first line of each quotation start to the start. */
@@ -173,17 +193,6 @@ function attributionStart(lines: readonly string[], end: number, quotedLines: Re
 
 // Headers of quoted email
 
-/** Header field labels of mail programs, in all supported languages. */
-const FIELDS = {
-  from: "from|von|de|da|van|fra|från|od|от|kimden|lähettäjä|from\\/|差出人|发件人|寄件者|보낸 사람",
-  sent: "sent|sent by|date|gesendet|datum|envoyé|enviado(?: el)?|enviada(?: em)?|fecha|data|inviato|verzonden|sendt|dato|skickat|wysłano|odesláno|отправлено|дата|lähetetty|päivä|gönderildi|tarih|送信日時|日付|发送时间|日期|寄件日期|보낸 날짜",
-  to: "to|cc|bcc|an|kopie|à|pour|para|a|aan|til|kopi|till|kopia|do|dw|komu|кому|копия|kime|vastaanottaja|宛先|收件人|抄送|받는 사람",
-  subject:
-    "subject|re|betreff|objet|asunto|assunto|oggetto|onderwerp|emne|ämne|temat|předmět|тема|konu|aihe|件名|主题|主旨|제목",
-} as const;
-
-type FieldKind = keyof typeof FIELDS;
-
 const KINDS = Object.keys(FIELDS) as FieldKind[];
 
 /** `*From:* Bo` is the plain text version of a bold label in HTML. */
@@ -199,15 +208,6 @@ const DATE_TIME =
 const MAX_FOLDED_LINES = 40;
 /** Maximum number of blank lines. Lotus Notes puts some between the fields. */
 const MAX_BLANK_LINES = 3;
-
-interface Fields {
-  /** Field kinds of the labeled lines, in order. */
-  readonly kinds: readonly FieldKind[];
-  /** Whether a label is "Sent" or its translation, not "Date", which also occurs in other texts. */
-  readonly isSent: boolean;
-  /** Index of the line after the last field. */
-  readonly end: number;
-}
 
 /**
  * Returns the first line of a quoted email's header whose first labeled line is `first`, or null if it is other text.

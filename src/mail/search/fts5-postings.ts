@@ -30,6 +30,11 @@ interface Segment {
   readonly lastPage: number;
 }
 
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Rowid of the structure record in the data table. */
 const STRUCTURE_ID = 10;
 const PAGE_ID_BITS = 37;
@@ -119,11 +124,6 @@ class VarintReader {
     }
     return value;
   }
-}
-
-interface ByteRange {
-  readonly start: number;
-  readonly end: number;
 }
 
 /**

@@ -3,6 +3,13 @@ import { plainLetters, withoutUmlauts } from "../../text/plain-letters.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
 import { foldText, isUnsegmentedAt } from "../../text/tokenizer.js";
 
+interface WrittenDay {
+  readonly month: number;
+  readonly day: number;
+  /** The day's words in the query. */
+  readonly words: readonly string[];
+}
+
 /**
  * Query expansion: finds other spellings of a query's words, compounds, numbers and dates that the index might contain.
  * An email with any of the spellings counts as containing the word.
@@ -104,13 +111,6 @@ function unitSpellings(word: string): string[] {
   const [, number = "", unit = ""] = /^(\d+)([a-z]{1,5})$/.exec(word) ?? [];
   if (number === "") return [];
   return /^(?:st|nd|rd|th)$/.test(unit) ? [number] : [`${number} ${unit}`];
-}
-
-interface WrittenDay {
-  readonly month: number;
-  readonly day: number;
-  /** The day's words in the query. */
-  readonly words: readonly string[];
 }
 
 const NAMED_DAY = new RegExp(

@@ -18,6 +18,41 @@ export interface CsvTable {
   readonly encoding: "utf-8" | "utf-16le" | "utf-16be";
 }
 
+export type Columns = ReadonlyMap<MailColumn, string>;
+
+interface CsvRow {
+  /** Record number. The header is row 1. */
+  readonly row: number;
+  /** Fields of the row. A field over 64 MB is null. */
+  readonly fields: CsvRecord;
+}
+
+/** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */
+export type CsvRecord = (Buffer | null)[];
+
+interface FieldEnd {
+  readonly field: Buffer;
+  readonly next: number;
+  readonly endsRecord: boolean;
+  readonly quoted: boolean;
+}
+
+/** Accepted column names per field, normalized to lower-case letters and digits. */
+const NAMES = {
+  messageId: ["messageid"],
+  subject: ["subject"],
+  from: ["from", "sender", "fromaddress", "senderaddress", "fromemail", "senderemail"],
+  to: ["to", "recipients", "recipient", "toaddress", "toaddresses", "toemail"],
+  cc: ["cc", "ccaddress", "ccaddresses"],
+  bcc: ["bcc", "bccaddress", "bccaddresses"],
+  date: ["date", "sentat", "timestamp", "datetime", "datesent"],
+  body: ["body", "text", "content", "plaintext", "bodytext"],
+  path: ["filename", "file", "path"],
+  inbox: ["inbox"],
+} as const;
+
+export type MailColumn = keyof typeof NAMES;
+
 export function readCsv(
   file: MailFile,
   content: AsyncIterable<Buffer>,
@@ -178,24 +213,6 @@ async function* readMails(
   }
 }
 
-/** Accepted column names per field, normalized to lower-case letters and digits. */
-const NAMES = {
-  messageId: ["messageid"],
-  subject: ["subject"],
-  from: ["from", "sender", "fromaddress", "senderaddress", "fromemail", "senderemail"],
-  to: ["to", "recipients", "recipient", "toaddress", "toaddresses", "toemail"],
-  cc: ["cc", "ccaddress", "ccaddresses"],
-  bcc: ["bcc", "bccaddress", "bccaddresses"],
-  date: ["date", "sentat", "timestamp", "datetime", "datesent"],
-  body: ["body", "text", "content", "plaintext", "bodytext"],
-  path: ["filename", "file", "path"],
-  inbox: ["inbox"],
-} as const;
-
-export type MailColumn = keyof typeof NAMES;
-
-export type Columns = ReadonlyMap<MailColumn, string>;
-
 /**
  * Alternative sets of required columns. A table without Message-IDs needs more columns, because chat logs also contain
  * senders and texts.
@@ -237,13 +254,6 @@ function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-interface CsvRow {
-  /** Record number. The header is row 1. */
-  readonly row: number;
-  /** Fields of the row. A field over 64 MB is null. */
-  readonly fields: CsvRecord;
-}
-
 /** Yields the rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
 async function* readRows(
   file: MailFile,
@@ -278,9 +288,6 @@ const CR = 0x0d;
 
 /** Longer fields are dropped. They are not mail, and might be caused by an unclosed quote. */
 export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
-
-/** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */
-export type CsvRecord = (Buffer | null)[];
 
 /** Placeholder for the dropped start of a field. */
 const DROPPED_FIELD_START = Buffer.from('"');
@@ -409,13 +416,6 @@ export class CsvRecords {
   unfinished(): CsvRecord | null {
     return this.rest[0] === QUOTE ? [...this.fields, undouble(this.rest.subarray(1))] : null;
   }
-}
-
-interface FieldEnd {
-  readonly field: Buffer;
-  readonly next: number;
-  readonly endsRecord: boolean;
-  readonly quoted: boolean;
 }
 
 /** Returns the start of the next field if the quote before `at` closes its field, otherwise null. */

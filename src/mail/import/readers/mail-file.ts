@@ -40,6 +40,17 @@ interface FilePlace {
   readonly isMailbox: boolean;
 }
 
+/** The first bytes of a stream, followed by the rest. */
+export interface PeekedFile {
+  readonly head: Buffer;
+  /** Whether the head is the entire content. */
+  readonly isWhole: boolean;
+  /** Returns the content from its start. Call only once. */
+  chunks(): AsyncIterable<Buffer>;
+  /** Closes the stream if `chunks` was not called. */
+  close(): Promise<void>;
+}
+
 const CHUNK_BYTES = 1024 * 1024;
 
 /** @param onRead receives the number of bytes of every chunk */
@@ -66,17 +77,6 @@ export function diskFile(
   }
   const progress = () => ` (${bytesRead} of ${size} bytes were read)`;
   return { where, name: basename(path), disk: path, size, place, progress, chunks };
-}
-
-/** The first bytes of a stream, followed by the rest. */
-export interface PeekedFile {
-  readonly head: Buffer;
-  /** Whether the head is the entire content. */
-  readonly isWhole: boolean;
-  /** Returns the content from its start. Call only once. */
-  chunks(): AsyncIterable<Buffer>;
-  /** Closes the stream if `chunks` was not called. */
-  close(): Promise<void>;
 }
 
 /** Reads at least `length` bytes, or the entire stream if it is shorter. */
