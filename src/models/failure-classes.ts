@@ -18,6 +18,19 @@ interface FailureClass {
   readonly words?: { readonly statuses: readonly number[]; readonly pattern: RegExp };
 }
 
+/** The parts of a provider's error that identify the kind of failure. */
+interface ProviderFailure {
+  readonly status: number;
+  /** Untruncated error message. */
+  readonly message: string;
+  /** Lowercase codes, types, statuses and reasons in the error. */
+  readonly codes: readonly string[];
+  /** Whether the error lists reasons for declining the prompt (OpenRouter). */
+  readonly isDeclined: boolean;
+  /** Exceeded Google quotas (google.rpc.QuotaFailure). */
+  readonly quotas: readonly { readonly id: string; readonly value: string }[];
+}
+
 /**
  * Messages from OpenAI, Anthropic, Azure, Bedrock, Gemini, xAI, Groq, Mistral, Kimi, Qwen, GLM, MiniMax and local
  * servers.
@@ -153,19 +166,6 @@ export const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => o
 /** Returns whether every other call in the run would fail the same way. */
 export function stopsRun(kind: ModelErrorKind): boolean {
   return classOf(kind).consequence === "stops";
-}
-
-/** The parts of a provider's error that identify the kind of failure. */
-interface ProviderFailure {
-  readonly status: number;
-  /** Untruncated error message. */
-  readonly message: string;
-  /** Lowercase codes, types, statuses and reasons in the error. */
-  readonly codes: readonly string[];
-  /** Whether the error lists reasons for declining the prompt (OpenRouter). */
-  readonly isDeclined: boolean;
-  /** Exceeded Google quotas (google.rpc.QuotaFailure). */
-  readonly quotas: readonly { readonly id: string; readonly value: string }[];
 }
 
 export function classifyFailure({ status, message, codes, isDeclined, quotas }: ProviderFailure): FailureClass {

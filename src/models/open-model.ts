@@ -44,6 +44,11 @@ interface OpenOptions {
   readonly note?: (text: string) => void;
 }
 
+interface ModelAtServer {
+  readonly model: string;
+  readonly baseUrl?: string | null | undefined;
+}
+
 /**
  * Opens a model for a run, a judge or a command. From the inside out, the decorators are: prices, rate limiter,
  * retries, cost limit, cache. Throws a UserError if the API key is missing.
@@ -107,11 +112,6 @@ export async function pricesOf({ id, provider }: ModelName): Promise<PriceOf> {
   if (!isRemote(provider)) return () => 0;
   const { priceOfReply } = await import("./price-lookup.js");
   return (usage, answeredBy) => priceOfReply(id, answeredBy, usage);
-}
-
-interface ModelAtServer {
-  readonly model: string;
-  readonly baseUrl?: string | null | undefined;
 }
 
 /** Returns whether two models share a rate limiter, because limits apply per account. */

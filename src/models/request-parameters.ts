@@ -29,6 +29,20 @@ interface ParameterRules {
 
 type LimitField = "max_tokens" | "max_completion_tokens";
 
+type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffort" | "temperature" | "toolChoice"> & {
+  readonly hasTools: boolean;
+};
+
+type Adjusted = NonNullable<SentParameters["adjusted"]>[number];
+
+interface SentEffort {
+  /** A level, or a budget in tokens. */
+  readonly sent: string | number | null;
+  readonly adjusted?: Adjusted;
+}
+
+type Refusable = Adjusted["parameter"];
+
 /**
  * Reasoning tokens added to the agent's `maxTokens`. The sum is at most MOST_TOKENS, because a larger limit might
  * exceed the model's maximum output.
@@ -103,10 +117,6 @@ export function rulesFor({ provider, name }: ModelName, wireApi: "chat" | "respo
   return provider === "openai" ? openaiRules(name, wireApi) : null;
 }
 
-type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffort" | "temperature" | "toolChoice"> & {
-  readonly hasTools: boolean;
-};
-
 /** Returns the parameters to send for a request, with the reason for each difference from it. */
 export function sentParameters(rules: ParameterRules, requested: Asked): SentParameters {
   const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = requested;
@@ -149,14 +159,6 @@ export function sentParameters(rules: ParameterRules, requested: Asked): SentPar
     ...(effort === null ? {} : { reasoningEffort: effort.sent }),
     ...(adjusted.length === 0 ? {} : { adjusted }),
   };
-}
-
-type Adjusted = NonNullable<SentParameters["adjusted"]>[number];
-
-interface SentEffort {
-  /** A level, or a budget in tokens. */
-  readonly sent: string | number | null;
-  readonly adjusted?: Adjusted;
 }
 
 /**
@@ -258,8 +260,6 @@ export class AdaptiveParameters {
 
 /** Maximum number of changes, more than there are parameters. Stops retrying if a server contradicts itself. */
 const MAX_CHANGES = 10;
-
-type Refusable = Adjusted["parameter"];
 
 const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
   maxTokens: /max_(completion_|output_)?tokens|maxOutputTokens/i,

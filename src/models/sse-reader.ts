@@ -23,6 +23,8 @@ const MAX_ERROR_BYTES = 64_000;
 
 let connections: Dispatcher | undefined;
 
+type StreamReply = Awaited<ReturnType<typeof request>>;
+
 /**
  * Posts JSON and yields the data of each server-sent event when it arrives. The caller stops after the last event.
  * Throws a ModelError if the reply is not an event stream, or the signal's reason. If the stream ends inside a frame,
@@ -80,8 +82,6 @@ function streamTooLong(): ModelError {
     retryable: false,
   });
 }
-
-type StreamReply = Awaited<ReturnType<typeof request>>;
 
 /**
  * Returns the body of a reply that is not an event stream, such as an error or another program's page, or null for an

@@ -22,6 +22,19 @@ export interface AdaptedTools {
   restore(tool: string, args: JsonValue): JsonValue;
 }
 
+interface Renamed {
+  readonly root: JsonSchema;
+  /** Original names by sent name. */
+  readonly originals: ReadonlyMap<string, string>;
+}
+
+interface Root {
+  readonly schema: JsonSchema;
+  parts: number;
+}
+
+type Node = { [key: string]: JsonValue };
+
 /**
  * Returns a function that converts a request's tools for a provider. It caches the last tools, because all calls of a
  * run share them.
@@ -227,12 +240,6 @@ function unescapePointer(part: string): string {
   }
 }
 
-interface Renamed {
-  readonly root: JsonSchema;
-  /** Original names by sent name. */
-  readonly originals: ReadonlyMap<string, string>;
-}
-
 /**
  * Restores the tool's own parameter names in arguments. Follows `$ref` and alternatives. A key that is not a property
  * at that place in the schema is data and remains unchanged.
@@ -329,11 +336,6 @@ const MAX_DEPTH = 12;
 /** More parts than any tool's schema has. Stops schemas in which each part refers to several others, level by level. */
 const MAX_PARTS = 5_000;
 
-interface Root {
-  readonly schema: JsonSchema;
-  parts: number;
-}
-
 /**
  * Converts JSON Schema to the OpenAPI subset of Google's function declarations. Returns null for a tool without
  * parameters, which must not declare any. Anything that the subset does not support (number enums, other formats) is
@@ -345,8 +347,6 @@ export function googleSchema(parameters: JsonSchema): JsonSchema | null {
     ? { ...schema, type: "object" }
     : null;
 }
-
-type Node = { [key: string]: JsonValue };
 
 function convert(schema: JsonValue | undefined, root: Root, depth: number): Node {
   const source = resolve(schema, root);

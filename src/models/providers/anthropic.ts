@@ -15,6 +15,8 @@ import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-re
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
+type AnthropicBlock = { [key: string]: JsonValue };
+
 const PROVIDER = "anthropic";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
@@ -83,8 +85,6 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
     ...(older || endpoint.baseUrl !== null ? { "anthropic-version": OLDER_VERSION } : {}),
   };
 }
-
-type AnthropicBlock = { [key: string]: JsonValue };
 
 function toBody(name: string, { system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
   return {

@@ -23,6 +23,8 @@ import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-re
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
+type Fields = Record<string, unknown>;
+
 const PROVIDER = "openai-chat";
 
 /**
@@ -231,8 +233,6 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     ...stateOf(message, calls, ids),
   };
 }
-
-type Fields = Record<string, unknown>;
 
 function stateOf(message: Fields, calls: readonly Fields[], ids: readonly string[]): Pick<Reply, "providerState"> {
   const ofMessage = pickFields(message, MESSAGE_STATE_FIELDS);

@@ -17,6 +17,8 @@ import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-re
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
+type ResponseItem = { [key: string]: JsonValue };
+
 const PROVIDER = "openai-responses";
 
 /** Creates a client with explicit settings, because the SDK would otherwise read ten environment variables. */
@@ -82,8 +84,6 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
       }),
   };
 }
-
-type ResponseItem = { [key: string]: JsonValue };
 
 function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, sent: SentParameters, reasons: boolean) {
   const { system } = request;
