@@ -44,6 +44,21 @@ interface ValueTraits {
   readonly risk?: "program" | "address" | "variables";
 }
 
+/** A flag that several commands have. */
+export interface SharedFlag {
+  /** Schema of the value as typed. Contains the default, if there is one. */
+  readonly schema: z.ZodType;
+  readonly help: string;
+  readonly alias?: string;
+  /** Placeholder for the value in help [default: the value's]. */
+  readonly placeholder?: string;
+}
+
+/** Shape of a zod object with the flags' values. */
+type FlagShape<T extends Readonly<Record<string, SharedFlag>>> = {
+  -readonly [Name in keyof T]: T[Name]["schema"];
+};
+
 /** Traits by schema. They are not in zod's own registry, because that one is printed in JSON Schemas. */
 const TRAITS = new WeakMap<z.core.$ZodType, ValueTraits>();
 
@@ -73,21 +88,6 @@ export function withTraits<T extends z.ZodType>(
   TRAITS.set(copy, traits);
   return copy;
 }
-
-/** A flag that several commands have. */
-export interface SharedFlag {
-  /** Schema of the value as typed. Contains the default, if there is one. */
-  readonly schema: z.ZodType;
-  readonly help: string;
-  readonly alias?: string;
-  /** Placeholder for the value in help [default: the value's]. */
-  readonly placeholder?: string;
-}
-
-/** Shape of a zod object with the flags' values. */
-type FlagShape<T extends Readonly<Record<string, SharedFlag>>> = {
-  -readonly [Name in keyof T]: T[Name]["schema"];
-};
 
 /** Returns the schemas of flags with their help texts, for `z.object`. */
 export function shapeOf<T extends Readonly<Record<string, SharedFlag>>>(flags: T): FlagShape<T> {

@@ -34,6 +34,11 @@ interface ModuleStart {
   readonly env: Readonly<Record<string, string>>;
 }
 
+interface PendingCall {
+  resolve(value: JsonValue): void;
+  reject(error: unknown): void;
+}
+
 /** A failure to load or call a module. The message says why. */
 export class ModuleFailed extends Error {
   override readonly name = "ModuleFailed";
@@ -45,11 +50,6 @@ export class ModuleFailed extends Error {
   ) {
     super(message);
   }
-}
-
-interface PendingCall {
-  resolve(value: JsonValue): void;
-  reject(error: unknown): void;
 }
 
 /** A module on its own thread. */

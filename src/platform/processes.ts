@@ -16,7 +16,30 @@ interface ProgramOutput {
   readonly tooLong: boolean;
 }
 
+export interface ProgramStart {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+}
+
+export interface SupervisedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when the program and all its child processes have ended. */
+  readonly ended: Promise<ProgramEnd>;
+  kill(): void;
+}
+
 const STDERR_CHARS = 2_000;
+
+/** How a program ended: with a code, by a signal, or not started at all. */
+const endSchema = z.union([
+  z.object({ code: z.number().nullable(), signal: z.string().nullable() }),
+  z.object({ error: z.string() }),
+]);
+
+type ProgramEnd = z.output<typeof endSchema>;
 
 /**
  * Runs a program once with `input` on its stdin. On abort, kills it and rejects with the signal's reason. Redacts
@@ -88,29 +111,6 @@ export async function openInBrowser(target: string): Promise<boolean> {
 }
 
 const KEEPER = fileURLToPath(programFile("bin/process-supervisor.mjs"));
-
-/** How a program ended: with a code, by a signal, or not started at all. */
-const endSchema = z.union([
-  z.object({ code: z.number().nullable(), signal: z.string().nullable() }),
-  z.object({ error: z.string() }),
-]);
-
-type ProgramEnd = z.output<typeof endSchema>;
-
-export interface ProgramStart {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
-}
-
-export interface SupervisedProcess {
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  /** Resolves when the program and all its child processes have ended. */
-  readonly ended: Promise<ProgramEnd>;
-  kill(): void;
-}
 
 /** Milliseconds for the supervisor to kill the child processes. */
 const KILL_MS = 5_000;
