@@ -57,6 +57,14 @@ interface Decided {
   readonly seen: string | null;
 }
 
+interface ReviewedFile {
+  readonly path: string;
+  readonly sha256: string;
+  readonly questions: readonly Question[];
+  /** The line of each question in a JSON Lines file, or null for other formats. */
+  readonly lines: readonly string[] | null;
+}
+
 /**
  * A person's review of a dataset. Decisions are stored only in files, so several people can review it at the same time.
  */
@@ -259,14 +267,6 @@ function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] 
       { cause },
     );
   }
-}
-
-interface ReviewedFile {
-  readonly path: string;
-  readonly sha256: string;
-  readonly questions: readonly Question[];
-  /** The line of each question in a JSON Lines file, or null for other formats. */
-  readonly lines: readonly string[] | null;
 }
 
 /** Opens a dataset. Throws a UserError that names the file and the first bad row. */

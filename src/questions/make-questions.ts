@@ -62,6 +62,57 @@ export interface MadeQuestions {
   readonly hint: string | null;
 }
 
+interface MadeQuestion {
+  readonly question: Question;
+  readonly provenance: QuestionProvenance;
+}
+
+interface CollectRequest {
+  readonly mailboxes: ReadonlyMap<string, QuestionMailbox>;
+  readonly usable: readonly UsableMailbox[];
+  readonly models: OpenedModels;
+  readonly refusals: NamedCounts;
+}
+
+interface CollectedQuestions {
+  readonly questions: readonly VerifiedQuestion[];
+  /** Why no more questions were made, as a sentence without its full stop. */
+  readonly stopped: string;
+  /** A remedy for the user, or an empty string. */
+  readonly advice: string;
+}
+
+/** A draft that passed, the reason why it was rejected, or the cost limit because of which it was not checked. */
+type Verified =
+  | { readonly kept: VerifiedQuestion }
+  | { readonly refused: string; readonly fault: string | null }
+  | CostLimitReached;
+
+interface Tally {
+  answerable: number;
+  unanswerable: number;
+}
+
+interface TakenDraft {
+  /** The draft to check, possibly with an earlier date. */
+  readonly draft: QuestionDraft;
+  /** The original draft. */
+  readonly drafted: QuestionDraft;
+}
+
+interface VerifiedQuestion {
+  readonly question: Omit<Question, "id">;
+  readonly provenance: Omit<QuestionProvenance, "id">;
+}
+
+interface VerifySettings {
+  readonly madeBy: string;
+  readonly synthetic: boolean;
+  /** The checker model, or null if only rules check. */
+  readonly checker: Checker | null;
+  readonly seed: number;
+}
+
 /** Makes questions from mailboxes, checks each, and writes the dataset and a provenance file next to it. */
 export function makeQuestions(options: MakeOptions, context: AppContext): Promise<MadeQuestions> {
   const { settings } = context;
@@ -170,11 +221,6 @@ function countsOf(questions: readonly VerifiedQuestion[]) {
   };
 }
 
-interface MadeQuestion {
-  readonly question: Question;
-  readonly provenance: QuestionProvenance;
-}
-
 /** `my.parquet` -> `my.provenance.jsonl` */
 export function provenancePath(dataset: string): string {
   return sidecarPath(dataset, ".provenance.jsonl");
@@ -208,21 +254,6 @@ function formatOfDataset(path: string): TableFormat {
 /** Returns the path of a file next to a dataset: `my.jsonl` and `.review.jsonl` -> `my.review.jsonl`. */
 export function sidecarPath(dataset: string, end: string): string {
   return `${dataset.slice(0, dataset.length - extname(dataset).length)}${end}`;
-}
-
-interface CollectRequest {
-  readonly mailboxes: ReadonlyMap<string, QuestionMailbox>;
-  readonly usable: readonly UsableMailbox[];
-  readonly models: OpenedModels;
-  readonly refusals: NamedCounts;
-}
-
-interface CollectedQuestions {
-  readonly questions: readonly VerifiedQuestion[];
-  /** Why no more questions were made, as a sentence without its full stop. */
-  readonly stopped: string;
-  /** A remedy for the user, or an empty string. */
-  readonly advice: string;
 }
 
 /** Drafts and checks questions until there are enough, or until the mail or the cost budget is used up. */
@@ -276,12 +307,6 @@ function draftGroups(
     : draftsOfModel(usable, writer, options, () => quota.missing, refusals, signal);
 }
 
-/** A draft that passed, the reason why it was rejected, or the cost limit because of which it was not checked. */
-type Verified =
-  | { readonly kept: VerifiedQuestion }
-  | { readonly refused: string; readonly fault: string | null }
-  | CostLimitReached;
-
 /** Checks drafts concurrently. The results are in the order of the drafts. */
 function verifyAll(
   drafts: readonly TakenDraft[],
@@ -307,18 +332,6 @@ function recordRefusal(verified: Verified, refusals: NamedCounts, streak: Failur
   const refusal = "kept" in verified ? null : verified;
   if (refusal !== null) refusals.add(refusal.refused);
   streak.add(refusal?.fault ?? null);
-}
-
-interface Tally {
-  answerable: number;
-  unanswerable: number;
-}
-
-interface TakenDraft {
-  /** The draft to check, possibly with an earlier date. */
-  readonly draft: QuestionDraft;
-  /** The original draft. */
-  readonly drafted: QuestionDraft;
 }
 
 /**
@@ -409,19 +422,6 @@ class QuestionQuota {
 function asAskedTooEarly(draft: QuestionDraft): QuestionDraft | null {
   if (draft.askedTooEarly === null) return null;
   return { ...draft, question: draft.askedTooEarly, answer: "I don't know", unanswerable: "mail_later" };
-}
-
-interface VerifiedQuestion {
-  readonly question: Omit<Question, "id">;
-  readonly provenance: Omit<QuestionProvenance, "id">;
-}
-
-interface VerifySettings {
-  readonly madeBy: string;
-  readonly synthetic: boolean;
-  /** The checker model, or null if only rules check. */
-  readonly checker: Checker | null;
-  readonly seed: number;
 }
 
 /** Checks a draft by rules and then with the checker. A rejection states the reason of the first failed check. */

@@ -10,8 +10,50 @@ import {
 import { chunk } from "../../platform/batches.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "../provenance.js";
 
+/** The fields that batching needs. */
+export type MailHeading = Pick<Email, "messageId" | "subject" | "date">;
+
+interface AnsweringMail {
+  readonly messageId: string;
+  /** ISO 8601. */
+  readonly date: string;
+}
+
+export interface QuestionDraft {
+  readonly kind: QuestionKind;
+  readonly question: string;
+  readonly answer: string;
+  /**
+   * The emails that answer the question, starting with the one it was made from. Empty for a question about a missing
+   * detail.
+   */
+  readonly sources: readonly AnsweringMail[];
+  readonly passages: readonly Passage[];
+  readonly howRealistic: number;
+  readonly inbox: string;
+  /** Sender's address, used to spread questions over senders. */
+  readonly sender: string;
+  /** Earliest time the question can be asked, ISO 8601. */
+  readonly askableFrom: string;
+  /** The question's wording for a date before its answering email, or null if other emails might answer it then. */
+  readonly askedTooEarly: string | null;
+  readonly unanswerable: "mail_later" | "detail_absent" | null;
+}
+
 /** Minimum length, in characters, for a quoted passage to prove anything. */
 const MIN_PASSAGE_CHARS = 4;
+
+const writtenSchema = z.object({
+  question: z.string().trim().min(8).max(500),
+  answer: z.string().trim().min(1).max(1_000),
+  kind: z.enum(QUESTION_KINDS),
+  message_ids: z.array(z.string()).max(5),
+  passages: z.array(z.object({ message_id: z.string(), text: z.string().min(1) })).max(5),
+  how_realistic: z.number().min(0).max(1),
+  detail_absent: z.boolean().default(false),
+});
+
+type WrittenQuestion = z.output<typeof writtenSchema>;
 
 /**
  * Turns a written question into a draft. Rejects it, with the reason, if it cites an email that the model did not
@@ -117,9 +159,6 @@ export function personName(address: string): string | null {
 /** Maximum number of emails per model call, as in ART. */
 export const BATCH_MAILS = 20;
 
-/** The fields that batching needs. */
-export type MailHeading = Pick<Email, "messageId" | "subject" | "date">;
-
 /**
  * Groups emails into batches of up to 20 in chronological order, keeping the emails of a thread (same subject) in the
  * batch of its first email. Any prefix of the list of batches is spread over time: first the middle, then the quarters,
@@ -164,50 +203,11 @@ function spreadOut<T>(items: readonly T[]): T[] {
     .map(({ item }) => item);
 }
 
-interface AnsweringMail {
-  readonly messageId: string;
-  /** ISO 8601. */
-  readonly date: string;
-}
-
-export interface QuestionDraft {
-  readonly kind: QuestionKind;
-  readonly question: string;
-  readonly answer: string;
-  /**
-   * The emails that answer the question, starting with the one it was made from. Empty for a question about a missing
-   * detail.
-   */
-  readonly sources: readonly AnsweringMail[];
-  readonly passages: readonly Passage[];
-  readonly howRealistic: number;
-  readonly inbox: string;
-  /** Sender's address, used to spread questions over senders. */
-  readonly sender: string;
-  /** Earliest time the question can be asked, ISO 8601. */
-  readonly askableFrom: string;
-  /** The question's wording for a date before its answering email, or null if other emails might answer it then. */
-  readonly askedTooEarly: string | null;
-  readonly unanswerable: "mail_later" | "detail_absent" | null;
-}
-
 const TOOL = "record_questions";
 
 export const QUESTIONS_PER_BATCH = 3;
 
 const MAX_TOKENS = 8_192;
-
-const writtenSchema = z.object({
-  question: z.string().trim().min(8).max(500),
-  answer: z.string().trim().min(1).max(1_000),
-  kind: z.enum(QUESTION_KINDS),
-  message_ids: z.array(z.string()).max(5),
-  passages: z.array(z.object({ message_id: z.string(), text: z.string().min(1) })).max(5),
-  how_realistic: z.number().min(0).max(1),
-  detail_absent: z.boolean().default(false),
-});
-
-type WrittenQuestion = z.output<typeof writtenSchema>;
 
 const replySchema = z.object({ questions: z.array(z.unknown()).max(20) });
 

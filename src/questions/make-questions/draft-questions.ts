@@ -24,6 +24,12 @@ export interface AddressedBatch {
   read(): readonly Email[];
 }
 
+interface WrittenBatch {
+  readonly drafts: readonly QuestionDraft[];
+  /** Why the reply is unreadable, or null for a readable reply, even without questions. */
+  readonly problem: CostLimitReached | string | null;
+}
+
 /** Maximum number of batches drafted before their drafts are checked. */
 const BATCHES_AT_ONCE = 8;
 
@@ -114,12 +120,6 @@ export async function* draftsOfModel(
       streak.add(problem);
     }
   }
-}
-
-interface WrittenBatch {
-  readonly drafts: readonly QuestionDraft[];
-  /** Why the reply is unreadable, or null for a readable reply, even without questions. */
-  readonly problem: CostLimitReached | string | null;
 }
 
 async function writeBatch(
