@@ -43,6 +43,28 @@ import {
 } from "./protocol/shared-state.js";
 import { WorkersWatch } from "./status.js";
 
+interface ReturnedResult extends Answered, Pick<ResultMessage, "server"> {}
+
+interface OutstandingTask {
+  readonly planned: PlannedTask;
+  readonly message: TaskMessage;
+  /** Settles the task with its answer, or leaves it for a resume if `answer` is null. */
+  settle(answer: Answered | null): void;
+}
+
+interface DispatchRequest {
+  readonly redis: QueueConnection;
+  readonly manifest: RunManifest;
+  readonly budget: Budget;
+  readonly journal: Pick<RunJournal, "restore">;
+  mayStart(): boolean;
+  isPaused(): boolean;
+  readonly onControl: StartedRun["onControl"];
+  isSaved(traceId: string): boolean;
+  onTrace(trace: Trace): void;
+  note(text: string): void;
+}
+
 /**
  * Maximum number of tasks on the queue: enough work for the workers while the coordinator is away. More would only fill
  * Redis's memory.
@@ -131,8 +153,6 @@ async function manifestOf(
   };
 }
 
-interface ReturnedResult extends Answered, Pick<ResultMessage, "server"> {}
-
 /**
  * Returns the trace of a finished task, or a failed trace with the reason if the worker's result is missing or invalid.
  */
@@ -193,13 +213,6 @@ function failedTrace(why: string, plannedTask: PlannedTask, { runId, settings }:
   const record =
     kind === "question" ? ({ kind, task } as const) : ungraded(task, { state: "agent_error", reason: why });
   return newTaskTrace({ runId, agentId, model, maxTurns }, plannedTask, notAttempted("interrupted", why), record);
-}
-
-interface OutstandingTask {
-  readonly planned: PlannedTask;
-  readonly message: TaskMessage;
-  /** Settles the task with its answer, or leaves it for a resume if `answer` is null. */
-  settle(answer: Answered | null): void;
 }
 
 /** The requested tasks without an answer, by their queue ids. */
@@ -290,19 +303,6 @@ const LONGEST_PAUSE_MS = 200;
 
 /** Milliseconds between two checks that workers are present and that Redis still has the tasks. */
 const LOOK_EVERY_MS = 1_000;
-
-interface DispatchRequest {
-  readonly redis: QueueConnection;
-  readonly manifest: RunManifest;
-  readonly budget: Budget;
-  readonly journal: Pick<RunJournal, "restore">;
-  mayStart(): boolean;
-  isPaused(): boolean;
-  readonly onControl: StartedRun["onControl"];
-  isSaved(traceId: string): boolean;
-  onTrace(trace: Trace): void;
-  note(text: string): void;
-}
 
 /** Lets workers answer the tasks of a run: adds each task to the queue and collects its trace from there. */
 class DispatchedTasks implements TaskAnswerer {

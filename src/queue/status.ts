@@ -16,6 +16,29 @@ import {
 } from "./protocol/shared-state.js";
 import { shorten } from "./protocol/worker-refusals.js";
 
+interface QueuedRun extends QueueCounts {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly corpus: string;
+  readonly workers: readonly string[];
+  /** Why the run's description cannot be used, or null if it can. */
+  readonly fault: string | null;
+}
+
+export interface QueueStatus {
+  /** URL of the server, without its password. */
+  readonly queue: string;
+  readonly runs: readonly QueuedRun[];
+  readonly workers: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly runs: readonly string[];
+    readonly underWay: number;
+    readonly answered: number;
+  }[];
+}
+
 /** Number of checks within which workers report after they start or find Redis again. */
 const PATIENCE_LOOKS = 6;
 
@@ -94,29 +117,6 @@ export class WorkersWatch {
 }
 
 const NO_WORKER = "art-e: no worker is working on this run yet. Start one: art-e worker --queue URL --db FILE";
-
-interface QueuedRun extends QueueCounts {
-  readonly runId: string;
-  readonly agentId: string;
-  readonly model: string;
-  readonly corpus: string;
-  readonly workers: readonly string[];
-  /** Why the run's description cannot be used, or null if it can. */
-  readonly fault: string | null;
-}
-
-export interface QueueStatus {
-  /** URL of the server, without its password. */
-  readonly queue: string;
-  readonly runs: readonly QueuedRun[];
-  readonly workers: readonly {
-    readonly name: string;
-    readonly version: string;
-    readonly runs: readonly string[];
-    readonly underWay: number;
-    readonly answered: number;
-  }[];
-}
 
 export function readQueueStatus(url: string): Promise<QueueStatus> {
   return withQueue(url, async (redis, address) => {

@@ -68,6 +68,24 @@ interface WorkOptions {
   readonly corpus: CorpusServer | null;
 }
 
+interface OpenAnswerContext {
+  readonly model: CreatedModel;
+  readonly answerer: TaskAnswerer;
+  toTask(message: TaskMessage): PlannedTask;
+  close(): Promise<void>;
+}
+
+interface WorkerResources {
+  readonly redis: QueueConnection;
+  readonly name: string;
+  readonly tools: ToolResources;
+  /** The suite in this machine's folder, or null if it has none. */
+  readonly suite: (IdentifiedSuite & { readonly path: string }) | null;
+  readonly context: AppContext;
+  readonly concurrency: number | "auto";
+  readonly lockMs: number;
+}
+
 /** Milliseconds between two updates: the worker looks for runs and publishes its state. */
 const LOOK_EVERY_MS = 1_000;
 
@@ -316,13 +334,6 @@ function tasksOf(runs: Iterable<WorkerRun>): number {
   return [...runs].reduce((sum, { underWay }) => sum + underWay, 0);
 }
 
-interface OpenAnswerContext {
-  readonly model: CreatedModel;
-  readonly answerer: TaskAnswerer;
-  toTask(message: TaskMessage): PlannedTask;
-  close(): Promise<void>;
-}
-
 /** Loads the run's agent, tools, judge and suite. Throws a UserError if one of them is unavailable on this machine. */
 async function openAnswerContext(
   manifest: RunManifest,
@@ -397,17 +408,6 @@ async function openTasks(
 function questionOf({ task, epoch }: TaskMessage): PlannedTask {
   if ("suiteTask" in task) throw new Error("a run over questions contains a suite task");
   return { kind: "question", task, epoch };
-}
-
-interface WorkerResources {
-  readonly redis: QueueConnection;
-  readonly name: string;
-  readonly tools: ToolResources;
-  /** The suite in this machine's folder, or null if it has none. */
-  readonly suite: (IdentifiedSuite & { readonly path: string }) | null;
-  readonly context: AppContext;
-  readonly concurrency: number | "auto";
-  readonly lockMs: number;
 }
 
 const WINDOW_MS = 30_000;

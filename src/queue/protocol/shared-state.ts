@@ -14,6 +14,99 @@ const EXPIRES_MS = 10_000;
 /** Set of worker ids. Each worker also has its own key, which expires. */
 const WORKERS = `${PREFIX}:workers`;
 
+/** Version of the messages. Increases when a message changes its meaning. */
+export const PROTOCOL = 4;
+
+const toolSchema = z.strictObject({
+  tool: z.strictObject({
+    id: z.string().min(1),
+    name: z.string(),
+    description: z.string(),
+    parametersSchema: jsonObjectSchema,
+    handlerKey: z.string(),
+    handlerConfig: jsonObjectSchema,
+    category: z.string(),
+  }),
+  config: z.string().nullable(),
+});
+
+/**
+ * Everything a worker needs to know about a run, read once: the agent's version, its tools, settings and scorers.
+ * Contains no key.
+ */
+export const runManifestSchema = z.strictObject({
+  protocol: z.literal(PROTOCOL),
+  runId: z.string().regex(/^run_[\w-]{1,100}$/),
+  programVersion: z.string(),
+  /** Empty if the tasks do not use the mail. */
+  corpusFingerprint: z.string(),
+  /** The tasks' suite and the SHA-256 of its task files, or null for questions. */
+  suite: z.strictObject({ name: z.string(), digest: z.string() }).nullable(),
+  settings: ownRunSettingsSchema,
+  tools: z.array(toolSchema),
+  requests: z.strictObject({
+    timeoutMs: z.number().positive(),
+    rpm: z.number().positive().nullable(),
+    tpm: z.number().positive().nullable(),
+    /** Whether to answer from the worker's cache folder, like --cache. */
+    cache: z.boolean(),
+  }),
+});
+
+export type RunManifest = z.output<typeof runManifestSchema>;
+
+export const taskMessageSchema = z.strictObject({
+  /** A suite task is sent as its id. Its files are in the worker's own folder. */
+  task: z.union([questionSchema.strict(), z.strictObject({ suiteTask: z.string() })]),
+  epoch: z.number().int().positive(),
+  /** Compressed replies of an interrupted attempt at the task. Absent if there are none. */
+  replies: z.string().exactOptional(),
+});
+
+export type TaskMessage = z.output<typeof taskMessageSchema>;
+
+/** A worker's result for a task. */
+export const resultMessageSchema = z.strictObject({
+  worker: z.string(),
+  trace: z.string(),
+  /** Whether a failure might be the server's fault. It counts only if the server answers again. */
+  isHeld: z.boolean(),
+  /** Compressed trace of an earlier attempt with paid replies that `trace` does not contain, or null. */
+  abandoned: z.string().nullable(),
+  /** State of the model's server, as seen by this worker, when the task ended. */
+  server: z.enum(["answering", "failing", "unreachable"]),
+});
+
+export type ResultMessage = z.output<typeof resultMessageSchema>;
+
+const runOfWorkerSchema = z.strictObject({
+  /** The attempt at the run whose manifest the worker has read. */
+  attempt: z.string(),
+  active: z.number().int().nonnegative(),
+  answered: z.number().int().nonnegative(),
+  /** Answered tasks per second in the last half minute. */
+  perSecond: z.number().nonnegative(),
+  /** The limit that its requests are waiting for, or null if they are not waiting. */
+  waitingFor: z.enum(LIMIT_REASONS).nullable(),
+});
+
+const faultSchema = z.strictObject({ by: z.enum(["key", "account", "model", "server"]), why: z.string() });
+
+/** A worker's state, which it publishes every second. */
+const workerStateSchema = z.strictObject({
+  id: z.string().min(1),
+  name: z.string(),
+  programVersion: z.string(),
+  slots: z.number().int().positive(),
+  runs: z.record(z.string(), runOfWorkerSchema),
+  /** Refused runs, each with the reason. */
+  refused: z.record(z.string(), z.string()),
+  /** Runs that the worker has left because no further task could succeed. */
+  faults: z.record(z.string(), faultSchema),
+});
+
+export type WorkerState = z.output<typeof workerStateSchema>;
+
 function workerKey(id: string): string {
   return `${PREFIX}:worker:${id}`;
 }
@@ -151,96 +244,3 @@ export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
   await redis.hdel(RUNS, runId);
   await redis.del(manifestKey(runId), spentKey(runId), limitKey(runId, "requests"), limitKey(runId, "tokens"));
 }
-
-/** Version of the messages. Increases when a message changes its meaning. */
-export const PROTOCOL = 4;
-
-const toolSchema = z.strictObject({
-  tool: z.strictObject({
-    id: z.string().min(1),
-    name: z.string(),
-    description: z.string(),
-    parametersSchema: jsonObjectSchema,
-    handlerKey: z.string(),
-    handlerConfig: jsonObjectSchema,
-    category: z.string(),
-  }),
-  config: z.string().nullable(),
-});
-
-/**
- * Everything a worker needs to know about a run, read once: the agent's version, its tools, settings and scorers.
- * Contains no key.
- */
-export const runManifestSchema = z.strictObject({
-  protocol: z.literal(PROTOCOL),
-  runId: z.string().regex(/^run_[\w-]{1,100}$/),
-  programVersion: z.string(),
-  /** Empty if the tasks do not use the mail. */
-  corpusFingerprint: z.string(),
-  /** The tasks' suite and the SHA-256 of its task files, or null for questions. */
-  suite: z.strictObject({ name: z.string(), digest: z.string() }).nullable(),
-  settings: ownRunSettingsSchema,
-  tools: z.array(toolSchema),
-  requests: z.strictObject({
-    timeoutMs: z.number().positive(),
-    rpm: z.number().positive().nullable(),
-    tpm: z.number().positive().nullable(),
-    /** Whether to answer from the worker's cache folder, like --cache. */
-    cache: z.boolean(),
-  }),
-});
-
-export type RunManifest = z.output<typeof runManifestSchema>;
-
-export const taskMessageSchema = z.strictObject({
-  /** A suite task is sent as its id. Its files are in the worker's own folder. */
-  task: z.union([questionSchema.strict(), z.strictObject({ suiteTask: z.string() })]),
-  epoch: z.number().int().positive(),
-  /** Compressed replies of an interrupted attempt at the task. Absent if there are none. */
-  replies: z.string().exactOptional(),
-});
-
-export type TaskMessage = z.output<typeof taskMessageSchema>;
-
-/** A worker's result for a task. */
-export const resultMessageSchema = z.strictObject({
-  worker: z.string(),
-  trace: z.string(),
-  /** Whether a failure might be the server's fault. It counts only if the server answers again. */
-  isHeld: z.boolean(),
-  /** Compressed trace of an earlier attempt with paid replies that `trace` does not contain, or null. */
-  abandoned: z.string().nullable(),
-  /** State of the model's server, as seen by this worker, when the task ended. */
-  server: z.enum(["answering", "failing", "unreachable"]),
-});
-
-export type ResultMessage = z.output<typeof resultMessageSchema>;
-
-const runOfWorkerSchema = z.strictObject({
-  /** The attempt at the run whose manifest the worker has read. */
-  attempt: z.string(),
-  active: z.number().int().nonnegative(),
-  answered: z.number().int().nonnegative(),
-  /** Answered tasks per second in the last half minute. */
-  perSecond: z.number().nonnegative(),
-  /** The limit that its requests are waiting for, or null if they are not waiting. */
-  waitingFor: z.enum(LIMIT_REASONS).nullable(),
-});
-
-const faultSchema = z.strictObject({ by: z.enum(["key", "account", "model", "server"]), why: z.string() });
-
-/** A worker's state, which it publishes every second. */
-const workerStateSchema = z.strictObject({
-  id: z.string().min(1),
-  name: z.string(),
-  programVersion: z.string(),
-  slots: z.number().int().positive(),
-  runs: z.record(z.string(), runOfWorkerSchema),
-  /** Refused runs, each with the reason. */
-  refused: z.record(z.string(), z.string()),
-  /** Runs that the worker has left because no further task could succeed. */
-  faults: z.record(z.string(), faultSchema),
-});
-
-export type WorkerState = z.output<typeof workerStateSchema>;
