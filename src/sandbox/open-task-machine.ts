@@ -37,6 +37,14 @@ export interface MachineAvailability {
   readonly withoutPackage: readonly string[];
 }
 
+interface MachineOptions {
+  /** Host folders whose contents must never be visible: suites with their gold files, and art-e's own files. */
+  readonly hidden: readonly string[];
+  readonly limits?: MachineLimits;
+  /** Read-only files that are in the machine from the start. */
+  readonly files?: readonly BuiltInFile[];
+}
+
 /** Returns the availability of the built-in snapshots. */
 export async function machineAvailability(): Promise<MachineAvailability> {
   const snapshots = await readSnapshots(null);
@@ -101,14 +109,6 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   // Machines do not have a screen to draw on.
   MPLBACKEND: "Agg",
 };
-
-interface MachineOptions {
-  /** Host folders whose contents must never be visible: suites with their gold files, and art-e's own files. */
-  readonly hidden: readonly string[];
-  readonly limits?: MachineLimits;
-  /** Read-only files that are in the machine from the start. */
-  readonly files?: readonly BuiltInFile[];
-}
 
 /** Starts a machine with the snapshot's folders, files and setup. The caller must close it. */
 export async function openTaskMachine(

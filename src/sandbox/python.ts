@@ -46,6 +46,18 @@ export type SandboxChoice =
   | { readonly ok: true; readonly sandbox: PythonSandbox }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
+/** A Python on this machine and every file it needs, for a sandbox that shows nothing else. */
+export interface FoundPython {
+  readonly version: string;
+  readonly program: string;
+  /** Folders of the standard library. */
+  readonly library: readonly string[];
+  /** Folders inside `library` that contain third-party packages. */
+  readonly packages: readonly string[];
+  /** The dynamic linker and all shared libraries of Python and of its extension modules. */
+  readonly shared: readonly string[];
+}
+
 /** Runs outside of the user code's namespace, and does not appear in its tracebacks. */
 const PREAMBLE = `
 import sys
@@ -107,18 +119,6 @@ export function pythonPreamble({ strict, ready }: { strict: boolean; ready: numb
 export const PYTHON_FLAGS = ["-I", "-S", "-B", "-u", "-X", "utf8"] as const;
 
 const run = promisify(execFile);
-
-/** A Python on this machine and every file it needs, for a sandbox that shows nothing else. */
-export interface FoundPython {
-  readonly version: string;
-  readonly program: string;
-  /** Folders of the standard library. */
-  readonly library: readonly string[];
-  /** Folders inside `library` that contain third-party packages. */
-  readonly packages: readonly string[];
-  /** The dynamic linker and all shared libraries of Python and of its extension modules. */
-  readonly shared: readonly string[];
-}
 
 const ASK = `
 import glob, json, os, sys, sysconfig
