@@ -13,6 +13,9 @@ interface ColumnPlace {
   readonly column: string;
 }
 
+/** JSON types of the properties that every reader of a value needs. */
+export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
+
 export class DamagedRowError extends UserError {
   constructor(
     { table, row, column }: ColumnPlace,
@@ -28,9 +31,6 @@ export class DamagedRowError extends UserError {
     );
   }
 }
-
-/** JSON types of the properties that every reader of a value needs. */
-export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
 
 /**
  * Returns the value of a JSON column. Only `shape` is checked: validating the entire schema would take three times as
