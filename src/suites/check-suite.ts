@@ -37,6 +37,31 @@ export interface SuiteCheck {
   readonly notReady: readonly { readonly snapshot: string; readonly tasks: number; readonly why: string }[];
 }
 
+/** Everything that a check of one task can use. */
+interface CheckContext {
+  readonly suite: SuiteFolder;
+  readonly tasks: readonly ReadTask[];
+  readonly byId: ReadonlyMap<string, ReadTask>;
+  /** The user's functions, in addition to the dialect's. */
+  readonly custom: CustomFunctions;
+  /** Snapshots by name, or null if they could not be read or are not checked. */
+  readonly snapshots: ReadonlyMap<string, unknown> | null;
+}
+
+/** A check of one task. */
+type TaskCheck = (read: ReadTask, context: CheckContext) => SuiteFinding[];
+
+type PathCheck = (
+  namedPath: NamedPath,
+  paths: readonly NamedPath[],
+  read: ReadTask,
+  context: CheckContext,
+) => SuiteFinding[];
+
+const MEANINGS = { input: "input", script: "script", gold: "gold file" } as const;
+
+type FilePath = NamedPath & { readonly kind: keyof typeof MEANINGS };
+
 /** Checks a suite folder. `functions` is the path of the user's module. */
 export async function checkSuiteFolder(folder: string, functions: string | undefined): Promise<SuiteCheck> {
   const read = readSuite(openSuiteFolder(folder));
@@ -88,20 +113,6 @@ export function checkSuite(
   const ofTasks = tasks.flatMap((read) => [...read.findings, ...checks.flatMap((check) => check(read, context))]);
   return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
 }
-
-/** Everything that a check of one task can use. */
-interface CheckContext {
-  readonly suite: SuiteFolder;
-  readonly tasks: readonly ReadTask[];
-  readonly byId: ReadonlyMap<string, ReadTask>;
-  /** The user's functions, in addition to the dialect's. */
-  readonly custom: CustomFunctions;
-  /** Snapshots by name, or null if they could not be read or are not checked. */
-  readonly snapshots: ReadonlyMap<string, unknown> | null;
-}
-
-/** A check of one task. */
-type TaskCheck = (read: ReadTask, context: CheckContext) => SuiteFinding[];
 
 /** Returns functions that create findings about one task. */
 function findingsOf({ task, path }: ReadTask, { suite }: CheckContext) {
@@ -311,13 +322,6 @@ const checkMachinePaths: TaskCheck = (read, context) => {
   });
 };
 
-type PathCheck = (
-  namedPath: NamedPath,
-  paths: readonly NamedPath[],
-  read: ReadTask,
-  context: CheckContext,
-) => SuiteFinding[];
-
 /**
  * Checks for a relative path in the machine. If there is an absolute path for a suite file next to it, the two are
  * swapped.
@@ -373,8 +377,6 @@ const isSamePair = (a: NamedPath, b: NamedPath) =>
 
 const isGetter = ({ call }: NamedPath) => call.role === "result" || call.role === "expected";
 
-const MEANINGS = { input: "input", script: "script", gold: "gold file" } as const;
-
 const FAULTS: Readonly<Record<FileState, { readonly code: string; readonly message: string } | null>> = {
   file: null,
   folder: { code: "file_is_folder", message: "is a folder" },
@@ -383,8 +385,6 @@ const FAULTS: Readonly<Record<FileState, { readonly code: string; readonly messa
   link: { code: "file_is_link", message: "is reached through a link, which is not followed" },
   special: { code: "file_is_special", message: "is not a regular file" },
 };
-
-type FilePath = NamedPath & { readonly kind: keyof typeof MEANINGS };
 
 const isFilePath = (namedPath: NamedPath): namedPath is FilePath => namedPath.kind in MEANINGS;
 

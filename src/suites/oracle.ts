@@ -18,6 +18,49 @@ export interface SuiteOracle {
   open(task: SuiteTask, machine: TaskMachine): TaskOracle & { excuse(grade: Grade): Grade };
 }
 
+interface Placed {
+  /** Missing files. Some suites omit files that do not affect the grade. */
+  readonly missing: readonly string[];
+  /** Why the result is not graded, or null if it is. */
+  readonly refused: string | null;
+}
+
+const paths = z.record(z.string().startsWith("/"), z.string());
+
+const processSchema = z.object({
+  cmd: z.array(z.string()).min(1),
+  /** Address that must accept connections before grading. */
+  ready: z
+    .string()
+    .regex(/^tcp:[\w.-]+:\d{1,5}$/, "expected tcp:HOST:PORT")
+    .optional(),
+});
+
+type OracleProcess = z.output<typeof processSchema>;
+
+const oracleLineSchema = z.object({
+  suite: z.string(),
+  uuid: z.string(),
+  /** `gold` is a solution with score 1, and `initial` is the unchanged initial state. */
+  state: z.string(),
+  /** Files of the task's folder, by path in the machine. */
+  files: paths.default({}),
+  /** Files next to the oracle file, by path in the machine. */
+  derived: paths.default({}),
+  /** Paths to remove in the machine. */
+  remove: z.array(z.string()).default([]),
+  /** Processes that the agent left running. They live until the task is graded. */
+  processes: z.array(processSchema).default([]),
+  /** The agent's answer, and the Message-IDs of its sources. */
+  answer: z.string().optional(),
+  sources: z.array(z.string()).default([]),
+  expected_score: z.number(),
+  grading: z.string().default("files"),
+});
+
+/** An agent's result for a task, and the score for it. */
+export type OracleLine = z.output<typeof oracleLineSchema>;
+
 /**
  * Returns the absolute path of the specified oracle file, otherwise that of the suite's own file. For Harbor tasks,
  * returns the suite.
@@ -145,13 +188,6 @@ async function startProcesses(
   return null;
 }
 
-interface Placed {
-  /** Missing files. Some suites omit files that do not affect the grade. */
-  readonly missing: readonly string[];
-  /** Why the result is not graded, or null if it is. */
-  readonly refused: string | null;
-}
-
 /** Copies a line's files into the machine, except for the ones that it removes. */
 export async function placeFiles(
   { files, derived, remove }: OracleLine,
@@ -181,42 +217,6 @@ const REFUSALS = {
 } as const;
 
 const MAX_BYTES = 50_000_000;
-
-const paths = z.record(z.string().startsWith("/"), z.string());
-
-const processSchema = z.object({
-  cmd: z.array(z.string()).min(1),
-  /** Address that must accept connections before grading. */
-  ready: z
-    .string()
-    .regex(/^tcp:[\w.-]+:\d{1,5}$/, "expected tcp:HOST:PORT")
-    .optional(),
-});
-
-type OracleProcess = z.output<typeof processSchema>;
-
-const oracleLineSchema = z.object({
-  suite: z.string(),
-  uuid: z.string(),
-  /** `gold` is a solution with score 1, and `initial` is the unchanged initial state. */
-  state: z.string(),
-  /** Files of the task's folder, by path in the machine. */
-  files: paths.default({}),
-  /** Files next to the oracle file, by path in the machine. */
-  derived: paths.default({}),
-  /** Paths to remove in the machine. */
-  remove: z.array(z.string()).default([]),
-  /** Processes that the agent left running. They live until the task is graded. */
-  processes: z.array(processSchema).default([]),
-  /** The agent's answer, and the Message-IDs of its sources. */
-  answer: z.string().optional(),
-  sources: z.array(z.string()).default([]),
-  expected_score: z.number(),
-  grading: z.string().default("files"),
-});
-
-/** An agent's result for a task, and the score for it. */
-export type OracleLine = z.output<typeof oracleLineSchema>;
 
 export function readOracle(path: string): OracleLine[] {
   const lines = readLines(path);

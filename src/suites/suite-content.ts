@@ -10,6 +10,12 @@ import { listSuiteDocuments } from "./task/document-search.js";
 import { readSuite } from "./task/task-file.js";
 import { suiteFilesOf } from "./task-needs.js";
 
+/** The tasks that a run stored, with the digest of their suite. */
+interface StoredSuite {
+  readonly sha256: string;
+  readonly tasks: readonly PlannedSuiteTask[];
+}
+
 /**
  * A suite's content, independent of its folder: task definitions, files in the task folders (inputs, setup scripts,
  * gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part of it. A
@@ -84,12 +90,6 @@ export async function suiteDigest(
     hash.update(`${path} ${await sha256OfFile(file, signal)}\n`);
   }
   return hash.digest("hex");
-}
-
-/** The tasks that a run stored, with the digest of their suite. */
-interface StoredSuite {
-  readonly sha256: string;
-  readonly tasks: readonly PlannedSuiteTask[];
 }
 
 /** Describes how a folder differs from the suite that a run stored. Empty if it contains the same tasks and files. */

@@ -28,17 +28,30 @@ import { readSuite } from "./task/task-file.js";
 import type { SetUpRefusal } from "./task/task-setup.js";
 import { findObstacle, needsMachine, type TaskSources } from "./task-needs.js";
 
-/** Returns the Dockerfile for a snapshot that is built in, or that belongs to the suite in `folder`. */
-export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
-  const root = folder === undefined ? null : openSuiteFolder(folder).root;
-  return writeDockerfile(snapshotOf(name, await readSnapshots(root)));
-}
-
 interface SuiteOptions extends SuiteSelectionOptions, TaskSourceOptions {
   /** Maximum number of tasks, or null for all selected ones. */
   readonly limit: number | null;
   /** Whether the agent can see mail from after a task's date. */
   readonly cutoff: "query_date" | "off";
+}
+
+type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
+
+/** A suite's folder, identified by its content: the coordinator and each worker has its own copy. */
+export interface IdentifiedSuite {
+  readonly name: string;
+  /** SHA-256 of all tasks with their files. */
+  readonly digest: string;
+  /** Tasks by id. */
+  readonly tasks: ReadonlyMap<string, PlannedSuiteTask>;
+  /** Whether any task is about a mailbox. */
+  readonly hasMail: boolean;
+}
+
+/** Returns the Dockerfile for a snapshot that is built in, or that belongs to the suite in `folder`. */
+export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
+  const root = folder === undefined ? null : openSuiteFolder(folder).root;
+  return writeDockerfile(snapshotOf(name, await readSnapshots(root)));
 }
 
 /** Opens the tasks of a suite's folder, each in its own machine. Throws a UserError if the folder cannot be used. */
@@ -172,8 +185,6 @@ async function withMachines(
   return runnable;
 }
 
-type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
-
 /** The suites' names for how a task ended. A graded task is a success, regardless of the agent's answer. */
 const STATES: Readonly<Record<Ending, TaskState>> = {
   answered: "success",
@@ -229,17 +240,6 @@ function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
     counterpart,
     ...presentProperties({ emailQuestion }),
   };
-}
-
-/** A suite's folder, identified by its content: the coordinator and each worker has its own copy. */
-export interface IdentifiedSuite {
-  readonly name: string;
-  /** SHA-256 of all tasks with their files. */
-  readonly digest: string;
-  /** Tasks by id. */
-  readonly tasks: ReadonlyMap<string, PlannedSuiteTask>;
-  /** Whether any task is about a mailbox. */
-  readonly hasMail: boolean;
 }
 
 /** Identifies a suite. Throws a UserError if the folder is not a suite. */

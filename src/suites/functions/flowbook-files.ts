@@ -46,6 +46,12 @@ import {
   textFilePair,
 } from "./grading-function.js";
 
+interface CsvOptions {
+  readonly ignoreOrder: boolean;
+  readonly ignoreCase: boolean;
+  readonly strict: boolean;
+}
+
 /** Flowbook's `compare_text_file`. */
 export const compareTextFile: FlowbookFunction = async (args, context) => {
   const { local_expected_file, vm_result_file } = parseArguments(textFilePair, args);
@@ -179,12 +185,6 @@ function hasOutput(cell: NotebookCell): boolean {
     const dict = requireDict(output, "an output");
     return dict.has("text") || dict.has("data") || dict.has("ename");
   });
-}
-
-interface CsvOptions {
-  readonly ignoreOrder: boolean;
-  readonly ignoreCase: boolean;
-  readonly strict: boolean;
 }
 
 /**

@@ -4,6 +4,16 @@ import { Database } from "../../store/sqlite.js";
 import { isList, isTruthy } from "../formats/python-values.js";
 import { CannotGrade, type MetricFunction, requireFile } from "./grading-function.js";
 
+/** A value in a row, as the library returns it. */
+type DatabaseValue = unknown;
+
+/** A copy of a database file, opened for reading. */
+interface DatabaseReader {
+  /** Runs a query. Reads at most `limit` rows. */
+  query(sql: string, limit: number): Promise<readonly (readonly DatabaseValue[])[]>;
+  close(): void;
+}
+
 /** Opens a SQLite file. Integers are exact. */
 function openSqlite(path: string): DatabaseReader {
   const database = new Database(path, { readonly: true, fileMustExist: true });
@@ -64,16 +74,6 @@ async function loadDuckdb() {
     const missing = missingPackage(error);
     throw missing === null ? error : new CannotGrade("unsupported", `${missing.message} ${missing.hint}`);
   }
-}
-
-/** A value in a row, as the library returns it. */
-type DatabaseValue = unknown;
-
-/** A copy of a database file, opened for reading. */
-interface DatabaseReader {
-  /** Runs a query. Reads at most `limit` rows. */
-  query(sql: string, limit: number): Promise<readonly (readonly DatabaseValue[])[]>;
-  close(): void;
 }
 
 /** Compares rows like Python: numbers by value, and NaN equals nothing. */

@@ -30,15 +30,27 @@ export interface TableBooks {
 
 export type TableRule = (rule: JsonObject, books: TableBooks) => boolean;
 
-/** Thrown if the result does not have a sheet to compare. The comparison then scores 0. */
-export class MissingSheet extends Error {
-  override readonly name = "MissingSheet";
-}
-
 export interface ChosenSheet {
   readonly book: Workbook;
   readonly name: string;
   readonly sheet: Sheet | null;
+}
+
+type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
+
+/** A cell with the parts that affect its style. */
+interface StyledCell {
+  /** Whether the cell has a value or formula. */
+  readonly hasValue: boolean;
+  readonly isNumber: boolean;
+  readonly style: CellStyle;
+}
+
+export type StyleValue = string | number | boolean | null | CellColor;
+
+/** Thrown if the result does not have a sheet to compare. The comparison then scores 0. */
+export class MissingSheet extends Error {
+  override readonly name = "MissingSheet";
 }
 
 /**
@@ -72,8 +84,6 @@ function comparingSheets(
     );
   };
 }
-
-type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
 
 const describeSelection: Describe = ({ selection }, names) =>
   names.includes("ordered") ? selection : selection.map((items) => new Set(items));
@@ -217,16 +227,6 @@ function compareValues(a: string | number, b: string | number, operator: string)
 }
 
 const fold = (value: string | number) => (typeof value === "string" ? value.toLowerCase() : value);
-
-/** A cell with the parts that affect its style. */
-interface StyledCell {
-  /** Whether the cell has a value or formula. */
-  readonly hasValue: boolean;
-  readonly isNumber: boolean;
-  readonly style: CellStyle;
-}
-
-export type StyleValue = string | number | boolean | null | CellColor;
 
 const DEFAULT_STYLE: CellStyle = {
   font: null,

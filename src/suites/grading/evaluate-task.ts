@@ -27,6 +27,14 @@ import { UnusableSuiteFile } from "../task/suite-files.js";
 import { findSetupFunction } from "../task/task-setup.js";
 import { evaluationCalls, findCallObstacle } from "../task-needs.js";
 
+/** A score with its reason, which is empty for a score of 1. */
+interface GradedScore {
+  readonly score: number;
+  readonly reason: string;
+}
+
+type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<GradedScore>;
+
 /**
  * Grades the agent's files in the task's machine, following the rules of the suite that the task comes from. Throws
  * only if `signal` aborts.
@@ -50,19 +58,11 @@ export async function evaluateTask(
   }
 }
 
-/** A score with its reason, which is empty for a score of 1. */
-interface GradedScore {
-  readonly score: number;
-  readonly reason: string;
-}
-
 /** Returns the missing requirement for grading, or null for any other error. */
 function obstacleOf(error: unknown): ObstacleState | null {
   if (error instanceof UnusableSuiteFile) return "missing_files";
   return error instanceof CannotGrade ? error.state : null;
 }
-
-type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<GradedScore>;
 
 const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
   flowbook: evaluateFlowbook,

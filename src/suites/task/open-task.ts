@@ -38,6 +38,28 @@ export interface TaskSourceOptions {
   readonly oracle?: string | undefined;
 }
 
+type MachineObstacle = Awaited<ReturnType<TaskMachines["findObstacle"]>>;
+
+/**
+ * A task whose machine is open and set up. Gold files and grading scripts stay outside until `grade`. While the agent
+ * is working, the machine contains only the files from the task's setup.
+ */
+interface OpenedSuiteTask {
+  /** The machine as the agent sees it, without the values of account settings. */
+  readonly machine: TaskMachine;
+  /** Values of account settings, which must never be stored. */
+  readonly secrets: readonly string[];
+  /** Collects and grades the files in the machine, while the agent's processes still run, or grades the answer. */
+  grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
+  /** Ends all processes in the machine, and removes it and the collected files. */
+  close(): Promise<void>;
+}
+
+interface OpenedTaskSources extends TaskSources {
+  /** Grades in other processes instead of this one. */
+  readonly graders?: GradingPool | undefined;
+}
+
 /** Opens the sources. Throws a UserError if the module, the folder, the oracle file or snapshots.json is unusable. */
 export async function openTaskSources(
   suite: SuiteFolder,
@@ -73,8 +95,6 @@ export async function findSandboxedMachines(
   if (suite.form === "harbor") return new HarborMachines(await chooseMachineHost(), suite.root, hidden);
   return new SandboxedMachines(await readSnapshots(suite.root), hidden);
 }
-
-type MachineObstacle = Awaited<ReturnType<TaskMachines["findObstacle"]>>;
 
 class SandboxedMachines implements TaskMachines {
   private readonly obstacles = new Map<string, Promise<MachineObstacle>>();
@@ -129,26 +149,6 @@ const notReady = (reason: string): MachineObstacle => ({ state: "not_ready", rea
 
 function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image: string } {
   return snapshot.image !== null;
-}
-
-/**
- * A task whose machine is open and set up. Gold files and grading scripts stay outside until `grade`. While the agent
- * is working, the machine contains only the files from the task's setup.
- */
-interface OpenedSuiteTask {
-  /** The machine as the agent sees it, without the values of account settings. */
-  readonly machine: TaskMachine;
-  /** Values of account settings, which must never be stored. */
-  readonly secrets: readonly string[];
-  /** Collects and grades the files in the machine, while the agent's processes still run, or grades the answer. */
-  grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
-  /** Ends all processes in the machine, and removes it and the collected files. */
-  close(): Promise<void>;
-}
-
-interface OpenedTaskSources extends TaskSources {
-  /** Grades in other processes instead of this one. */
-  readonly graders?: GradingPool | undefined;
 }
 
 /** Opens a machine of the task's snapshot and sets it up. The caller must close it. Throws only if `signal` aborts. */
