@@ -1,6 +1,14 @@
 import stringWidth from "string-width";
 import type { Estimate } from "../statistics/estimate.js";
 
+export interface FittedColumn {
+  readonly title: string;
+  /** Minimum width in terminal columns to which cells can be truncated. */
+  readonly least?: number;
+  /** Order of omitting columns if truncating is not enough, the highest number first. */
+  readonly leaveOut?: number;
+}
+
 /** Returns aligned columns under a heading and a rule. The last column is not padded. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heading.map((title, i) => widestOf(title, rows, i));
@@ -38,14 +46,6 @@ function truncateToWidth(text: string, width: number): string {
     prefix += segment;
   }
   return `${prefix}…`;
-}
-
-export interface FittedColumn {
-  readonly title: string;
-  /** Minimum width in terminal columns to which cells can be truncated. */
-  readonly least?: number;
-  /** Order of omitting columns if truncating is not enough, the highest number first. */
-  readonly leaveOut?: number;
 }
 
 /**
