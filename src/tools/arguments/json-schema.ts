@@ -17,6 +17,8 @@ type Validation = { readonly ok: true; readonly value: JsonValue } | { readonly 
 
 export type SchemaValidator = (value: JsonValue) => Validation;
 
+type SchemaDraft = "draft-07" | "2020-12";
+
 /** Compiled schemas, keyed by schema text so that a server's chats share them. */
 const compiled = new Map<string, SchemaValidator>();
 const MAX_COMPILED = 500;
@@ -194,8 +196,6 @@ function received(value: unknown): string {
 function clip(text: string): string {
   return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text;
 }
-
-type SchemaDraft = "draft-07" | "2020-12";
 
 /**
  * Returns 2020-12 unless the schema specifies an older draft or uses a list as `items`, which 2020-12 does not allow.

@@ -13,6 +13,12 @@ interface RepairedArguments {
   readonly repairs: readonly string[];
 }
 
+interface Repair {
+  /** Repaired value, or undefined if the parameter counts as omitted. */
+  readonly value: JsonValue | undefined;
+  readonly note: string;
+}
+
 /** Repairs only top-level parameters. The caller checks the result against the schema again. */
 export function repairArguments(schema: JsonSchema, args: JsonValue): RepairedArguments {
   const { properties, required } = schema;
@@ -32,12 +38,6 @@ export function repairArguments(schema: JsonSchema, args: JsonValue): RepairedAr
     }
   }
   return { value, repairs };
-}
-
-interface Repair {
-  /** Repaired value, or undefined if the parameter counts as omitted. */
-  readonly value: JsonValue | undefined;
-  readonly note: string;
 }
 
 function repairOf(value: JsonValue, types: readonly string[], isRequired: boolean): Repair | null {

@@ -83,6 +83,11 @@ const emailSearchArguments = z.object({
 
 type SearchArguments = z.output<typeof emailSearchArguments>;
 
+/** `exact` filters are complete addresses. `containing` filters can be a part of an address or a name. */
+type AddressFilter = "exact" | "containing";
+
+type BoundQuery = MailQuery & { readonly inboxId: number };
+
 /**
  * ART's search. All keywords must match, without stemming. It covers mail from or to the user's address, regardless of
  * the folder. Address filters are exact. Result: `[{message_id, snippet}]`, newest first, at most 10. Unlike ART's
@@ -145,11 +150,6 @@ export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
   email_search: emailSearch,
   search_emails: searchEmails,
 };
-
-/** `exact` filters are complete addresses. `containing` filters can be a part of an address or a name. */
-type AddressFilter = "exact" | "containing";
-
-type BoundQuery = MailQuery & { readonly inboxId: number };
 
 /** Binds a call to the task's inbox and cutoff. `query` is null if a filter specifies an address that no email has. */
 export function prepareQuery(
