@@ -19,6 +19,80 @@ import {
 } from "../imported-trace.js";
 import { readDocuments } from "../open-import/imported-file.js";
 
+/** The supported fields of a trajectory. Unknown fields are allowed, and optional fields may be null. */
+const text = z.string().nullish();
+
+const number = z.number().nullish();
+
+const contentSchema = z
+  .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().nullish() }))])
+  .transform(textOfContent);
+
+const callSchema = z.looseObject({
+  tool_call_id: z.string(),
+  function_name: z.string(),
+  arguments: jsonObjectSchema,
+});
+
+/** An ISO 8601 time converted to UTC, or null for any other text, such as "yesterday". */
+const timestampSchema = text.transform((text) => {
+  const ms = /^\d{4}-\d\d-\d\d[T ]/.test(text ?? "") ? Date.parse(text ?? "") : Number.NaN;
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+});
+
+const stepSchema = z.looseObject({
+  timestamp: timestampSchema,
+  source: z.enum(["system", "user", "agent"]),
+  model_name: text,
+  message: contentSchema.nullish(),
+  reasoning_content: text.catch(null),
+  llm_call_count: number,
+  tool_calls: z.array(callSchema).nullish(),
+  observation: z
+    .looseObject({
+      results: z.array(z.looseObject({ source_call_id: text, content: contentSchema.nullish() })).nullish(),
+    })
+    .nullish(),
+  metrics: z
+    .looseObject({
+      prompt_tokens: number,
+      completion_tokens: number,
+      cached_tokens: number,
+      cost_usd: number,
+      extra: z
+        .looseObject({
+          cache_write_tokens: number,
+          reasoning_tokens: number,
+          tool_errors: z.record(z.string(), z.string()).nullish(),
+        })
+        .nullish()
+        .catch(null),
+    })
+    .nullish(),
+});
+
+type AtifStep = z.output<typeof stepSchema>;
+
+const definitionSchema = z.looseObject({
+  function: z.looseObject({ name: z.string(), description: text, parameters: jsonObjectSchema.nullish() }),
+});
+
+const trajectorySchema = z.looseObject({
+  schema_version: z.string().regex(/^ATIF-v1\.\d+$/, "only ATIF-v1.x is supported"),
+  session_id: text,
+  trajectory_id: text,
+  agent: z.looseObject({
+    name: z.string(),
+    version: z.string(),
+    model_name: text,
+    tool_definitions: z.array(definitionSchema.nullable().catch(null)).nullish(),
+  }),
+  steps: z.array(stepSchema).min(1, "has no steps"),
+  extra: z.record(z.string(), z.unknown()).nullish(),
+});
+
+type Trajectory = z.output<typeof trajectorySchema>;
+
 /** Reads ATIF trajectories, one per line or pretty-printed. */
 export function readAtif(file: string): ImportSource {
   const tools = new DescribedTools();
@@ -171,76 +245,3 @@ function usageOf({ metrics }: AtifStep): Usage | null {
     ...reasoningUsage(Math.min(tokenCount(extra?.reasoning_tokens), outputTokens)),
   };
 }
-
-/** The supported fields of a trajectory. Unknown fields are allowed, and optional fields may be null. */
-const text = z.string().nullish();
-const number = z.number().nullish();
-
-const contentSchema = z
-  .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().nullish() }))])
-  .transform(textOfContent);
-
-const callSchema = z.looseObject({
-  tool_call_id: z.string(),
-  function_name: z.string(),
-  arguments: jsonObjectSchema,
-});
-
-/** An ISO 8601 time converted to UTC, or null for any other text, such as "yesterday". */
-const timestampSchema = text.transform((text) => {
-  const ms = /^\d{4}-\d\d-\d\d[T ]/.test(text ?? "") ? Date.parse(text ?? "") : Number.NaN;
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
-});
-
-const stepSchema = z.looseObject({
-  timestamp: timestampSchema,
-  source: z.enum(["system", "user", "agent"]),
-  model_name: text,
-  message: contentSchema.nullish(),
-  reasoning_content: text.catch(null),
-  llm_call_count: number,
-  tool_calls: z.array(callSchema).nullish(),
-  observation: z
-    .looseObject({
-      results: z.array(z.looseObject({ source_call_id: text, content: contentSchema.nullish() })).nullish(),
-    })
-    .nullish(),
-  metrics: z
-    .looseObject({
-      prompt_tokens: number,
-      completion_tokens: number,
-      cached_tokens: number,
-      cost_usd: number,
-      extra: z
-        .looseObject({
-          cache_write_tokens: number,
-          reasoning_tokens: number,
-          tool_errors: z.record(z.string(), z.string()).nullish(),
-        })
-        .nullish()
-        .catch(null),
-    })
-    .nullish(),
-});
-
-type AtifStep = z.output<typeof stepSchema>;
-
-const definitionSchema = z.looseObject({
-  function: z.looseObject({ name: z.string(), description: text, parameters: jsonObjectSchema.nullish() }),
-});
-
-const trajectorySchema = z.looseObject({
-  schema_version: z.string().regex(/^ATIF-v1\.\d+$/, "only ATIF-v1.x is supported"),
-  session_id: text,
-  trajectory_id: text,
-  agent: z.looseObject({
-    name: z.string(),
-    version: z.string(),
-    model_name: text,
-    tool_definitions: z.array(definitionSchema.nullable().catch(null)).nullish(),
-  }),
-  steps: z.array(stepSchema).min(1, "has no steps"),
-  extra: z.record(z.string(), z.unknown()).nullish(),
-});
-
-type Trajectory = z.output<typeof trajectorySchema>;

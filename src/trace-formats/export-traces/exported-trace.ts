@@ -7,6 +7,41 @@ import { questionOf, type TaskId } from "../../tasks/question.js";
 import type { RunRow } from "../../traces/runs-store.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 
+/** A trace of a run's task or of a chat. */
+export type ExportedTrace = Trace | ChatTrace;
+
+/** Data that a format may need in addition to the traces. */
+export interface ExportContext {
+  /** The run, or null if the traces are chats. */
+  readonly run: RunRow | null;
+  readonly options: ExportOptions;
+  readonly report: ExportReport;
+  /** Tools that the model received, or an empty list if they are unknown, as for external agents. */
+  toolsOf(trace: ExportedTrace): readonly ToolSpec[];
+}
+
+/** Flags that only some formats use. */
+export interface ExportOptions {
+  /** Dialect of the `chat` format: arguments as text (openai) or as objects (hf). */
+  readonly dialect: "openai" | "hf";
+  /** Scorer whose score is the reward in the `art` format. */
+  readonly reward: string;
+  /** If false, `otlp` leaves out messages, arguments, results, answers and explanations. */
+  readonly content: boolean;
+}
+
+/** Traces as lines, without line ends. */
+export interface LineFormat {
+  readonly lines: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
+}
+
+/** Traces as a binary file in several pieces. `traces` can be iterated more than once. */
+export interface BinaryFormat {
+  readonly bytes: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<Uint8Array>;
+}
+
+export type TraceFormat = LineFormat | BinaryFormat;
+
 /** The gold answer, or an empty string if there is none, for example for a task graded by its output files. */
 export function goldOf(trace: ExportedTrace): string {
   return trace.kind === "chat" ? "" : (questionOf(trace)?.answer ?? "");
@@ -66,41 +101,6 @@ export function openaiTool({ name, description, parameters }: ToolSpec): JsonObj
 export function argumentsObject({ arguments: value }: ToolCall): JsonObject {
   return isJsonObject(value) ? value : value === null ? {} : { value };
 }
-
-/** A trace of a run's task or of a chat. */
-export type ExportedTrace = Trace | ChatTrace;
-
-/** Data that a format may need in addition to the traces. */
-export interface ExportContext {
-  /** The run, or null if the traces are chats. */
-  readonly run: RunRow | null;
-  readonly options: ExportOptions;
-  readonly report: ExportReport;
-  /** Tools that the model received, or an empty list if they are unknown, as for external agents. */
-  toolsOf(trace: ExportedTrace): readonly ToolSpec[];
-}
-
-/** Flags that only some formats use. */
-export interface ExportOptions {
-  /** Dialect of the `chat` format: arguments as text (openai) or as objects (hf). */
-  readonly dialect: "openai" | "hf";
-  /** Scorer whose score is the reward in the `art` format. */
-  readonly reward: string;
-  /** If false, `otlp` leaves out messages, arguments, results, answers and explanations. */
-  readonly content: boolean;
-}
-
-/** Traces as lines, without line ends. */
-export interface LineFormat {
-  readonly lines: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<string>;
-}
-
-/** Traces as a binary file in several pieces. `traces` can be iterated more than once. */
-export interface BinaryFormat {
-  readonly bytes: (traces: Iterable<ExportedTrace>, context: ExportContext) => Iterable<Uint8Array>;
-}
-
-export type TraceFormat = LineFormat | BinaryFormat;
 
 /** Creates a format that converts each trace independently of the others. */
 export function perTrace(linesOf: (trace: ExportedTrace, context: ExportContext) => Iterable<string>): LineFormat {

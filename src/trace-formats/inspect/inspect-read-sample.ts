@@ -8,6 +8,165 @@ import { type Question, questionSchema } from "../../tasks/question.js";
 import type { QuestionTrace, ToolCallRecord, Trace, Turn } from "../../traces/trace.js";
 import { type ImportedTrace, NO_GOLD, reasoningField, textOfContent, tokenCount } from "../imported-trace.js";
 
+type Fields = Omit<QuestionTrace, "kind" | "runId" | "taskId" | "epoch" | "task" | "judge">;
+
+/** The agent's actions, taken from the transcript in the log. */
+interface AgentEvents {
+  readonly models: readonly LogEvent[];
+  readonly tools: readonly LogEvent[];
+}
+
+/**
+ * The parts of Inspect's types that are read. Other writers fill them differently, and Inspect adds event kinds and
+ * fields. An optional field with an unexpected type therefore counts as missing and never makes a log unreadable.
+ */
+const text = z.string().nullish().catch(null);
+
+const number = z.number().nullish().catch(null);
+
+const object = z.record(z.string(), z.unknown()).nullish().catch(null);
+
+/** A string, or a list of parts. Some parts are text. */
+const contentSchema = z.union([
+  z.string(),
+  z.array(
+    z.looseObject({
+      type: z.string(),
+      text: z.string().optional().catch(undefined),
+      reasoning: text,
+      summary: text,
+      redacted: z.boolean().nullish().catch(null),
+    }),
+  ),
+]);
+
+const callSchema = z.looseObject({
+  id: z.string(),
+  function: z.string(),
+  arguments: jsonObjectSchema.catch({}),
+  parse_error: text,
+});
+
+const messageSchema = z.looseObject({
+  role: z.enum(["system", "user", "assistant", "tool"]),
+  content: contentSchema,
+  model: text,
+  tool_calls: z.array(callSchema).nullish(),
+  tool_call_id: text,
+  function: text,
+  error: z.looseObject({ type: z.string(), message: z.string() }).nullish().catch({ type: "unknown", message: "" }),
+});
+
+type LogMessage = z.output<typeof messageSchema>;
+
+const usageSchema = z.looseObject({
+  input_tokens: number,
+  output_tokens: number,
+  input_tokens_cache_read: number,
+  input_tokens_cache_write: number,
+  reasoning_tokens: number,
+  total_cost: number,
+});
+
+const toolInfoSchema = z.looseObject({ name: z.string(), description: text, parameters: jsonObjectSchema.nullish() });
+
+const outputSchema = z.looseObject({
+  completion: text,
+  model: text,
+  choices: z
+    .array(z.looseObject({ stop_reason: text }))
+    .nullish()
+    .catch(null),
+  usage: usageSchema.nullish().catch(null),
+  time: number,
+});
+
+/** The fields of all event kinds in one schema. The code that uses a field checks the event kind. */
+const eventSchema = z.looseObject({
+  event: z.string().catch("unknown"),
+  timestamp: text,
+  completed: text,
+  working_time: number,
+  pending: z.boolean().nullish().catch(null),
+  span_id: text,
+  id: text,
+  parent_id: text,
+  type: text,
+  function: text,
+  arguments: jsonValueSchema.optional().catch(undefined),
+  result: jsonValueSchema.optional().catch(undefined),
+  error: z
+    .union([z.string(), z.looseObject({ type: text, message: text })])
+    .nullish()
+    .catch({ type: "unknown", message: "" }),
+  tools: z.array(toolInfoSchema).nullish().catch([]),
+  output: outputSchema.nullish().catch(null),
+});
+
+type LogEvent = z.output<typeof eventSchema>;
+
+const NO_EVENT: LogEvent = eventSchema.parse({});
+
+export const sampleSchema = z.looseObject({
+  id: z.union([z.number(), z.string()]),
+  epoch: z.int().positive(),
+  input: z.union([z.string(), z.array(messageSchema)]),
+  target: z.union([z.string(), z.array(z.string())]),
+  messages: listOf(messageSchema),
+  output: outputSchema.nullish().catch(null),
+  scores: z
+    .record(
+      z.string(),
+      z.looseObject({ value: z.unknown(), explanation: text }).catch({ value: null, explanation: null }),
+    )
+    .nullish()
+    .catch(null),
+  metadata: object,
+  store: object,
+  // An event that is not an object is ignored.
+  events: listOf(eventSchema.catch(NO_EVENT)),
+  model_usage: z.record(z.string(), usageSchema.nullish().catch(null)).nullish().catch(null),
+  attachments: z.record(z.string(), z.string().catch("")).nullish().catch(null),
+  // A sample with an error of any form has failed.
+  error: z
+    .looseObject({ message: z.string().catch("unknown error") })
+    .nullish()
+    .catch({ message: "unknown error" }),
+  limit: z
+    .looseObject({ type: z.string().catch("unknown") })
+    .nullish()
+    .catch({ type: "unknown" }),
+  uuid: text,
+  started_at: text,
+  completed_at: text,
+  total_time: number,
+});
+
+export type Sample = z.output<typeof sampleSchema>;
+
+const VERSION = 2;
+
+export const headerSchema = z.looseObject({
+  version: z.literal(VERSION, `only log version ${VERSION} is supported`),
+  status: z.enum(["started", "success", "cancelled", "error"]).nullish().catch("error"),
+  eval: z.looseObject({
+    eval_id: text,
+    run_id: text,
+    created: z.string(),
+    task: z.string(),
+    solver: text,
+    model: z.string(),
+    task_args: object,
+    dataset: z.looseObject({ name: text }),
+    config: z.looseObject({ turn_limit: number, time_limit: number, cost_limit: number }),
+    model_generate_config: z.looseObject({ max_tokens: number, temperature: number }).nullish().catch(null),
+    metadata: object,
+  }),
+  tags: z.array(z.string()).nullish().catch(null),
+});
+
+export type LogHeader = z.output<typeof headerSchema>;
+
 /** Converts another program's sample into a task trace if it has a target, otherwise into a chat. */
 export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers, lacking: NamedCounts): ImportedTrace {
   const fields = fieldsOf(sample, header, lacking);
@@ -39,8 +198,6 @@ export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers,
 }
 
 const NO_INBOX = "unknown";
-
-type Fields = Omit<QuestionTrace, "kind" | "runId" | "taskId" | "epoch" | "task" | "judge">;
 
 function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fields {
   const { eval: spec } = header;
@@ -205,12 +362,6 @@ export function withAttachments(value: unknown, attachments: Readonly<Record<str
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withAttachments(item, attachments)]));
 }
 
-/** The agent's actions, taken from the transcript in the log. */
-interface AgentEvents {
-  readonly models: readonly LogEvent[];
-  readonly tools: readonly LogEvent[];
-}
-
 /** Leaves out the model and tool calls of scorers, because the agent did not make them. */
 function agentEvents(events: readonly LogEvent[]): AgentEvents {
   const scorers = new Set<string>();
@@ -326,95 +477,6 @@ function msBetween(start: string, end: string | null | undefined): number {
   return Math.max(0, Date.parse(end ?? "") - Date.parse(start)) || 0;
 }
 
-/**
- * The parts of Inspect's types that are read. Other writers fill them differently, and Inspect adds event kinds and
- * fields. An optional field with an unexpected type therefore counts as missing and never makes a log unreadable.
- */
-const text = z.string().nullish().catch(null);
-const number = z.number().nullish().catch(null);
-const object = z.record(z.string(), z.unknown()).nullish().catch(null);
-
-/** A string, or a list of parts. Some parts are text. */
-const contentSchema = z.union([
-  z.string(),
-  z.array(
-    z.looseObject({
-      type: z.string(),
-      text: z.string().optional().catch(undefined),
-      reasoning: text,
-      summary: text,
-      redacted: z.boolean().nullish().catch(null),
-    }),
-  ),
-]);
-
-const callSchema = z.looseObject({
-  id: z.string(),
-  function: z.string(),
-  arguments: jsonObjectSchema.catch({}),
-  parse_error: text,
-});
-
-const messageSchema = z.looseObject({
-  role: z.enum(["system", "user", "assistant", "tool"]),
-  content: contentSchema,
-  model: text,
-  tool_calls: z.array(callSchema).nullish(),
-  tool_call_id: text,
-  function: text,
-  error: z.looseObject({ type: z.string(), message: z.string() }).nullish().catch({ type: "unknown", message: "" }),
-});
-
-type LogMessage = z.output<typeof messageSchema>;
-
-const usageSchema = z.looseObject({
-  input_tokens: number,
-  output_tokens: number,
-  input_tokens_cache_read: number,
-  input_tokens_cache_write: number,
-  reasoning_tokens: number,
-  total_cost: number,
-});
-
-const toolInfoSchema = z.looseObject({ name: z.string(), description: text, parameters: jsonObjectSchema.nullish() });
-
-const outputSchema = z.looseObject({
-  completion: text,
-  model: text,
-  choices: z
-    .array(z.looseObject({ stop_reason: text }))
-    .nullish()
-    .catch(null),
-  usage: usageSchema.nullish().catch(null),
-  time: number,
-});
-
-/** The fields of all event kinds in one schema. The code that uses a field checks the event kind. */
-const eventSchema = z.looseObject({
-  event: z.string().catch("unknown"),
-  timestamp: text,
-  completed: text,
-  working_time: number,
-  pending: z.boolean().nullish().catch(null),
-  span_id: text,
-  id: text,
-  parent_id: text,
-  type: text,
-  function: text,
-  arguments: jsonValueSchema.optional().catch(undefined),
-  result: jsonValueSchema.optional().catch(undefined),
-  error: z
-    .union([z.string(), z.looseObject({ type: text, message: text })])
-    .nullish()
-    .catch({ type: "unknown", message: "" }),
-  tools: z.array(toolInfoSchema).nullish().catch([]),
-  output: outputSchema.nullish().catch(null),
-});
-
-type LogEvent = z.output<typeof eventSchema>;
-
-const NO_EVENT: LogEvent = eventSchema.parse({});
-
 /** Returns an empty list for null or a missing list. */
 function listOf<T extends z.ZodType>(item: T) {
   return z
@@ -422,63 +484,3 @@ function listOf<T extends z.ZodType>(item: T) {
     .nullish()
     .transform((items) => items ?? []);
 }
-
-export const sampleSchema = z.looseObject({
-  id: z.union([z.number(), z.string()]),
-  epoch: z.int().positive(),
-  input: z.union([z.string(), z.array(messageSchema)]),
-  target: z.union([z.string(), z.array(z.string())]),
-  messages: listOf(messageSchema),
-  output: outputSchema.nullish().catch(null),
-  scores: z
-    .record(
-      z.string(),
-      z.looseObject({ value: z.unknown(), explanation: text }).catch({ value: null, explanation: null }),
-    )
-    .nullish()
-    .catch(null),
-  metadata: object,
-  store: object,
-  // An event that is not an object is ignored.
-  events: listOf(eventSchema.catch(NO_EVENT)),
-  model_usage: z.record(z.string(), usageSchema.nullish().catch(null)).nullish().catch(null),
-  attachments: z.record(z.string(), z.string().catch("")).nullish().catch(null),
-  // A sample with an error of any form has failed.
-  error: z
-    .looseObject({ message: z.string().catch("unknown error") })
-    .nullish()
-    .catch({ message: "unknown error" }),
-  limit: z
-    .looseObject({ type: z.string().catch("unknown") })
-    .nullish()
-    .catch({ type: "unknown" }),
-  uuid: text,
-  started_at: text,
-  completed_at: text,
-  total_time: number,
-});
-
-export type Sample = z.output<typeof sampleSchema>;
-
-const VERSION = 2;
-
-export const headerSchema = z.looseObject({
-  version: z.literal(VERSION, `only log version ${VERSION} is supported`),
-  status: z.enum(["started", "success", "cancelled", "error"]).nullish().catch("error"),
-  eval: z.looseObject({
-    eval_id: text,
-    run_id: text,
-    created: z.string(),
-    task: z.string(),
-    solver: text,
-    model: z.string(),
-    task_args: object,
-    dataset: z.looseObject({ name: text }),
-    config: z.looseObject({ turn_limit: number, time_limit: number, cost_limit: number }),
-    model_generate_config: z.looseObject({ max_tokens: number, temperature: number }).nullish().catch(null),
-    metadata: object,
-  }),
-  tags: z.array(z.string()).nullish().catch(null),
-});
-
-export type LogHeader = z.output<typeof headerSchema>;

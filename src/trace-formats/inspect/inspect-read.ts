@@ -29,6 +29,11 @@ import {
   withAttachments,
 } from "./inspect-read-sample.js";
 
+/** A part of a log as unchecked JSON: the header first, then each sample. */
+type LogPart =
+  | { readonly header: unknown; readonly where: string }
+  | { readonly sample: unknown; readonly where: string };
+
 /** Reads an Inspect log in one JSON document, whose header comes before its samples. */
 export function readJsonLog(file: string): ImportSource {
   return readLog(jsonLogParts(file));
@@ -147,11 +152,6 @@ async function orBroken<T>(reading: Promise<T>, of = ""): Promise<T> {
     throw new BrokenZip(`${of}${error.message}`, { cause: error });
   }
 }
-
-/** A part of a log as unchecked JSON: the header first, then each sample. */
-type LogPart =
-  | { readonly header: unknown; readonly where: string }
-  | { readonly sample: unknown; readonly where: string };
 
 /** Reads logs from art-e, whose samples contain the whole trace in their store, and logs from other programs. */
 function readLog(parts: AsyncIterable<LogPart>): ImportSource {

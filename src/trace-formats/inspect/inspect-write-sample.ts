@@ -30,6 +30,11 @@ import {
   taskIdOf,
 } from "../export-traces/exported-trace.js";
 
+interface SampleLimit {
+  readonly type: "turn" | "time" | "cost";
+  readonly limit: number;
+}
+
 /** Converts a trace into Inspect's EvalSample, with every field that Inspect's viewer requires. */
 export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {
   const messages = inspectMessages(trace);
@@ -139,11 +144,6 @@ function evalError(trace: ExportedTrace): JsonObject {
 export function taskCostLimit(run: RunRow | null): number | null {
   const { settings } = run ?? {};
   return settings?.kind === "own" || settings?.kind === "imported" ? (settings.maxTaskCostUsd ?? null) : null;
-}
-
-interface SampleLimit {
-  readonly type: "turn" | "time" | "cost";
-  readonly limit: number;
 }
 
 function limitField(trace: ExportedTrace, { run }: ExportContext): { readonly limit?: SampleLimit & JsonObject } {

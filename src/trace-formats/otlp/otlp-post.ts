@@ -29,6 +29,22 @@ export interface ScoreDestination {
   readonly server: OtlpServer;
 }
 
+/** Result of sending spans. */
+export interface Delivery {
+  readonly delivered: number;
+  /** Number of spans that the server received but rejected. */
+  readonly rejected: number;
+  /** Number of spans sent without their largest attributes, because a request can contain at most 4 MB. */
+  readonly shortened: number;
+  /** Distinct messages in the server's replies to accepted requests. */
+  readonly messages: readonly string[];
+}
+
+interface HttpAnswer {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
 /** Annotations per request to Phoenix. */
 const AT_ONCE = 200;
 
@@ -102,17 +118,6 @@ function phoenixAnnotations(scores: readonly ScoreRecord[]) {
   };
 }
 
-/** Result of sending spans. */
-export interface Delivery {
-  readonly delivered: number;
-  /** Number of spans that the server received but rejected. */
-  readonly rejected: number;
-  /** Number of spans sent without their largest attributes, because a request can contain at most 4 MB. */
-  readonly shortened: number;
-  /** Distinct messages in the server's replies to accepted requests. */
-  readonly messages: readonly string[];
-}
-
 export const NO_DELIVERY: Delivery = { delivered: 0, rejected: 0, shortened: 0, messages: [] };
 
 export function addDelivery(a: Delivery, b: Delivery): Delivery {
@@ -168,11 +173,6 @@ export async function deliverSpans(
     onDelivered(sum);
   }
   return sum;
-}
-
-interface HttpAnswer {
-  readonly contentType: string;
-  readonly body: Buffer;
 }
 
 /** A request that the server did not accept. The message is a clause for the user and contains no key. */

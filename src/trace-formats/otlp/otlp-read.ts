@@ -29,6 +29,16 @@ import {
 import { type Conversation, conversationOf } from "./read/messages.js";
 import { type ReadSpan, readSpansByTrace } from "./read/spans.js";
 
+/** The spans of one trace, by role. */
+interface TraceSpans {
+  readonly root: ReadSpan;
+  /** The agent's span, which can be below the span of an HTTP request, or the root if there is none. */
+  readonly agent: ReadSpan;
+  /** Ordered by start time. */
+  readonly models: readonly ReadSpan[];
+  readonly tools: readonly ReadSpan[];
+}
+
 /** Reads OTLP's TracesData in the conventions of OpenTelemetry GenAI, OpenInference, the AI SDK and OpenLLMetry. */
 export function readOtlp(file: string): ImportSource {
   const tools = new DescribedTools();
@@ -66,16 +76,6 @@ const NOTHING_READ =
 
 function isEmpty(trace: ImportedTrace): boolean {
   return trace.kind === "chat" && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;
-}
-
-/** The spans of one trace, by role. */
-interface TraceSpans {
-  readonly root: ReadSpan;
-  /** The agent's span, which can be below the span of an HTTP request, or the root if there is none. */
-  readonly agent: ReadSpan;
-  /** Ordered by start time. */
-  readonly models: readonly ReadSpan[];
-  readonly tools: readonly ReadSpan[];
 }
 
 function sortSpans(spans: readonly ReadSpan[]): TraceSpans {

@@ -30,6 +30,37 @@ export interface ScoreRecord {
   readonly byModel: boolean;
 }
 
+interface TurnContent {
+  readonly said: TurnMessages | undefined;
+  /** Tools that the model received. */
+  readonly definitions: AnyValue | undefined;
+}
+
+/** The conversation of one model call. */
+interface TurnMessages {
+  readonly system: string | null;
+  /** Messages that the model received, without the system prompt. */
+  readonly input: readonly Message[];
+  /** The reply, or null if none arrived. */
+  readonly reply: Message | null;
+}
+
+interface OtlpOptions {
+  /** Whether to include messages, arguments, results, answers and explanations. */
+  readonly content: boolean;
+  /** Tools that the model received, or an empty list if they are unknown. */
+  readonly tools: readonly ToolSpec[];
+}
+
+/** A message in the GenAI conventions. Of the provider state, only the reasoning text is written. */
+interface PartsMessage {
+  readonly role: Message["role"];
+  readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
+}
+
+/** Attributes by key. Undefined attributes are left out. */
+type Attributes = Readonly<Record<string, AnyValue | undefined>>;
+
 /** Returns the scores of a trace that have a value. */
 export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecord[] {
   const traceId = otlpTraceId(trace.traceId);
@@ -198,12 +229,6 @@ function usageOf(usage: Usage): Attributes {
   };
 }
 
-interface TurnContent {
-  readonly said: TurnMessages | undefined;
-  /** Tools that the model received. */
-  readonly definitions: AnyValue | undefined;
-}
-
 function modelSpanContent({ said, definitions }: TurnContent, { finishReason }: Turn): Attributes {
   const { system = null, input = [], reply = null } = said ?? {};
   return {
@@ -222,15 +247,6 @@ function inputAttributes(system: string | null, input: readonly Message[]): Attr
 
 function toDefinition({ name, description, parameters }: ToolSpec) {
   return { type: "function", name, description, parameters };
-}
-
-/** The conversation of one model call. */
-interface TurnMessages {
-  readonly system: string | null;
-  /** Messages that the model received, without the system prompt. */
-  readonly input: readonly Message[];
-  /** The reply, or null if none arrived. */
-  readonly reply: Message | null;
 }
 
 /** Returns the conversation as the model received it in each turn. */
@@ -448,19 +464,6 @@ function byStart(a: Span, b: Span): number {
   return difference < 0n ? -1 : Number(difference > 0n);
 }
 
-interface OtlpOptions {
-  /** Whether to include messages, arguments, results, answers and explanations. */
-  readonly content: boolean;
-  /** Tools that the model received, or an empty list if they are unknown. */
-  readonly tools: readonly ToolSpec[];
-}
-
-/** A message in the GenAI conventions. Of the provider state, only the reasoning text is written. */
-interface PartsMessage {
-  readonly role: Message["role"];
-  readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
-}
-
 function toParts(message: Message): PartsMessage {
   const { role } = message;
   if (role === "tool") {
@@ -489,9 +492,6 @@ function toOutputMessage(message: Message, reason: FinishReason): PartsMessage &
 function toSystemParts(system: string) {
   return [{ type: "text", content: system }];
 }
-
-/** Attributes by key. Undefined attributes are left out. */
-type Attributes = Readonly<Record<string, AnyValue | undefined>>;
 
 function toKeyValues(attributes: Attributes): KeyValue[] {
   return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));

@@ -15,6 +15,13 @@ const VERCEL_AGENT = /^ai\.(generate|stream)(Text|Object)$/;
 
 type SpanKind = "model" | "tool" | "agent" | "other";
 
+interface ReadToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  readonly result: JsonValue;
+}
+
 export function kindOf({ attributes, name }: ReadSpan): SpanKind {
   const vercel = textOf(attributes, "ai.operationId") ?? (name.startsWith("ai.") ? (name.split(" ")[0] ?? "") : "");
   if (VERCEL_MODEL_CALL.test(vercel)) return "model";
@@ -121,13 +128,6 @@ export function usageOf(attributes: AttributeMap): Usage | null {
     ...cacheWrites(writes ?? 0),
     ...reasoningUsage(reasoning),
   };
-}
-
-interface ReadToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: JsonValue;
-  readonly result: JsonValue;
 }
 
 export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {

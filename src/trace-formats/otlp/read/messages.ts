@@ -21,17 +21,13 @@ export interface Conversation {
 
 type Convention = (span: ReadSpan) => Conversation;
 
-/** Returns the conversation in the first convention that the span uses. */
-export function conversationOf(span: ReadSpan): Conversation {
-  const read = CONVENTIONS.map((convention) => convention(span));
-  const first = (side: keyof Conversation) => read.map((each) => each[side]).find(saysSomething) ?? [];
-  return { input: first("input"), output: first("output") };
-}
-
-function saysSomething(messages: readonly Message[]): boolean {
-  return messages.some(
-    (message) => message.content !== "" || (message.role === "assistant" && message.toolCalls.length > 0),
-  );
+interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly reasoning: readonly (string | undefined)[];
+  readonly calls: readonly ToolCall[];
+  readonly callId?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 const partSchema = z.looseObject({
@@ -45,6 +41,19 @@ const partSchema = z.looseObject({
 });
 
 type Part = z.output<typeof partSchema>;
+
+/** Returns the conversation in the first convention that the span uses. */
+export function conversationOf(span: ReadSpan): Conversation {
+  const read = CONVENTIONS.map((convention) => convention(span));
+  const first = (side: keyof Conversation) => read.map((each) => each[side]).find(saysSomething) ?? [];
+  return { input: first("input"), output: first("output") };
+}
+
+function saysSomething(messages: readonly Message[]): boolean {
+  return messages.some(
+    (message) => message.content !== "" || (message.role === "assistant" && message.toolCalls.length > 0),
+  );
+}
 
 const partsMessagesSchema = z.array(z.looseObject({ role: z.string(), parts: z.array(partSchema) }));
 
@@ -304,15 +313,6 @@ function fromCompletion(message: z.output<typeof chatSchema>[number]): Message[]
 }
 
 const CONVENTIONS: readonly Convention[] = [genAi, openInference, vercel, flattenedGenAi, plainValues];
-
-interface ChatMessage {
-  readonly role: string;
-  readonly content: string;
-  readonly reasoning: readonly (string | undefined)[];
-  readonly calls: readonly ToolCall[];
-  readonly callId?: string | undefined;
-  readonly name?: string | undefined;
-}
 
 const ASSISTANT_ROLES: ReadonlySet<string> = new Set(["assistant", "ai", "model"]);
 const TOOL_ROLES: ReadonlySet<string> = new Set(["tool", "function"]);
