@@ -10,7 +10,7 @@ export const MAX_MESSAGE_CHARS = 1_000_000;
 
 const reason = z.string().max(1_000).nullable().default(null).describe("Reason from the user, or null.");
 
-export const controlChangesSchema = z.strictObject({
+const controlChangesSchema = z.strictObject({
   concurrency: z.union([z.literal("auto"), z.number().int().min(1).max(100_000)]).exactOptional(),
   rpm: z.number().positive().exactOptional().describe("Requests per minute."),
   tpm: z.number().positive().exactOptional().describe("Tokens per minute."),

@@ -219,9 +219,9 @@ export class RunControls implements TaskSteering {
       .pluck()
       .get(runId, taskId) as number | null;
     if (position === null) return null;
-    const [planned] = tasksAt(db, runId, [position]);
-    if (planned === undefined) return null;
-    return planned.kind === "question" ? planned.task.question : planned.task.instruction;
+    const [task] = tasksAt(db, runId, [position]);
+    if (task === undefined) return null;
+    return task.kind === "question" ? task.task.question : task.task.instruction;
   }
 
   private notify(): void {
