@@ -89,11 +89,15 @@ export interface CodingBench {
 }
 
 /** `texts`: traces of the demo, as JSON. `seeds`: runs per condition. */
-export async function benchCodingPasses(texts: readonly string[], seeds: number): Promise<CodingBench> {
+export async function benchCodingPasses(
+  texts: readonly string[],
+  seeds: number,
+  draws = 20 * seeds,
+): Promise<CodingBench> {
   const base = cleanTraces(texts);
   const passes: CodingLine[] = [];
   for (const condition of CONDITIONS) passes.push(await codingLine(base, condition, seeds));
-  return { passes, rates: await rateLines(base, 20 * seeds) };
+  return { passes, rates: await rateLines(base, draws) };
 }
 
 async function codingLine(base: readonly QuestionTrace[], condition: Condition, seeds: number): Promise<CodingLine> {

@@ -92,7 +92,7 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   });
 });
 
-/** Labels needed per kind (good or bad). Half of them are held out, and fewer than ten per kind are not informative. */
+/** Labels per kind (good or bad) with which an eval can miss one of the ten that are held out. */
 const WANTED_LABELS = 20;
 
 function printSummary(labelled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
