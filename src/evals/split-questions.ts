@@ -34,21 +34,6 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/**
- * A quarter of the questions is never held out, so that hard cases can be labeled in that quarter without biasing the
- * held-out half.
- */
-function isReserved(words: string): boolean {
-  return Number.parseInt(words.slice(0, 2), 16) % 4 === 0;
-}
-
-/** Whether a trace can be labeled as a hard case. Such labels are used only for training. */
-export function isForTraining(db: Db, trace: EvaluatedTrace): boolean {
-  const keys = questionKeys(trace);
-  const halves = keys.flatMap((key) => (findKey(db, key) ?? []) as KnownQuestion[]).map(({ half }) => half);
-  return halves.length === 0 ? isReserved(keys[0]) : halves.every((half) => half === "training");
-}
-
 interface KnownQuestion {
   readonly question: string;
   readonly half: Half;
@@ -64,7 +49,6 @@ interface Group {
   half: Half | null;
   readonly keys: Set<string>;
   readonly traces: { readonly id: string; readonly badFor: readonly string[] }[];
-  isReserved: boolean;
 }
 
 /** A trace with the criteria for which it is labeled bad. */
@@ -96,20 +80,17 @@ function kindsOf(badFor: readonly string[]): readonly string[] {
 
 /**
  * Assigns the questions of labeled traces to a half, permanently and for every criterion, because traces read for one
- * criterion must not be used to validate another. Reserved questions go to the training half. Each other question goes
- * to the half with fewer bad traces for the same criteria, because a coding pass labels several criteria together
- * (minimization, Pocock and Simon 1975). If both halves have the same number, a hash decides. Questions are assigned in
- * the order of their hash, so the held-out half stays a random sample.
+ * criterion must not be used to validate another. Each question goes to the half with fewer bad traces for the same
+ * criteria, because a coding pass labels several criteria together (minimization, Pocock and Simon 1975). If both halves
+ * have the same number, a hash decides. Questions are assigned in the order of their hash, so the held-out half stays a
+ * random sample.
  */
 export function assignHalves(db: Db, labelled: Iterable<TraceToAssign>, counts: HalfCounts): void {
   const groups = groupByQuestion(db, labelled);
   const count = ({ traces }: Group, half: Half) => {
     for (const { badFor } of traces) counts.add(half, badFor);
   };
-  for (const group of groups) {
-    if (group.half === null && group.isReserved) group.half = "training";
-    if (group.half !== null) count(group, group.half);
-  }
+  for (const group of groups) if (group.half !== null) count(group, group.half);
   const badForAny = ({ traces }: Group) => [...new Set(traces.flatMap(({ badFor }) => badFor))];
   const open = groups.filter(({ half }) => half === null).sort((a, b) => (a.question < b.question ? -1 : 1));
   const isBad = (group: Group) => badForAny(group).length > 0;
@@ -137,7 +118,7 @@ function groupByQuestion(db: Db, labelled: Iterable<TraceToAssign>): Group[] {
       const known = byKey.has(key) ? undefined : findKey(db, key);
       if (known !== undefined) {
         const same = byQuestion.get(known.question);
-        const group = same ?? { ...known, keys: new Set(), traces: [], isReserved: false };
+        const group = same ?? { ...known, keys: new Set(), traces: [] };
         byQuestion.set(known.question, group);
         groups.add(group);
         byKey.set(key, group);
@@ -145,18 +126,17 @@ function groupByQuestion(db: Db, labelled: Iterable<TraceToAssign>): Group[] {
     }
     const matchingGroups = [...new Set(keys.flatMap((key) => byKey.get(key) ?? []))];
     // A trace that matches questions in both halves counts as seen in training.
-    const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [], isReserved: false }] =
-      matchingGroups.toSorted((a, b) => rank(a.half) - rank(b.half));
+    const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [] }] = matchingGroups.toSorted(
+      (a, b) => rank(a.half) - rank(b.half),
+    );
     for (const other of matchingGroups) {
       if (other === group || other.half !== null) continue;
       group.traces.push(...other.traces);
       for (const key of other.keys) group.keys.add(key);
-      group.isReserved ||= other.isReserved;
       groups.delete(other);
     }
     groups.add(group);
     group.traces.push({ id: trace.traceId, badFor });
-    group.isReserved ||= isReserved(keys[0]);
     for (const key of keys) group.keys.add(key);
     for (const key of group.keys) byKey.set(key, group);
   }

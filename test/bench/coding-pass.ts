@@ -2,7 +2,7 @@ import { adviseModes } from "../../src/error-analysis/advise-modes.js";
 import { openCoding, saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { randomHeldOutLabels } from "../../src/evals/labels.js";
+import { sampledHeldOutLabels } from "../../src/evals/labels.js";
 import { saveDraft } from "../../src/evals/store.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
@@ -271,7 +271,7 @@ async function label(
   coded: ReadonlySet<string>,
   seed: number,
 ): Promise<void> {
-  const labelling = await openLabelling(db, { run: RUN, criterion, seed, annotator, hard: false, adjudicate });
+  const labelling = await openLabelling(db, { run: RUN, criterion, seed, annotator, enriched: false, adjudicate });
   db.exec("BEGIN");
   for (const item of labelling.queue) {
     if (item.isRepeat || !coded.has(item.traceId)) continue;
@@ -357,7 +357,7 @@ async function correctedRate(db: Db, passes: ReadonlyMap<string, boolean>, setti
     const { test } = await testEval(options, { settings, signal });
     const tally = new PassTally();
     for (const [id, passed] of passes) tally.add(id, Number(passed), id);
-    return tally.figures(test.agreement, randomHeldOutLabels(db, MODE)).corrected;
+    return tally.figures(test.agreement, sampledHeldOutLabels(db, MODE)).corrected;
   } catch (error) {
     if (error instanceof UserError) return null;
     throw error;

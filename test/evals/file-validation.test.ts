@@ -9,7 +9,7 @@ const RULES = { kind: "rules" } as const;
 function testOf(passed: number, changes: Partial<EvalTest> = {}): EvalTest {
   const tested = Array.from({ length: 80 }, (_, i) => {
     const bad = i >= 40;
-    return { question: String(i), bad, score: (bad ? i < 42 : i < passed) ? 1 : 0, error: null };
+    return { question: String(i), bad, weight: 1, score: (bad ? i < 42 : i < passed) ? 1 : 0, error: null };
   });
   return {
     ...{ criterion: "overall", labelsHash: "sha256:1", agreement: measureAgreement(tested) },

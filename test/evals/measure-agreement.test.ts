@@ -15,7 +15,7 @@ const COUNTS = [
 function traces(counts: readonly { bad: boolean; score: number | null; n: number; error?: string }[]): TestedTrace[] {
   let question = 0;
   return counts.flatMap(({ bad, score, n, error = null }) =>
-    Array.from({ length: n }, () => ({ question: String(question++), bad, score, error })),
+    Array.from({ length: n }, () => ({ question: String(question++), bad, weight: 1, score, error })),
   );
 }
 
