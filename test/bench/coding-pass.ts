@@ -48,6 +48,8 @@ const WANTED = 0.85;
 const UNSUITED = ["date_where_asked", "number_where_asked", "low_cost", "comes_to_an_end"];
 
 interface Condition {
+  /** Whether likely failures were drawn more often. */
+  readonly enriched: boolean;
   /** Probability that a person's note about a trace is wrong. */
   readonly errors: number;
   /** Fraction of the tasks that ended in an error of the model. */
@@ -56,14 +58,14 @@ interface Condition {
   readonly second: "nobody" | "newest counts" | "adjudicated";
 }
 
-const CONDITIONS: readonly Condition[] = [
-  { errors: 0, failed: 0, second: "nobody" },
-  { errors: 0.05, failed: 0, second: "nobody" },
-  { errors: 0.05, failed: 0.4, second: "nobody" },
+const CONDITIONS: readonly Condition[] = [false, true].flatMap((enriched): readonly Condition[] => [
+  { enriched, errors: 0, failed: 0, second: "nobody" },
+  { enriched, errors: 0.05, failed: 0, second: "nobody" },
+  { enriched, errors: 0.05, failed: 0.4, second: "nobody" },
   // Two people disagree about 15% of the traces.
-  { errors: 0.078, failed: 0, second: "newest counts" },
-  { errors: 0.078, failed: 0, second: "adjudicated" },
-];
+  { enriched, errors: 0.078, failed: 0, second: "newest counts" },
+  { enriched, errors: 0.078, failed: 0, second: "adjudicated" },
+]);
 
 export interface CodingLine extends Condition {
   readonly sets: number;
@@ -147,7 +149,7 @@ function codedSet(base: readonly QuestionTrace[], condition: Condition, seed: nu
     const modes = drawModes(random);
     const modeOf = savePlantedRun(db, base, { modes, rate: MODE_RATE, failed: condition.failed }, random);
     const person = notesOf(modeOf, condition.errors, random);
-    await codePass(db, { notes: person(), second: condition.second, again: person(), modeOf, limit: PASS, seed });
+    await codePass(db, { ...condition, notes: person(), again: person(), modeOf, seed });
     const advice = await adviseModes({ seed }, settings);
     const results: ModeResult[] = [];
     for (const one of advice.filter(({ mode }) => modes.includes(mode.name))) {
@@ -236,26 +238,24 @@ function notesOf(modeOf: Notes, errors: number, random: () => number): () => Not
   return () => new Map([...modeOf].map(([id, mode]) => [id, random() < errors ? wrong(mode) : mode]));
 }
 
-interface Pass {
+interface Pass extends Pick<Condition, "enriched" | "second"> {
   readonly notes: Notes;
-  readonly second: Condition["second"];
   /** The second person's notes. */
   readonly again: Notes;
   readonly modeOf: Notes;
-  readonly limit: number;
   readonly seed: number;
 }
 
 /** Notes, modes, and the labels of the second person and the adjudicator. */
-async function codePass(db: Db, { notes, second, again, modeOf, limit, seed }: Pass): Promise<void> {
-  const { queue, drawnFrom } = openCoding(db, { run: RUN, limit, seed });
+async function codePass(db: Db, { enriched, notes, second, again, modeOf, seed }: Pass): Promise<void> {
+  const { queue } = await openCoding(db, { run: RUN, limit: PASS, seed, enriched });
   db.exec("BEGIN");
-  for (const traceId of queue) saveNote(db, { traceId, note: notes.get(traceId) ?? null, annotator: "ann", drawnFrom });
-  const modes = new Set(queue.flatMap((id) => notes.get(id) ?? []));
+  for (const draw of queue) saveNote(db, { ...draw, note: notes.get(draw.traceId) ?? null, annotator: "ann" });
+  const modes = new Set(queue.flatMap(({ traceId }) => notes.get(traceId) ?? []));
   for (const mode of modes) changeModes(db, { action: "assign", mode, notes: [mode] });
   db.exec("COMMIT");
   if (second === "nobody") return;
-  const coded = new Set(queue);
+  const coded = new Set(queue.map(({ traceId }) => traceId));
   for (const criterion of modes) {
     await label(db, criterion, "ben", false, again, coded, seed);
     if (second === "adjudicated") await label(db, criterion, null, true, modeOf, coded, seed);
@@ -281,10 +281,9 @@ async function label(
 }
 
 /** Figures about a run from coding passes. */
-export interface RateLine {
+export interface RateLine extends Pick<Condition, "enriched" | "errors"> {
   /** Fraction of bad traces in the run. */
   readonly bad: number;
-  readonly errors: number;
   readonly draws: number;
   /** Fraction of the draws in which the interval of the mode's rate contains the fraction of bad traces. */
   readonly modeRate: number;
@@ -301,14 +300,15 @@ const FALSE_POSITIVES = 0.15;
 /** An eval with errors (has_source, against another truth), and one mode, in passes over the same run. */
 async function rateLines(base: readonly QuestionTrace[], draws: number): Promise<RateLine[]> {
   const lines: RateLine[] = [];
-  for (const bad of [0.05, 0.3, 0.6])
-    for (const errors of [0, 0.05]) lines.push(await rateLine(base, { bad, errors }, draws));
+  for (const enriched of [false, true])
+    for (const bad of [0.05, 0.3, 0.6])
+      for (const errors of [0, 0.05]) lines.push(await rateLine(base, { enriched, bad, errors }, draws));
   return lines;
 }
 
 function rateLine(
   base: readonly QuestionTrace[],
-  { bad, errors }: Pick<RateLine, "bad" | "errors">,
+  { enriched, bad, errors }: Pick<RateLine, "enriched" | "bad" | "errors">,
   draws: number,
 ): Promise<RateLine> {
   return withDatabase(async (db, settings) => {
@@ -333,7 +333,7 @@ function rateLine(
         db.exec(`DELETE FROM ${name}`);
       for (const name of ["eval_questions", "eval_tests"]) db.exec(`DELETE FROM ${name}`);
       const second = errors === 0 ? "nobody" : "newest counts";
-      await codePass(db, { notes: person(), again: person(), second, modeOf, limit: PASS, seed });
+      await codePass(db, { enriched, notes: person(), again: person(), second, modeOf, seed });
       const rate = readTaxonomy(db, RUN).modes[0]?.rate;
       if (rate !== undefined && isWithin(rate, isBad)) counts.modeRate++;
       const corrected = await correctedRate(db, passes, settings);
@@ -343,7 +343,7 @@ function rateLine(
     }
     const { modeRate, corrected, held } = counts;
     return {
-      ...{ bad, errors, draws, modeRate: modeRate / draws, corrected: corrected / draws },
+      ...{ enriched, bad, errors, draws, modeRate: modeRate / draws, corrected: corrected / draws },
       correctedRate: corrected === 0 ? null : held / corrected,
     };
   });

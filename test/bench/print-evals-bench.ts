@@ -72,23 +72,31 @@ function plantedTable({ faults, found, notFound, shuffled, generated, intervals 
 function codingTables({ passes, rates }: CodingBench): string {
   const share = (value: number | null) => (value === null ? "-" : value.toFixed(3));
   const percent = (value: number) => `${Math.round(value * 100)}%`;
+  const drawOf = ({ enriched }: { readonly enriched: boolean }) => (enriched ? "enriched" : "random");
   return [
     table(
       [
-        ...["wrong notes", "failed tasks", "second person", "runs", "bad per mode", "chosen", "accepted"],
+        ...["draw", "wrong notes", "failed tasks", "second person", "runs", "bad per mode", "chosen", "accepted"],
         ...["found", "3 of 4 found", "misleading", "TPR", "TNR"],
       ],
       passes.map((line) => [
-        ...[percent(line.errors), percent(line.failed), line.second, String(line.sets), line.labeledBad.toFixed(1)],
+        ...[
+          drawOf(line),
+          percent(line.errors),
+          percent(line.failed),
+          line.second,
+          String(line.sets),
+          line.labeledBad.toFixed(1),
+        ],
         ...[share(line.chosen), share(line.accepted), share(line.found), share(line.setsWithThree)],
         ...[String(line.misleading), share(line.tpr), share(line.tnr)],
       ]),
     ),
     "",
     table(
-      ["bad traces", "wrong notes", "draws", "mode's rate holds", "corrected rates", "corrected rate holds"],
+      ["draw", "bad traces", "wrong notes", "draws", "mode's rate holds", "corrected rates", "corrected rate holds"],
       rates.map((line) => [
-        ...[percent(line.bad), percent(line.errors), String(line.draws), share(line.modeRate)],
+        ...[drawOf(line), percent(line.bad), percent(line.errors), String(line.draws), share(line.modeRate)],
         ...[share(line.corrected), share(line.correctedRate)],
       ]),
     ),
