@@ -3,13 +3,10 @@ import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/text/format.js";
-import { benchEstimators, type EstimatorLine } from "./eval-estimators.js";
-import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
 import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
 import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
-import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
@@ -20,8 +17,8 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
  * `suite` measures the built program over the demo suite, by default with 100 tasks. `export` writes one trace per task
- * in each format. `evals` processes as many traces, simulates the intervals of corrected rates, and searches for planted
- * faults in --runs label sets per fault.
+ * in each format. `evals` processes as many traces, simulates the intervals of corrected rates, searches for planted
+ * faults in --runs label sets per fault, and codes --runs runs with six failure modes each.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
  * Six are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
@@ -49,9 +46,6 @@ const SUBJECTS = [
   "search-quality",
   "all",
 ];
-
-/** The standard error of a coverage of 95% is 1.5%. */
-const ESTIMATOR_DRAWS = 200;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -122,14 +116,8 @@ if (subject === "export") {
 }
 
 if (subject === "evals") {
-  const lines = benchEvals(Number(values.tasks));
-  const estimators = benchEstimators(ESTIMATOR_DRAWS);
-  const planted = await benchPlantedFaults(demoTraces(), Number(values.runs));
-  console.log(
-    values.json
-      ? JSON.stringify({ speed: lines, estimators, planted }, null, 2)
-      : `${evalTable(lines)}\n\n${estimatorTable(estimators)}\n\n${plantedTable(planted)}`,
-  );
+  const { printEvalsBench } = await import("./print-evals-bench.js");
+  await printEvalsBench(Number(values.tasks), Number(values.runs), values.json);
   process.exit();
 }
 
@@ -209,18 +197,6 @@ try {
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
 }
 
-function evalTable(lines: readonly EvalBenchLine[]): string {
-  const whole = (value: number) => Math.round(value).toLocaleString("en-US");
-  return table(
-    ["evals over demo traces", "traces/s", "traces per CPU second"],
-    lines.map(({ what, tracesPerSecond, tracesPerCpuSecond }) => [
-      what,
-      whole(tracesPerSecond),
-      whole(tracesPerCpuSecond),
-    ]),
-  );
-}
-
 function exportTable(lines: readonly ExportLine[]): string {
   return table(
     ["export of traces of 30 KB", "traces/s", "MB/s", "growth after 10%, MB", "peak growth, MB"],
@@ -284,43 +260,4 @@ function harnessTable(lines: readonly HarnessBench[]): string {
       peakMegabytes.toFixed(0),
     ]),
   );
-}
-
-function estimatorTable(lines: readonly EstimatorLine[]): string {
-  const rows = lines.map(({ labels, errors, bad, estimator, coverage, width }) => [
-    labels,
-    `${Math.round(errors * 100)}%`,
-    `${Math.round(bad * 100)}%`,
-    estimator,
-    coverage.toFixed(3),
-    width.toFixed(3),
-  ]);
-  return table(["labels", "wrong labels", "bad traces", "estimator", "coverage", "width"], rows);
-}
-
-function plantedTable({ faults, found, notFound, shuffled, generated, intervals }: PlantedBench): string {
-  const share = (value: number | null) => (value === null ? "-" : value.toFixed(3));
-  return [
-    table(
-      ["wrong labels", "label sets", "chosen", "accepted", "TPR", "TNR"],
-      faults.map(({ noise, sets, chosen, accepted, tpr, tnr }) => [
-        share(noise),
-        String(sets),
-        share(chosen / sets),
-        share(accepted / sets),
-        share(tpr),
-        share(tnr),
-      ]),
-    ),
-    `Found in every set without wrong labels: ${found.length} of ${found.length + notFound.length} faults. Not found: ${notFound.join(", ") || "none"}.`,
-    `Shuffled labels: a template was chosen in ${shuffled.chosen} of ${shuffled.sets} sets, and accepted in ${shuffled.accepted}.`,
-    generated === null
-      ? "Evals written by a model were not tested because no sandbox is available."
-      : `Shuffled labels: an eval written by a model was saved in ${generated.chosen} of ${generated.sets} sets, and accepted in ${generated.accepted}.`,
-    "",
-    table(
-      ["labels", "draws", "TPR's interval holds", "TNR's interval holds"],
-      intervals.map(({ labels, draws, tpr, tnr }) => [String(labels), String(draws), share(tpr), share(tnr)]),
-    ),
-  ].join("\n");
 }
