@@ -19,7 +19,7 @@ import type { Task, TraceSource } from "./load.js";
 import { PairOutcomes } from "./pair-outcomes.js";
 import { section } from "./section.js";
 import { suiteSections, taskStatesChart } from "./suite.js";
-import { type FirstTasks, filterTasks, TaskControls, TaskTable } from "./task-table.js";
+import { type FirstTasks, TaskControls, TaskTable, taskFilter } from "./task-table.js";
 import { TaskDialog, type TaskLinks } from "./task-view.js";
 import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
 
@@ -151,7 +151,7 @@ export class ReportView {
   ) {
     this.outcomes = new PairOutcomes(head, tasks);
     const open = (task: Task) => this.go({ ...this.view, task: taskName(task, head) });
-    this.table = new TaskTable(head, { total: tasks.length, first, signal }, open);
+    this.table = new TaskTable(head, tasks, { first, signal }, open);
     this.controls = new TaskControls(head, tasks, (change) => {
       // Typing in the search field must not fill the browser's history.
       history.replaceState(history.state, "", writeView({ ...this.view, ...change, task: null }));
@@ -175,7 +175,6 @@ export class ReportView {
       // A file is read from the figures to the tasks. The served pages lead to the failed tasks first.
       ...(first === "worst" ? [this.taskSection, ...figures] : [...figures, this.taskSection]),
     );
-    this.table.show(tasks);
   }
 
   /** Whether the user reads a task or works with the table, so that the report must not be replaced. */
@@ -193,7 +192,7 @@ export class ReportView {
     const task = view.task === null ? null : findTask(view.task, tasks, head);
     if (words(before) !== words(view)) {
       this.controls.show(view);
-      this.table.show(filterTasks(tasks, view, head, this.outcomes));
+      this.table.filter(taskFilter(view, head, this.outcomes));
     }
     if (task !== null) void this.taskDialog.show(task);
     else this.taskDialog.close();
