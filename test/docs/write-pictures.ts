@@ -151,7 +151,7 @@ const WINDOWS = [
 ] as const;
 
 /** Maximum height of a picture. A page can be much longer. */
-const MAX_HEIGHT = 2_000;
+const MAX_HEIGHT = 6_000;
 
 async function takeEveryPage(browser: Browser, folder: string, output: string): Promise<void> {
   mkdirSync(output, { recursive: true });
@@ -203,8 +203,10 @@ async function fillPages(url: string): Promise<ShownIds> {
     return response;
   };
   const get = async <T>(path: string) => (await send("GET", path)).json() as Promise<T>;
-  const { taskResults } = await get<{ taskResults: { taskId: number; traceId: string }[] }>("/api/runs/first/results");
-  const { traces } = await get<{ traces: { id: string }[] }>("/api/traces?run_id=first&limit=8");
+  const { runs } = await get<{ runs: { id: string; name: string }[] }>("/api/runs");
+  const [first = "", second = ""] = ["first", "second"].map((name) => runs.find((run) => run.name === name)?.id);
+  const { taskResults } = await get<{ taskResults: { taskId: number }[] }>(`/api/runs/${first}/results`);
+  const { traces } = await get<{ traces: { id: string }[] }>(`/api/traces?run_id=${first}&limit=8`);
   const [{ question, inbox_address: inbox } = UNKNOWN] = tasks;
   const asked = await send("POST", "/api/agents/baseline/playground/chat", {
     messages: [{ role: "user", content: question }],
@@ -219,8 +221,8 @@ async function fillPages(url: string): Promise<ShownIds> {
   for (const change of modes) await send("POST", "/api/evals/modes", change);
   const { sessions } = await get<{ sessions: { id: string }[] }>("/api/sessions");
   return {
-    runs: ["first", "second"],
-    task: `first/${taskResults[0]?.taskId}/1`,
+    runs: [first, second],
+    task: `${first}/${taskResults[0]?.taskId}/1`,
     trace: traces[0]?.id ?? "",
     session: sessions[0]?.id ?? "",
     mail: tasks[0]?.message_ids[0] ?? "",
