@@ -213,7 +213,7 @@ describe("an eval made from labels", () => {
   });
 
   it("is not measured if there are few labels", async () => {
-    write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 30).join("\n"));
+    write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 20).join("\n"));
     await json("evals label --from few.jsonl --criterion few");
     expect((await artE("evals suggest --criterion few")).stderr).toMatch(
       /the training half has \d+ good and \d+ bad traces for few \(minimum 7 of each\)/,
