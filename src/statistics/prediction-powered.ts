@@ -91,7 +91,7 @@ function effectiveLabels(
   labels: readonly number[],
   weights: readonly number[],
 ): number {
-  const n = labels.length;
+  const n = effectiveNumber(weights);
   const kinds = [0, 1].map((kind) => effectiveNumber(weights.filter((_, i) => labels[i] === kind)));
   const rare = Math.min(...kinds);
   const smoothed = (mean * n + 1) / (n + 2);

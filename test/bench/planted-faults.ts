@@ -19,6 +19,7 @@ import {
   mean,
   ratesOnUnlabeled,
   ruleOf,
+  saveTraces,
   WITH_TEMPLATE,
   WITHOUT_TEMPLATE,
   withDatabase,
@@ -287,25 +288,4 @@ async function label(
     labelling.save(item, isBad ? "bad" : "good", null);
   }
   db.exec("COMMIT");
-}
-
-/** Traces of chats, each with its own question. */
-function saveTraces(
-  db: Db,
-  base: readonly QuestionTrace[],
-  count: number,
-  change: (trace: QuestionTrace, id: string) => QuestionTrace,
-): void {
-  const add = db.prepare(
-    "INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace) VALUES (?, 'a', 's', '2026-01-01', ?, ?)",
-  );
-  db.transaction(() => {
-    for (let i = 0; i < count; i++) {
-      const traceId = `planted_${String(i).padStart(4, "0")}`;
-      const one = base[i % base.length] as QuestionTrace;
-      const question = `${one.task.question} (${i})`;
-      const trace = change({ ...one, traceId, task: { ...one.task, question, message_ids: [] } }, traceId);
-      add.run(traceId, trace.ending, JSON.stringify(trace));
-    }
-  })();
 }

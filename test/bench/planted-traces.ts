@@ -170,6 +170,27 @@ export async function withDatabase<T>(use: (db: Db, settings: AppSettings) => Pr
   }
 }
 
+/** Traces of chats, each with its own question. */
+export function saveTraces(
+  db: Db,
+  base: readonly QuestionTrace[],
+  count: number,
+  change: (trace: QuestionTrace, id: string) => QuestionTrace,
+): void {
+  const add = db.prepare(
+    "INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace) VALUES (?, 'a', 's', '2026-01-01', ?, ?)",
+  );
+  db.transaction(() => {
+    for (let i = 0; i < count; i++) {
+      const traceId = `planted_${String(i).padStart(4, "0")}`;
+      const one = base[i % base.length] as QuestionTrace;
+      const question = `${one.task.question} (${i})`;
+      const trace = change({ ...one, traceId, task: { ...one.task, question, message_ids: [] } }, traceId);
+      add.run(traceId, trace.ending, JSON.stringify(trace));
+    }
+  })();
+}
+
 /** Tests an eval on the held-out labels of a criterion, and returns whether it passes the default thresholds. */
 export async function isAccepted(name: string, criterion: string, settings: AppSettings): Promise<boolean> {
   try {

@@ -1,11 +1,13 @@
 import { table } from "../../src/text/format.js";
 import { benchCodingPasses, type CodingBench } from "./coding-pass.js";
+import { benchEnrichedLabels, type EnrichedLine } from "./enriched-labels.js";
 import { benchEstimators, type EstimatorLine } from "./eval-estimators.js";
 import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
 import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
 
 /** The standard error of a coverage of 95% is 1.5%. */
 const ESTIMATOR_DRAWS = 200;
+const ENRICHED_SETS = 10;
 
 /** The speed of evals over `traces` traces, and what the program concludes from labels, with `seeds` sets each. */
 export async function printEvalsBench(traces: number, seeds: number, asJson: boolean): Promise<void> {
@@ -13,9 +15,11 @@ export async function printEvalsBench(traces: number, seeds: number, asJson: boo
   const estimators = benchEstimators(ESTIMATOR_DRAWS);
   const texts = demoTraces();
   const planted = await benchPlantedFaults(texts, seeds);
+  const enriched = await benchEnrichedLabels(texts, ENRICHED_SETS * seeds);
   const coding = await benchCodingPasses(texts, seeds);
-  if (asJson) return console.log(JSON.stringify({ speed, estimators, planted, coding }, null, 2));
-  console.log([evalTable(speed), estimatorTable(estimators), plantedTable(planted), codingTables(coding)].join("\n\n"));
+  if (asJson) return console.log(JSON.stringify({ speed, estimators, planted, enriched, coding }, null, 2));
+  const planting = [plantedTable(planted), enrichedTable(enriched), codingTables(coding)];
+  console.log([evalTable(speed), estimatorTable(estimators), ...planting].join("\n\n"));
 }
 
 function evalTable(lines: readonly EvalBenchLine[]): string {
@@ -40,6 +44,20 @@ function estimatorTable(lines: readonly EstimatorLine[]): string {
     width.toFixed(3),
   ]);
   return table(["labels", "wrong labels", "bad traces", "estimator", "coverage", "width"], rows);
+}
+
+function enrichedTable(lines: readonly EnrichedLine[]): string {
+  const rows = lines.map(({ signal, draw, errors, sets, good, bad, enough, accepted }) => [
+    ...[signal, draw, `${Math.round(errors * 100)}%`, String(sets), good.toFixed(1), bad.toFixed(1)],
+    ...[enough.toFixed(2), accepted.toFixed(2)],
+  ]);
+  return table(
+    [
+      ...["120 labels, 10% bad, seen by", "draw", "wrong labels", "label sets", "good per half", "bad per half"],
+      ...["enough in both", "perfect eval accepted"],
+    ],
+    rows,
+  );
 }
 
 function plantedTable({ faults, found, notFound, shuffled, generated, intervals }: PlantedBench): string {

@@ -52,6 +52,18 @@ describe("the test in an eval file", () => {
     }
   });
 
+  it("has weighted rates that follow from its weights", () => {
+    const tested = Array.from({ length: 80 }, (_, i) => ({
+      ...{ question: String(i), bad: i >= 40, weight: i % 2 === 0 ? 0.5 : 1.5, score: i < 39 || i > 77 ? 1 : 0 },
+      error: null,
+    }));
+    const agreement = measureAgreement(tested);
+    expect(agreement.truePositiveRate.value).toBeCloseTo(1 - 1.5 / 40, 12);
+    expect(transferred(testOf(36, { agreement })).read?.agreement).toEqual(agreement);
+    const forged = { ...agreement, weighted: { ...agreement.confusion, goodFailed: 0 } };
+    expect(transferred(testOf(36, { agreement: forged })).read).toBeNull();
+  });
+
   it("has the rejections that follow from its figures, even with a new hash", () => {
     expect(transferred(testOf(20)).read?.rejections).toEqual([
       "true positive rate is 0.500 (minimum 0.8)",

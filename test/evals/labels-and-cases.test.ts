@@ -62,6 +62,15 @@ describe("regression cases", () => {
     });
   });
 
+  it.each([
+    ["Call me at 316-555-0117.", "316-555-0117", ["316-555-0117"]],
+    ["We leave on Plains Air 422 at 9:40 a.m.", "Flight 422 at 9:40 am", ["422", "9:40 am"]],
+  ])("require telephone numbers and times as one term: %s", (answer, gold, mustContain) =>
+    expect(regressionCaseOf(scored({ answer, sources: [] }, { answer: gold }), common)?.must_contain).toEqual(
+      mustContain,
+    ),
+  );
+
   it("are not made from an answer that shares no word, or from a question without a gold answer", () => {
     expect(regressionCaseOf(scored({ answer: "No idea", sources: [] }, { answer: "Kestrel" }), common)).toBeNull();
     expect(regressionCaseOf(scored({ answer: "I don't know." }, { answer: "I don't know." }), common)).toBeNull();
