@@ -1,5 +1,5 @@
 import type { Message, ToolMessage } from "../models/model.js";
-import type { SameMail } from "../scoring/scorer.js";
+import type { SameMail } from "../scoring/scorer-entry.js";
 import { questionOf } from "../tasks/question.js";
 import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
 import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";

@@ -2,7 +2,7 @@ import { jsonObjectSchema } from "../../platform/json.js";
 import type { ToolErrorKind } from "../../tools/tool.js";
 import type { Score } from "../../traces/score.js";
 import type { ToolCallRecord } from "../../traces/trace.js";
-import type { SameMail, ScorerEntry, UnscoredTrace } from "../scorer.js";
+import type { SameMail, ScorerEntry, UnscoredTrace } from "../scorer-entry.js";
 import { foundGold, readGold, sourcesCorrect } from "../scorers/gold-mail-scorers.js";
 
 /** ART's record of one rollout, with its field names (https://github.com/OpenPipe/ART, examples/art-e). */
