@@ -4,6 +4,7 @@ import type { TaskCalls } from "../models/call-budget.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import type { Answered, AnswererOfRun, StartedRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
@@ -290,7 +291,7 @@ function messageOf({ kind, task, epoch }: PlannedTask, replies: string | null): 
   return {
     task: kind === "question" ? task : { suiteTask: task.id },
     epoch,
-    ...(replies === null ? {} : { replies }),
+    ...presentProperties({ replies }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
+import { compact } from "../../platform/optional-values.js";
 import { lastAnswer, sessionMessages } from "../../traces/chats-store.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
@@ -327,12 +328,12 @@ function answerEvents(response: ResponseObject & { output: [OutputMessage] }, is
   const position = positionOf(item.id, part?.type === "refusal" && isStarted ? 1 : 0);
   const contentEvents: EventContent[] =
     part?.type === "refusal"
-      ? [
-          ...(isStarted ? [] : [itemStart(item.id)]),
+      ? compact([
+          !isStarted && itemStart(item.id),
           { type: "response.content_part.added", ...position, part: { type: "refusal", refusal: "" } },
           { type: "response.refusal.delta", ...position, delta: part.refusal },
           { type: "response.refusal.done", ...position, refusal: part.refusal },
-        ]
+        ])
       : [
           ...(isStarted ? [] : textStartEvents(item.id)),
           { type: "response.output_text.done", ...position, text: part?.text ?? "", logprobs: [] },
