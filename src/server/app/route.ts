@@ -60,6 +60,8 @@ export interface Services extends ChatServices {
    * addresses.
    */
   readonly allowPrograms: boolean;
+  /** Folder with the sockets of runs on this machine. */
+  readonly cacheDir: string;
   /** Logs an error caused by a bug in this program. */
   report(fault: unknown, requestId: string): void;
 }
