@@ -7,6 +7,8 @@ import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { oneRun } from "../flags/run-names.js";
 
+type Queue = string | undefined;
+
 const LARGEST = 1e9;
 
 const queueFlag = url.optional().meta({
@@ -95,8 +97,6 @@ function commandWithReason(command: "pause" | "resume" | "requeue") {
     ({ run, queue, reason = null }, context) => send(run, { command, reason }, queue, context),
   );
 }
-
-type Queue = string | undefined;
 
 async function send(name: string, request: ControlRequest, queue: Queue, context: CommandContext): Promise<void> {
   const { run, message } = await ask(name, request, queue, context.settings);

@@ -9,6 +9,8 @@ import { shuffled } from "../../questions/dataset.js";
 import { resultValue, type Tool, type ToolContext, type ToolResult } from "../../tools/tool.js";
 import type { Perturbation } from "../../traces/run-settings.js";
 
+type PerturbedCall = (tool: Tool, args: JsonValue, context: ToolContext) => Promise<ToolResult>;
+
 const FINAL_ANSWER = "return_final_answer";
 
 const SHORTEST_DELAY_MS = 500;
@@ -40,8 +42,6 @@ export function perturbTools(tools: readonly Tool[], perturbation: Perturbation 
     tool.id === FINAL_ANSWER ? tool : { ...tool, call: (args, context) => perturb(tool, args, context) },
   );
 }
-
-type PerturbedCall = (tool: Tool, args: JsonValue, context: ToolContext) => Promise<ToolResult>;
 
 /** Tasks in which a tool has already failed, by their contexts. */
 const failedTasks = new WeakSet<ToolContext>();

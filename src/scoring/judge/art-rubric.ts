@@ -27,6 +27,11 @@ interface ArtRubric {
   readonly duration: number;
 }
 
+interface ArtEnd {
+  readonly why: "bad_tool_call_args" | "bad_tool_call_name";
+  readonly turn: number;
+}
+
 /**
  * Returns the record that ART's rollout would have produced for the same replies. ART's rollout ends at the first
  * invalid call and at the first reply without a call, even if that reply is an answer in plain text. Our agents receive
@@ -79,11 +84,6 @@ const WRONG_CALLS: Partial<Record<ToolErrorKind, ArtEnd["why"]>> = {
   bad_arguments: "bad_tool_call_args",
   unknown_tool: "bad_tool_call_name",
 };
-
-interface ArtEnd {
-  readonly why: "bad_tool_call_args" | "bad_tool_call_name";
-  readonly turn: number;
-}
 
 /** The invalid reply that would have ended ART's rollout, or null, and the calls before it. */
 function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {
