@@ -3,6 +3,7 @@ import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { TaskCalls } from "../models/call-budget.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import type { Answered, AnswererOfRun, AnswerLimits, StartedRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
@@ -284,7 +285,7 @@ function messageOf({ kind, task, epoch }: PlannedTask, replies: string | null): 
   return {
     task: kind === "question" ? task : { suiteTask: task.id },
     epoch,
-    ...(replies === null ? {} : { replies }),
+    ...presentProperties({ replies }),
   };
 }
 

@@ -194,7 +194,11 @@ export async function readSpending(
 ): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
   const [cost, tokens, finished, failed, limits] = await redis.hmget(
     spentKey(runId),
-    ...["cost", "tokens", "finished", "failed", "limits"],
+    "cost",
+    "tokens",
+    "finished",
+    "failed",
+    "limits",
   );
   return {
     spending: {
