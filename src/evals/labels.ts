@@ -308,29 +308,30 @@ export function hashHeldOut(db: Db, criterion: string): string {
   );
 }
 
-/** Returns the held-out labels by trace that are a random sample of their run, or all of it. True means good. */
-export function randomHeldOutLabels(db: Db, criterion: string): ReadonlyMap<string, boolean> {
+/**
+ * Returns the labels by trace that are a random sample of their run, or all of it, and that an eval was not made from:
+ * labels of the held-out half, and of traces first labeled after the eval was saved. True means good.
+ */
+export function randomUnseenLabels(
+  db: Db,
+  criterion: string,
+  { createdAt }: { readonly createdAt: string },
+): ReadonlyMap<string, boolean> {
+  const newer = db
+    .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
+    .pluck()
+    .all(criterion, createdAt);
+  const isNewer = new Set(newer);
   const labels = labelsWithHalves(db, criterion).filter(
-    ({ half, drawn }) => half === "heldout" && (drawn === "random" || drawn === "all"),
+    ({ traceId, half, drawn }) =>
+      (half === "heldout" || isNewer.has(traceId)) && (drawn === "random" || drawn === "all"),
   );
   return new Map(labels.map(({ traceId, label }) => [traceId, label === "good"]));
 }
 
-/** Returns the agents whose held-out traces are labeled, with their models. */
-export function agentsOfHeldOut(db: Db, criterion: string): readonly string[] {
-  const ids = labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
-  return db
-    .prepare(
-      `SELECT DISTINCT trace ->> 'agentId' || ' (' || (trace ->> 'model') || ')' AS agent
-       FROM traces WHERE id IN (SELECT value FROM json_each(?)) ORDER BY agent`,
-    )
-    .pluck()
-    .all(JSON.stringify(ids)) as string[];
-}
-
-/** Names the agent of a trace with its model, like `agentsOfHeldOut`. */
-export function agentOfTrace({ agentId, model }: Pick<EvaluatedTrace, "agentId" | "model">): string {
-  return `${agentId} (${model})`;
+/** Returns the held-out traces that are labeled good or bad. */
+export function heldOutTraceIds(db: Db, criterion: string): string[] {
+  return labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
 }
 
 /** Assigns a half to the questions of new labels. */

@@ -21,7 +21,7 @@ import {
   scoreNameOf,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
-import { randomHeldOutLabels } from "./labels.js";
+import { randomUnseenLabels } from "./labels.js";
 import {
   BACKENDS_WITHOUT_MODELS,
   type EvalBackends,
@@ -55,7 +55,7 @@ export interface PassRates {
   /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
   readonly labelErrors: number | null;
   /**
-   * Number of random held-out labels among the traces. With at least MIN_LABELS_OF_RUN, the corrected rate is estimated
+   * Number of random labels among the traces that the eval was not made from. With at least MIN_LABELS_OF_RUN, the corrected rate is estimated
    * from them and does not depend on the error rates of the test. Otherwise 0.
    */
   readonly labelsOfRun: number;
@@ -85,7 +85,7 @@ export class PassTally {
 
   /**
    * @param agreement from the newest test of the version that scored the run, or null if it was not tested
-   * @param labels random held-out labels by trace. True means good
+   * @param labels random labels by trace that the eval was not made from. True means good
    */
   figures(agreement: Agreement | null, labels: ReadonlyMap<string, boolean>): PassRates {
     const passRate = clusteredRate(this.trials);
@@ -270,7 +270,7 @@ export function agreementFor(
   const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
   if (described?.test?.isStale === false) {
     const { agreement, criterion } = described.test.report;
-    return { agreement, labels: randomHeldOutLabels(db, criterion) };
+    return { agreement, labels: randomUnseenLabels(db, criterion, described.stored) };
   }
   const name = evalOfScore(score);
   throw new UserError(
