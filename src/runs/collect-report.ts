@@ -15,7 +15,7 @@ import {
 } from "../analysis/paired-comparison.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
-import { randomUnseenLabels } from "../evals/labels.js";
+import { type LabelSample, sampledUnseenLabels } from "../evals/labels.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
@@ -272,7 +272,7 @@ class EvalTally {
   private figuresOf(score: EvalScore, run: number): EvalFigures {
     const storedEval = this.runs[run]?.stored?.evalOf(score) ?? null;
     const test = storedEval?.test?.isStale === false ? storedEval.test.report : null;
-    const labels = (storedEval && this.runs[run]?.stored?.labelsFor(storedEval)) ?? new Map<string, boolean>();
+    const labels = (storedEval && this.runs[run]?.stored?.labelsFor(storedEval)) ?? new Map();
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
     const { passRate, corrected, falseAlarms, labelsOfRun } = passes.figures(test?.agreement ?? null, labels);
     const head = this.runs[run]?.head;
@@ -317,8 +317,8 @@ export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSc
     readonly mails: MailSource;
     /** Returns the eval version that produced the run's scores, or null if it is not in the database. */
     evalOf(score: EvalScore): DescribedEval | null;
-    /** Random labels by trace that the eval was not made from. True means good. */
-    labelsFor(described: DescribedEval): ReadonlyMap<string, boolean>;
+    /** Labels of traces that were drawn with a known probability and that the eval was not made from. */
+    labelsFor(described: DescribedEval): LabelSample;
   } | null;
 }
 
@@ -351,7 +351,7 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
       mails: mailSource(db),
       evalOf: (score) => describedEvalOfRun(db, score, run),
       labelsFor: ({ stored, test }) =>
-        test === null ? new Map() : randomUnseenLabels(db, test.report.criterion, stored),
+        test === null ? new Map() : sampledUnseenLabels(db, test.report.criterion, stored),
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   validationOf,
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { randomUnseenLabels, traceIdsToLabel } from "../evals/labels.js";
+import { sampledUnseenLabels, traceIdsToLabel } from "../evals/labels.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
@@ -152,7 +152,7 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
         const report = test === null || test.isStale ? null : test.report;
-        const labels = test === null ? new Map() : randomUnseenLabels(db, test.report.criterion, stored);
+        const labels = test === null ? new Map() : sampledUnseenLabels(db, test.report.criterion, stored);
         const figures = passes.figures(report?.agreement ?? null, labels);
         const isMeasuredHere = report === null || figures.labelsOfRun > 0;
         const others = isMeasuredHere ? null : otherAgents(report, agents, runId);

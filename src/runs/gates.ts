@@ -9,7 +9,7 @@ import {
   type RunHead,
 } from "../analysis/paired-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore, validationOf } from "../evals/definition.js";
-import { randomUnseenLabels } from "../evals/labels.js";
+import { sampledUnseenLabels } from "../evals/labels.js";
 import { activeEval } from "../evals/store.js";
 import { agreementFor, describedEvalOfRun, describeStored, PassTally } from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
@@ -137,7 +137,7 @@ class Gates {
       const validation = this.accepted(score, described === null ? "unknown" : validationOf(described.test));
       if (run === null || described?.test?.isStale !== false) return { validation, otherAgents: null };
       const { report } = described.test;
-      const labels = randomUnseenLabels(db, report.criterion, described.stored);
+      const labels = sampledUnseenLabels(db, report.criterion, described.stored);
       const { labelsOfRun } = passesOf(score, run.results()).figures(report.agreement, labels);
       const others = otherAgents(report, [agentOfRun(run.head)], run.head.runId);
       return { validation, otherAgents: labelsOfRun > 0 ? null : others };
