@@ -18,7 +18,13 @@ import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import { latestTest, listEvals, type StoredEvalTest } from "./store.js";
 import { openEvals } from "./use-evals.js";
 import { agentOfRun, type OtherAgents, otherAgents } from "./validated-agents.js";
-import { type AnchorResult, findWatchHistory, saveWatch, type WatchBaseline } from "./watch-evals/watch-store.js";
+import {
+  type AnchorResult,
+  findWatchHistory,
+  type NewBaseline,
+  saveWatch,
+  type WatchHistory,
+} from "./watch-evals/watch-store.js";
 
 /** An anchor whose result differs from the stored one. */
 export interface ChangedAnchor {
@@ -46,7 +52,7 @@ export interface WatchedEval {
 /** Number of anchors. */
 const ANCHORS = 30;
 /** How often the first watch judges the anchors again, to measure the judge's noise. */
-const REPEATS = 2;
+const REPEATS = 4;
 /** Maximum number of traces that show a pass rate. A watch of a rubric costs at most this many calls, and the anchors. */
 const SAMPLE = 200;
 
@@ -102,20 +108,20 @@ async function watchEval(
   const judge = new WatchedJudge(db, stored.definition, settings, signal);
   const validated = { evalId: stored.id, testedAt };
   const known = findWatchHistory(db, validated);
-  const reference = validatedTraces(db, report.criterion, run);
+  const reference = validatedTraces(db, report.criterion, known?.watches[0]?.runId ?? run.id);
   const first = known === null ? await firstWatch(judge, reference.ids) : null;
-  const stands = first ?? (await judgeAnchors(judge, known?.anchors ?? new Map()));
+  const { judged } = first ?? (await nextWatch(judge, known as WatchHistory));
   const isCounted = known?.watches.some(({ runId }) => runId === run.id) === true;
   const notFresh = reference.runIds.has(run.id) ? "reference" : isCounted ? "counted" : null;
   const fresh = notFresh === null ? await judge.cached(sampleOf(traceIdsToLabel(db, run.id))) : NO_RESULTS;
-  const counts = { runId: run.id, anchors: stands.anchors, fresh: passRate(fresh) };
-  const history = saveWatch(db, validated, first?.baseline ?? null, counts, new Date().toISOString());
+  const watch = { runId: run.id, anchors: roundOf(judged), fresh: passRate(fresh) };
+  const history = saveWatch(db, validated, first?.baseline ?? null, watch, new Date().toISOString());
   return {
     stored,
     criterion: report.criterion,
     drift: attributeDrift(history, history.watches),
     watches: history.watches.length,
-    changedAnchors: stands.changed,
+    changedAnchors: judged.filter(({ differs }) => differs).map(({ differs: _, ...anchor }) => anchor),
     notFresh,
     otherAgents: otherAgents(report, [agentOfRun(run)], run.id),
     costUsd: judge.costUsd,
@@ -124,16 +130,16 @@ async function watchEval(
 
 /**
  * Returns the traces of the runs or chats that the eval was validated on. If the labels are in another database, these
- * are the traces of the watched run.
+ * are the traces of the run that was watched first.
  */
-function validatedTraces(db: Db, criterion: string, run: RunRow) {
+function validatedTraces(db: Db, criterion: string, firstRunId: string) {
   const heldOut = heldOutTraceIds(db, criterion);
   const found = db
     .prepare("SELECT DISTINCT run_id FROM traces WHERE id IN (SELECT value FROM json_each(?))")
     .pluck()
     .all(JSON.stringify(heldOut)) as (string | null)[];
-  const runIds = found.length === 0 ? [run.id] : found;
-  return { runIds: new Set(found.length === 0 ? [] : found), ids: runIds.flatMap((id) => traceIdsToLabel(db, id)) };
+  const runIds = found.length === 0 ? [firstRunId] : found;
+  return { runIds: new Set(runIds), ids: runIds.flatMap((id) => traceIdsToLabel(db, id)) };
 }
 
 function sampleOf(traceIds: readonly string[]): string[] {
@@ -149,10 +155,8 @@ function passRate(results: Results): Proportion {
   return { successes: judged.filter(({ result }) => result === "pass").length, n: judged.length };
 }
 
-interface JudgedAnchors {
-  readonly anchors: Proportion;
-  readonly changed: readonly ChangedAnchor[];
-}
+/** Judged anchors, in the order of traces. */
+type JudgedAnchors = readonly (ChangedAnchor & { readonly differs: boolean })[];
 
 /**
  * Draws the anchors among traces of the validated agents and stores their results. The results that the same traces had
@@ -161,36 +165,30 @@ interface JudgedAnchors {
 async function firstWatch(
   judge: WatchedJudge,
   traceIds: readonly string[],
-): Promise<JudgedAnchors & { readonly baseline: WatchBaseline }> {
+): Promise<{ readonly judged: JudgedAnchors; readonly baseline: NewBaseline }> {
   const reference = await judge.cached(sampleOf(traceIds));
-  const judged = await judge.again([...reference.keys()].slice(0, ANCHORS));
-  const anchors = new Map([...judged].map(([traceId, { result }]) => [traceId, result]));
-  const earlier = compare(anchors, reference);
-  const baseline = { noise: await measureNoise(judge, anchors), reference: passRate(reference), anchors };
-  return { ...earlier, baseline };
-}
-
-async function measureNoise(judge: WatchedJudge, anchors: ReadonlyMap<string, AnchorResult>) {
-  if (!judge.dependsOnChance) return null;
-  let noise: Proportion = { successes: 0, n: 0 };
-  for (let i = 0; i < REPEATS; i++) {
-    const { successes, n } = compare(anchors, await judge.again([...anchors.keys()])).anchors;
-    noise = { successes: noise.successes + successes, n: noise.n + n };
+  const results = await judge.again([...reference.keys()].slice(0, ANCHORS));
+  const anchors = new Map([...results].map(([traceId, { result }]) => [traceId, result]));
+  const repeats: ReadonlyMap<string, boolean>[] = [];
+  for (let i = 0; judge.dependsOnChance && i < REPEATS; i++) {
+    repeats.push(roundOf(compare(anchors, await judge.again([...anchors.keys()]))));
   }
-  return noise;
+  return { judged: compare(anchors, reference), baseline: { anchors, repeats, reference: passRate(reference) } };
 }
 
-async function judgeAnchors(judge: WatchedJudge, anchors: ReadonlyMap<string, AnchorResult>): Promise<JudgedAnchors> {
-  return compare(anchors, await judge.again([...anchors.keys()]));
+async function nextWatch(judge: WatchedJudge, { anchors }: WatchHistory): Promise<{ readonly judged: JudgedAnchors }> {
+  return { judged: compare(anchors, await judge.again([...anchors.keys()])) };
 }
 
-function compare(anchors: ReadonlyMap<string, AnchorResult>, results: Results): JudgedAnchors {
-  const judged = [...anchors].flatMap(([traceId, before]) => {
+function compare(anchors: WatchHistory["anchors"], results: Results): JudgedAnchors {
+  return [...anchors].flatMap(([traceId, before]) => {
     const { result: now, reason = "" } = results.get(traceId) ?? {};
-    return now === undefined ? [] : [{ traceId, before, now, reason }];
+    return now === undefined ? [] : [{ traceId, before, now, reason, differs: before !== now }];
   });
-  const changed = judged.filter(({ before, now }) => before !== now);
-  return { anchors: { successes: changed.length, n: judged.length }, changed };
+}
+
+function roundOf(judged: JudgedAnchors): ReadonlyMap<string, boolean> {
+  return new Map(judged.map(({ traceId, differs }) => [traceId, differs]));
 }
 
 /** Runs one eval on stored traces and adds up the cost. */

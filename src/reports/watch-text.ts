@@ -44,12 +44,12 @@ const RESULT_TEXTS = { pass: "passed", fail: "failed", not_applicable: "did not 
 function evidenceTable({ judge, agent, threshold }: Drift): string {
   const { low, high } = agent.expected;
   return table(
-    ["", "observed in all watches", "expected", "e-value", "threshold"],
+    ["", "observed", "expected", "e-value", "threshold"],
     [
       [
         "judge",
-        `${judge.anchors.successes} of ${judge.anchors.n} anchor results differ`,
-        judge.eValue === null ? "none" : `at most ${share(judge.expected)}`,
+        `${judge.anchors.successes} of ${judge.anchors.n} anchors differ`,
+        judge.before.n === 0 ? "-" : `${judge.before.successes} of ${judge.before.n} differed before`,
         judge.eValue === null ? "-" : evidenceText(judge.eValue),
         judge.eValue === null ? "one differs" : String(threshold),
       ],

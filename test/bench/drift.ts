@@ -8,7 +8,7 @@ import { table } from "../../src/text/format.js";
  */
 
 const ANCHORS = 30;
-const REPEATS = 2;
+const REPEATS = 4;
 const REFERENCE = 200;
 const FRESH = 100;
 const WATCHES = 12;
@@ -93,11 +93,10 @@ function simulateStream({ noisy, judge, agent, fresh = FRESH }: DriftSetting, ra
   const traces = (n: number, passRate: number) => Array.from({ length: n }, () => draw(passRate));
   const reference = traces(REFERENCE, PASS_RATE);
   const anchors = reference.slice(0, ANCHORS).map((trace) => ({ ...trace, stored: chance(trace.passes) }));
-  const differing = (isChanged: boolean) =>
-    anchors.filter(({ stored, passes, passesLater }) => chance(isChanged ? passesLater : passes) !== stored).length;
-  const noise = Array.from({ length: REPEATS }, () => differing(false)).reduce((sum, n) => sum + n, 0);
+  const judgeAnchors = (isChanged: boolean) =>
+    anchors.map(({ stored, passes, passesLater }) => chance(isChanged ? passesLater : passes) !== stored);
   const baseline = {
-    noise: { successes: noise, n: REPEATS * ANCHORS },
+    repeats: Array.from({ length: REPEATS }, () => judgeAnchors(false)),
     reference: { successes: reference.filter(({ passes }) => chance(passes)).length, n: REFERENCE },
   };
   const watches: WatchCounts[] = [];
@@ -105,7 +104,7 @@ function simulateStream({ noisy, judge, agent, fresh = FRESH }: DriftSetting, ra
     const isChanged = i >= CHANGE_AT;
     const run = traces(fresh, isChanged ? (agent ?? PASS_RATE) : PASS_RATE);
     watches.push({
-      anchors: { successes: differing(isChanged), n: ANCHORS },
+      anchors: judgeAnchors(isChanged),
       fresh: {
         successes: run.filter(({ passes, passesLater }) => chance(isChanged ? passesLater : passes)).length,
         n: fresh,

@@ -66,7 +66,8 @@ const UNDO: Readonly<Record<string, string>> = {
   error_analysis: `DROP TABLE coded_modes; DROP TABLE failure_modes; DROP TABLE coding_notes;
                    ALTER TABLE eval_labels DROP COLUMN basis`,
   label_probabilities: "ALTER TABLE eval_labels DROP COLUMN probability",
-  eval_watches: "DROP TABLE eval_watches; DROP TABLE eval_anchors; DROP TABLE eval_baselines",
+  eval_watches: `DROP TABLE eval_anchor_rounds; DROP TABLE eval_watches; DROP TABLE eval_anchors;
+                 DROP TABLE eval_baselines`,
 };
 
 function undoMigrations(path: string, present: string, before: string): void {
