@@ -55,7 +55,7 @@ function evidenceTable({ judge, agent, threshold }: Drift): string {
       ],
       [
         "agent",
-        `${agent.fresh.successes} of ${agent.fresh.n} fresh traces passed`,
+        agent.fresh.n === 0 ? "no fresh traces" : `${agent.fresh.successes} of ${agent.fresh.n} fresh traces passed`,
         `${share(low)} to ${share(high)}`,
         evidenceText(agent.eValue),
         String(threshold),

@@ -10,7 +10,7 @@ let provider: FakeProvider;
 /** Maximum number of words that the judge passes. A new version of the model is stricter. */
 let allowedWords = 14;
 /** The agent's answer to the question with this id. */
-let answerOf = (id: number) => (id % 5 < 2 ? LONG_ANSWER : SHORT_ANSWER);
+let answerOf = (id: number): string => (id % 5 < 2 ? LONG_ANSWER : SHORT_ANSWER);
 
 const LONG_ANSWER = "The meeting is on the third floor in the large room next to the kitchen, as the mail says.";
 const SHORT_ANSWER = "The meeting is on the third floor.";
@@ -195,8 +195,9 @@ describe("evals watch of rules whose agent changes", () => {
     const gate = await artE(`gate ${second} --fail-under eval:brief=0.9`);
     expect(gate.stderr).toContain("validated on another agent");
     expect(gate.stderr).toContain(`art-e evals label ${second}`);
-    await artE(`report ${second} --format markdown -o report.md`);
-    expect(await artE(`report ${second} -o report.md --overwrite`)).toMatchObject({ code: 0 });
+    const report = await artE(`report ${second} --format md`);
+    expect(report.stdout).toContain("brief was validated on another agent");
+    expect(report.stdout).toContain(`Label 20 of its traces: \`art-e evals label ${second}\``);
   });
 
   it("corrects the pass rate by 20 labels of the run", async () => {
