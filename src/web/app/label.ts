@@ -27,6 +27,8 @@ class Labelling {
   private readonly form = labelForm({ give: (label) => this.give(label), undo: () => this.undo() });
   private readonly change = changeLock(this.form);
   private queue: QueuedTraceJson[] = [];
+  /** Id of the trace that a link selected, until the queue is loaded. */
+  private chosen: string | null;
   private waiting = 0;
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
@@ -35,6 +37,7 @@ class Labelling {
   readonly elements: readonly HTMLElement[];
 
   constructor(private readonly subject: LabelSubject) {
+    this.chosen = subject.trace;
     this.elements = [h("h2", {}, "Label traces"), this.source, this.progress, this.body];
   }
 
@@ -67,7 +70,8 @@ class Labelling {
         sentence,
         ...summary
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
-      this.queue = [...queue];
+      this.queue = this.chosen === null ? [...queue] : startWith(this.chosen, queue);
+      this.chosen = null;
       this.waiting = waiting;
       const how = ORDER_WORDS[order];
       const about = criterion === OVERALL ? "" : `, for ${criterion}`;
@@ -165,6 +169,20 @@ class Labelling {
   }
 }
 
+/** Puts a selected trace first. Its label does not count as randomly drawn. */
+function startWith(trace: string, queue: readonly QueuedTraceJson[]): QueuedTraceJson[] {
+  const item = {
+    trace_id: trace,
+    is_repeat: false,
+    drawn: "unknown",
+    drawn_from: null,
+    probability: null,
+    basis: "direct",
+    labels: [],
+  } as const;
+  return [item, ...queue.filter(({ trace_id }) => trace_id !== trace)];
+}
+
 const ORDER_WORDS = {
   random: ", in random order",
   enriched: ", likely failures more often, weighted in all figures",
@@ -186,10 +204,12 @@ export async function labelList(page: HTMLElement): Promise<void> {
   const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
   const field = (id: string, value: string) => h("input", { id, type: "text", value, autocomplete: "off" });
   const [criterion, sentence, annotator] = [field("criterion", OVERALL), field("sentence", ""), field("annotator", "")];
+  const enriched = h("input", { id: "enriched", type: "checkbox" });
   const refused = h("p", { class: "hint bad", role: "status" });
   const link = (runId: string | null, text: string) => {
     const name = () => criterion.value.trim() || OVERALL;
-    const subject = () => subjectHash({ runId, criterion: name(), annotator: annotator.value.trim() });
+    const order = () => (enriched.checked ? "enriched" : "random");
+    const subject = () => subjectHash({ runId, criterion: name(), annotator: annotator.value.trim(), order: order() });
     const open = async (event: Event) => {
       event.preventDefault();
       const written = sentence.value.trim();
@@ -217,6 +237,7 @@ export async function labelList(page: HTMLElement): Promise<void> {
     labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
     labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
     labelled("Your name, if several people label", annotator, "criterion"),
+    labelled("Draw likely failures more often (all figures weight their labels)", enriched, "criterion"),
     refused,
     table(
       "Traces to label",
@@ -263,8 +284,7 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * expanded.
  */
 export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
-  const messages = trace.messages.filter(({ role, content }) => role !== "system" && content !== question);
-  const sections = messageSections({ ...trace, messages });
+  const sections = messageSections(trace, ({ role, content }) => role !== "system" && content !== question);
   for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
     call.open = call.querySelector("article.mail") !== null;
   }
@@ -364,6 +384,8 @@ interface LabelSubject {
    * annotators labeled differently.
    */
   readonly order: keyof typeof ORDER_WORDS;
+  /** Id of the first trace to label, or null for the first one in this order. */
+  readonly trace: string | null;
 }
 
 export const CHATS = "chats";
@@ -378,6 +400,7 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
     criterion: query.get("criterion") || OVERALL,
     annotator: query.get("annotator") ?? "",
     order: orderOf(query.get("order")),
+    trace: query.get("trace"),
   };
 }
 
@@ -385,10 +408,11 @@ function orderOf(name: string | null): LabelSubject["order"] {
   return name === "enriched" || name === "disagreements" ? name : "random";
 }
 
-function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order">): string {
+function subjectHash({ runId, criterion, annotator, order }: Omit<LabelSubject, "trace">): string {
   const query = new URLSearchParams({
     ...(criterion === OVERALL ? {} : { criterion }),
     ...(annotator === "" ? {} : { annotator }),
+    ...(order === "random" ? {} : { order }),
   });
   return `#label/${encodeURIComponent(runId ?? CHATS)}${query.size === 0 ? "" : `?${query}`}`;
 }
