@@ -2,7 +2,7 @@ import { adviseModes } from "../../src/error-analysis/advise-modes.js";
 import { openCoding, saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { firstDraw, sampledHeldOutLabels } from "../../src/evals/labels.js";
+import { firstDraw, sampledUnseenLabels } from "../../src/evals/labels.js";
 import { saveDraft } from "../../src/evals/store.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
@@ -358,7 +358,7 @@ async function correctedRate(db: Db, passes: ReadonlyMap<string, boolean>, setti
     const { test } = await testEval(options, { settings, signal });
     const tally = new PassTally();
     for (const [id, passed] of passes) tally.add(id, Number(passed), id);
-    return tally.figures(test.agreement, sampledHeldOutLabels(db, MODE)).corrected;
+    return tally.figures(test.agreement, sampledUnseenLabels(db, MODE, { createdAt: "9999" })).corrected;
   } catch (error) {
     if (error instanceof UserError) return null;
     throw error;
