@@ -155,8 +155,9 @@ describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_
     await page.waitForURL(/#agents\/edited$/);
     await page.goBack();
     await page.waitForURL(/#agents\/edited$/);
-    await page.reload().catch(() => undefined);
-    expect([await prompt.inputValue(), questions]).toEqual(["Half a thought", ["confirm", "confirm", "beforeunload"]]);
+    await page.evaluate("location.reload()");
+    await expect.poll(() => questions).toEqual(["confirm", "confirm", "beforeunload"]);
+    expect(await prompt.inputValue()).toBe("Half a thought");
 
     await prompt.fill(saved);
     await page.getByRole("link", { name: "Tools", exact: true }).click();
