@@ -176,6 +176,7 @@ function startWith(trace: string, queue: readonly QueuedTraceJson[]): QueuedTrac
     is_repeat: false,
     drawn: "unknown",
     drawn_from: null,
+    probability: null,
     basis: "direct",
     labels: [],
   } as const;
@@ -184,7 +185,7 @@ function startWith(trace: string, queue: readonly QueuedTraceJson[]): QueuedTrac
 
 const ORDER_WORDS = {
   random: ", in random order",
-  hard: ", hard cases",
+  enriched: ", likely failures more often, weighted in all figures",
   disagreements: ", traces with different labels",
 } as const;
 
@@ -344,6 +345,7 @@ interface QueuedTraceJson {
   readonly is_repeat: boolean;
   readonly drawn: string;
   readonly drawn_from: number | null;
+  readonly probability: number | null;
   readonly basis: "direct" | "adjudicated";
   /** Annotators' labels to adjudicate, otherwise empty. */
   readonly labels: readonly {
@@ -375,7 +377,7 @@ interface LabelSubject {
   /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
   /**
-   * `hard` selects difficult cases, whose labels do not count in any figure. `disagreements` selects the traces that
+   * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the traces that
    * annotators labeled differently.
    */
   readonly order: keyof typeof ORDER_WORDS;
@@ -400,7 +402,7 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
 }
 
 function orderOf(name: string | null): LabelSubject["order"] {
-  return name === "hard" || name === "disagreements" ? name : "random";
+  return name === "enriched" || name === "disagreements" ? name : "random";
 }
 
 function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order" | "trace">): string {
@@ -419,7 +421,10 @@ interface ReasonField {
 }
 
 export function reasonField(): ReasonField {
-  const input = h("input", { id: "why", type: "text", maxlength: 10_000, autocomplete: "off" });
+  const input = h("input", {
+    ...{ id: "why", type: "text", maxlength: 10_000, autocomplete: "off" },
+    ...{ "aria-keyshortcuts": "w", title: "write the reason" },
+  });
   const status = statusLine();
   input.addEventListener("keydown", ({ key, isComposing }) => {
     // Returns to the keyboard shortcuts and keeps the text.
