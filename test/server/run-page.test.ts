@@ -109,13 +109,14 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
         readonly drawn: string;
       }[];
     await page.getByText(/^60 to label/).waitFor();
-    for (let i = 0; i < 20; i++) {
-      await page.keyboard.press(i % 2 === 0 ? "b" : "g");
-      await page.getByText(new RegExp(`^${59 - i} to label.* ${Math.ceil((i + 1) / 2)} bad`)).waitFor();
+    const labelled = () => new Set(labels().map(({ trace }) => trace)).size;
+    // Some traces are shown a second time.
+    for (let given = 1; labelled() < 20; given++) {
+      await page.keyboard.press(given % 2 === 1 ? "b" : "g");
+      await expect.poll(() => labels().length).toBe(given);
       await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
     }
-    expect(labels()).toHaveLength(20);
-    expect(new Set(labels().map(({ trace }) => trace)).size).toBe(20);
+    await page.getByText(/^40 to label/).waitFor();
     expect(labels()[0]).toEqual({ trace: "trace_run_a_7", label: "bad", drawn: "unknown" });
     expect(labels()[1]).toMatchObject({ label: "good", drawn: "random" });
     await page.keyboard.press("?");
