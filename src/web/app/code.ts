@@ -140,7 +140,10 @@ interface NoteForm {
 function noteForm({ save, nothingWrong, choose, undo }: NoteActions): NoteForm {
   const status = statusLine();
   const completions = h("datalist", { id: "earlier-notes" });
-  const note = h("input", { id: "note", type: "text", maxlength: 500, list: "earlier-notes", autocomplete: "off" });
+  const note = h("input", {
+    ...{ id: "note", type: "text", maxlength: 500, list: "earlier-notes", autocomplete: "off" },
+    ...{ "aria-keyshortcuts": "w", title: "write a note" },
+  });
   note.addEventListener("keydown", ({ key, isComposing }) => {
     if (isComposing) return;
     if (key === "Enter") {

@@ -1,13 +1,17 @@
-import type { NoteCountJson, TaxonomyJson } from "../../server/response-shapes.js";
-import { h, intervalText, replaceChildren, scoreText, untrustedInline } from "../dom.js";
+import type { ModelsJson, ModeProposalJson, NoteCountJson, TaxonomyJson } from "../../server/response-shapes.js";
+import { costText, h, intervalText, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { get, post } from "./api.js";
 import { changeLock } from "./label.js";
 import { labelled, statusLine, table } from "./lists.js";
 
 /** Groups coding notes into failure modes. */
 export async function modesView(page: HTMLElement): Promise<void> {
-  const view = new Modes();
-  view.show(await get<TaxonomyJson>("/api/evals/modes"));
+  const [taxonomy, { models }] = await Promise.all([
+    get<TaxonomyJson>("/api/evals/modes"),
+    get<ModelsJson>("/api/models"),
+  ]);
+  const view = new Modes(models.filter(({ provider }) => provider !== "offline").map(({ id }) => id));
+  view.show(taxonomy);
   page.append(...view.elements);
 }
 
@@ -19,6 +23,10 @@ class Modes {
     say: this.status.say,
   });
   readonly elements: readonly HTMLElement[] = [h("h2", {}, "Failure modes"), this.status.element, this.body];
+  private proposals: ModeProposalJson["modes"] = [];
+
+  /** `models` are examples of the models that can propose modes. */
+  constructor(private readonly models: readonly string[]) {}
 
   show(taxonomy: TaxonomyJson): void {
     const { coded, nothing_wrong: nothingWrong, ungrouped, modes } = taxonomy;
@@ -30,14 +38,74 @@ class Modes {
         { class: "hint" },
         `${coded} coded traces, ${nothingWrong} with nothing wrong. `,
         h("a", { href: "#code/latest" }, "Code more traces"),
+        " here, or with ",
+        h("code", {}, "art-e evals code"),
       ),
       names,
       modes.length === 0 ? "" : modeTable(modes),
       ...modes.map((mode) => this.modeForm(mode)),
       ungrouped.length === 0 ? "" : this.ungroupedForm(ungrouped),
+      ungrouped.length === 0 ? "" : this.proposalForm(),
+      ...this.proposals.map((proposal, i) => this.proposedMode(proposal, i)),
       coded > 0 && ungrouped.length === 0
         ? h("p", { class: "notice" }, "Every coded trace has a label for every mode. Next: ", h("code", {}, NEXT))
         : "",
+    );
+  }
+
+  private proposalForm(): HTMLElement {
+    const [first] = this.models;
+    if (first === undefined) {
+      return h(
+        "p",
+        { class: "hint" },
+        "A model can propose modes if the server has a provider's API key: see ",
+        h("code", {}, "art-e env"),
+      );
+    }
+    const model = h("input", { id: "proposer", type: "text", value: first, list: "proposers", autocomplete: "off" });
+    const propose = () =>
+      this.change(async () => {
+        this.status.say(`${model.value} is grouping the notes …`);
+        const body = { model: model.value.trim() };
+        const { modes, left, cost_usd: cost } = await post<ModeProposalJson>("/api/evals/mode-proposals", body);
+        this.proposals = modes;
+        this.show(await get<TaxonomyJson>("/api/evals/modes"));
+        this.status.say(`${modes.length} proposed, ${left.length} notes left out. Cost: ${costText(cost)}.`);
+      });
+    return h(
+      "div",
+      { class: "label-buttons" },
+      labelled("Model that proposes modes", model),
+      h("datalist", { id: "proposers" }, ...this.models.map((value) => h("option", { value }))),
+      h("button", { type: "button", click: () => void propose() }, "Propose modes"),
+    );
+  }
+
+  /** Nothing changes before a proposal is accepted. */
+  private proposedMode({ name, sentence, notes }: ModeProposalJson["modes"][number], i: number): HTMLElement {
+    const field = h("input", { id: `proposed-${i}`, type: "text", value: name, autocomplete: "off" });
+    const remove = () => {
+      this.proposals = this.proposals.filter((proposal) => proposal.notes !== notes);
+    };
+    const texts = notes.map(({ note }) => note);
+    const accept = () => this.apply({ action: "assign", mode: field.value.trim(), sentence, notes: texts }, remove);
+    const skip = (event: Event) => {
+      remove();
+      (event.target as Element).closest("section")?.remove();
+    };
+    return h(
+      "section",
+      { class: "proposal", "aria-label": `Proposed mode ${name}` },
+      untrustedText(sentence, null, "p"),
+      h("ul", {}, ...notes.map(({ note, traces }) => h("li", {}, untrustedInline(note), ` (${traces})`))),
+      labelled("Name of the proposed mode", field),
+      h(
+        "div",
+        { class: "label-buttons" },
+        h("button", { type: "button", class: "primary", click: () => void accept() }, "Accept"),
+        h("button", { type: "button", click: skip }, "Skip"),
+      ),
     );
   }
 
@@ -98,9 +166,10 @@ class Modes {
     );
   }
 
-  private apply(change: ModeChangeJson): Promise<void> {
+  private apply(change: ModeChangeJson, done = () => {}): Promise<void> {
     return this.change(async () => {
       const { mode, traces, taxonomy } = await post<ChangedModesJson>("/api/evals/modes", change);
+      done();
       this.show(taxonomy);
       this.status.say(`Saved: ${mode}, ${traces} ${traces === 1 ? "trace" : "traces"}.`);
     });
