@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { MODE_FIXES } from "../error-analysis/mode-fixes.js";
+import { LABEL_DRAWS } from "../evals/labels.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
@@ -360,3 +361,59 @@ export const taxonomyShape = z.object({
 export type NoteCountJson = z.output<typeof noteCountsShape>[number];
 
 export type TaxonomyJson = z.output<typeof taxonomyShape>;
+
+export const codingQueueShape = z.object({
+  run_id: z.string().nullable(),
+  run_name: z.string().nullable(),
+  drawn_from: z.number().int().meta({ description: "Number of traces that the pass was drawn from" }),
+  queue: z.array(z.string()).meta({ description: "Trace ids" }),
+  notes: noteCountsShape,
+});
+
+export type CodingQueueJson = z.output<typeof codingQueueShape>;
+
+export const changedModesShape = z.object({ mode: z.string(), traces: z.number().int(), taxonomy: taxonomyShape });
+
+export type ChangedModesJson = z.output<typeof changedModesShape>;
+
+const labelSummaryShape = z.strictObject({
+  labels: z
+    .record(z.string(), z.number().int())
+    .meta({ description: "Number of good, bad, neutral and skipped traces" }),
+  self_agreement: estimateSchema.meta({ description: "Agreement of repeated labels by the same person" }),
+  between_annotators: estimateSchema.meta({ description: "Agreement between two people's labels" }),
+});
+
+export type LabelSummaryJson = z.output<typeof labelSummaryShape>;
+
+export const savedLabelShape = labelSummaryShape.extend({ id: z.number().int() });
+
+export type SavedLabelJson = z.output<typeof savedLabelShape>;
+
+export const labelQueueShape = labelSummaryShape.extend({
+  run_id: z.string().nullable(),
+  run_name: z.string().nullable(),
+  sentence: z.string().nullable().meta({ description: "Description of the criterion, or null" }),
+  waiting: z.number().int().meta({ description: "Number of traces without a label by a person, or by this annotator" }),
+  queue: z.array(
+    z.strictObject({
+      trace_id: z.string(),
+      is_repeat: z.boolean(),
+      drawn: z.enum(LABEL_DRAWS).meta({ description: "Sampling method, as reported by the queue" }),
+      drawn_from: z
+        .number()
+        .int()
+        .positive()
+        .nullable()
+        .meta({ description: "Number of traces that a random trace was drawn from" }),
+      basis: z
+        .enum(["direct", "adjudicated"])
+        .meta({ description: "adjudicated: decided between labels of several people. Takes precedence over them" }),
+      labels: z
+        .array(z.strictObject({ annotator: z.string(), label: z.enum(["good", "bad"]), note: z.string().nullable() }))
+        .meta({ description: "Annotators' labels to adjudicate. Empty in the other orders" }),
+    }),
+  ),
+});
+
+export type LabelQueueJson = z.output<typeof labelQueueShape>;

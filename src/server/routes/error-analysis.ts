@@ -3,7 +3,13 @@ import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../e
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
 import { getRun } from "../../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
-import { noteCountsShape, type TaxonomyJson, taxonomyShape } from "../response-shapes.js";
+import {
+  changedModesShape,
+  codingQueueShape,
+  noteCountsShape,
+  type TaxonomyJson,
+  taxonomyShape,
+} from "../response-shapes.js";
 
 const runId = z.string().min(1).optional();
 
@@ -27,13 +33,7 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
       }),
       status: 200,
-      response: z.object({
-        run_id: z.string().nullable(),
-        run_name: z.string().nullable(),
-        drawn_from: z.number().int().meta({ description: "Number of traces that the pass was drawn from" }),
-        queue: z.array(z.string()).meta({ description: "Trace ids" }),
-        notes: noteCountsShape,
-      }),
+      response: codingQueueShape,
       handle({ query }) {
         const { run_id: run = null, ...options } = query;
         const { runId: found, queue, drawnFrom } = openCoding(db, { run, ...options });
@@ -100,7 +100,7 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
       summary: "Change the failure modes: assign, unassign, merge, rename, split, describe or delete",
       body: modeChangeSchema,
       status: 200,
-      response: z.object({ mode: z.string(), traces: z.number().int(), taxonomy: taxonomyShape }),
+      response: changedModesShape,
       handle({ body }) {
         const { mode, traces } = changeModes(db, body);
         return { mode, traces, taxonomy: taxonomyJson(readTaxonomy(db, null)) };

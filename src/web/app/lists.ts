@@ -1,6 +1,6 @@
 import { compact } from "../../platform/optional-values.js";
 import type { OffsetPageJson } from "../../server/response-shapes.js";
-import { type Child, h, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
+import { type Child, h, replaceChildren, select, type Tag, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
 
 /** A range of UTF-16 code units. `end` is exclusive. */
@@ -10,12 +10,12 @@ export interface SpanJson {
 }
 
 /** Shows untrusted text, with the spans marked. */
-export function highlightedText<K extends keyof HTMLElementTagNameMap>(
+export function highlightedText(
   text: string,
   spans: readonly SpanJson[],
   className: string | null,
-  tag: K,
-): HTMLElementTagNameMap[K] {
+  tag: Tag,
+): HTMLElement {
   const element = h(tag, { class: className, dir: "auto" });
   let done = 0;
   for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {

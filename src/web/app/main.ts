@@ -62,12 +62,9 @@ async function showSection(): Promise<void> {
   current.abort();
   current = new AbortController();
   const { signal } = current;
-  const page = h("div", { class: "page" });
+  const page = h("div.page");
   const main = document.getElementById("main");
-  const slow = setTimeout(
-    () => main?.replaceChildren(h("p", { class: "notice", role: "status" }, "Loading …")),
-    SLOW_MS,
-  );
+  const slow = setTimeout(() => main?.replaceChildren(h("p.notice", { role: "status" }, "Loading …")), SLOW_MS);
   let update: Update | null = null;
   try {
     const { list, one, report } = SECTIONS[name];
@@ -156,15 +153,12 @@ function focusRow(by: number): void {
 }
 
 function showHelp(): void {
-  const lines = Object.entries(KEYS).flatMap(([key, { words }]) => [
-    h("dt", {}, h("kbd", {}, key)),
-    h("dd", {}, words),
-  ]);
-  const close = h("button", { type: "submit", class: "primary" }, "Close");
+  const lines = Object.entries(KEYS).flatMap(([key, { words }]) => [h("dt", h("kbd", key)), h("dd", words)]);
+  const close = h("button.primary", { type: "submit" }, "Close");
   const dialog = h(
     "dialog",
     { "aria-labelledby": "help-title", close: () => dialog.remove() },
-    h("form", { method: "dialog" }, h("h2", { id: "help-title" }, "Keys"), h("dl", {}, ...lines), close),
+    h("form", { method: "dialog" }, h("h2", { id: "help-title" }, "Keys"), h("dl", lines), close),
   );
   document.body.append(dialog);
   dialog.showModal();
@@ -213,7 +207,7 @@ function lastAsked({ updated_at }: SessionLineJson): string {
 
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
-  page.append(h("h2", {}, "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
+  page.append(h("h2", "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
 }
 
 removeOtherLinks();

@@ -17,7 +17,7 @@ interface ReportJson {
 export class RunReport {
   private readonly report = h("div", { id: "report" });
   /** The styles of reports apply inside this element, and those of the other sections do not. */
-  readonly element = h("div", { class: "served" }, this.report);
+  readonly element = h("div.served", this.report);
   private readonly notice = h("div", { role: "status" });
   private readonly body = h("div");
   private view: ReportView | null = null;
@@ -51,11 +51,7 @@ export class RunReport {
     const click = () => void this.load();
     replaceChildren(
       this.notice,
-      h(
-        "button",
-        { type: "button", class: "quiet", click },
-        `Show ${count(fresh)} new ${fresh === 1 ? "task" : "tasks"}`,
-      ),
+      h("button.quiet", { click }, `Show ${count(fresh)} new ${fresh === 1 ? "task" : "tasks"}`),
     );
   }
 
@@ -84,7 +80,7 @@ export class RunReport {
     this.shown = new AbortController();
     replaceChildren(this.notice);
     if (tasks.length === 0) {
-      replaceChildren(this.body, h("p", { class: "meta" }, "No task has finished yet."));
+      replaceChildren(this.body, h("p.meta", "No task has finished yet."));
       return;
     }
     setPlace(placeOf(location.hash));
@@ -141,7 +137,7 @@ function askAgainLink({ question, inbox, date }: Task, agent: string): HTMLEleme
 }
 
 function copyButton(label: string, text: string): HTMLElement {
-  const button = h("button", { type: "button", class: "quiet" }, label);
+  const button = h("button.quiet", label);
   button.addEventListener("click", () => {
     const say = (words: string) => {
       button.textContent = words;
@@ -175,7 +171,7 @@ function loadScript(name: string): Promise<void> {
 /** Compares runs with the first one. `ids` are separated by commas. */
 export async function compareView(page: HTMLElement, ids: string, signal: AbortSignal): Promise<() => void> {
   const report = new RunReport(ids.split(","), signal);
-  page.append(h("h2", { class: "hidden" }, "Compare runs"), report.element);
+  page.append(h("h2.hidden", "Compare runs"), report.element);
   await report.load();
   return () => report.applyUrl();
 }

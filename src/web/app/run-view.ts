@@ -15,9 +15,9 @@ const REFRESH_MS = 3_000;
  * Shows a running or finished run. Resolves when its results are shown. Returns a function that shows the URL's state.
  */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<() => void> {
-  const title = h("h2", {}, "Run");
-  const status = h("p", { class: "run-status", role: "status" });
-  const facts = h("p", { class: "hint" });
+  const title = h("h2", "Run");
+  const status = h("p.run-status", { role: "status" });
+  const facts = h("p.hint");
   const parts = [progressFigures(), episodeCourse(), tasksUnderWay()];
   const report = new RunReport([id], signal);
   let connection: Connection = "open";
@@ -66,7 +66,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   });
   page.append(
     title,
-    h("p", { class: "hint mono" }, id),
+    h("p.hint.mono", id),
     facts,
     status,
     ...parts.map(({ element }) => element),
@@ -107,9 +107,9 @@ function setText(element: HTMLElement, text: string): void {
 
 /** For a training environment's run: reward and tokens of its episodes over time, and their endings. */
 function episodeCourse(): RunPanel {
-  const charts = h("div", { class: "figures" });
+  const charts = h("div.figures");
   const endings = tableSection("Endings", ["Ending", "Episodes"]);
-  const element = h("div", { hidden: true }, h("h3", {}, "Episodes over time"), charts, endings.element);
+  const element = h("div", { hidden: true }, h("h3", "Episodes over time"), charts, endings.element);
   return {
     element,
     show({ episodes, endings: counts }) {
@@ -118,7 +118,7 @@ function episodeCourse(): RunPanel {
       const chart = (name: string, values: readonly (number | null)[], written: (value: number) => string) => {
         const last = values.findLast((value) => value !== null) ?? null;
         const value = last === null ? "–" : written(last);
-        return h("figure", {}, h("figcaption", {}, `${name}: ${value} lately`), course(values, written));
+        return h("figure", h("figcaption", `${name}: ${value} lately`), course(values, written));
       };
       replaceChildren(
         charts,
@@ -165,9 +165,8 @@ function runActions(runId: string): HTMLElement {
   const click = () => openReport(runId).catch((error: Error) => failure.replaceChildren(errorNotice(error.message)));
   const id = encodeURIComponent(runId);
   return h(
-    "p",
-    { class: "run-actions" },
-    h("button", { type: "button", click }, "Open the report as one file"),
+    "p.run-actions",
+    h("button", { click }, "Open the report as one file"),
     h("a", { href: `#traces?run_id=${id}` }, "Traces of this run"),
     h("a", { href: `#label/${id}` }, "Label traces"),
     failure,
@@ -189,10 +188,10 @@ async function openReport(runId: string): Promise<void> {
 /** The run's progress and the figures that matter while it is running. */
 function progressFigures(): RunPanel {
   const bar = h("progress", { "aria-label": "Tasks done" });
-  const done = h("p", { class: "done" });
-  const figures = h("dl", { class: "figures" });
+  const done = h("p.done");
+  const figures = h("dl.figures");
   return {
-    element: h("div", {}, bar, done, figures),
+    element: h("div", bar, done, figures),
     show(progress) {
       const { totalTasks, doneTasks, failedTasks, status } = progress;
       // The report shows the same figures once the run has ended.
@@ -204,7 +203,7 @@ function progressFigures(): RunPanel {
       replaceChildren(
         figures,
         ...figuresOf(progress).map(([name, value, note]) =>
-          h("div", {}, h("dt", {}, name), h("dd", {}, value, note === "" ? null : h("small", {}, note))),
+          h("div", h("dt", name), h("dd", value, note !== "" && h("small", note))),
         ),
       );
     },
