@@ -21,7 +21,7 @@ import {
   scoreNameOf,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
-import { randomHeldOutLabels } from "./labels.js";
+import { type LabelSample, sampledHeldOutLabels } from "./labels.js";
 import {
   BACKENDS_WITHOUT_MODELS,
   type EvalBackends,
@@ -55,10 +55,13 @@ export interface PassRates {
   /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
   readonly labelErrors: number | null;
   /**
-   * Number of random held-out labels among the traces. With at least MIN_LABELS_OF_RUN, the corrected rate is estimated
-   * from them and does not depend on the error rates of the test. Otherwise 0.
+   * Number of held-out labels among the traces that were drawn with a known probability. With at least
+   * MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates of the test.
+   * Otherwise 0.
    */
   readonly labelsOfRun: number;
+  /** Whether these labels are weighted, because traces had different probabilities. */
+  readonly isWeighted: boolean;
   /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
   readonly falseAlarms: Estimate | null;
 }
@@ -85,21 +88,21 @@ export class PassTally {
 
   /**
    * @param agreement from the newest test of the version that scored the run, or null if it was not tested
-   * @param labels random held-out labels by trace. True means good
+   * @param labels held-out labels that represent the traces
    */
-  figures(agreement: Agreement | null, labels: ReadonlyMap<string, boolean>): PassRates {
+  figures(agreement: Agreement | null, labels: LabelSample): PassRates {
     const passRate = clusteredRate(this.trials);
-    if (agreement === null) return { passRate, corrected: null, falseAlarms: null, labelErrors: null, labelsOfRun: 0 };
+    const none = { passRate, corrected: null, falseAlarms: null, labelErrors: null, labelsOfRun: 0, isWeighted: false };
+    if (agreement === null) return none;
     const { falseFailureRate, labelPairs: pairs = null } = agreement;
-    const labelsOfRun = this.trials.filter(({ traceId }) => labels.has(traceId)).length;
-    const isLabeled = labelsOfRun >= MIN_LABELS_OF_RUN;
+    const ofRun = this.trials.flatMap(({ traceId }) => labels.get(traceId) ?? []);
+    const isLabeled = ofRun.length >= MIN_LABELS_OF_RUN;
     const corrected = isLabeled
       ? predictionPoweredRate(
-          this.trials.map(({ success, cluster, traceId }) => ({
-            passed: success,
-            good: labels.get(traceId) ?? null,
-            cluster,
-          })),
+          this.trials.map(({ success, cluster, traceId }) => {
+            const { isGood: good = null, weight = 1 } = labels.get(traceId) ?? {};
+            return { passed: success, good, weight, cluster };
+          }),
           pairs,
         )
       : rateDespiteLabelErrors(independentTrials(passRate), independentCounts(agreement), pairs);
@@ -108,7 +111,8 @@ export class PassTally {
       corrected: { ...corrected, n: passRate.n },
       falseAlarms: falseFailureRate,
       labelErrors: pairs === null || pairs.n === 0 ? null : errorRate(pairs.alike / pairs.n),
-      labelsOfRun: isLabeled ? labelsOfRun : 0,
+      labelsOfRun: isLabeled ? ofRun.length : 0,
+      isWeighted: isLabeled && ofRun.some(({ weight }) => weight !== 1),
     };
   }
 }
@@ -257,7 +261,7 @@ export function evalHistory(
 }
 
 /**
- * Returns the agreement from an eval's newest test and the random labels of its criterion, for correcting a rate. Uses
+ * Returns the agreement from an eval's newest test and the drawn labels of its criterion, for correcting a rate. Uses
  * the version recorded for the run, otherwise the version in use. Throws a UserError if it has no test, or if the
  * test's labels have changed.
  */
@@ -265,12 +269,12 @@ export function agreementFor(
   db: Db,
   score: EvalScore,
   run: ScoredRun | null,
-): { readonly agreement: Agreement; readonly labels: ReadonlyMap<string, boolean> } {
+): { readonly agreement: Agreement; readonly labels: LabelSample } {
   const active = run === null ? activeEval(db, evalOfScore(score)) : null;
   const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
   if (described?.test?.isStale === false) {
     const { agreement, criterion } = described.test.report;
-    return { agreement, labels: randomHeldOutLabels(db, criterion) };
+    return { agreement, labels: sampledHeldOutLabels(db, criterion) };
   }
   const name = evalOfScore(score);
   throw new UserError(

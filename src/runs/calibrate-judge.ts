@@ -31,7 +31,7 @@ interface CalibrateOptions extends JudgeOptions {
 }
 
 /** The rate of correct answers in a run. */
-export interface CorrectedRun {
+interface CorrectedRun {
   readonly runId: string;
   /** The rate according to the judge. */
   readonly observed: Estimate;

@@ -15,7 +15,7 @@ import {
 } from "../analysis/paired-comparison.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
-import { randomHeldOutLabels } from "../evals/labels.js";
+import { type LabelSample, sampledHeldOutLabels } from "../evals/labels.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
@@ -270,7 +270,7 @@ class EvalTally {
   private figuresOf(score: EvalScore, run: number): EvalFigures {
     const storedEval = this.runs[run]?.stored?.evalOf(score) ?? null;
     const test = storedEval?.test?.isStale === false ? storedEval.test.report : null;
-    const labels = (test && this.runs[run]?.stored?.labelsOf(test.criterion)) ?? new Map<string, boolean>();
+    const labels = (test && this.runs[run]?.stored?.labelsOf(test.criterion)) ?? new Map();
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
     const { passRate, corrected, falseAlarms } = passes.figures(test?.agreement ?? null, labels);
     return {
@@ -307,8 +307,8 @@ export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSc
     readonly mails: MailSource;
     /** Returns the eval version that produced the run's scores, or null if it is not in the database. */
     evalOf(score: EvalScore): DescribedEval | null;
-    /** Random held-out labels by trace. True means good. */
-    labelsOf(criterion: string): ReadonlyMap<string, boolean>;
+    /** Held-out labels of traces that were drawn with a known probability. */
+    labelsOf(criterion: string): LabelSample;
   } | null;
 }
 
@@ -340,7 +340,7 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
       traces: () => resultsWithTraces(db, run.id),
       mails: mailSource(db),
       evalOf: (score) => describedEvalOfRun(db, score, run),
-      labelsOf: (criterion) => randomHeldOutLabels(db, criterion),
+      labelsOf: (criterion) => sampledHeldOutLabels(db, criterion),
     },
   };
 }

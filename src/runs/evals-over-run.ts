@@ -6,7 +6,7 @@ import {
   validationOf,
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { agentOfTrace, agentsOfHeldOut, randomHeldOutLabels, traceIdsToLabel } from "../evals/labels.js";
+import { agentOfTrace, agentsOfHeldOut, sampledHeldOutLabels, traceIdsToLabel } from "../evals/labels.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
@@ -152,7 +152,7 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
         const agreement = test === null || test.isStale ? null : test.report.agreement;
-        const labels = test === null ? new Map<string, boolean>() : randomHeldOutLabels(db, test.report.criterion);
+        const labels = test === null ? new Map() : sampledHeldOutLabels(db, test.report.criterion);
         const figures = passes.figures(agreement, labels);
         const validated = test === null || test.report.isImported ? [] : agentsOfHeldOut(db, test.report.criterion);
         const here = [...agents].filter((agent) => !validated.includes(agent));

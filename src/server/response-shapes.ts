@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { MODE_FIXES } from "../error-analysis/mode-fixes.js";
-import { LABEL_DRAWS } from "../evals/labels.js";
+import { drawnFromSchema, LABEL_DRAWS, probabilitySchema } from "../evals/labels.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
@@ -50,6 +50,22 @@ export const agentShape = z.strictObject({
 });
 
 export type AgentJson = z.output<typeof agentShape>;
+
+export const agentVersionShape = z.strictObject({
+  id: z.string(),
+  agent_id: z.string(),
+  version: z.number().int(),
+  prompt_template: z.string(),
+  definition: z.string().meta({ description: "The version as YAML, like a file of art-e agents export" }),
+  variables: z.array(z.string()),
+  source: z.literal("manual"),
+  parent_version_id: z.string().nullable(),
+  accuracy: z.null(),
+  status: z.enum(["active", "archived"]),
+  created_at: z.iso.datetime(),
+});
+
+export type AgentVersionJson = z.output<typeof agentVersionShape>;
 
 export const toolShape = z.strictObject({
   id: z.string(),
@@ -132,6 +148,8 @@ export const mailShape = z.strictObject({
 
 export type MailJson = z.output<typeof mailShape>;
 
+const scoreLabel = z.string().meta({ description: "Name of the score for people" });
+
 const runLineShape = z.strictObject({
   id: z.string(),
   name: z.string().nullable(),
@@ -150,7 +168,7 @@ const runLineShape = z.strictObject({
   error: z.string().nullable().meta({ description: "Most frequent error of the failed tasks, or null" }),
   cost_usd: z.number().nullable().meta({ description: "US dollars, or null if a price is unknown" }),
   score: estimateSchema
-    .extend({ scorer: z.enum(HEADLINE_SCORERS), label: z.string().meta({ description: "Name of the score" }) })
+    .extend({ scorer: z.enum(HEADLINE_SCORERS), label: scoreLabel })
     .nullable()
     .meta({ description: "Headline score over the completed tasks, or null if no task is scored yet" }),
   tokens: z.number().int().meta({ description: "Input and output tokens of all results" }),
@@ -201,7 +219,7 @@ const traceLineShape = z.strictObject({
   question: z.string(),
   answer: z.string().nullable(),
   score: z
-    .strictObject({ scorer: z.enum(HEADLINE_SCORERS), value: z.number() })
+    .strictObject({ scorer: z.enum(HEADLINE_SCORERS), label: scoreLabel, value: z.number() })
     .nullable()
     .meta({ description: "First score among the headline scores, or null if the trace has none" }),
   rating: z.enum(RATINGS).nullable(),
@@ -247,6 +265,14 @@ export const stepShape = z.strictObject({
 });
 
 export const traceDetailsShape = traceLineShape.omit({ rating: true, score: true }).extend({
+  scores: z.array(
+    z.strictObject({
+      name: z.string(),
+      label: scoreLabel,
+      value: z.number().nullable().meta({ description: "Null if the score could not be determined" }),
+      explanation: z.string().nullable(),
+    }),
+  ),
   steps: z.array(stepShape),
   feedback: z.array(feedbackShape),
   trace: z.looseObject({ traceId: z.string() }).meta({ description: "Trace in the format of export-traces" }),
@@ -400,12 +426,12 @@ export const labelQueueShape = labelSummaryShape.extend({
       trace_id: z.string(),
       is_repeat: z.boolean(),
       drawn: z.enum(LABEL_DRAWS).meta({ description: "Sampling method, as reported by the queue" }),
-      drawn_from: z
-        .number()
-        .int()
-        .positive()
+      drawn_from: drawnFromSchema
         .nullable()
-        .meta({ description: "Number of traces that a random trace was drawn from" }),
+        .meta({ description: "Number of traces from which a random or enriched draw selected this one" }),
+      probability: probabilitySchema
+        .nullable()
+        .meta({ description: "Probability with which an enriched draw selected this trace" }),
       basis: z
         .enum(["direct", "adjudicated"])
         .meta({ description: "adjudicated: decided between labels of several people. Takes precedence over them" }),

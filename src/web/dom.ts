@@ -1,5 +1,6 @@
 import { stripControls } from "../platform/strings.js";
 import { duration, share, usd } from "../text/format.js";
+import type { TextSpan } from "../text/passages.js";
 
 /** Formats a score with three digits and a typographic minus, or a dash if it is missing. */
 export function scoreText(value: number | null | undefined): string {
@@ -102,6 +103,38 @@ export function untrustedText(text: string, className: string | null = "text", t
 /** Shows text from mail or models within a line of other text. */
 export function untrustedInline(text: string, className: string | null = null): HTMLElement {
   return h("bdi", { class: className }, text);
+}
+
+/** Shows untrusted text, with the spans marked. */
+export function highlightedText(
+  text: string,
+  spans: readonly TextSpan[],
+  className: string | null,
+  tag: Tag,
+): HTMLElement {
+  const element = h(tag, { class: className, dir: "auto" });
+  let done = 0;
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    if (start < done) continue;
+    append(element, [text.slice(done, start), h("mark", text.slice(start, end))]);
+    done = end;
+  }
+  append(element, [text.slice(done)]);
+  return element;
+}
+
+/** A button that copies a text and then says so. */
+export function copyButton(label: string, text: string): HTMLElement {
+  const button = h("button.quiet", label);
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "The browser did not allow it";
+    }
+  });
+  return button;
 }
 
 /** Creates a drop-down list. `options` are values with their labels. */

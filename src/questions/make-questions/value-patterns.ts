@@ -1,7 +1,7 @@
 // Finds dates, amounts, phone numbers and similar values in emails, and the topic of an email, for template questions.
 import { plainSubject } from "../../mail/email.js";
-import { contentWords, stemsOf } from "../../models/answer-passage.js";
 import { MONTH_NAMES, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
+import { contentWords, stemsOf } from "../../text/passages.js";
 import type { QuestionKind } from "../provenance.js";
 
 interface FoundValue {
@@ -23,6 +23,14 @@ export interface ValuePattern {
   readonly isContact: boolean;
   /** The question words and the verb, as in "... did Bo Kim give". */
   ask(value: FoundValue): { readonly what: string; readonly verb: string };
+}
+
+/** The number of emails in a mailbox that contain each stem. */
+export type DocumentFrequencies = ReadonlyMap<string, number>;
+
+interface Phrase {
+  readonly text: string;
+  readonly words: readonly string[];
 }
 
 const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
@@ -119,9 +127,6 @@ export function valuesIn({ value, name }: ValuePattern, text: string): string[] 
   return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];
 }
 
-/** The number of emails in a mailbox that contain each stem. */
-export type DocumentFrequencies = ReadonlyMap<string, number>;
-
 export function documentFrequencies(mails: Iterable<ReadonlySet<string>>): DocumentFrequencies {
   const counts = new Map<string, number>();
   for (const stems of mails) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
@@ -168,11 +173,6 @@ export function topicOf(
   const rarest = (phrases: readonly Phrase[]) => rarestOf(phrases, knownWords, frequencies);
   const topic = rarest(inSubject) ?? rarest(inNames);
   return topic === null ? null : inLowerCaseIfShouted(topic);
-}
-
-interface Phrase {
-  readonly text: string;
-  readonly words: readonly string[];
 }
 
 /**

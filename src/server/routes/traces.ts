@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
-import { deletePersonLabel, summarizeLabels } from "../../evals/labels.js";
+import { deletePersonLabel, hasProbability, PROBABILITY_MISSING, summarizeLabels } from "../../evals/labels.js";
+import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/open-store.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { iofoldSteps } from "../../trace-formats/formats.js";
@@ -83,6 +84,9 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
         const trace = getTrace(db, params.id);
         return {
           ...headJson(trace),
+          scores: Object.entries(trace.scores).map(([name, { value, explanation = null }]) => {
+            return { name, label: labelOf(name), value, explanation };
+          }),
           steps: iofoldSteps(trace).map((line) => JSON.parse(line)),
           feedback: listFeedback(db, trace.traceId).map(feedbackJson),
           trace,
@@ -92,8 +96,14 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
   ];
 }
 
-function traceSummaryJson({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceSummary) {
+function labelOf(score: string): string {
+  return SCORES[score]?.label ?? score;
+}
+
+function traceSummaryJson(summary: TraceSummary) {
+  const { id, runId, taskId, agentId, sessionId, startedAt, durationMs, score, ...same } = summary;
   return {
+    score: score && { ...score, label: labelOf(score.scorer) },
     id,
     trace_id: id,
     run_id: runId,
@@ -156,9 +166,9 @@ export function labelRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
-        order: z.enum(["random", "hard", "disagreements"]).default("random").meta({
+        order: z.enum(["random", "enriched", "disagreements"]).default("random").meta({
           description:
-            "hard: the most informative traces in the training half first. Their labels are not counted in any statistics. disagreements: traces that annotators labeled differently",
+            "enriched: likely failures have a higher probability, by which all figures weight the labels. disagreements: traces that annotators labeled differently",
         }),
       }),
       status: 200,
@@ -166,7 +176,13 @@ export function labelRoutes({ db }: Services): Route[] {
       async handle({ query }) {
         const { run_id: run = null, limit, order, annotator = null, ...options } = query;
         const adjudicate = order === "disagreements";
-        const labelling = await openLabelling(db, { run, hard: order === "hard", adjudicate, annotator, ...options });
+        const labelling = await openLabelling(db, {
+          run,
+          enriched: order === "enriched",
+          adjudicate,
+          annotator,
+          ...options,
+        });
         const { runId, sentence, waiting, queue } = labelling;
         const first = [...queue].slice(0, limit);
         return {
@@ -179,6 +195,7 @@ export function labelRoutes({ db }: Services): Route[] {
             is_repeat: item.isRepeat,
             drawn: item.drawn,
             drawn_from: item.drawnFrom,
+            probability: item.probability,
             basis: adjudicate ? ("adjudicated" as const) : ("direct" as const),
             labels: [...(item.labels ?? [])],
           })),
@@ -191,22 +208,25 @@ export function labelRoutes({ db }: Services): Route[] {
       path: "/api/evals/labels",
       tag,
       summary: "Label a trace",
-      body: z.object({
-        trace_id: z.string().min(1),
-        criterion,
-        label: z.enum(["good", "bad", "skip"]),
-        note: z.string().max(10_000).nullish().meta({ description: "Reason for the label" }),
-        is_repeat: z.boolean().default(false).meta({ description: "Whether the trace was labeled before" }),
-        drawn: queuedTrace.drawn.default("unknown"),
-        drawn_from: queuedTrace.drawn_from.default(null),
-        basis: queuedTrace.basis.default("direct"),
-        annotator,
-      }),
+      body: z
+        .object({
+          trace_id: z.string().min(1),
+          criterion,
+          label: z.enum(["good", "bad", "skip"]),
+          note: z.string().max(10_000).nullish().meta({ description: "Reason for the label" }),
+          is_repeat: z.boolean().default(false).meta({ description: "Whether the trace was labeled before" }),
+          drawn: queuedTrace.drawn.default("unknown"),
+          drawn_from: queuedTrace.drawn_from.default(null),
+          probability: queuedTrace.probability.default(null),
+          basis: queuedTrace.basis.default("direct"),
+          annotator,
+        })
+        .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING }),
       status: 201,
       response: savedLabelShape,
       handle({ body }) {
         const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, annotator = null } = body;
-        const { criterion, label, drawn, basis } = body;
+        const { criterion, label, drawn, probability, basis } = body;
         const note = body.note?.trim() || null;
         const id = saveGivenLabel(db, {
           traceId,
@@ -217,6 +237,7 @@ export function labelRoutes({ db }: Services): Route[] {
           isRepeat,
           drawn,
           drawnFrom,
+          probability,
           basis,
         });
         return { id, ...summaryJson(db, body.criterion) };

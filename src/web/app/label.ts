@@ -40,13 +40,17 @@ class Labelling {
     },
   });
   private queue: LabelQueueJson["queue"] = [];
+  /** Id of the trace that a link selected, until the queue is loaded. */
+  private chosen: string | null;
   private waiting = 0;
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
   private readonly given: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
 
-  constructor(private readonly subject: LabelSubject) {}
+  constructor(private readonly subject: LabelSubject) {
+    this.chosen = subject.trace;
+  }
 
   /** Shows the next trace of the queue. Refills an empty queue, or reports that all traces are labeled. */
   async showNext(): Promise<void> {
@@ -66,7 +70,8 @@ class Labelling {
         sentence,
         ...summary
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
-      this.queue = [...queue];
+      this.queue = this.chosen === null ? [...queue] : startWith(this.chosen, queue);
+      this.chosen = null;
       this.waiting = waiting;
       const how = ORDER_WORDS[order];
       const about = criterion === OVERALL ? "" : `, for ${criterion}`;
@@ -153,9 +158,23 @@ class Labelling {
   }
 }
 
+/** Puts a selected trace first. Its label does not count as randomly drawn. */
+function startWith(trace: string, queue: readonly QueuedTraceJson[]): QueuedTraceJson[] {
+  const item: QueuedTraceJson = {
+    trace_id: trace,
+    is_repeat: false,
+    drawn: "unknown",
+    drawn_from: null,
+    probability: null,
+    basis: "direct",
+    labels: [],
+  };
+  return [item, ...queue.filter(({ trace_id }) => trace_id !== trace)];
+}
+
 const ORDER_WORDS = {
   random: ", in random order",
-  hard: ", hard cases",
+  enriched: ", likely failures more often, weighted in all figures",
   disagreements: ", traces with different labels",
 } as const;
 
@@ -250,8 +269,7 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * expanded.
  */
 export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
-  const messages = trace.messages.filter(({ role, content }) => role !== "system" && content !== question);
-  const sections = messageSections({ ...trace, messages });
+  const sections = messageSections(trace, ({ role, content }) => role !== "system" && content !== question);
   for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
     call.open = call.querySelector("article.mail") !== null;
   }
@@ -274,10 +292,12 @@ interface LabelSubject {
   /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
   /**
-   * `hard` selects difficult cases, whose labels do not count in any figure. `disagreements` selects the traces that
+   * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the traces that
    * annotators labeled differently.
    */
   readonly order: keyof typeof ORDER_WORDS;
+  /** Id of the first trace to label, or null for the first one in this order. */
+  readonly trace: string | null;
 }
 
 export const CHATS = "chats";
@@ -292,14 +312,15 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
     criterion: query.get("criterion") || OVERALL,
     annotator: query.get("annotator") ?? "",
     order: orderOf(query.get("order")),
+    trace: query.get("trace"),
   };
 }
 
 function orderOf(name: string | null): LabelSubject["order"] {
-  return name === "hard" || name === "disagreements" ? name : "random";
+  return name === "enriched" || name === "disagreements" ? name : "random";
 }
 
-function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order">): string {
+function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order" | "trace">): string {
   const query = new URLSearchParams({
     ...(criterion === OVERALL ? {} : { criterion }),
     ...(annotator === "" ? {} : { annotator }),
