@@ -120,42 +120,11 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
   const { agent, inbox, day, model, question } = fields;
   const ask = h("button.primary", { type: "submit" }, "Ask");
   const stop = h("button", { hidden: true }, "Stop");
-  const fresh = h("button", { title: "Clear the conversation and start a new session" }, "New session");
-  const form = h(
-    "form.ask",
-    h(
-      "div.choices",
-      labelled("Agent", agent),
-      labelled("Mailbox", inbox),
-      labelled("Date (hides later email)", day),
-      labelled("Model", model),
-    ),
-    h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
-    h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
-    h("label.hidden", { for: "question" }, "Question"),
-    h("div.line", question, h("div.buttons", ask, stop)),
-    h("div.under", h("span.hint", "Enter sends the question, Shift+Enter adds a new line."), fresh),
-  );
-  // A session is bound to its agent, mailbox and date.
-  for (const field of [agent, inbox, day]) {
-    field.addEventListener("change", () => {
-      showDefaultModel(fields, choices);
-      if (chatState().session !== null) startSession(log);
-    });
-  }
-  for (const field of [agent, inbox, day, model, question]) {
-    field.addEventListener("input", () => saveChoices(fields, question.value));
-  }
-  fresh.addEventListener("click", () => {
+  const startAgain = () => {
     startSession(log);
     question.focus();
-  });
-  question.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    form.requestSubmit();
-  });
-  form.addEventListener("submit", async (event) => {
+  };
+  const submit = async (event: Event) => {
     event.preventDefault();
     if (question.value.trim() === "" || ask.disabled) return;
     const sentQuestion = takeQuestion(fields);
@@ -168,8 +137,38 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
     ask.disabled = false;
     stop.hidden = true;
     if (document.contains(question)) question.focus();
+  };
+  question.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    question.form?.requestSubmit();
   });
-  return form;
+  // A session is bound to its agent, mailbox and date.
+  const change = ({ target }: Event) => {
+    if (target === question || target === model) return;
+    showDefaultModel(fields, choices);
+    if (chatState().session !== null) startSession(log);
+  };
+  return h(
+    "form.ask",
+    { submit, change, input: () => saveChoices(fields, question.value) },
+    h(
+      "div.choices",
+      labelled("Agent", agent),
+      labelled("Mailbox", inbox),
+      labelled("Date (hides later email)", day),
+      labelled("Model", model),
+    ),
+    h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
+    h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
+    h("label.hidden", { for: "question" }, "Question"),
+    h("div.line", question, h("div.buttons", ask, stop)),
+    h(
+      "div.under",
+      h("span.hint", "Enter sends the question, Shift+Enter adds a new line."),
+      h("button", { title: "Clear the conversation and start a new session", click: startAgain }, "New session"),
+    ),
+  );
 }
 
 /**

@@ -119,16 +119,10 @@ export interface RunPanel {
 export function tableSection(title: string, heads: readonly string[]) {
   const hint = h("p.hint");
   const { element, setRows } = liveTable(title, heads);
-  const heading = h("h3", title);
-  const section = h("section", { hidden: true }, heading, hint, element);
+  const section = h("section", { hidden: true }, h("h3", title), hint, element);
   let shown = "";
   return {
     element: section,
-    setTitle(text: string): void {
-      if (heading.textContent === text) return;
-      heading.textContent = text;
-      element.setAttribute("aria-label", text);
-    },
     /** Rebuilds the rows only if `items` have changed. */
     show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
       if (hint.textContent !== line) hint.textContent = line;

@@ -56,17 +56,13 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     signal.addEventListener("abort", () => resolve());
   });
   if (signal.aborted) return () => undefined;
-  const everySecond = setInterval(() => {
-    // The ages of running tasks grow even without updates.
-    if (progress?.status === "running" && connection === "open") show();
-  }, 1_000);
-  const everyRefresh = setInterval(() => {
-    if (progress !== null && connection === "open") void report.refresh(progress.doneTasks);
-  }, REFRESH_MS);
-  signal.addEventListener("abort", () => {
-    clearInterval(everySecond);
-    clearInterval(everyRefresh);
-  });
+  const repeat = (ms: number, act: (progress: RunProgress) => void) => {
+    const timer = setInterval(() => progress !== null && connection === "open" && act(progress), ms);
+    signal.addEventListener("abort", () => clearInterval(timer));
+  };
+  // The ages of running tasks grow even without updates.
+  repeat(1_000, (now) => now.status === "running" && show());
+  repeat(REFRESH_MS, (now) => void report.refresh(now.doneTasks));
   page.append(
     title,
     h("p.hint.mono", id),
@@ -120,22 +116,12 @@ function episodeCourse(): RunPanel {
       if (episodes === null) return;
       const chart = (name: string, values: readonly (number | null)[], written: (value: number) => string) => {
         const last = values.findLast((value) => value !== null) ?? null;
-        const value = last === null ? "–" : written(last);
-        return h("figure", h("figcaption", `${name}: ${value} lately`), course(values, written));
+        const caption = `${name}: ${last === null ? "–" : written(last)} lately`;
+        return h("figure", h("figcaption", caption), course(values, written));
       };
-      replaceChildren(
-        charts,
-        chart(
-          "Reward",
-          episodes.map(({ reward }) => reward),
-          scoreText,
-        ),
-        chart(
-          "Tokens per episode",
-          episodes.map(({ tokens }) => tokens),
-          (tokens) => count(Math.round(tokens)),
-        ),
-      );
+      const [rewards, tokens] = [episodes.map(({ reward }) => reward), episodes.map((episode) => episode.tokens)];
+      const rounded = (value: number) => count(Math.round(value));
+      replaceChildren(charts, chart("Reward", rewards, scoreText), chart("Tokens per episode", tokens, rounded));
       const rows = Object.entries(counts).sort(([, a], [, b]) => b - a);
       endings.show(rows, "", ([ending, number]) => [spaceWords(ending), count(number)]);
     },
