@@ -391,8 +391,17 @@ export type TaxonomyJson = z.output<typeof taxonomyShape>;
 export const codingQueueShape = z.object({
   run_id: z.string().nullable(),
   run_name: z.string().nullable(),
-  drawn_from: z.number().int().meta({ description: "Number of traces that the pass was drawn from" }),
-  queue: z.array(z.string()).meta({ description: "Trace ids" }),
+  queue: z.array(
+    z.object({
+      trace_id: z.string(),
+      drawn_from: drawnFromSchema
+        .nullable()
+        .meta({ description: "Number of traces that this one was drawn from, or null if somebody chose it" }),
+      probability: probabilitySchema
+        .nullable()
+        .meta({ description: "Probability with which an enriched draw selected this trace" }),
+    }),
+  ),
   notes: noteCountsShape,
 });
 

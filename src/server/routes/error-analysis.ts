@@ -11,6 +11,8 @@ import {
   taxonomyShape,
 } from "../response-shapes.js";
 
+const queuedTrace = codingQueueShape.shape.queue.element.shape;
+
 const runId = z.string().min(1).optional();
 
 export function errorAnalysisRoutes({ db }: Services): Route[] {
@@ -31,17 +33,23 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
           .default(100)
           .meta({ description: "Number of traces in the pass" }),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
+        order: z.enum(["random", "enriched"]).default("random").meta({
+          description: "enriched: likely failures have a higher probability, by which all figures weight the notes",
+        }),
       }),
       status: 200,
       response: codingQueueShape,
-      handle({ query }) {
-        const { run_id: run = null, ...options } = query;
-        const { runId: codedRunId, queue, drawnFrom } = openCoding(db, { run, ...options });
+      async handle({ query }) {
+        const { run_id: run = null, order, ...options } = query;
+        const { runId: found, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
         return {
-          run_id: codedRunId,
-          run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
-          drawn_from: drawnFrom,
-          queue: [...queue],
+          run_id: found,
+          run_name: found === null ? null : getRun(db, found).name,
+          queue: queue.map(({ traceId, drawnFrom, probability }) => ({
+            trace_id: traceId,
+            drawn_from: drawnFrom,
+            probability,
+          })),
           notes: listNotes(db),
         };
       },
@@ -57,18 +65,13 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
           .nullable()
           .meta({ description: "The first thing that went wrong, or null if nothing is wrong" }),
         annotator: z.string().trim().min(1).max(100).optional().meta({ description: "Person who codes, if known" }),
-        drawn_from: z
-          .number()
-          .int()
-          .positive()
-          .nullable()
-          .default(null)
-          .meta({ description: "Number of traces that a random trace was drawn from, as reported by the queue" }),
+        drawn_from: queuedTrace.drawn_from.default(null),
+        probability: queuedTrace.probability.default(null),
       }),
       status: 201,
       response: z.object({ notes: noteCountsShape }),
-      handle({ body: { trace_id: traceId, note, annotator = null, drawn_from: drawnFrom } }) {
-        saveNote(db, { traceId, note, annotator, drawnFrom });
+      handle({ body: { trace_id: traceId, note, annotator = null, drawn_from: drawnFrom, probability } }) {
+        saveNote(db, { traceId, note, annotator, drawnFrom, probability });
         return { notes: listNotes(db) };
       },
     }),

@@ -3,7 +3,7 @@ import type { CodingQueueJson, NoteCountJson, TraceDetailsJson } from "../../ser
 import { h, replaceChildren } from "../dom.js";
 import { get, post, remove } from "./api.js";
 import { DecisionPage, keyButton } from "./decision-page.js";
-import { answerSection, CHATS, stepsSection } from "./label.js";
+import { answerSection, CHATS, ORDER_WORDS, stepsSection } from "./label.js";
 
 /** Shows one trace after another, and saves the first thing that went wrong in each. */
 export async function codeView(
@@ -35,10 +35,9 @@ class Coding {
   });
   private readonly completions = h("datalist", { id: "earlier-notes" });
   private readonly earlier = h("div.label-buttons", { role: "group", "aria-label": "Earlier notes" });
-  private queue: string[] = [];
+  private queue: CodingQueueJson["queue"] = [];
   private notes: readonly NoteCountJson[] = [];
-  private drawnFrom = 0;
-  private readonly coded: { readonly id: string; readonly note: string }[] = [];
+  private readonly coded: { readonly queued: CodingQueueJson["queue"][number]; readonly note: string }[] = [];
 
   constructor(
     private readonly runId: string | null,
@@ -50,12 +49,12 @@ class Coding {
   }
 
   async load(): Promise<void> {
-    const [limit, seed] = [this.query.get("limit"), this.query.get("seed")];
-    const query = new URLSearchParams(presentProperties({ run_id: this.runId, limit, seed }));
+    const [limit, seed, order] = ["limit", "seed", "order"].map((name) => this.query.get(name));
+    const query = new URLSearchParams(presentProperties({ run_id: this.runId, limit, seed, order }));
     const queue = await get<CodingQueueJson>(`/api/evals/coding-queue?${query}`);
+    const how = ORDER_WORDS[order === "enriched" ? order : "random"];
     this.queue = queue.queue;
-    this.drawnFrom = queue.drawn_from;
-    this.page.source.textContent = `${queue.run_name ?? queue.run_id ?? "chats"}, in random order`;
+    this.page.source.textContent = `${queue.run_name ?? queue.run_id ?? "chats"}${how}`;
     this.offer(queue.notes);
     await this.showNext();
   }
@@ -75,7 +74,7 @@ class Coding {
   }
 
   private async showNext(): Promise<void> {
-    const [id] = this.queue;
+    const id = this.queue[0]?.trace_id;
     this.page.progress.textContent = `${this.queue.length} to code.`;
     this.page.enable("u", this.coded.length > 0);
     if (id === undefined) {
@@ -94,15 +93,14 @@ class Coding {
   /** Saves null if nothing is wrong. */
   private save(note: string | null): Promise<void> {
     return this.page.change(async () => {
-      const [id] = this.queue;
-      if (id === undefined) return;
+      const [queued] = this.queue;
+      if (queued === undefined) return;
       const { notes } = await post<Pick<CodingQueueJson, "notes">>("/api/evals/notes", {
-        trace_id: id,
+        ...queued,
         note,
-        drawn_from: this.drawnFrom,
         ...presentProperties({ annotator: this.query.get("annotator") }),
       });
-      this.coded.push({ id, note: note ?? "" });
+      this.coded.push({ queued, note: note ?? "" });
       this.queue.shift();
       this.offer(notes);
       this.page.field.value = "";
@@ -116,9 +114,9 @@ class Coding {
     return this.page.change(async () => {
       const last = this.coded.at(-1);
       if (last === undefined) return;
-      await remove(`/api/evals/notes/${encodeURIComponent(last.id)}`);
+      await remove(`/api/evals/notes/${encodeURIComponent(last.queued.trace_id)}`);
       this.coded.pop();
-      this.queue.unshift(last.id);
+      this.queue.unshift(last.queued);
       await this.showNext();
       this.page.field.value = last.note;
       this.page.say("Undone.");
