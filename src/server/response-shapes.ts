@@ -384,6 +384,14 @@ export const taxonomyShape = z.object({
   ),
 });
 
+export const modeProposalShape = z.object({
+  modes: z.array(z.strictObject({ name: z.string(), sentence: z.string(), notes: noteCountsShape })),
+  left: noteCountsShape.meta({ description: "Notes that the model left out" }),
+  cost_usd: z.number().nullable().meta({ description: "US dollars, or null if the price is unknown" }),
+});
+
+export type ModeProposalJson = z.output<typeof modeProposalShape>;
+
 export type NoteCountJson = z.output<typeof noteCountsShape>[number];
 
 export type TaxonomyJson = z.output<typeof taxonomyShape>;

@@ -1,11 +1,16 @@
 import { z } from "zod";
 import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
+import { groupNotes } from "../../error-analysis/propose-modes.js";
+import type { Model } from "../../models/model.js";
+import { isRemote, parseModelName } from "../../models/model-names.js";
+import { UserError } from "../../platform/errors.js";
 import { getRun } from "../../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import {
   changedModesShape,
   codingQueueShape,
+  modeProposalShape,
   noteCountsShape,
   type TaxonomyJson,
   taxonomyShape,
@@ -15,7 +20,7 @@ const queuedTrace = codingQueueShape.shape.queue.element.shape;
 
 const runId = z.string().min(1).optional();
 
-export function errorAnalysisRoutes({ db }: Services): Route[] {
+export function errorAnalysisRoutes({ db, models }: Services): Route[] {
   const tag = "evals";
   return [
     defineRoute({
@@ -109,7 +114,30 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
         return { mode, traces, taxonomy: taxonomyJson(readTaxonomy(db, null)) };
       },
     }),
+    defineRoute({
+      method: "post",
+      path: "/api/evals/mode-proposals",
+      tag,
+      summary: "Ask a model to group the notes without a mode, without changing anything",
+      body: z.object({ model: z.string().min(1).meta({ description: "Model of a provider, as provider/name" }) }),
+      status: 200,
+      response: modeProposalShape,
+      async handle({ body: { model }, signal }) {
+        const { modes, left, costUsd } = await groupNotes(db, () => openProposer(models, model), signal);
+        return {
+          modes: modes.map(({ notes, ...mode }) => ({ ...mode, notes: [...notes] })),
+          left: [...left],
+          cost_usd: costUsd,
+        };
+      },
+    }),
   ];
+}
+
+async function openProposer(models: Services["models"], id: string): Promise<Model> {
+  const { provider } = parseModelName(id, null);
+  if (isRemote(provider)) return models.get({ model: id }, undefined, undefined);
+  throw new UserError("model_unfit", `The model ${id} cannot group notes.`, "Choose the model of a provider.");
 }
 
 function taxonomyJson({ coded, nothingWrong, ungrouped, modes }: ReturnType<typeof readTaxonomy>): TaxonomyJson {

@@ -27,7 +27,10 @@ interface DecisionForm {
 export class DecisionPage {
   readonly source = h("p.hint.mono");
   readonly progress = h("p.hint", { role: "status" });
-  readonly field = h("input", { id: "decision-note", type: "text", maxlength: 10_000, autocomplete: "off" });
+  readonly field = h("input", {
+    ...{ id: "decision-note", type: "text", maxlength: 10_000, autocomplete: "off" },
+    "aria-keyshortcuts": "w",
+  });
   readonly buttons: HTMLElement;
   readonly form: HTMLElement;
   readonly element: HTMLElement;
@@ -59,6 +62,7 @@ export class DecisionPage {
     );
     this.element = h("div", h("h2", title), this.source, this.progress, this.body);
     this.change = changeLock(this.form, this.say, refused);
+    this.field.title = `write the ${field[0]?.toLowerCase()}${field.slice(1)}`;
     this.field.addEventListener("keydown", ({ key, isComposing }) => {
       if (isComposing || (key !== "Enter" && key !== "Escape")) return;
       // Returns to the keyboard shortcuts and keeps the text.

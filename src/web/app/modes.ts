@@ -1,5 +1,11 @@
-import type { ChangedModesJson, NoteCountJson, TaxonomyJson } from "../../server/response-shapes.js";
-import { h, intervalText, replaceChildren, scoreText, untrustedInline } from "../dom.js";
+import type {
+  ChangedModesJson,
+  ModelsJson,
+  ModeProposalJson,
+  NoteCountJson,
+  TaxonomyJson,
+} from "../../server/response-shapes.js";
+import { costText, h, intervalText, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { get, post } from "./api.js";
 import { changeLock } from "./decision-page.js";
 import { labelled, statusLine, table } from "./lists.js";
@@ -9,11 +15,28 @@ export async function modesView(page: HTMLElement): Promise<void> {
   const status = statusLine();
   const body = h("div");
   const change = changeLock(body, status.say);
-  const apply = (made: ModeChangeJson) =>
+  let proposals: readonly Proposal[] = [];
+  const [taxonomy, { models }] = await Promise.all([load(), get<ModelsJson>("/api/models")]);
+  const proposers = models.filter(({ provider }) => provider !== "offline").map(({ id }) => id);
+
+  const apply = (made: ModeChangeJson, accepted: Proposal | null = null) =>
     change(async () => {
-      const { mode, traces, taxonomy } = await post<ChangedModesJson>("/api/evals/modes", made);
-      show(taxonomy);
+      const { mode, traces, taxonomy: now } = await post<ChangedModesJson>("/api/evals/modes", made);
+      if (accepted !== null) remove(accepted);
+      show(now);
       status.say(`Saved: ${mode}, ${traces} ${traces === 1 ? "trace" : "traces"}.`);
+    });
+  const remove = (proposal: Proposal) => {
+    proposals = proposals.filter((other) => other !== proposal);
+  };
+  const propose = (model: string) =>
+    change(async () => {
+      status.say(`${model} is grouping the notes …`);
+      const found = await post<ModeProposalJson>("/api/evals/mode-proposals", { model });
+      proposals = found.modes;
+      show(await load());
+      const left = `${found.left.length} notes left out`;
+      status.say(`${proposals.length} proposed, ${left}. Cost: ${costText(found.cost_usd)}.`);
     });
   const show = ({ coded, nothing_wrong: nothingWrong, ungrouped, modes }: TaxonomyJson) =>
     replaceChildren(
@@ -22,17 +45,70 @@ export async function modesView(page: HTMLElement): Promise<void> {
         "p.hint",
         `${coded} coded traces, ${nothingWrong} with nothing wrong. `,
         h("a", { href: "#code/latest" }, "Code more traces"),
+        " here, or with ",
+        h("code", "art-e evals code"),
       ),
       h("datalist", { id: "mode-names" }, ...modes.map(({ name }) => h("option", { value: name }))),
       modes.length > 0 && modeTable(modes),
       ...modes.map(({ name, notes }) => notesForm(name, notes, actionsOf(name), apply)),
-      ungrouped.length > 0 && notesForm("Notes without a failure mode", ungrouped, UNGROUPED, apply),
+      ungrouped.length > 0 && [
+        notesForm("Notes without a failure mode", ungrouped, UNGROUPED, apply),
+        proposalForm(proposers, propose),
+      ],
+      ...proposals.map((proposal, i) => proposedMode(proposal, `proposed-${i}`, { apply, remove })),
       coded > 0 &&
         ungrouped.length === 0 &&
         h("p.notice", "Every coded trace has a label for every mode. Next: ", h("code", "art-e evals suggest --modes")),
     );
-  show(await get<TaxonomyJson>("/api/evals/modes"));
+  show(taxonomy);
   page.append(h("h2", "Failure modes"), status.element, body);
+}
+
+function load(): Promise<TaxonomyJson> {
+  return get("/api/evals/modes");
+}
+
+function proposalForm(models: readonly string[], propose: (model: string) => void): HTMLElement {
+  const [value] = models;
+  if (value === undefined) {
+    const words = "A model can propose modes if the server has a provider's API key: see ";
+    return h("p.hint", words, h("code", "art-e env"));
+  }
+  const model = h("input", { id: "proposer", type: "text", value, list: "proposers", autocomplete: "off" });
+  return h(
+    "div.label-buttons",
+    labelled("Model that proposes modes", model),
+    h("datalist", { id: "proposers" }, ...models.map((id) => h("option", { value: id }))),
+    h("button", { click: () => propose(model.value.trim()) }, "Propose modes"),
+  );
+}
+
+type Proposal = ModeProposalJson["modes"][number];
+
+interface ProposalActions {
+  apply(change: ModeChangeJson, accepted: Proposal): void;
+  remove(proposal: Proposal): void;
+}
+
+/** Nothing changes before a proposal is accepted. */
+function proposedMode(proposal: Proposal, id: string, { apply, remove }: ProposalActions): HTMLElement {
+  const { name, sentence, notes } = proposal;
+  const mode = h("input", { id, type: "text", value: name, autocomplete: "off" });
+  const texts = notes.map(({ note }) => note);
+  const accept = () => apply({ action: "assign", mode: mode.value.trim(), sentence, notes: texts }, proposal);
+  const skip = () => {
+    remove(proposal);
+    section.remove();
+  };
+  const section = h(
+    "section.proposal",
+    { "aria-label": `Proposed mode ${name}` },
+    untrustedText(sentence, null, "p"),
+    h("ul", ...notes.map(({ note, traces }) => h("li", untrustedInline(note), ` (${traces})`))),
+    labelled("Name of the proposed mode", mode),
+    h("div.label-buttons", h("button.primary", { click: accept }, "Accept"), h("button", { click: skip }, "Skip")),
+  );
+  return section;
 }
 
 type ModeChangeJson = Readonly<Record<string, string | readonly string[]>>;

@@ -93,7 +93,8 @@ export class RunReport {
     });
     const several = head.runs.length > 1 ? header(head, []) : null;
     replaceChildren(this.body, several, this.view.sections, this.view.dialog);
-    this.view.applyUrl();
+    // A dialog opens only in the document. The first view is added to it later and then shows the URL's state.
+    if (this.element.isConnected) this.view.applyUrl();
   }
 }
 

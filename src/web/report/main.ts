@@ -1,4 +1,5 @@
 import { h } from "../dom.js";
+import { listenForPageKeys } from "../page-keys.js";
 import { themeButton } from "../theme-button.js";
 import { header } from "./header.js";
 import { EmbeddedTraces, loadReport } from "./load.js";
@@ -20,5 +21,6 @@ document
     report.dialog,
   );
 
+listenForPageKeys();
 addEventListener("hashchange", () => report.applyUrl());
 report.applyUrl();
