@@ -46,10 +46,10 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       response: codingQueueShape,
       async handle({ query }) {
         const { run_id: run = null, order, ...options } = query;
-        const { runId: found, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
+        const { runId: codedRunId, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
         return {
-          run_id: found,
-          run_name: found === null ? null : getRun(db, found).name,
+          run_id: codedRunId,
+          run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
           queue: queue.map(({ traceId, drawnFrom, probability }) => ({
             trace_id: traceId,
             drawn_from: drawnFrom,

@@ -156,10 +156,14 @@ function estimate(figure: Figure | null): HTMLElement {
   return h("span", h("b", scoreText(figure.value)), interval);
 }
 
-function testText({ test }: EvalFigures): HTMLElement {
+function testText({ test, otherAgents }: EvalFigures): HTMLElement {
   if (test === null) return h("span.muted", "–");
   const rejected = test.passed ? null : h("span.tag", `missed "${test.thresholds}"`);
-  return h("span", `${test.good} good, ${test.bad} bad`, rejected);
+  const others =
+    otherAgents === null
+      ? null
+      : h("span.meta", `${otherAgents.text}. ${otherAgents.advice}: `, h("code", otherAgents.command));
+  return h("span", `${test.good} good, ${test.bad} bad`, rejected, others);
 }
 
 interface Part {
