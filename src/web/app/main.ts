@@ -127,15 +127,13 @@ function keepsEditing(): boolean {
 }
 
 function isSection(word: string): word is SectionName {
-  return (pageScope.sections as ReadonlySet<string>).has(word);
+  return pageScope.sections.has(word);
 }
 
 function markCurrentLink(section: SectionName): void {
+  const target = section === "trace" || section === "mail" ? "traces" : section;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
-    const isCurrent =
-      link.hash === `#${section}` || ((section === "trace" || section === "mail") && link.hash === "#traces");
-    if (isCurrent) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    link.ariaCurrent = link.hash === `#${target}` ? "page" : null;
   }
 }
 
