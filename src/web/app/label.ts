@@ -11,7 +11,7 @@ import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { type Child, h, minuteText, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
 import { DecisionPage } from "./decision-page.js";
-import { clipped, type Fact, factList, labelled, table, twoLines } from "./lists.js";
+import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer, shownCalls } from "./trace.js";
 
 /** Shows one trace after another for labeling with the keyboard. */
@@ -188,9 +188,13 @@ function givenLabels(labels: QueuedTraceJson["labels"]): HTMLElement | string {
   );
 }
 
+/** A run with traces to label, or null for the chats. */
+interface LabelLine {
+  readonly run: RunPageJson["runs"][number] | null;
+}
+
 /** Lists the runs with traces to label, and the chats. */
-export async function labelList(page: HTMLElement): Promise<void> {
-  const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
+export async function labelList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   const field = (id: string, value: string) => h("input", { id, type: "text", value, autocomplete: "off" });
   const [criterion, sentence, annotator] = [field("criterion", OVERALL), field("sentence", ""), field("annotator", "")];
   const enriched = h("input", { id: "enriched", type: "checkbox" });
@@ -211,6 +215,36 @@ export async function labelList(page: HTMLElement): Promise<void> {
     };
     return h("a", { href: subject(), click: open }, text);
   };
+  const list = h("div");
+  await filteredList<LabelLine>(list, query, {
+    title: "Traces to label",
+    section: "label",
+    fields: [],
+    none: "No traces yet. Start a run with art-e run, or ask an agent.",
+    search: "Search runs",
+    async load(filter, next) {
+      const older = await offsetPage("/api/runs", filter, next, ({ runs, has_more }: RunPageJson): LabelLine[] => [
+        ...runs.map((run) => ({ run })),
+        ...(has_more ? [] : [{ run: null }]),
+      ]);
+      return { ...older, total: older.total + 1 };
+    },
+    columns: [
+      {
+        title: "Traces of",
+        sort: ({ run }) => run?.name ?? run?.id ?? "chats",
+        cell: ({ run }) => link(run?.id ?? null, run?.name ?? run?.id ?? "chats"),
+      },
+      { title: "Agent, model", cell: ({ run }) => (run === null ? "any" : twoLines(run.agent_id, run.model)) },
+      { title: "Dataset", cell: ({ run }) => (run === null ? "–" : clipped(datasetText(run))) },
+      { title: "Tasks", cell: ({ run }) => (run === null ? "–" : `${run.tasks} of ${run.total_tasks}`) },
+      {
+        title: "Started",
+        sort: ({ run }) => run?.started_at ?? null,
+        cell: ({ run }) => (run === null ? "–" : minuteText(run.started_at)),
+      },
+    ],
+  });
   page.append(
     h("h2", "Label traces"),
     h("p", "Label one trace after another as good or bad, with a reason. These labels select and validate evals."),
@@ -227,21 +261,7 @@ export async function labelList(page: HTMLElement): Promise<void> {
     labelled("Your name, if several people label", annotator, "criterion"),
     labelled("Draw likely failures more often (all figures weight their labels)", enriched, "criterion"),
     refused,
-    table(
-      "Traces to label",
-      ["Traces of", "Agent, model", "Dataset", "Tasks", "Started"],
-      [
-        ...runs.map((run) => [
-          link(run.id, run.name ?? run.id),
-          twoLines(run.agent_id, run.model),
-          clipped(datasetText(run)),
-          `${run.tasks} of ${run.total_tasks}`,
-          minuteText(run.started_at),
-        ]),
-        [link(null, "chats"), "any", "–", "–", "–"],
-      ],
-    ),
-    hasOlder ? h("p.hint", "Older runs are under Runs, each with a link to label its traces.") : "",
+    list,
   );
 }
 

@@ -149,7 +149,7 @@ async function sessionList(page: HTMLElement, query: URLSearchParams): Promise<v
     title: "Chats",
     section: "chats",
     fields: [await agentFilter()],
-    none: "No chats yet. Ask an agent to start one.",
+    none: "No chats yet. Ask an agent here, or with art-e ask.",
     load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
     search: "Search chats",
     columns: SESSION_COLUMNS,
