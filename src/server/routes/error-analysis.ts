@@ -2,7 +2,6 @@ import { z } from "zod";
 import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
 import { groupNotes } from "../../error-analysis/propose-modes.js";
-import { drawnFromSchema, probabilitySchema } from "../../evals/labels.js";
 import type { Model } from "../../models/model.js";
 import { isRemote, parseModelName } from "../../models/model-names.js";
 import { UserError } from "../../platform/errors.js";
