@@ -2,24 +2,23 @@ import { z } from "zod";
 import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
 import { groupNotes } from "../../error-analysis/propose-modes.js";
-import { drawnFromSchema, probabilitySchema } from "../../evals/labels.js";
 import type { Model } from "../../models/model.js";
 import { isRemote, parseModelName } from "../../models/model-names.js";
 import { UserError } from "../../platform/errors.js";
 import { getRun } from "../../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
-import { modeProposalShape, noteCountsShape, type TaxonomyJson, taxonomyShape } from "../response-shapes.js";
+import {
+  changedModesShape,
+  codingQueueShape,
+  modeProposalShape,
+  noteCountsShape,
+  type TaxonomyJson,
+  taxonomyShape,
+} from "../response-shapes.js";
+
+const queuedTrace = codingQueueShape.shape.queue.element.shape;
 
 const runId = z.string().min(1).optional();
-
-const drawShape = {
-  drawn_from: drawnFromSchema
-    .nullable()
-    .meta({ description: "Number of traces that this one was drawn from, or null if somebody chose it" }),
-  probability: probabilitySchema
-    .nullable()
-    .meta({ description: "Probability with which an enriched draw selected this trace" }),
-};
 
 export function errorAnalysisRoutes({ db, models }: Services): Route[] {
   const tag = "evals";
@@ -44,12 +43,7 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
         }),
       }),
       status: 200,
-      response: z.object({
-        run_id: z.string().nullable(),
-        run_name: z.string().nullable(),
-        queue: z.array(z.object({ trace_id: z.string(), ...drawShape })),
-        notes: noteCountsShape,
-      }),
+      response: codingQueueShape,
       async handle({ query }) {
         const { run_id: run = null, order, ...options } = query;
         const { runId: codedRunId, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
@@ -76,8 +70,8 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
           .nullable()
           .meta({ description: "The first thing that went wrong, or null if nothing is wrong" }),
         annotator: z.string().trim().min(1).max(100).optional().meta({ description: "Person who codes, if known" }),
-        drawn_from: drawShape.drawn_from.default(null),
-        probability: drawShape.probability.default(null),
+        drawn_from: queuedTrace.drawn_from.default(null),
+        probability: queuedTrace.probability.default(null),
       }),
       status: 201,
       response: z.object({ notes: noteCountsShape }),
@@ -114,7 +108,7 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       summary: "Change the failure modes: assign, unassign, merge, rename, split, describe or delete",
       body: modeChangeSchema,
       status: 200,
-      response: z.object({ mode: z.string(), traces: z.number().int(), taxonomy: taxonomyShape }),
+      response: changedModesShape,
       handle({ body }) {
         const { mode, traces } = changeModes(db, body);
         return { mode, traces, taxonomy: taxonomyJson(readTaxonomy(db, null)) };

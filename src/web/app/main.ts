@@ -65,12 +65,9 @@ async function showSection(): Promise<void> {
   current.abort();
   current = new AbortController();
   const { signal } = current;
-  const page = h("div", { class: "page" });
+  const page = h("div.page");
   const main = document.getElementById("main");
-  const slow = setTimeout(
-    () => main?.replaceChildren(h("p", { class: "notice", role: "status" }, "Loading …")),
-    SLOW_MS,
-  );
+  const slow = setTimeout(() => main?.replaceChildren(h("p.notice", { role: "status" }, "Loading …")), SLOW_MS);
   let update: Update | null = null;
   try {
     const { list, one, report } = SECTIONS[name];
@@ -130,15 +127,13 @@ function keepsEditing(): boolean {
 }
 
 function isSection(word: string): word is SectionName {
-  return (pageScope.sections as ReadonlySet<string>).has(word);
+  return pageScope.sections.has(word);
 }
 
 function markCurrentLink(section: SectionName): void {
+  const target = section === "trace" || section === "mail" ? "traces" : section;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
-    const isCurrent =
-      link.hash === `#${section}` || ((section === "trace" || section === "mail") && link.hash === "#traces");
-    if (isCurrent) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    link.ariaCurrent = link.hash === `#${target}` ? "page" : null;
   }
 }
 
@@ -191,7 +186,7 @@ function lastAsked({ updated_at }: SessionLineJson): string {
 
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
-  page.append(h("h2", {}, "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
+  page.append(h("h2", "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
 }
 
 removeOtherLinks();

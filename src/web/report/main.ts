@@ -15,9 +15,9 @@ const report = new ReportView(head, tasks, new EmbeddedTraces(head.traces), {
 document
   .getElementById("report")
   ?.append(
-    h("a", { class: "skip", href: "#tasks" }, "To the tasks"),
-    header(head, [themeButton(), h("button", { type: "button", class: "quiet", click: () => print() }, "Print")]),
-    h("main", {}, report.sections),
+    h("a.skip", { href: "#tasks" }, "To the tasks"),
+    header(head, [themeButton(), h("button.quiet", { click: () => print() }, "Print")]),
+    h("main", report.sections),
     report.dialog,
   );
 
