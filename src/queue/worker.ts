@@ -385,10 +385,10 @@ function judgeLimits(
  * folder.
  */
 async function openTasks(
-  { suite: wanted, settings }: RunManifest,
+  { suite: requiredSuite, settings }: RunManifest,
   { suite: own, context }: WorkerResources,
 ): Promise<Pick<OpenAnswerContext, "toTask" | "close"> & { readonly suite: Pick<Suite, "open"> }> {
-  if (wanted === null || own === null) {
+  if (requiredSuite === null || own === null) {
     return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
   }
   // Load machines only for runs with suite tasks.
@@ -450,12 +450,12 @@ class WorkerRun {
   private constructor(
     private readonly manifest: RunManifest,
     private readonly attempt: string,
-    private readonly opened: OpenAnswerContext,
+    private readonly answerContext: OpenAnswerContext,
     private readonly watch: ServerWatch,
     private readonly shared: WorkerResources,
     private readonly onFault: (error: unknown) => void,
   ) {
-    opened.model.onConcurrency((slots) => {
+    answerContext.model.onConcurrency((slots) => {
       this.wanted = slots;
     });
     this.tasks = new TaskWorker(shared.redis, {
@@ -496,7 +496,7 @@ class WorkerRun {
   }
 
   state(): WorkerState["runs"][string] {
-    const limiter = this.opened.model.throttle?.state();
+    const limiter = this.answerContext.model.throttle?.state();
     return {
       attempt: this.attempt,
       active: this.active,
@@ -521,7 +521,7 @@ class WorkerRun {
 
   async close(): Promise<void> {
     await this.tasks.close();
-    await this.opened.close();
+    await this.answerContext.close();
   }
 
   /** Returns the limit that all workers together have reached, or null. The worker that finds it stops all others. */
@@ -569,10 +569,10 @@ class WorkerRun {
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
     this.active++;
     try {
-      const plannedTask = this.opened.toTask(message);
+      const plannedTask = this.answerContext.toTask(message);
       const journal = await this.openJournal(plannedTask, message).catch(this.onFault);
       if (journal === undefined) return null;
-      const answer = await this.opened.answerer.answer(plannedTask, signal, { budget: this.budget, journal });
+      const answer = await this.answerContext.answerer.answer(plannedTask, signal, { budget: this.budget, journal });
       if (answer === null) {
         // Otherwise this worker would immediately take the task again.
         await this.tasks.pause();
