@@ -9,7 +9,7 @@ import type { Db } from "../store/open-store.js";
 import { parseTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
 import type { EvaluatedTrace } from "./definition.js";
-import { assignHalves, type Half } from "./split-questions.js";
+import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
 
 /** Returns the ids of a run's current traces, including failed tasks, or of all chats if `runId` is null. */
 export function traceIdsToLabel(db: Db, runId: string | null): string[] {
@@ -364,18 +364,34 @@ function settleHalves(db: Db, criterion: string): void {
   db.transaction(() => {
     const labels = labelsWithHalves(db, criterion);
     if (labels.every(({ half }) => half !== null)) return;
-    const counts = { training: { good: 0, bad: 0 }, heldout: { good: 0, bad: 0 } };
-    for (const { half, label } of labels) if (half !== null) counts[half][label]++;
+    const others = badForOthers(db, criterion);
+    const badFor = ({ traceId, label }: TellingLabel) => [
+      ...(others.get(traceId) ?? []),
+      ...(label === "bad" ? [criterion] : []),
+    ];
+    const counts = new HalfCounts();
+    for (const { half, ...label } of labels) if (half !== null) counts.add(half, badFor(label));
     const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
     const fresh = labels.filter(({ half }) => half === null);
     const read = function* () {
-      for (const { traceId, label } of fresh) {
+      for (const label of fresh) {
+        const { traceId } = label;
         const trace = skipDamaged(() => parseTrace<EvaluatedTrace>(traceId, select.get(traceId)));
-        if (trace !== undefined) yield { trace, isBad: label === "bad" };
+        if (trace !== undefined) yield { trace, badFor: badFor(label) };
       }
     };
     assignHalves(db, read(), counts);
   }).immediate();
+}
+
+/** Returns the other criteria for which traces have a bad label. */
+function badForOthers(db: Db, criterion: string): ReadonlyMap<string, readonly string[]> {
+  const rows = db
+    .prepare("SELECT DISTINCT trace_id AS traceId, criterion FROM eval_labels WHERE label = 'bad' AND criterion <> ?")
+    .all(criterion) as { traceId: string; criterion: string }[];
+  const found = new Map<string, string[]>();
+  for (const row of rows) found.set(row.traceId, [...(found.get(row.traceId) ?? []), row.criterion]);
+  return found;
 }
 
 /**

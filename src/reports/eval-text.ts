@@ -116,6 +116,11 @@ export function agreementTable(agreement: Agreement): string {
     ["true positive rate (recall)", estimateText(agreement.truePositiveRate)],
     ["true negative rate (coverage)", estimateText(agreement.trueNegativeRate)],
     ["false failure rate", estimateText(agreement.falseFailureRate)],
+    agreement.weighted !== undefined &&
+      (["traces drawn", "likely failures more often: the rates weight each label by its probability"] as [
+        string,
+        string,
+      ]),
   ]);
   return table(["figure", "value (95% interval)"], rows);
 }
