@@ -130,7 +130,9 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
       env: settings.env,
     });
     const mail = terms().corpusFingerprint;
-    note(`art-e: worker ${options.name} takes tasks from ${address.shown}. Its database contains ${mailText(mail)}.`);
+    note(
+      `art-e: worker ${options.name} takes tasks from ${address.displayUrl}. Its database contains ${mailText(mail)}.`,
+    );
     const runs = new RunsOfWorker(shared, terms);
     const stopNow = context.untilSecond(() => stoppingText(runs.underWay, options.grace));
     try {

@@ -62,7 +62,7 @@ const NEVER = new AbortController().signal;
 export interface SessionEnd {
   readonly totals: RunTotals;
   /** Total number of tasks, answered or not. */
-  readonly asked: number;
+  readonly requestedTasks: number;
   /** The reason for stopping, or null if every task is answered. */
   readonly stopped: RunStop | null;
   /** State of the claim of `--until`, or null without one. */
