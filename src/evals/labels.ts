@@ -336,27 +336,29 @@ export interface SampledLabel {
 /** Labels by trace that represent the traces of a run. */
 export type LabelSample = ReadonlyMap<string, SampledLabel>;
 
-/** Returns the held-out labels of traces that were drawn with a known probability, or that are all of a run. */
-export function sampledHeldOutLabels(db: Db, criterion: string): LabelSample {
-  const labels = labelsWithHalves(db, criterion).filter(({ half, drawn }) => half === "heldout" && drawn !== "unknown");
+/**
+ * Returns the labels of traces that were drawn with a known probability, or that are all of a run, and that an eval was
+ * not made from: those of the held-out half, and of traces first labeled after the eval was saved.
+ */
+export function sampledUnseenLabels(
+  db: Db,
+  criterion: string,
+  { createdAt }: { readonly createdAt: string },
+): LabelSample {
+  const newer = db
+    .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
+    .pluck()
+    .all(criterion, createdAt);
+  const isNewer = new Set(newer);
+  const labels = labelsWithHalves(db, criterion).filter(
+    ({ traceId, half, drawn }) => (half === "heldout" || isNewer.has(traceId)) && drawn !== "unknown",
+  );
   return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
 }
 
-/** Returns the agents whose held-out traces are labeled, with their models. */
-export function agentsOfHeldOut(db: Db, criterion: string): readonly string[] {
-  const ids = labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
-  return db
-    .prepare(
-      `SELECT DISTINCT trace ->> 'agentId' || ' (' || (trace ->> 'model') || ')' AS agent
-       FROM traces WHERE id IN (SELECT value FROM json_each(?)) ORDER BY agent`,
-    )
-    .pluck()
-    .all(JSON.stringify(ids)) as string[];
-}
-
-/** Names the agent of a trace with its model, like `agentsOfHeldOut`. */
-export function agentOfTrace({ agentId, model }: Pick<EvaluatedTrace, "agentId" | "model">): string {
-  return `${agentId} (${model})`;
+/** Returns the held-out traces that are labeled good or bad. */
+export function heldOutTraceIds(db: Db, criterion: string): string[] {
+  return labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
 }
 
 /** Assigns a half to the questions of new labels. */

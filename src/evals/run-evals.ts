@@ -72,15 +72,19 @@ const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) 
   return runPythonEval(definition, traces, choice.sandbox, signal);
 };
 
-/** Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. */
-export function openEvalBackends(settings: AppSettings): EvalBackends {
+/**
+ * Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. With `isFresh`,
+ * rubrics call their model even if the cache contains a result, which is replaced.
+ */
+export function openEvalBackends(settings: AppSettings, { isFresh = false } = {}): EvalBackends {
   const models = new Map<string, Promise<RubricModel>>();
   const modelOf = (model: string) => {
     const opened = models.get(model) ?? openRubricModel(model, settings);
     models.set(model, opened);
     return opened;
   };
-  const cache = verdictCache(settings);
+  const stored = verdictCache(settings);
+  const cache = isFresh ? { ...stored, get: () => null } : stored;
   return {
     python: runsOrFails(runPythonHere),
     typescript: runsOrFails(runTypescriptEval),

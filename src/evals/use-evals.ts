@@ -21,7 +21,7 @@ import {
   scoreNameOf,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
-import { type LabelSample, sampledHeldOutLabels } from "./labels.js";
+import { type LabelSample, sampledUnseenLabels } from "./labels.js";
 import {
   BACKENDS_WITHOUT_MODELS,
   type EvalBackends,
@@ -55,9 +55,9 @@ export interface PassRates {
   /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
   readonly labelErrors: number | null;
   /**
-   * Number of held-out labels among the traces that were drawn with a known probability. With at least
-   * MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates of the test.
-   * Otherwise 0.
+   * Number of labels among the traces that were drawn with a known probability and that the eval was not made from. With
+   * at least MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates of the
+   * test. Otherwise 0.
    */
   readonly labelsOfRun: number;
   /** Whether these labels are weighted, because traces had different probabilities. */
@@ -88,7 +88,7 @@ export class PassTally {
 
   /**
    * @param agreement from the newest test of the version that scored the run, or null if it was not tested
-   * @param labels held-out labels that represent the traces
+   * @param labels labels that represent the traces and that the eval was not made from
    */
   figures(agreement: Agreement | null, labels: LabelSample): PassRates {
     const passRate = clusteredRate(this.trials);
@@ -274,7 +274,7 @@ export function agreementFor(
   const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
   if (described?.test?.isStale === false) {
     const { agreement, criterion } = described.test.report;
-    return { agreement, labels: sampledHeldOutLabels(db, criterion) };
+    return { agreement, labels: sampledUnseenLabels(db, criterion, described.stored) };
   }
   const name = evalOfScore(score);
   throw new UserError(

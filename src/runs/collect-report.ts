@@ -15,13 +15,15 @@ import {
 } from "../analysis/paired-comparison.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
-import { type LabelSample, sampledHeldOutLabels } from "../evals/labels.js";
+import { type LabelSample, sampledUnseenLabels } from "../evals/labels.js";
 import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
+import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
 import { programVersion } from "../platform/program-files.js";
+import { otherAgentsText } from "../reports/eval-text.js";
 import type { Report } from "../reports/html-report.js";
 import {
   type EvalFigures,
@@ -270,9 +272,12 @@ class EvalTally {
   private figuresOf(score: EvalScore, run: number): EvalFigures {
     const storedEval = this.runs[run]?.stored?.evalOf(score) ?? null;
     const test = storedEval?.test?.isStale === false ? storedEval.test.report : null;
-    const labels = (test && this.runs[run]?.stored?.labelsOf(test.criterion)) ?? new Map();
+    const labels = (storedEval && this.runs[run]?.stored?.labelsFor(storedEval)) ?? new Map();
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
-    const { passRate, corrected, falseAlarms } = passes.figures(test?.agreement ?? null, labels);
+    const { passRate, corrected, falseAlarms, labelsOfRun } = passes.figures(test?.agreement ?? null, labels);
+    const head = this.runs[run]?.head;
+    const isMeasuredHere = test === null || head === undefined || labelsOfRun > 0;
+    const others = isMeasuredHere ? null : otherAgents(test, [agentOfRun(head)], head.runId);
     return {
       score,
       run,
@@ -287,6 +292,11 @@ class EvalTally {
         bad: test.agreement.bad,
         thresholds: test.thresholds,
         passed: test.rejections.length === 0,
+      },
+      otherAgents: others && {
+        text: otherAgentsText(others),
+        advice: `Label ${others.label.count} of its traces`,
+        command: others.label.command,
       },
     };
   }
@@ -307,8 +317,8 @@ export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSc
     readonly mails: MailSource;
     /** Returns the eval version that produced the run's scores, or null if it is not in the database. */
     evalOf(score: EvalScore): DescribedEval | null;
-    /** Held-out labels of traces that were drawn with a known probability. */
-    labelsOf(criterion: string): LabelSample;
+    /** Labels of traces that were drawn with a known probability and that the eval was not made from. */
+    labelsFor(described: DescribedEval): LabelSample;
   } | null;
 }
 
@@ -340,7 +350,8 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
       traces: () => resultsWithTraces(db, run.id),
       mails: mailSource(db),
       evalOf: (score) => describedEvalOfRun(db, score, run),
-      labelsOf: (criterion) => sampledHeldOutLabels(db, criterion),
+      labelsFor: ({ stored, test }) =>
+        test === null ? new Map() : sampledUnseenLabels(db, test.report.criterion, stored),
     },
   };
 }

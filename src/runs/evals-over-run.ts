@@ -2,15 +2,17 @@ import {
   type EvalDefinition,
   type EvaluatedTrace,
   type StoredEval,
+  type TracedAgent,
   type Validation,
   validationOf,
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { agentOfTrace, agentsOfHeldOut, sampledHeldOutLabels, traceIdsToLabel } from "../evals/labels.js";
+import { sampledUnseenLabels, traceIdsToLabel } from "../evals/labels.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
 import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from "../evals/use-evals.js";
+import { agentOfRun, agentsOfTraces, type OtherAgents, otherAgents } from "../evals/validated-agents.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -34,8 +36,8 @@ interface EvalRunFigures extends PassRates {
   readonly failedTasks: number;
   readonly errors: number;
   readonly firstError: string | null;
-  /** Agents of the traces that the eval was not validated on, and the agents that it was validated on. */
-  readonly otherAgents: { readonly here: readonly string[]; readonly validated: readonly string[] } | null;
+  /** Null if the eval was validated on the agents of these traces, or if these traces have enough labels. */
+  readonly otherAgents: OtherAgents | null;
 }
 
 export interface EvalRun {
@@ -85,7 +87,7 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
         throw new UserError("run_empty", `Run ${run.id} has no traces to evaluate.`, "Pass another run.");
       const scorers = withVersions(run.settings.scorers, evals.definitions);
       saveScoringSettings(db, run.id, { ...run.settings, scorers });
-      return { runId: run.id, traces: scored, evals: evals.figures() };
+      return { runId: run.id, traces: scored, evals: evals.figures([agentOfRun(run)], run.id) };
     } finally {
       bar.stop();
       releaseRun(db, run.id, thisProcess.name);
@@ -108,7 +110,7 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
         if (signal.aborted) throw new Interrupted(`${count(done)} chats are done. Continue with the same command.`);
       }
       if (ids.length === 0) throw new UserError("chats_none", "No chats to evaluate.", "Pass a run.");
-      return { runId: null, traces: ids.length, evals: evals.figures() };
+      return { runId: null, traces: ids.length, evals: evals.figures(agentsOfTraces(db, ids), null) };
     } finally {
       bar.stop();
     }
@@ -120,7 +122,6 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
   const tallies = openEvals(db, names).map((stored) => ({
     stored,
     passes: new PassTally(),
-    agents: new Set<string>(),
     notApplicable: 0,
     failedTasks: 0,
     errors: 0,
@@ -138,7 +139,6 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
         for (const [i, tally] of tallies.entries()) {
           const { score = null, error = null } = outcomes[k]?.[i] ?? {};
           tally.firstError ??= error;
-          tally.agents.add(agentOfTrace(trace));
           if (error !== null) tally.errors++;
           else if (score === null && canBeRetried(trace.ending)) tally.failedTasks++;
           else if (score === null) tally.notApplicable++;
@@ -147,18 +147,16 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
       }
       return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
     },
-    figures(): EvalRunFigures[] {
-      return tallies.map(({ stored, passes, agents, ...counts }) => {
+    figures(agents: readonly TracedAgent[], runId: string | null): EvalRunFigures[] {
+      return tallies.map(({ stored, passes, ...counts }) => {
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
-        const agreement = test === null || test.isStale ? null : test.report.agreement;
-        const labels = test === null ? new Map() : sampledHeldOutLabels(db, test.report.criterion);
-        const figures = passes.figures(agreement, labels);
-        const validated = test === null || test.report.isImported ? [] : agentsOfHeldOut(db, test.report.criterion);
-        const here = [...agents].filter((agent) => !validated.includes(agent));
-        const isOther = agreement !== null && validated.length > 0 && here.length > 0 && figures.labelsOfRun === 0;
-        const otherAgents = isOther ? { here, validated } : null;
-        return { stored, validation: validationOf(test), passed, failed, ...counts, ...figures, otherAgents };
+        const report = test === null || test.isStale ? null : test.report;
+        const labels = test === null ? new Map() : sampledUnseenLabels(db, test.report.criterion, stored);
+        const figures = passes.figures(report?.agreement ?? null, labels);
+        const isMeasuredHere = report === null || figures.labelsOfRun > 0;
+        const others = isMeasuredHere ? null : otherAgents(report, agents, runId);
+        return { stored, validation: validationOf(test), passed, failed, ...counts, ...figures, otherAgents: others };
       });
     },
   };

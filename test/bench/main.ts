@@ -12,7 +12,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|env|sequential|
- * reliability|start|page|all
+ * reliability|drift|start|page|all
  * [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: compares art-e with its
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
@@ -21,9 +21,10 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * faults in --runs label sets per fault, and codes --runs runs with six failure modes each.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
- * Seven are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
+ * Eight are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
  * with each of several tests. `reliability` simulates --runs runs (1,000) and counts how often the intervals of the
- * reliability card contain the true value. `env` plays one episode per task against the built program's training environment, over
+ * reliability card contain the true value. `drift` simulates --runs streams (300) of watches in which the judge or the
+ * agent changes. `env` plays one episode per task against the built program's training environment, over
  * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one
  * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
  * `start` starts short commands of the built program --runs times (10). `page` opens the page of a run of --tasks tasks
@@ -43,6 +44,7 @@ const SUBJECTS = [
   "env",
   "sequential",
   "reliability",
+  "drift",
   "start",
   "page",
   "search-quality",
@@ -92,6 +94,12 @@ if (subject === "sequential") {
 if (subject === "reliability") {
   const { printReliabilityBench } = await import("./reliability.js");
   printReliabilityBench(Number(process.argv.includes("--runs") ? values.runs : 1_000), values.json);
+  process.exit(0);
+}
+
+if (subject === "drift") {
+  const { printDriftBench } = await import("./drift.js");
+  printDriftBench(Number(process.argv.includes("--runs") ? values.runs : 300), values.json);
   process.exit(0);
 }
 

@@ -327,7 +327,13 @@ describe("the run that a command takes", () => {
     // The argument of these is something else: a labels file, evals, a trace, an agent.
     const others = commands.filter(({ usage, command }) => "run" in command.flags && !takers.includes(usage));
     expect(others.map(({ usage }) => usage)).toEqual([
-      ...["judge calibrate <labels>", "show <name>", "agents show [id]", "evals run <names..>"],
+      ...[
+        "judge calibrate <labels>",
+        "show <name>",
+        "agents show [id]",
+        "evals run <names..>",
+        "evals watch [names..]",
+      ],
     ]);
   });
 

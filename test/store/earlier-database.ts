@@ -67,6 +67,8 @@ const UNDO: Readonly<Record<string, string>> = {
                    ALTER TABLE eval_labels DROP COLUMN basis`,
   label_probabilities: `ALTER TABLE eval_labels DROP COLUMN probability;
                         ALTER TABLE coding_notes DROP COLUMN probability`,
+  eval_watches: `DROP TABLE eval_anchor_rounds; DROP TABLE eval_watches; DROP TABLE eval_anchors;
+                 DROP TABLE eval_baselines`,
 };
 
 function undoMigrations(path: string, present: string, before: string): void {

@@ -79,12 +79,12 @@ describe("the corrected rate of a run", () => {
     expect(evals[0]).toMatchObject({
       labelsOfRun: 0,
       otherAgents: {
-        here: [expect.stringMatching(/^second \(/)],
-        validated: [expect.stringMatching(/^baseline \(/)],
+        here: [{ agentId: "second", version: 1, model: "offline/baseline" }],
+        validated: [{ agentId: "baseline", version: 1, model: "offline/baseline" }],
       },
     });
     const { stdout } = await artE("evals run brief@1 --run latest");
-    expect(stdout).toContain("brief was validated on another agent, baseline (");
+    expect(stdout).toContain("brief was validated on another agent, baseline@1 (offline/baseline, prompt ");
     expect(stdout).toContain("art-e evals label run_");
   });
 });
