@@ -25,9 +25,9 @@ export function priceAt(price: Price, usage: Usage): number {
  */
 export function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: Usage) {
   const cached = Math.min(cachedInputTokens, inputTokens);
-  const written = Math.min(cacheWriteTokens, inputTokens - cached);
-  const writtenForAnHour = Math.min(cacheWrite1hTokens, written);
-  return { plain: inputTokens - cached - written, cached, cacheWrites, writtenForAnHour };
+  const cacheWrites = Math.min(cacheWriteTokens, inputTokens - cached);
+  const writtenForAnHour = Math.min(cacheWrite1hTokens, cacheWrites);
+  return { plain: inputTokens - cached - cacheWrites, cached, cacheWrites, writtenForAnHour };
 }
 
 /** Throws a UserError if the price of `model` is unknown, so the dollar limit set with `flag` cannot be enforced. */

@@ -524,7 +524,7 @@ class WorkerRun {
 
   /** Applies the limits that were changed while the run is running. */
   async followLimits(): Promise<void> {
-    this.opened.setLimits(await readWorkerLimits(this.shared.redis, this.manifest.runId));
+    this.answerContext.setLimits(await readWorkerLimits(this.shared.redis, this.manifest.runId));
   }
 
   pause(): Promise<void> {
