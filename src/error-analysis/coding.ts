@@ -51,11 +51,7 @@ export const noteSchema = z
   .transform((text) => text.replace(/\s+/g, " ").trim())
   .pipe(z.string().min(1, "expected a note").max(500, "expected at most 500 characters"));
 
-<<<<<<< HEAD
-export interface CodingNote extends Omit<TraceDraw, "drawn"> {
-=======
-interface CodingNote {
->>>>>>> main
+interface CodingNote extends Omit<TraceDraw, "drawn"> {
   readonly traceId: string;
   /** The first thing that went wrong, or null if nothing is wrong. */
   readonly note: string | null;

@@ -50,15 +50,10 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
     fix: ModeFix;
   }[];
   const modes = rows.map(({ name, fix }): FailureMode => {
-<<<<<<< HEAD
-    const having = known.filter(({ modes: some }) => some.includes(name));
-    const rate = clusteredRate(
-      known.map((trace) => ({ success: having.includes(trace), cluster: trace.question, weight: trace.weight })),
-    );
-=======
     const having = grouped.filter(({ modes: some }) => some.includes(name));
-    const rate = clusteredRate(grouped.map((trace) => ({ success: having.includes(trace), cluster: trace.question })));
->>>>>>> main
+    const rate = clusteredRate(
+      grouped.map((trace) => ({ success: having.includes(trace), cluster: trace.question, weight: trace.weight })),
+    );
     return {
       name,
       fix,

@@ -46,28 +46,17 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
         queue: z.array(z.object({ trace_id: z.string(), ...drawShape })),
         notes: noteCountsShape,
       }),
-<<<<<<< HEAD
       async handle({ query }) {
         const { run_id: run = null, order, ...options } = query;
-        const { runId: found, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
+        const { runId: codedRunId, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
         return {
-          run_id: found,
-          run_name: found === null ? null : getRun(db, found).name,
+          run_id: codedRunId,
+          run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
           queue: queue.map(({ traceId, drawnFrom, probability }) => ({
             trace_id: traceId,
             drawn_from: drawnFrom,
             probability,
           })),
-=======
-      handle({ query }) {
-        const { run_id: run = null, ...options } = query;
-        const { runId: codedRunId, queue, drawnFrom } = openCoding(db, { run, ...options });
-        return {
-          run_id: codedRunId,
-          run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
-          drawn_from: drawnFrom,
-          queue: [...queue],
->>>>>>> main
           notes: listNotes(db),
         };
       },
