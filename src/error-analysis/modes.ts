@@ -181,7 +181,8 @@ function applyChange(db: Db, change: ModeChange): ChangedMode {
 
 function createMode(db: Db, name: string): void {
   db.prepare("INSERT OR IGNORE INTO failure_modes (name, created_at) VALUES (?, ?)").run(
-    ...[name, new Date().toISOString()],
+    name,
+    new Date().toISOString(),
   );
 }
 
@@ -218,7 +219,8 @@ function mergeModes(db: Db, mode: string, into: string): ChangedMode {
   const traces = deleteMode(db, mode);
   // A direct label that the trace has the merged mode also holds for the other mode. Its absence does not.
   db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ? AND label = 'bad' AND basis <> 'coded'").run(
-    ...[into, mode],
+    into,
+    mode,
   );
   return { mode: into, traces };
 }

@@ -143,15 +143,12 @@ export function markdownReport({ runs, scores, leading, comparisons, reliability
 function headlines(runs: readonly RunFigures[]): string[][] {
   const line = (label: string, read: (run: RunFigures) => string) => [label, ...runs.map(read)];
   const ms = (value: number | null) => (value === null ? "-" : duration(value));
-  return [
+  return compact([
     line("Run", ({ runId }) => `\`${runId}\``),
     // The heading already contains it for a run without a name.
-    ...(runs.every(({ name }) => name === null)
-      ? []
-      : [line("Agent", ({ agentId, model }) => `${agentId} · ${model}`)]),
-    ...(runs.every(({ answeredBy }) => answeredBy.length === 0)
-      ? []
-      : [line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model)]),
+    !runs.every(({ name }) => name === null) && line("Agent", ({ agentId, model }) => `${agentId} · ${model}`),
+    !runs.every(({ answeredBy }) => answeredBy.length === 0) &&
+      line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model),
     line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
     line("Cost", ({ costUsd }) => usd(costUsd)),
     line("Cost per 1,000 tasks", ({ costUsd, tasks }) =>
@@ -169,7 +166,7 @@ function headlines(runs: readonly RunFigures[]): string[][] {
           line("Graded", ({ suite, tasks }) => (suite === null ? "-" : `${count(suite.graded)} of ${count(tasks)}`)),
           line("States", ({ suite }) => (suite === null ? "-" : statesText(suite.states))),
         ]),
-  ];
+  ]);
 }
 
 function errorsAndTools({ label, errors, refusals, tools }: RunFigures, hasSeveralRuns: boolean): string[] {

@@ -2,7 +2,7 @@ import { adviseModes } from "../../src/error-analysis/advise-modes.js";
 import { openCoding, saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { sampledHeldOutLabels } from "../../src/evals/labels.js";
+import { firstDraw, sampledHeldOutLabels } from "../../src/evals/labels.js";
 import { saveDraft } from "../../src/evals/store.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
@@ -275,7 +275,8 @@ async function label(
   db.exec("BEGIN");
   for (const item of labelling.queue) {
     if (item.isRepeat || !coded.has(item.traceId)) continue;
-    labelling.save(item, notes.get(item.traceId) === criterion ? "bad" : "good", null);
+    const draw = firstDraw(db, item.traceId, criterion);
+    labelling.save({ ...item, ...draw }, notes.get(item.traceId) === criterion ? "bad" : "good", null);
   }
   db.exec("COMMIT");
 }

@@ -12,7 +12,7 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|env|sequential|
- * reliability|start|all
+ * reliability|start|page|all
  * [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: compares art-e with its
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
@@ -21,12 +21,13 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * faults in --runs label sets per fault, and codes --runs runs with six failure modes each.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
- * Six are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
+ * Seven are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
  * with each of several tests. `reliability` simulates --runs runs (1,000) and counts how often the intervals of the
  * reliability card contain the true value. `env` plays one episode per task against the built program's training environment, over
  * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one
  * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
- * `start` starts short commands of the built program --runs times (10).
+ * `start` starts short commands of the built program --runs times (10). `page` opens the page of a run of --tasks tasks
+ * (10,000) --runs times (5), in the built program's server and in its report file.
  */
 
 const SUBJECTS = [
@@ -43,6 +44,7 @@ const SUBJECTS = [
   "sequential",
   "reliability",
   "start",
+  "page",
   "search-quality",
   "all",
 ];
@@ -100,6 +102,14 @@ if (subject === "start") {
     ...[command, `${cpuMs.toFixed(0)}`, `${clockMs.toFixed(0)}`, ratio.toFixed(1)],
   ]);
   console.log(values.json ? JSON.stringify(times, null, 2) : table(["", "CPU, ms", "clock, ms", "CPU / node"], rows));
+  process.exit(0);
+}
+
+if (subject === "page") {
+  const { printPageBench } = await import("./page.js");
+  const given = (flag: string, value: string, otherwise: number) =>
+    process.argv.includes(flag) ? Number(value) : otherwise;
+  await printPageBench(given("--tasks", values.tasks, 10_000), given("--runs", values.runs, 5), values.json);
   process.exit(0);
 }
 
