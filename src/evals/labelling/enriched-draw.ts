@@ -2,13 +2,11 @@
 import { createHash } from "node:crypto";
 import { yieldBetween } from "../../platform/batches.js";
 import type { Db } from "../../store/open-store.js";
-import { quantile } from "../../statistics/quantile.js";
 import { isFailure } from "../../tasks/ending.js";
 import { readTraces } from "../../traces/traces-store.js";
 import { type DataEval, type EvaluatedTrace, isDataEval, isEvalScore } from "../definition.js";
 import { isPass } from "../eval-outcome.js";
 import { labelByJudge, labelByScore } from "../import-labels.js";
-import { FEATURES, viewOf } from "../run-evals/features.js";
 import { runDataEvals } from "../run-evals/run-rules.js";
 import { listEvals } from "../store.js";
 import { TEMPLATES, templateEval } from "../templates.js";
@@ -33,8 +31,6 @@ interface Signals {
   readonly failed: readonly string[];
   /** Number of words of the answer. */
   readonly words: number;
-  /** Turns, seconds, words and other amounts, by the template that bounds each. Null if the template does not apply. */
-  readonly amounts: Readonly<Record<string, number | null>>;
 }
 
 /** Draws all traces one after another. While reading them, lets other work run. */
@@ -59,15 +55,11 @@ const UNFITTED: readonly DataEval[] = TEMPLATES.filter(({ bound }) => bound !== 
   version: 1,
 }));
 
-/** The templates whose threshold needs labels. */
-const FITTED = TEMPLATES.filter(({ bound }) => bound === "cut");
-
 function signalsOf(trace: EvaluatedTrace, inUse: readonly DataEval[], score: string | null): Signals {
   const { traceId } = trace;
   // It is known to be bad, so that its label would tell nothing.
-  if (isFailure(trace.ending)) return { traceId, doubt: 0, failsInUse: false, failed: [], words: 0, amounts: {} };
+  if (isFailure(trace.ending)) return { traceId, doubt: 0, failsInUse: false, failed: [], words: 0 };
   const outcomes = runDataEvals([...inUse, ...UNFITTED], trace);
-  const view = viewOf(trace);
   const isFailed = (i: number) => outcomes[i]?.score != null && !isPass(outcomes[i].score);
   const stored = Object.entries(trace.kind === "chat" ? {} : trace.scores).some(
     ([name, { value }]) => isEvalScore(name) && value !== null && !isPass(value),
@@ -78,7 +70,6 @@ function signalsOf(trace: EvaluatedTrace, inUse: readonly DataEval[], score: str
     failsInUse: stored || inUse.some((_, i) => isFailed(i)),
     failed: UNFITTED.filter((_, i) => isFailed(inUse.length + i)).map(({ name }) => name),
     words: (trace.answer ?? "").split(/\s+/).length,
-    amounts: Object.fromEntries(FITTED.map(({ name, feature }) => [name, FEATURES[feature]?.of(view).value ?? null])),
   };
 }
 
@@ -97,23 +88,21 @@ function doubtOf(trace: EvaluatedTrace, score: string | null): number {
  * interval of a run's rate is 4% wider with 5 and 9% with 12.
  */
 const WEIGHT = 5;
-/** Fraction of the traces whose amounts count as unusually large, and of the answers that count as unusually short. */
-const EXTREMES = Number(process.env.X ?? 0.1);
+/** Fraction of the answers that count as unusually short, and as unusually long. */
+const EXTREME_LENGTHS = 0.1;
 
 /**
  * Returns the relative chance of each trace: 1 without any sign of a failure, at most 16. The less often the traces fail
  * a template, the more a failure counts.
  */
 export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, number> {
-  const short = quantileOf(signals.map(({ words }) => words), EXTREMES);
-  const large = FITTED.map(({ name }) => ({
-    name,
-    limit: quantileOf(signals.flatMap(({ amounts }) => amounts[name] ?? []), 1 - EXTREMES),
-  }));
-  const failed = signals.map(({ failed: names, words, amounts }) => [
+  const lengths = signals.map(({ words }) => words).sort((a, b) => a - b);
+  const tail = Math.floor(signals.length * EXTREME_LENGTHS);
+  const [short = 0, long = 0] = [lengths[tail], lengths.at(-1 - tail)];
+  const failed = signals.map(({ failed: names, words }) => [
     ...names,
     ...(words < short ? ["short"] : []),
-    ...(process.env.T === "0" ? [] : large).flatMap(({ name, limit }) => ((amounts[name] ?? 0) > limit ? name : [])),
+    ...(words > long ? ["long"] : []),
   ]);
   const counts = new Map<string, number>();
   for (const name of failed.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -127,17 +116,9 @@ export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, nu
   return new Map(
     signals.map(({ traceId, doubt, failsInUse }, i) => {
       const rank = (ranks.get(surprises[i] ?? 0) ?? 0) / signals.length;
-      const W = Number(process.env.W ?? 5), D = Number(process.env.D ?? 1), mode = process.env.M ?? "rank";
-      const names = failed[i] ?? [];
-      const rarest = Math.min(1, ...names.map((n) => (counts.get(n) ?? 1) / signals.length));
-      const s = mode === "rank" ? rank ** 2 : Math.min(1, 0.05 / rarest) * Number(names.length > 0);
-      return [traceId, 1 + W * (D * doubt + Number(failsInUse) + s)];
+      return [traceId, 1 + WEIGHT * (doubt + Number(failsInUse) + rank ** 2)];
     }),
   );
-}
-
-function quantileOf(values: readonly number[], p: number): number {
-  return quantile(values, p) ?? 0;
 }
 
 /**
