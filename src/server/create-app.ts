@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono, MiddlewareHandler } from "hono";
+import { compress } from "hono/compress";
 import { cors } from "hono/cors";
 import { etag } from "hono/etag";
+import { isLoopback } from "../platform/http.js";
 import { RunSubscriptions } from "../runs/run-progress.js";
 import { type Access, checkContentType, checkHost, checkOrigin, checkToken } from "./access.js";
 import { ApiError, toApiError } from "./app/api-error.js";
@@ -123,6 +125,11 @@ export function createApp(served: Served, access: Access, write: WriteLog): Hono
     await next();
   });
   app.use(accessLog(write));
+  // On the same machine, compressing the results of 10,000 tasks takes longer than sending them.
+  if (!isLoopback(access.host)) {
+    app.get("/api/*", compress());
+    app.get("/page/*", compress());
+  }
   app.use(checkHost(access));
   if (access.cors !== null) {
     app.use(

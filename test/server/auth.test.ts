@@ -2,7 +2,8 @@ import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
-import { startDemoServer } from "./demo-server.js";
+import { saveSynthetic } from "../reports/synthetic-run.js";
+import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 const TOKEN = "a-token-for-this-test";
 const FRIEND = "http://friend.example";
@@ -231,4 +232,25 @@ it("the page can load from and send requests to only its own server, and cannot 
   );
   expect(headers["x-content-type-options"]).toBe("nosniff");
   expect(body).not.toMatch(/https?:|<script>| on\w+=| style=/);
+});
+
+it("responses are compressed for other machines only, and streams never", async () => {
+  const shared = await startDemoServer({ access: { host: "0.0.0.0", token: TOKEN } });
+  saveSynthetic(shared.db, { id: "run_a", tasks: 3 });
+  const headers = { authorization: `Bearer ${TOKEN}`, "accept-encoding": "gzip" };
+  const get = (server: DemoServer, path: string) =>
+    fetch(`http://127.0.0.1:${new URL(server.url).port}${path}`, { headers });
+  try {
+    for (const path of ["/page/plot.js", "/api/agents"]) {
+      const [far, near] = await Promise.all([get(shared, path), get(open, path)]);
+      expect(far.headers.get("content-encoding")).toBe("gzip");
+      expect(near.headers.get("content-encoding")).toBeNull();
+      expect(await far.text()).toBe(await near.text());
+    }
+    const events = await get(shared, "/api/runs/run_a/events");
+    expect(events.headers.get("content-encoding")).toBeNull();
+    await events.body?.cancel();
+  } finally {
+    await shared.close();
+  }
 });

@@ -76,6 +76,7 @@ function histogram(
       width,
       height: 60 + runHeight * runs.length,
       marginLeft: 44,
+      marginTop: 30,
       style: CHART_STYLE,
       y: { label: "tasks", grid: true, ticks: 4, tickFormat: "~s" },
       ...facets,
