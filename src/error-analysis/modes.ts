@@ -119,7 +119,12 @@ const noteSelector = z.string().trim().min(1, "expected a part of a note").max(5
 
 /** A change of the taxonomy by a person. Labels of the modes follow immediately. */
 export const modeChangeSchema = z.discriminatedUnion("action", [
-  z.strictObject({ action: z.literal("assign"), mode: modeNameSchema, notes: z.array(noteSelector).min(1) }),
+  z.strictObject({
+    action: z.literal("assign"),
+    mode: modeNameSchema,
+    notes: z.array(noteSelector).min(1),
+    sentence: sentenceSchema.optional().meta({ description: "Description for a mode that has none" }),
+  }),
   z.strictObject({ action: z.literal("unassign"), mode: modeNameSchema, notes: z.array(noteSelector).min(1) }),
   z.strictObject({ action: z.literal("merge"), mode: modeNameSchema, into: modeNameSchema }),
   z.strictObject({ action: z.literal("rename"), mode: modeNameSchema, name: modeNameSchema }),
@@ -161,6 +166,9 @@ function applyChange(db: Db, change: ModeChange): ChangedMode {
   switch (change.action) {
     case "assign":
       createMode(db, change.mode);
+      if (change.sentence !== undefined && criterionSentence(db, change.mode) === null) {
+        writeCriterion(db, change.mode, change.sentence);
+      }
       return { mode: change.mode, traces: addToMode(db, change.mode, selectTraces(db, change.notes, null)) };
     case "unassign":
       requireMode(db, change.mode);

@@ -295,7 +295,7 @@ export interface GenerationModelOptions {
   readonly maxCost: number;
 }
 
-interface GenerationModel {
+export interface GenerationModel {
   readonly model: Model;
   readonly server: string | null;
   readonly limit: CostLimit;

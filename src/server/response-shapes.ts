@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { MODE_FIXES } from "../error-analysis/mode-fixes.js";
+import { drawnFromSchema, LABEL_DRAWS, probabilitySchema } from "../evals/labels.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
@@ -383,6 +384,79 @@ export const taxonomyShape = z.object({
   ),
 });
 
+export const modeProposalShape = z.object({
+  modes: z.array(z.strictObject({ name: z.string(), sentence: z.string(), notes: noteCountsShape })),
+  left: noteCountsShape.meta({ description: "Notes that the model left out" }),
+  cost_usd: z.number().nullable().meta({ description: "US dollars, or null if the price is unknown" }),
+});
+
+export type ModeProposalJson = z.output<typeof modeProposalShape>;
+
 export type NoteCountJson = z.output<typeof noteCountsShape>[number];
 
 export type TaxonomyJson = z.output<typeof taxonomyShape>;
+
+export const codingQueueShape = z.object({
+  run_id: z.string().nullable(),
+  run_name: z.string().nullable(),
+  queue: z.array(
+    z.object({
+      trace_id: z.string(),
+      drawn_from: drawnFromSchema
+        .nullable()
+        .meta({ description: "Number of traces that this one was drawn from, or null if somebody chose it" }),
+      probability: probabilitySchema
+        .nullable()
+        .meta({ description: "Probability with which an enriched draw selected this trace" }),
+    }),
+  ),
+  notes: noteCountsShape,
+});
+
+export type CodingQueueJson = z.output<typeof codingQueueShape>;
+
+export const changedModesShape = z.object({ mode: z.string(), traces: z.number().int(), taxonomy: taxonomyShape });
+
+export type ChangedModesJson = z.output<typeof changedModesShape>;
+
+const labelSummaryShape = z.strictObject({
+  labels: z
+    .record(z.string(), z.number().int())
+    .meta({ description: "Number of good, bad, neutral and skipped traces" }),
+  self_agreement: estimateSchema.meta({ description: "Agreement of repeated labels by the same person" }),
+  between_annotators: estimateSchema.meta({ description: "Agreement between two people's labels" }),
+});
+
+export type LabelSummaryJson = z.output<typeof labelSummaryShape>;
+
+export const savedLabelShape = labelSummaryShape.extend({ id: z.number().int() });
+
+export type SavedLabelJson = z.output<typeof savedLabelShape>;
+
+export const labelQueueShape = labelSummaryShape.extend({
+  run_id: z.string().nullable(),
+  run_name: z.string().nullable(),
+  sentence: z.string().nullable().meta({ description: "Description of the criterion, or null" }),
+  waiting: z.number().int().meta({ description: "Number of traces without a label by a person, or by this annotator" }),
+  queue: z.array(
+    z.strictObject({
+      trace_id: z.string(),
+      is_repeat: z.boolean(),
+      drawn: z.enum(LABEL_DRAWS).meta({ description: "Sampling method, as reported by the queue" }),
+      drawn_from: drawnFromSchema
+        .nullable()
+        .meta({ description: "Number of traces from which a random or enriched draw selected this one" }),
+      probability: probabilitySchema
+        .nullable()
+        .meta({ description: "Probability with which an enriched draw selected this trace" }),
+      basis: z
+        .enum(["direct", "adjudicated"])
+        .meta({ description: "adjudicated: decided between labels of several people. Takes precedence over them" }),
+      labels: z
+        .array(z.strictObject({ annotator: z.string(), label: z.enum(["good", "bad"]), note: z.string().nullable() }))
+        .meta({ description: "Annotators' labels to adjudicate. Empty in the other orders" }),
+    }),
+  ),
+});
+
+export type LabelQueueJson = z.output<typeof labelQueueShape>;

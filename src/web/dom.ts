@@ -39,35 +39,54 @@ export function minuteText(date: string | null): string {
   return date === null || date === "" ? "no date" : date.slice(0, 16).replace("T", " ");
 }
 
-export type Child = Node | string | number | null;
+/** Null and `false` are left out, so that a condition can precede an element. */
+export type Child = Node | string | number | null | false | readonly Child[];
 
 type Props = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
 
+export type Tag = keyof HTMLElementTagNameMap;
+
+/** A tag, optionally with classes, such as `p.hint.mono`. */
+type Selector = Tag | `${Tag}.${string}`;
+
+type TagOf<S extends Selector> = S extends Tag ? S : S extends `${infer T extends Tag}.${string}` ? T : never;
+
 /**
- * Creates an element. Text becomes text nodes and never markup, because it can come from mail and models. Functions in
- * `props` become event listeners; other values become attributes (`true` sets an empty one, `null` and `false` leave it
- * out).
+ * Creates an element. Text becomes text nodes and never markup, because it can come from mail and models. Properties can
+ * precede the children: functions become event listeners, and other values become attributes (`true` sets an empty one,
+ * `null` and `false` leave it out).
  */
-export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  props: Props = {},
-  ...children: readonly Child[]
-): HTMLElementTagNameMap[K] {
+export function h<S extends Selector>(
+  selector: S,
+  ...content: readonly [Props, ...Child[]] | readonly Child[]
+): HTMLElementTagNameMap[TagOf<S>] {
+  const [tag = "", ...classes] = selector.split(".");
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(props)) {
+  // Otherwise, a button within a form would submit it.
+  if (tag === "button") element.setAttribute("type", "button");
+  if (classes.length > 0) element.className = classes.join(" ");
+  const [first, ...rest] = content;
+  const hasProps = isProps(first);
+  for (const [name, value] of Object.entries(hasProps ? first : {})) {
     if (typeof value === "function") element.addEventListener(name, value as EventListener);
     // The content security policy of the served pages does not allow the attribute.
     else if (name === "style") element.style.cssText = String(value ?? "");
     else if (value !== null && value !== false) element.setAttribute(name, attribute(name, value));
   }
-  append(element, children);
-  return element;
+  append(element, (hasProps ? rest : content) as readonly Child[]);
+  return element as HTMLElementTagNameMap[TagOf<S>];
+}
+
+function isProps(value: Props | Child | undefined): value is Props {
+  return typeof value === "object" && value !== null && !(value instanceof Node) && !Array.isArray(value);
 }
 
 export function append(parent: Element, children: readonly Child[]): void {
   for (const child of children) {
-    if (child === null) continue;
-    parent.append(child instanceof Node ? child : stripControls(String(child)));
+    if (child === null || child === false) continue;
+    if (child instanceof Node) parent.append(child);
+    else if (typeof child === "object") append(parent, child);
+    else parent.append(stripControls(String(child)));
   }
 }
 
@@ -77,11 +96,7 @@ export function replaceChildren(parent: Element, ...children: readonly Child[]):
 }
 
 /** Shows text from mail or models. `dir` isolates its direction from the surrounding text. */
-export function untrustedText<K extends keyof HTMLElementTagNameMap = "div">(
-  text: string,
-  className: string | null = "text",
-  tag: K = "div" as K,
-): HTMLElementTagNameMap[K] {
+export function untrustedText(text: string, className: string | null = "text", tag: Tag = "div"): HTMLElement {
   return h(tag, { class: className, dir: "auto" }, text);
 }
 
@@ -91,26 +106,26 @@ export function untrustedInline(text: string, className: string | null = null): 
 }
 
 /** Shows untrusted text, with the spans marked. */
-export function highlightedText<K extends keyof HTMLElementTagNameMap>(
+export function highlightedText(
   text: string,
   spans: readonly TextSpan[],
   className: string | null,
-  tag: K,
-): HTMLElementTagNameMap[K] {
+  tag: Tag,
+): HTMLElement {
   const element = h(tag, { class: className, dir: "auto" });
   let done = 0;
-  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
     if (start < done) continue;
-    element.append(...h("span", {}, text.slice(done, start)).childNodes, h("mark", {}, text.slice(start, end)));
+    append(element, [text.slice(done, start), h("mark", text.slice(start, end))]);
     done = end;
   }
-  element.append(...h("span", {}, text.slice(done)).childNodes);
+  append(element, [text.slice(done)]);
   return element;
 }
 
 /** A button that copies a text and then says so. */
 export function copyButton(label: string, text: string): HTMLElement {
-  const button = h("button", { type: "button", class: "quiet" }, label);
+  const button = h("button.quiet", label);
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(text);

@@ -4,7 +4,7 @@ const KEY = "art-e-theme";
 
 /** A button that switches between dark and light. Before its first use, the page follows the system setting. */
 export function themeButton(): HTMLElement {
-  const button = h("button", { type: "button", class: "quiet" }, "");
+  const button = h("button.quiet", "");
   const label = () => {
     button.textContent = isDark() ? "Light" : "Dark";
     button.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");

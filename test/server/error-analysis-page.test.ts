@@ -1,8 +1,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readTaxonomy } from "../../src/error-analysis/modes.js";
+import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
@@ -10,17 +11,29 @@ import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 const TRACES = 6;
 
+const PROPOSAL = {
+  modes: [
+    { name: "sourceless", sentence: "The answer <i>cites</i> an email.", notes: [1] },
+    { name: "stale", sentence: "The year is right.", notes: [2, 99] },
+  ],
+};
+
 describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, () => {
   const browser = new TestBrowser();
   let server: DemoServer;
+  let provider: FakeProvider;
 
   beforeAll(async () => {
-    server = await startDemoServer();
+    provider = await startFakeProvider(() => ({ toolCalls: [{ name: "record_modes", arguments: PROPOSAL }] }));
+    server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
     saveRun(server.db, "run_a");
     for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
     server.db.exec("UPDATE traces SET trace = json_set(trace, '$.task.question', 'How much are the dues of ' || id)");
   }, 60_000);
-  afterAll(() => server?.close());
+  afterAll(async () => {
+    await server?.close();
+    await provider?.close();
+  });
 
   const openPage = (hash: string) => browser.openServed(`${server.url}/#${hash}`);
 
@@ -127,5 +140,31 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
     await form.getByRole("button", { name: "Rename to" }).click();
     await page.getByText("expected a name of lowercase letters").waitFor();
     expect(readTaxonomy(server.db, null).modes.map(({ name }) => name)).toEqual(["unsourced"]);
+  });
+
+  it("shows the modes that a model proposes, and saves only the accepted one under the entered name", async () => {
+    changeModes(server.db, { action: "delete", mode: "unsourced" });
+    const { page, wrong } = await openPage("modes");
+    await page.getByLabel("Model that proposes modes").fill("openai/test");
+    await page.getByRole("button", { name: "Propose modes" }).click();
+    await page.getByText("2 proposed, 0 notes left out. Cost: –.").waitFor();
+    const first = page.getByRole("region", { name: "Proposed mode sourceless" });
+    expect(await first.textContent()).toContain("<b>no source</b> (2)");
+    expect(readTaxonomy(server.db, null).modes).toEqual([]);
+    await first.getByLabel("Name of the proposed mode").fill("without_source");
+    await first.getByRole("button", { name: "Accept" }).click();
+    await page.getByText("Saved: without_source, 2 traces.").waitFor();
+    await page.getByRole("region", { name: "Proposed mode" }).getByRole("button", { name: "Skip" }).click();
+    expect(await page.getByRole("region", { name: "Proposed mode" }).count()).toBe(0);
+    expect(readTaxonomy(server.db, null)).toMatchObject({
+      ungrouped: [{ note: "wrong year", traces: 2 }],
+      modes: [{ name: "without_source", sentence: "The answer <i>cites</i> an email.", traces: 2 }],
+    });
+    expect(wrong()).toEqual([]);
+  });
+
+  it("refuses to propose modes with a model that does not group notes", async () => {
+    const { status, body } = await server.ask("POST", "/api/evals/mode-proposals", { model: "offline/baseline" });
+    expect([status, body.error.details.reason]).toEqual([400, "model_unfit"]);
   });
 });

@@ -117,6 +117,60 @@ describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_
     expect(wrong()).toEqual([]);
   });
 
+  it("compare two versions of an agent by lines and words, as text", async () => {
+    const prompt = "Answer from {{inbox_address}}.\nBe brief.";
+    await demo.ask("POST", "/api/agents", { id: "versioned", name: "Versioned", prompt });
+    await demo.ask("PATCH", "/api/agents/versioned", { prompt: prompt.replace("brief", "<b>very</b> brief") });
+    await demo.ask("PATCH", "/api/agents/versioned", { model: "offline/baseline" });
+    const { page, wrong } = await open("agents/versioned?versions=1,2");
+    const lines = page.locator(".line-differences");
+    await lines.waitFor();
+    expect(await lines.locator("del").allTextContents()).toEqual(["-  Be brief."]);
+    expect(await lines.locator("ins").allTextContents()).toEqual(["+  Be <b>very</b> brief."]);
+    expect(await lines.locator("ins mark").allTextContents()).toEqual(["<b>very</b> "]);
+    await page.getByLabel("To version").selectOption("3");
+    await lines.locator("ins", { hasText: "model: offline/baseline" }).waitFor();
+    expect(page.url()).toContain("#agents/versioned?versions=1,3");
+    await page.getByLabel("From version").selectOption("3");
+    await page.getByText("The two versions are equal.").waitFor();
+    expect(wrong()).toEqual([]);
+  });
+
+  it("ask before unsaved edits are lost, and stay on the page if the user keeps editing", async () => {
+    await demo.ask("POST", "/api/agents", { id: "edited", name: "Edited" });
+    const { page } = await open("agents");
+    await page.getByRole("link", { name: "edited" }).click();
+    await page.getByRole("heading", { name: "Edited" }).waitFor();
+    const questions: string[] = [];
+    let isLeaving = false;
+    page.removeAllListeners("dialog");
+    page.on("dialog", async (dialog) => {
+      questions.push(dialog.type());
+      await (isLeaving ? dialog.accept() : dialog.dismiss());
+    });
+    const prompt = page.getByLabel("Prompt");
+    const saved = await prompt.inputValue();
+    await prompt.fill("Half a thought");
+    await page.getByRole("link", { name: "Tools", exact: true }).click();
+    await page.waitForURL(/#agents\/edited$/);
+    await page.goBack();
+    await page.waitForURL(/#agents\/edited$/);
+    await page.evaluate("location.reload()");
+    await expect.poll(() => questions).toEqual(["confirm", "confirm", "beforeunload"]);
+    expect(await prompt.inputValue()).toBe("Half a thought");
+
+    await prompt.fill(saved);
+    await page.getByRole("link", { name: "Tools", exact: true }).click();
+    await page.getByRole("heading", { name: "Tools" }).waitFor();
+    await page.goBack();
+    await prompt.fill("Half a thought");
+    isLeaving = true;
+    await page.getByRole("link", { name: "Tools", exact: true }).click();
+    await page.getByRole("heading", { name: "Tools" }).waitFor();
+    expect(questions.slice(3)).toEqual(["confirm"]);
+    expect((await get("/api/agents/edited")).prompt).toBe(saved);
+  });
+
   it("create, change and delete a tool", async () => {
     const { page, wrong } = await open("tools");
     await page.getByText("New tool").click();

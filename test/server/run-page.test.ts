@@ -56,6 +56,110 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
+  it("restore a run's filter and its open task after Back", async () => {
+    const { page } = await open("#runs/run_b");
+    await page.getByRole("combobox", { name: "Ending" }).selectOption("out_of_turns");
+    const counted = await page.locator(".count").textContent();
+    expect(counted).toMatch(/^[1-9]\d? of 60 tasks$/);
+    await firstTask(page).click();
+    const question = await page.getByRole("dialog").getByRole("heading", { level: 2 }).textContent();
+    await page.getByRole("dialog").getByRole("link", { name: "Trace", exact: true }).click();
+    await page.getByRole("heading", { name: "Conversation" }).waitFor();
+    await page.goBack();
+    await page
+      .getByRole("dialog")
+      .getByRole("heading", { level: 2, name: question ?? "" })
+      .waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.locator(".count").textContent()).toBe(counted);
+    expect(await page.getByRole("combobox", { name: "Ending" }).inputValue()).toBe("out_of_turns");
+  });
+
+  it("open an email in place, collapse a step, and copy the parts of a task", async () => {
+    const { page } = await open("#runs/run_a?task=run_a/1/1");
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const dialog = page.getByRole("dialog");
+    const agent = dialog.locator(".step.assistant").first();
+    await agent.getByText(/^Agent, turn 1.*900 tokens in, 60 out/).waitFor();
+    await agent.locator(".hits > summary").click();
+    await agent.getByRole("button", { name: "Open the email" }).click();
+    await agent.locator("details.mail .mail-text").waitFor();
+    await agent.locator("summary.who").click();
+    expect(await agent.locator(".call").isVisible()).toBe(false);
+    for (const [name, copied] of [
+      ["Copy the question", /^What .* did I agree with/],
+      ["Copy the trace id", /^trace_run_a_1$/],
+      ["Copy the command", /^art-e show run_a\/1\/1$/],
+    ] as const) {
+      await dialog.getByRole("button", { name }).click();
+      await dialog.getByRole("button", { name: "Copied" }).first().waitFor();
+      expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(copied);
+    }
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).getByText("Next task").waitFor();
+  });
+
+  it("label 20 traces with the keyboard, starting with the trace of a task", async () => {
+    const { page, wrong } = await open("#runs/run_a?task=run_a/7/1");
+    await page.getByRole("dialog").getByRole("link", { name: "Label this trace" }).click();
+    const labels = () =>
+      demo.db.prepare("SELECT trace_id AS trace, label, drawn FROM eval_labels ORDER BY id").all() as {
+        readonly trace: string;
+        readonly label: string;
+        readonly drawn: string;
+      }[];
+    await page.getByText(/^60 to label/).waitFor();
+    const labelled = () => new Set(labels().map(({ trace }) => trace)).size;
+    // Some traces are shown a second time.
+    for (let given = 1; labelled() < 20; given++) {
+      await page.keyboard.press(given % 2 === 1 ? "b" : "g");
+      await expect.poll(() => labels().length).toBe(given);
+      await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+    }
+    await page.getByText(/^40 to label/).waitFor();
+    expect(labels()[0]).toEqual({ trace: "trace_run_a_7", label: "bad", drawn: "unknown" });
+    expect(labels()[1]).toMatchObject({ label: "good", drawn: "random" });
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).getByText("write the reason").waitFor();
+    expect(wrong()).toEqual([]);
+  });
+
+  it("name the scores of a trace with their reasons, and lead to its labels and the playground", async () => {
+    demo.db.exec(
+      `UPDATE traces SET trace = json_set(trace, '$.scores.semanticScore.explanation', '<b>3</b> of 5 words')
+       WHERE id = 'trace_run_a_1'`,
+    );
+    const { page } = await open("#trace/trace_run_a_1");
+    const scores = page.getByRole("region", { name: "Scores" });
+    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+ <b>3<\/b> of 5 words/);
+    await page
+      .locator("summary", { hasText: /^assistant · 400 ms · 900 tokens in, 60 out/ })
+      .first()
+      .waitFor();
+    await page.getByRole("link", { name: "Label this trace" }).waitFor();
+    await page.getByRole("link", { name: "Ask again" }).click();
+    expect(await page.getByLabel("Question").inputValue()).toMatch(/^What .* did I agree with/);
+    expect(await page.getByLabel("Date").inputValue()).toMatch(/^200\d-0\d-11$/);
+  });
+
+  it("filter runs, chats and traces by an agent from a list", async () => {
+    const { page } = await open("#runs");
+    for (const [section, heading] of [
+      ["runs", "Runs"],
+      ["traces", "Traces"],
+      ["chats", "Chats"],
+    ] as const) {
+      await page.goto(`${demo.url}/#${section}?agent_id=baseline`);
+      await page.getByRole("heading", { level: 2, name: heading, exact: true }).waitFor();
+      const list = page.getByRole("combobox", { name: "Agent" });
+      expect(await list.inputValue()).toBe("baseline");
+      expect(await list.locator("option").allTextContents()).toContain("Email Search Agent");
+    }
+    await page.goto(`${demo.url}/#runs?agent_id=baseline`);
+    await page.getByText("1 of 1", { exact: true }).waitFor();
+    expect(await firstCells(page)).toContain("run_b");
+  });
+
   it("compare two runs that are selected in the list, with their differing tasks", async () => {
     const { page, wrong } = await open("#runs?sort=Run");
     await page.getByRole("checkbox", { name: "Compare run_a" }).check();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { STREAMS, type StreamingProvider, startStreamingProvider } from "../providers/streaming-provider.js";
@@ -46,5 +46,42 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Stop" }).click();
     await expect.poll(() => provider.abandoned).toBe(1);
     await page.getByText("Stopped.").waitFor();
+  });
+
+  it("keeps the chat and the question whose answer a reload interrupts", async () => {
+    const part = STREAMS["openai-chat"]({
+      calls: [{ id: "c1", name: "return_final_answer", args: ['{"answer":"Half', '"}'] }],
+    });
+    const complete = STREAMS["openai-chat"]({ text: ["The dues are $40."] });
+    const slow = await startStreamingProvider([
+      { frames: part.parts.slice(0, -1), ending: "hang" },
+      { frames: [...complete.parts, ...complete.finish] },
+    ]);
+    const own = await startDemoServer({ modelServer: slow.baseUrl("openai-chat") });
+    onTestFinished(async () => {
+      await own.close();
+      await slow.close();
+    });
+    const { page } = await browser.openServed(own.url);
+    const field = page.getByRole("textbox", { name: "Question" });
+    const ask = async (question: string, model: string) => {
+      await page.getByRole("combobox", { name: "Model" }).fill(model);
+      await field.fill(question);
+      await page.keyboard.press("Enter");
+    };
+    await ask("When is the meeting?", "offline/baseline");
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    await ask("How much are the dues?", "openai/test");
+    await page.locator(".outcome .answer", { hasText: "Half" }).waitFor();
+    await page.reload();
+    await page.locator(".chat").first().waitFor();
+    expect(await field.inputValue()).toBe("How much are the dues?");
+    await page.getByRole("button", { name: "Ask" }).click();
+    await page
+      .locator(".chat", { hasText: "The dues are $40." })
+      .getByRole("link", { name: "Open the trace" })
+      .waitFor();
+    expect(await page.locator(".chat .question").first().textContent()).toBe("When is the meeting?");
+    expect(await page.locator(".chat .question").last().textContent()).toBe("How much are the dues?");
   });
 });

@@ -146,13 +146,9 @@ async function acceptedName(
   }
 }
 
-/** Keeps the sentence of an existing mode. */
 async function accept({ name, sentence, notes }: ProposedMode, { settings }: CommandContext): Promise<void> {
   const { withStore } = await import("../../store/open-store.js");
   const { changeModes } = await import("../../error-analysis/modes.js");
-  const { criterionSentence } = await import("../../evals/criteria.js");
-  await withStore(settings, (db) => {
-    changeModes(db, { action: "assign", mode: name, notes: notes.map(({ note }) => note) });
-    if (criterionSentence(db, name) === null) changeModes(db, { action: "describe", mode: name, sentence });
-  });
+  const change: ModeChange = { action: "assign", mode: name, sentence, notes: notes.map(({ note }) => note) };
+  await withStore(settings, (db) => changeModes(db, change));
 }

@@ -57,7 +57,7 @@ export class ServedModels {
    * Returns the requested model, otherwise the agent's, otherwise the fallback. Throws a UserError if it cannot be
    * opened.
    */
-  async get(agent: Agent, provider: string | undefined, id: string | undefined): Promise<Model> {
+  async get(agent: Pick<Agent, "model">, provider: string | undefined, id: string | undefined): Promise<Model> {
     const name = parseModelName(id ?? agent.model ?? this.fallback(), id === undefined ? null : (provider ?? null));
     if (name.provider === "replay") {
       throw new UserError(

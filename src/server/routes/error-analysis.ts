@@ -1,23 +1,26 @@
 import { z } from "zod";
 import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
-import { drawnFromSchema, probabilitySchema } from "../../evals/labels.js";
+import { groupNotes } from "../../error-analysis/propose-modes.js";
+import type { Model } from "../../models/model.js";
+import { isRemote, parseModelName } from "../../models/model-names.js";
+import { UserError } from "../../platform/errors.js";
 import { getRun } from "../../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
-import { noteCountsShape, type TaxonomyJson, taxonomyShape } from "../response-shapes.js";
+import {
+  changedModesShape,
+  codingQueueShape,
+  modeProposalShape,
+  noteCountsShape,
+  type TaxonomyJson,
+  taxonomyShape,
+} from "../response-shapes.js";
+
+const queuedTrace = codingQueueShape.shape.queue.element.shape;
 
 const runId = z.string().min(1).optional();
 
-const drawShape = {
-  drawn_from: drawnFromSchema
-    .nullable()
-    .meta({ description: "Number of traces that this one was drawn from, or null if somebody chose it" }),
-  probability: probabilitySchema
-    .nullable()
-    .meta({ description: "Probability with which an enriched draw selected this trace" }),
-};
-
-export function errorAnalysisRoutes({ db }: Services): Route[] {
+export function errorAnalysisRoutes({ db, models }: Services): Route[] {
   const tag = "evals";
   return [
     defineRoute({
@@ -40,12 +43,7 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
         }),
       }),
       status: 200,
-      response: z.object({
-        run_id: z.string().nullable(),
-        run_name: z.string().nullable(),
-        queue: z.array(z.object({ trace_id: z.string(), ...drawShape })),
-        notes: noteCountsShape,
-      }),
+      response: codingQueueShape,
       async handle({ query }) {
         const { run_id: run = null, order, ...options } = query;
         const { runId: codedRunId, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
@@ -72,8 +70,8 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
           .nullable()
           .meta({ description: "The first thing that went wrong, or null if nothing is wrong" }),
         annotator: z.string().trim().min(1).max(100).optional().meta({ description: "Person who codes, if known" }),
-        drawn_from: drawShape.drawn_from.default(null),
-        probability: drawShape.probability.default(null),
+        drawn_from: queuedTrace.drawn_from.default(null),
+        probability: queuedTrace.probability.default(null),
       }),
       status: 201,
       response: z.object({ notes: noteCountsShape }),
@@ -110,13 +108,36 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
       summary: "Change the failure modes: assign, unassign, merge, rename, split, describe or delete",
       body: modeChangeSchema,
       status: 200,
-      response: z.object({ mode: z.string(), traces: z.number().int(), taxonomy: taxonomyShape }),
+      response: changedModesShape,
       handle({ body }) {
         const { mode, traces } = changeModes(db, body);
         return { mode, traces, taxonomy: taxonomyJson(readTaxonomy(db, null)) };
       },
     }),
+    defineRoute({
+      method: "post",
+      path: "/api/evals/mode-proposals",
+      tag,
+      summary: "Ask a model to group the notes without a mode, without changing anything",
+      body: z.object({ model: z.string().min(1).meta({ description: "Model of a provider, as provider/name" }) }),
+      status: 200,
+      response: modeProposalShape,
+      async handle({ body: { model }, signal }) {
+        const { modes, left, costUsd } = await groupNotes(db, () => openProposer(models, model), signal);
+        return {
+          modes: modes.map(({ notes, ...mode }) => ({ ...mode, notes: [...notes] })),
+          left: [...left],
+          cost_usd: costUsd,
+        };
+      },
+    }),
   ];
+}
+
+async function openProposer(models: Services["models"], id: string): Promise<Model> {
+  const { provider } = parseModelName(id, null);
+  if (isRemote(provider)) return models.get({ model: id }, undefined, undefined);
+  throw new UserError("model_unfit", `The model ${id} cannot group notes.`, "Choose the model of a provider.");
 }
 
 function taxonomyJson({ coded, nothingWrong, ungrouped, modes }: ReturnType<typeof readTaxonomy>): TaxonomyJson {

@@ -2,17 +2,8 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
-import {
-  deletePersonLabel,
-  drawnFromSchema,
-  hasProbability,
-  LABEL_DRAWS,
-  PROBABILITY_MISSING,
-  probabilitySchema,
-  summarizeLabels,
-} from "../../evals/labels.js";
+import { deletePersonLabel, hasProbability, PROBABILITY_MISSING, summarizeLabels } from "../../evals/labels.js";
 import { SCORES } from "../../scoring/scorers.js";
-import { estimateSchema } from "../../statistics/estimate.js";
 import type { Db } from "../../store/open-store.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { iofoldSteps } from "../../trace-formats/formats.js";
@@ -30,7 +21,13 @@ import { askedOf, type ChatTrace, RATINGS, type Trace } from "../../traces/trace
 import { getTrace, pageOfTraces, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
 import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services } from "../app/route.js";
-import { feedbackShape, traceDetailsShape, tracePageShape } from "../response-shapes.js";
+import {
+  feedbackShape,
+  labelQueueShape,
+  savedLabelShape,
+  traceDetailsShape,
+  tracePageShape,
+} from "../response-shapes.js";
 
 const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
@@ -144,29 +141,9 @@ function toIso(when: string | undefined): string | null {
 
 const criterion = criterionNameSchema.default(OVERALL).meta({ description: "Criterion that the labels are for" });
 
-const summaryShape = z.strictObject({
-  labels: z
-    .record(z.string(), z.number().int())
-    .meta({ description: "Number of good, bad, neutral and skipped traces" }),
-  self_agreement: estimateSchema.meta({ description: "Agreement of repeated labels by the same person" }),
-  between_annotators: estimateSchema.meta({ description: "Agreement between two people's labels" }),
-});
+const queuedTrace = labelQueueShape.shape.queue.element.shape;
 
 const annotator = z.string().trim().min(1).max(100).optional().meta({ description: "Person who labels, if known" });
-
-const drawShape = {
-  drawn: z.enum(LABEL_DRAWS).meta({ description: "Sampling method, as reported by the queue" }),
-  drawn_from: drawnFromSchema
-    .nullable()
-    .meta({ description: "Number of traces from which a random or enriched draw selected this one" }),
-  probability: probabilitySchema
-    .nullable()
-    .meta({ description: "Probability with which an enriched draw selected this trace" }),
-};
-
-const basis = z
-  .enum(["direct", "adjudicated"])
-  .meta({ description: "adjudicated: decided between labels of several people. Takes precedence over them" });
 
 /** Maximum queue entries, because labels change the order of the rest. */
 const MAX_QUEUED = 200;
@@ -189,34 +166,13 @@ export function labelRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
-        order: z.enum(["random", "enriched", "disagreements"]).default("random").meta({
+        order: z.enum(["random", "enriched", "disagreements", "confirm"]).default("random").meta({
           description:
-            "enriched: likely failures have a higher probability, by which all figures weight the labels. disagreements: traces that annotators labeled differently",
+            "enriched: likely failures have a higher probability, by which all figures weight the labels. disagreements: traces that annotators labeled differently. confirm: traces whose coding notes say that they have the mode",
         }),
       }),
       status: 200,
-      response: summaryShape.extend({
-        run_id: z.string().nullable(),
-        run_name: z.string().nullable(),
-        sentence: z.string().nullable().meta({ description: "Description of the criterion, or null" }),
-        waiting: z
-          .number()
-          .int()
-          .meta({ description: "Number of traces without a label by a person, or by this annotator" }),
-        queue: z.array(
-          z.strictObject({
-            trace_id: z.string(),
-            is_repeat: z.boolean(),
-            ...drawShape,
-            basis,
-            labels: z
-              .array(
-                z.strictObject({ annotator: z.string(), label: z.enum(["good", "bad"]), note: z.string().nullable() }),
-              )
-              .meta({ description: "Annotators' labels to adjudicate. Empty in the other orders" }),
-          }),
-        ),
-      }),
+      response: labelQueueShape,
       async handle({ query }) {
         const { run_id: run = null, limit, order, annotator = null, ...options } = query;
         const adjudicate = order === "disagreements";
@@ -224,6 +180,7 @@ export function labelRoutes({ db }: Services): Route[] {
           run,
           enriched: order === "enriched",
           adjudicate,
+          confirm: order === "confirm",
           annotator,
           ...options,
         });
@@ -259,15 +216,15 @@ export function labelRoutes({ db }: Services): Route[] {
           label: z.enum(["good", "bad", "skip"]),
           note: z.string().max(10_000).nullish().meta({ description: "Reason for the label" }),
           is_repeat: z.boolean().default(false).meta({ description: "Whether the trace was labeled before" }),
-          drawn: drawShape.drawn.default("unknown"),
-          drawn_from: drawShape.drawn_from.default(null),
-          probability: drawShape.probability.default(null),
-          basis: basis.default("direct"),
+          drawn: queuedTrace.drawn.default("unknown"),
+          drawn_from: queuedTrace.drawn_from.default(null),
+          probability: queuedTrace.probability.default(null),
+          basis: queuedTrace.basis.default("direct"),
           annotator,
         })
         .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING }),
       status: 201,
-      response: summaryShape.extend({ id: z.number().int() }),
+      response: savedLabelShape,
       handle({ body }) {
         const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, annotator = null } = body;
         const { criterion, label, drawn, probability, basis } = body;

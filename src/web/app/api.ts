@@ -99,57 +99,25 @@ function askForToken(): Promise<void> {
   return pendingToken;
 }
 
-/** Sections of the page, which are the first word of the URL fragment. */
-export type SectionName =
-  | "chat"
-  | "chats"
-  | "compare"
-  | "mail"
-  | "traces"
-  | "trace"
-  | "agents"
-  | "tools"
-  | "runs"
-  | "label"
-  | "code"
-  | "modes"
-  | "review";
-
-interface PageScope {
-  readonly home: SectionName;
-  readonly sections: ReadonlySet<SectionName>;
-}
-
-const SCOPES: Readonly<Record<"all" | "run" | "review", PageScope>> = {
-  all: {
-    home: "chat",
-    sections: new Set([
-      "chat",
-      "chats",
-      "compare",
-      "mail",
-      "traces",
-      "trace",
-      "agents",
-      "tools",
-      "runs",
-      "label",
-      "code",
-      "modes",
-    ]),
-  },
+/** Sections of each page, which are the first word of the URL fragment. The first one is the home section. */
+const SECTIONS = {
+  all: ["chat", "chats", "compare", "mail", "traces", "trace", "agents", "tools", "runs", "label", "code", "modes"],
   // This page ends with the run and is read-only.
-  run: { home: "runs", sections: new Set(["runs", "traces", "trace", "mail"]) },
+  run: ["runs", "traces", "trace", "mail"],
   // This page ends with the command that reviews a dataset.
-  review: { home: "review", sections: new Set(["review", "mail"]) },
-};
+  review: ["review", "mail"],
+} as const;
 
-const name = document.documentElement.dataset.scope;
+export type SectionName = (typeof SECTIONS)[keyof typeof SECTIONS][number];
 
-export const pageScope = SCOPES[name === "run" || name === "review" ? name : "all"];
+const { scope } = document.documentElement.dataset;
+
+const sections = SECTIONS[scope === "run" || scope === "review" ? scope : "all"];
+
+export const pageScope = { home: sections[0], sections: new Set<string>(sections) };
 
 /** Whether this is the page of a single run. */
-export const isRunPage = name === "run";
+export const isRunPage = scope === "run";
 
 /** Yields the events of a response up to `[DONE]`. Throws if the stream ends without it. */
 async function* readEvents<T>(response: Response): AsyncGenerator<T> {

@@ -37,7 +37,7 @@ export async function chatView(page: HTMLElement, agentId: string | null, query:
   if (chatState().session !== null && !isRestored) await log.restoreSession();
   isRestored = true;
   const form = questionForm(fields, choices, log);
-  page.append(h("h2", { class: "hidden" }, "Ask an agent"), log.element, form);
+  page.append(h("h2.hidden", "Ask an agent"), log.element, form);
   fields.question.focus();
 }
 
@@ -118,51 +118,13 @@ function saveChoices({ agent, inbox, day, model }: Fields, draft: string): void 
 
 function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLElement {
   const { agent, inbox, day, model, question } = fields;
-  const ask = h("button", { class: "primary", type: "submit" }, "Ask");
-  const stop = h("button", { type: "button", hidden: true }, "Stop");
-  const fresh = h("button", { type: "button", title: "Clear the conversation and start a new session" }, "New session");
-  const form = h(
-    "form",
-    { class: "ask" },
-    h(
-      "div",
-      { class: "choices" },
-      labelled("Agent", agent),
-      labelled("Mailbox", inbox),
-      labelled("Date (hides later email)", day),
-      labelled("Model", model),
-    ),
-    h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
-    h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
-    h("label", { class: "hidden", for: "question" }, "Question"),
-    h("div", { class: "line" }, question, h("div", { class: "buttons" }, ask, stop)),
-    h(
-      "div",
-      { class: "under" },
-      h("span", { class: "hint" }, "Enter sends the question, Shift+Enter adds a new line."),
-      fresh,
-    ),
-  );
-  // A session is bound to its agent, mailbox and date.
-  for (const field of [agent, inbox, day]) {
-    field.addEventListener("change", () => {
-      showDefaultModel(fields, choices);
-      if (chatState().session !== null) startSession(log);
-    });
-  }
-  for (const field of [agent, inbox, day, model, question]) {
-    field.addEventListener("input", () => saveChoices(fields, question.value));
-  }
-  fresh.addEventListener("click", () => {
+  const ask = h("button.primary", { type: "submit" }, "Ask");
+  const stop = h("button", { hidden: true }, "Stop");
+  const startAgain = () => {
     startSession(log);
     question.focus();
-  });
-  question.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    form.requestSubmit();
-  });
-  form.addEventListener("submit", async (event) => {
+  };
+  const submit = async (event: Event) => {
     event.preventDefault();
     if (question.value.trim() === "" || ask.disabled) return;
     const sentQuestion = takeQuestion(fields);
@@ -175,8 +137,38 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
     ask.disabled = false;
     stop.hidden = true;
     if (document.contains(question)) question.focus();
+  };
+  question.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    question.form?.requestSubmit();
   });
-  return form;
+  // A session is bound to its agent, mailbox and date.
+  const change = ({ target }: Event) => {
+    if (target === question || target === model) return;
+    showDefaultModel(fields, choices);
+    if (chatState().session !== null) startSession(log);
+  };
+  return h(
+    "form.ask",
+    { submit, change, input: () => saveChoices(fields, question.value) },
+    h(
+      "div.choices",
+      labelled("Agent", agent),
+      labelled("Mailbox", inbox),
+      labelled("Date (hides later email)", day),
+      labelled("Model", model),
+    ),
+    h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
+    h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
+    h("label.hidden", { for: "question" }, "Question"),
+    h("div.line", question, h("div.buttons", ask, stop)),
+    h(
+      "div.under",
+      h("span.hint", "Enter sends the question, Shift+Enter adds a new line."),
+      h("button", { title: "Clear the conversation and start a new session", click: startAgain }, "New session"),
+    ),
+  );
 }
 
 /**
@@ -201,7 +193,7 @@ interface Question {
 
 /** The conversation, with the newest question at the bottom and each answer above the steps that led to it. */
 class ChatLog {
-  readonly element = h("div", { class: "log", role: "log", "aria-label": "Conversation" });
+  readonly element = h("div.log", { role: "log", "aria-label": "Conversation" });
 
   /** Number of the current session. */
   private conversation = 0;
@@ -259,9 +251,9 @@ class ChatLog {
 /** A question, the agent's steps and the answer. */
 class Exchange {
   readonly element: HTMLElement;
-  private readonly steps = h("div", { class: "steps", role: "group", "aria-label": "Agent steps" });
-  private readonly status = h("p", { class: "hint", role: "status" }, "Thinking …");
-  private readonly outcome = h("div", { class: "outcome" }, this.status);
+  private readonly steps = h("div.steps", { role: "group", "aria-label": "Agent steps" });
+  private readonly status = h("p.hint", { role: "status" }, "Thinking …");
+  private readonly outcome = h("div.outcome", this.status);
   private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
   private readonly results: { result: unknown }[] = [];
   /** The text of the current reply, or null between replies. */
@@ -275,8 +267,8 @@ class Exchange {
     private readonly onSession: (sessionId: string) => void,
   ) {
     this.element = h(
-      "section",
-      { class: "chat", "aria-label": "Question and answer" },
+      "section.chat",
+      { "aria-label": "Question and answer" },
       untrustedText(question, "question", "p"),
       this.outcome,
       this.steps,
@@ -387,9 +379,7 @@ class Exchange {
     this.results.push({ result });
     const isError = Boolean((result as { error?: unknown } | null)?.error);
     if (Array.isArray(sources) && sources.length > 0 && !isError) {
-      this.outcome.append(
-        h("p", { class: "hint" }, "Sources: ", mailLinks(sources.map(String), mailWords(this.results))),
-      );
+      this.outcome.append(h("p.hint", "Sources: ", mailLinks(sources.map(String), mailWords(this.results))));
     }
     this.text = null;
     this.status.textContent = "Thinking …";
@@ -398,16 +388,14 @@ class Exchange {
   /** Retries remain in the steps, because they explain the time. */
   private showRetry({ attempt, reason, waitMs }: Extract<ChatEvent, { type: "retry" }>): void {
     const wait = `attempt ${attempt + 1} after ${duration(waitMs)}`;
-    this.steps.append(
-      h("p", { class: "retry" }, `The model call failed; retrying (${wait}): `, untrustedInline(reason)),
-    );
+    this.steps.append(h("p.retry", `The model call failed; retrying (${wait}): `, untrustedInline(reason)));
     this.status.textContent = `The model call failed. Retrying: ${wait} …`;
   }
 
   private showSession(sessionId: string, traceId: string): void {
     this.onSession(sessionId);
     const link = h("a", { href: `#trace/${encodeURIComponent(traceId)}` }, "Open the trace");
-    this.outcome.append(h("div", { class: "after" }, link, feedbackForm(traceId)));
+    this.outcome.append(h("div.after", link, feedbackForm(traceId)));
   }
 }
 

@@ -1,5 +1,6 @@
 import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/response-shapes.js";
 import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
+import { listenForPageKeys } from "../page-keys.js";
 import { themeButton } from "../theme-button.js";
 import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, continueSession } from "./chat.js";
@@ -64,12 +65,9 @@ async function showSection(): Promise<void> {
   current.abort();
   current = new AbortController();
   const { signal } = current;
-  const page = h("div", { class: "page" });
+  const page = h("div.page");
   const main = document.getElementById("main");
-  const slow = setTimeout(
-    () => main?.replaceChildren(h("p", { class: "notice", role: "status" }, "Loading …")),
-    SLOW_MS,
-  );
+  const slow = setTimeout(() => main?.replaceChildren(h("p.notice", { role: "status" }, "Loading …")), SLOW_MS);
   let update: Update | null = null;
   try {
     const { list, one, report } = SECTIONS[name];
@@ -129,15 +127,13 @@ function keepsEditing(): boolean {
 }
 
 function isSection(word: string): word is SectionName {
-  return (pageScope.sections as ReadonlySet<string>).has(word);
+  return pageScope.sections.has(word);
 }
 
 function markCurrentLink(section: SectionName): void {
+  const target = section === "trace" || section === "mail" ? "traces" : section;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
-    const isCurrent =
-      link.hash === `#${section}` || ((section === "trace" || section === "mail") && link.hash === "#traces");
-    if (isCurrent) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    link.ariaCurrent = link.hash === `#${target}` ? "page" : null;
   }
 }
 
@@ -147,54 +143,13 @@ function removeOtherLinks(): void {
   }
 }
 
-/** Keys that work in every section, unless a field or a dialog has the focus. */
-const KEYS: Readonly<Record<string, { readonly words: string; press(): void }>> = {
-  "/": { words: "search", press: () => document.querySelector<HTMLElement>("main input[type=search]")?.focus() },
-  j: { words: "next row or task", press: () => focusRow(1) },
-  k: { words: "previous row or task", press: () => focusRow(-1) },
-  "?": { words: "this help", press: showHelp },
-};
-
-function pressKey(event: KeyboardEvent): void {
-  const key = KEYS[event.key];
-  const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-  const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
-  if (key === undefined || isTyping || isOther || document.querySelector("dialog[open]") !== null) return;
-  event.preventDefault();
-  key.press();
-}
-
-/** Moves the focus to the link of the next or previous table row. */
-function focusRow(by: number): void {
-  const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr:has(a), main tr[data-index]")];
-  const at = rows.findIndex((row) => row.contains(document.activeElement));
-  const row = rows[at < 0 ? 0 : at + by];
-  const target = row?.matches("[data-index]") ? row : row?.querySelector("a");
-  target?.focus();
-}
-
-function showHelp(): void {
-  const lines = Object.entries(KEYS).flatMap(([key, { words }]) => [
-    h("dt", {}, h("kbd", {}, key)),
-    h("dd", {}, words),
-  ]);
-  const close = h("button", { type: "submit", class: "primary" }, "Close");
-  const dialog = h(
-    "dialog",
-    { "aria-labelledby": "help-title", close: () => dialog.remove() },
-    h("form", { method: "dialog" }, h("h2", { id: "help-title" }, "Keys"), h("dl", {}, ...lines), close),
-  );
-  document.body.append(dialog);
-  dialog.showModal();
-}
-
 /** Lists earlier chats, which can all be continued. */
 async function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   await filteredList<SessionLineJson>(page, query, {
     title: "Chats",
     section: "chats",
     fields: [await agentFilter()],
-    none: "No chats yet. Ask an agent to start one.",
+    none: "No chats yet. Ask an agent here, or with art-e ask.",
     load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
     search: "Search chats",
     columns: SESSION_COLUMNS,
@@ -231,7 +186,7 @@ function lastAsked({ updated_at }: SessionLineJson): string {
 
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
-  page.append(h("h2", {}, "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
+  page.append(h("h2", "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
 }
 
 removeOtherLinks();
@@ -239,5 +194,10 @@ document.querySelector("body > header")?.append(themeButton());
 history.scrollRestoration = "manual";
 addEventListener("hashchange", showSection);
 addEventListener("scroll", () => scrollPositions.set(currentEntry, scrollY), { passive: true });
-addEventListener("keydown", pressKey);
+listenForPageKeys();
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  // The fragment of the link would open another section.
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+});
 void showSection();

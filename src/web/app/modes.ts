@@ -1,116 +1,162 @@
-import type { NoteCountJson, TaxonomyJson } from "../../server/response-shapes.js";
-import { h, intervalText, replaceChildren, scoreText, untrustedInline } from "../dom.js";
+import type {
+  ChangedModesJson,
+  ModelsJson,
+  ModeProposalJson,
+  NoteCountJson,
+  TaxonomyJson,
+} from "../../server/response-shapes.js";
+import { costText, h, intervalText, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { get, post } from "./api.js";
-import { changeLock } from "./label.js";
+import { changeLock } from "./decision-page.js";
 import { labelled, statusLine, table } from "./lists.js";
 
 /** Groups coding notes into failure modes. */
 export async function modesView(page: HTMLElement): Promise<void> {
-  const view = new Modes();
-  view.show(await get<TaxonomyJson>("/api/evals/modes"));
-  page.append(...view.elements);
-}
+  const status = statusLine();
+  const body = h("div");
+  const change = changeLock(body, status.say);
+  let proposals: readonly Proposal[] = [];
+  const [taxonomy, { models }] = await Promise.all([load(), get<ModelsJson>("/api/models")]);
+  const proposers = models.filter(({ provider }) => provider !== "offline").map(({ id }) => id);
 
-class Modes {
-  private readonly status = statusLine();
-  private readonly body = h("div");
-  private readonly change = changeLock({
-    setBusy: (isBusy) => this.body.setAttribute("aria-busy", String(isBusy)),
-    say: this.status.say,
-  });
-  readonly elements: readonly HTMLElement[] = [h("h2", {}, "Failure modes"), this.status.element, this.body];
-
-  show(taxonomy: TaxonomyJson): void {
-    const { coded, nothing_wrong: nothingWrong, ungrouped, modes } = taxonomy;
-    const names = h("datalist", { id: "mode-names" }, ...modes.map(({ name }) => h("option", { value: name })));
+  const apply = (made: ModeChangeJson, accepted: Proposal | null = null) =>
+    change(async () => {
+      const { mode, traces, taxonomy: now } = await post<ChangedModesJson>("/api/evals/modes", made);
+      if (accepted !== null) remove(accepted);
+      show(now);
+      status.say(`Saved: ${mode}, ${traces} ${traces === 1 ? "trace" : "traces"}.`);
+    });
+  const remove = (proposal: Proposal) => {
+    proposals = proposals.filter((other) => other !== proposal);
+  };
+  const propose = (model: string) =>
+    change(async () => {
+      status.say(`${model} is grouping the notes …`);
+      const found = await post<ModeProposalJson>("/api/evals/mode-proposals", { model });
+      proposals = found.modes;
+      show(await load());
+      const left = `${found.left.length} notes left out`;
+      status.say(`${proposals.length} proposed, ${left}. Cost: ${costText(found.cost_usd)}.`);
+    });
+  const show = ({ coded, nothing_wrong: nothingWrong, ungrouped, modes }: TaxonomyJson) =>
     replaceChildren(
-      this.body,
+      body,
       h(
-        "p",
-        { class: "hint" },
+        "p.hint",
         `${coded} coded traces, ${nothingWrong} with nothing wrong. `,
         h("a", { href: "#code/latest" }, "Code more traces"),
+        " here, or with ",
+        h("code", "art-e evals code"),
       ),
-      names,
-      modes.length === 0 ? "" : modeTable(modes),
-      ...modes.map((mode) => this.modeForm(mode)),
-      ungrouped.length === 0 ? "" : this.ungroupedForm(ungrouped),
-      coded > 0 && ungrouped.length === 0
-        ? h("p", { class: "notice" }, "Every coded trace has a label for every mode. Next: ", h("code", {}, NEXT))
-        : "",
-    );
-  }
-
-  private ungroupedForm(notes: readonly NoteCountJson[]): HTMLElement {
-    return this.notesForm({
-      title: "Notes without a failure mode",
-      notes,
-      id: "ungrouped",
-      isOpen: true,
-      actions: [["Assign to", (name, chosen) => ({ action: "assign", mode: name, notes: chosen })]],
-    });
-  }
-
-  private modeForm({ name, notes }: TaxonomyJson["modes"][number]): HTMLElement {
-    return this.notesForm({
-      title: name,
-      notes,
-      id: name,
-      isOpen: false,
-      actions: [
-        ["Split into", (to, chosen) => ({ action: "split", mode: name, name: to, notes: chosen })],
-        ["Also assign to", (to, chosen) => ({ action: "assign", mode: to, notes: chosen })],
-        ["Rename to", (to) => ({ action: "rename", mode: name, name: to })],
-        ["Merge into", (to) => ({ action: "merge", mode: name, into: to })],
+      h("datalist", { id: "mode-names" }, ...modes.map(({ name }) => h("option", { value: name }))),
+      modes.length > 0 && modeTable(modes),
+      ...modes.map(({ name, notes }) => notesForm(name, notes, actionsOf(name), apply)),
+      ungrouped.length > 0 && [
+        notesForm("Notes without a failure mode", ungrouped, UNGROUPED, apply),
+        proposalForm(proposers, propose),
       ],
-      withoutName: [
-        ["Take out", (chosen) => ({ action: "unassign", mode: name, notes: chosen })],
-        ["Fix in the prompt", () => ({ action: "describe", mode: name, fix: "prompt" })],
-        ["Delete", () => ({ action: "delete", mode: name })],
-      ],
-    });
-  }
-
-  private notesForm({ title, notes, id, isOpen, actions, withoutName = [] }: NotesForm): HTMLElement {
-    const boxes = notes.map(({ note }, i) => h("input", { type: "checkbox", id: `${id}-${i}`, value: note }));
-    const name = h("input", { id: `${id}-name`, type: "text", list: "mode-names", autocomplete: "off" });
-    const chosen = () => boxes.filter(({ checked }) => checked).map(({ value }) => value);
-    const button = (text: string, change: () => ModeChangeJson) =>
-      h("button", { type: "button", click: () => void this.apply(change()) }, text);
-    return h(
-      "details",
-      { open: isOpen },
-      h("summary", {}, title),
-      h(
-        "ul",
-        { class: "mode-notes" },
-        ...notes.map(({ note, traces }, i) =>
-          h("li", {}, boxes[i] ?? "", h("label", { for: `${id}-${i}` }, untrustedInline(note), ` (${traces})`)),
-        ),
-      ),
-      labelled("Name of the failure mode, such as wrong_year", name),
-      h(
-        "div",
-        { class: "label-buttons" },
-        ...actions.map(([text, change]) => button(text, () => change(name.value.trim(), chosen()))),
-        ...withoutName.map(([text, change]) => button(text, () => change(chosen()))),
-      ),
+      ...proposals.map((proposal, i) => proposedMode(proposal, `proposed-${i}`, { apply, remove })),
+      coded > 0 &&
+        ungrouped.length === 0 &&
+        h("p.notice", "Every coded trace has a label for every mode. Next: ", h("code", "art-e evals suggest --modes")),
     );
-  }
-
-  private apply(change: ModeChangeJson): Promise<void> {
-    return this.change(async () => {
-      const { mode, traces, taxonomy } = await post<ChangedModesJson>("/api/evals/modes", change);
-      this.show(taxonomy);
-      this.status.say(`Saved: ${mode}, ${traces} ${traces === 1 ? "trace" : "traces"}.`);
-    });
-  }
+  show(taxonomy);
+  page.append(h("h2", "Failure modes"), status.element, body);
 }
 
-const NEXT = "art-e evals suggest --modes";
+function load(): Promise<TaxonomyJson> {
+  return get("/api/evals/modes");
+}
+
+function proposalForm(models: readonly string[], propose: (model: string) => void): HTMLElement {
+  const [value] = models;
+  if (value === undefined) {
+    const words = "A model can propose modes if the server has a provider's API key: see ";
+    return h("p.hint", words, h("code", "art-e env"));
+  }
+  const model = h("input", { id: "proposer", type: "text", value, list: "proposers", autocomplete: "off" });
+  return h(
+    "div.label-buttons",
+    labelled("Model that proposes modes", model),
+    h("datalist", { id: "proposers" }, ...models.map((id) => h("option", { value: id }))),
+    h("button", { click: () => propose(model.value.trim()) }, "Propose modes"),
+  );
+}
+
+type Proposal = ModeProposalJson["modes"][number];
+
+interface ProposalActions {
+  apply(change: ModeChangeJson, accepted: Proposal): void;
+  remove(proposal: Proposal): void;
+}
+
+/** Nothing changes before a proposal is accepted. */
+function proposedMode(proposal: Proposal, id: string, { apply, remove }: ProposalActions): HTMLElement {
+  const { name, sentence, notes } = proposal;
+  const mode = h("input", { id, type: "text", value: name, autocomplete: "off" });
+  const texts = notes.map(({ note }) => note);
+  const accept = () => apply({ action: "assign", mode: mode.value.trim(), sentence, notes: texts }, proposal);
+  const skip = () => {
+    remove(proposal);
+    section.remove();
+  };
+  const section = h(
+    "section.proposal",
+    { "aria-label": `Proposed mode ${name}` },
+    untrustedText(sentence, null, "p"),
+    h("ul", ...notes.map(({ note, traces }) => h("li", untrustedInline(note), ` (${traces})`))),
+    labelled("Name of the proposed mode", mode),
+    h("div.label-buttons", h("button.primary", { click: accept }, "Accept"), h("button", { click: skip }, "Skip")),
+  );
+  return section;
+}
+
+type ModeChangeJson = Readonly<Record<string, string | readonly string[]>>;
+
+/** Changes by the text of their button, for the name in the form's field and the selected notes. */
+type Actions = Readonly<Record<string, (name: string, notes: string[]) => ModeChangeJson>>;
+
+const UNGROUPED: Actions = { "Assign to": (mode, notes) => ({ action: "assign", mode, notes }) };
+
+function actionsOf(mode: string): Actions {
+  return {
+    "Split into": (name, notes) => ({ action: "split", mode, name, notes }),
+    "Also assign to": (to, notes) => ({ action: "assign", mode: to, notes }),
+    "Rename to": (name) => ({ action: "rename", mode, name }),
+    "Merge into": (into) => ({ action: "merge", mode, into }),
+    "Take out": (_, notes) => ({ action: "unassign", mode, notes }),
+    "Fix in the prompt": () => ({ action: "describe", mode, fix: "prompt" }),
+    Delete: () => ({ action: "delete", mode }),
+  };
+}
+
+function notesForm(
+  title: string,
+  notes: readonly NoteCountJson[],
+  actions: Actions,
+  apply: (change: ModeChangeJson) => void,
+): HTMLElement {
+  const boxes = notes.map(({ note }, i) => h("input", { type: "checkbox", id: `${title}-${i}`, value: note }));
+  const name = h("input", { id: `${title}-name`, type: "text", list: "mode-names", autocomplete: "off" });
+  const chosen = () => boxes.filter(({ checked }) => checked).map(({ value }) => value);
+  const items = notes.map(({ note, traces }, i) =>
+    h("li", boxes[i] ?? null, h("label", { for: `${title}-${i}` }, untrustedInline(note), ` (${traces})`)),
+  );
+  const buttons = Object.entries(actions).map(([text, action]) =>
+    h("button", { click: () => apply(action(name.value.trim(), chosen())) }, text),
+  );
+  return h(
+    "details",
+    { open: actions === UNGROUPED },
+    h("summary", title),
+    h("ul.mode-notes", items),
+    labelled("Name of the failure mode, such as wrong_year", name),
+    h("div.label-buttons", buttons),
+  );
+}
 
 function modeTable(modes: TaxonomyJson["modes"]): HTMLElement {
-  const largest = Math.max(...modes.map(({ rate }) => rate.value ?? 0));
+  const max = Math.max(...modes.map(({ rate }) => rate.value ?? 0)) || 1;
   return table(
     "Failure modes",
     ["Failure mode", "Traces", "Rate (95%)", "", "Fix"],
@@ -118,33 +164,8 @@ function modeTable(modes: TaxonomyJson["modes"]): HTMLElement {
       name,
       traces,
       `${scoreText(rate.value)} (${intervalText(rate)})`,
-      h("meter", {
-        class: "mode-rate",
-        min: 0,
-        max: largest || 1,
-        value: rate.value ?? 0,
-        "aria-label": `Rate of ${name}`,
-      }),
+      h("meter.mode-rate", { min: 0, max, value: rate.value ?? 0, "aria-label": `Rate of ${name}` }),
       fix,
     ]),
   );
-}
-
-type ModeChangeJson = Readonly<Record<string, string | readonly string[]>>;
-
-interface NotesForm {
-  readonly title: string;
-  readonly notes: readonly NoteCountJson[];
-  /** Prefix of the ids of the fields. */
-  readonly id: string;
-  readonly isOpen: boolean;
-  /** Changes that need a name. */
-  readonly actions: readonly (readonly [text: string, change: (name: string, notes: string[]) => ModeChangeJson])[];
-  readonly withoutName?: readonly (readonly [text: string, change: (notes: string[]) => ModeChangeJson])[];
-}
-
-interface ChangedModesJson {
-  readonly mode: string;
-  readonly traces: number;
-  readonly taxonomy: TaxonomyJson;
 }

@@ -2,122 +2,75 @@ import { compact } from "../../platform/optional-values.js";
 import type { QuestionCheck, QuestionWording } from "../../questions/provenance.js";
 import type { QuestionDetailsJson } from "../../server/response-shapes.js";
 import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
-import { keyButton, reasonField } from "./label.js";
 import { type Fact, factList } from "./lists.js";
 import { mailArticle } from "./trace.js";
 
-interface ReviewActions {
-  accept(): void;
-  reject(): void;
-  save(edited: QuestionWording): void;
-  undo(): void;
-  previous(): void;
-  next(): void;
-  /** Called after text was changed or discarded. */
-  changed(words: UnsavedEdits): void;
-}
-
-/** Buttons with keyboard shortcuts, a field for the reason, and fields for a new wording. */
-export class ReviewForm {
+/** Fields for a new wording of a question, hidden until the reviewer edits it. */
+export class WordingEditor {
   readonly element: HTMLElement;
-  private readonly why = reasonField();
-  readonly reason = this.why.input;
-  readonly say = this.why.say;
   private readonly question = h("textarea", { id: "edited-question", rows: 3, maxlength: 4_000 });
   private readonly answer = h("textarea", { id: "edited-answer", rows: 3, maxlength: 20_000 });
-  private readonly editor: HTMLElement;
-  private wording: QuestionWording = { question: "", answer: "" };
+  private original: QuestionWording = { question: "", answer: "" };
 
-  constructor(private readonly actions: ReviewActions) {
-    this.editor = this.createEditor();
-    this.element = this.createElement();
-    const tell = () => actions.changed(this.unsaved());
-    for (const field of [this.reason, this.question, this.answer]) field.addEventListener("input", tell);
-  }
-
-  get isEditing(): boolean {
-    return !this.editor.hidden;
-  }
-
-  /** Fills the fields for another question. */
-  show(wording: QuestionWording, unsaved: UnsavedEdits | null): void {
-    this.wording = wording;
-    this.reason.value = unsaved?.reason ?? "";
-    this.fill(unsaved?.edited ?? wording);
-    this.editor.hidden = (unsaved?.edited ?? null) === null;
-  }
-
-  edit(): void {
-    this.editor.hidden = false;
-    this.question.focus();
-    this.actions.changed(this.unsaved());
-  }
-
-  setBusy(isBusy: boolean): void {
-    this.element.setAttribute("aria-busy", String(isBusy));
-  }
-
-  private unsaved(): UnsavedEdits {
-    const edited = { question: this.question.value, answer: this.answer.value };
-    return { reason: this.reason.value, edited: this.isEditing ? edited : null };
-  }
-
-  private fill({ question, answer }: QuestionWording): void {
-    this.question.value = question;
-    this.answer.value = answer;
-  }
-
-  private createElement(): HTMLElement {
-    const { accept, reject, undo, previous, next } = this.actions;
-    return h(
-      "div",
-      { class: "label-form", role: "group", "aria-label": "Decision" },
-      h(
-        "div",
-        { class: "label-buttons" },
-        keyButton("Accept", "a", "label-good", accept),
-        keyButton("Edit", "e", null, () => this.edit()),
-        keyButton("Reject", "r", "label-bad", reject),
-        keyButton("Undo", "u", null, undo),
-        keyButton("Previous", "k", null, previous),
-        keyButton("Next", "j", null, next),
-      ),
-      this.editor,
-      ...this.why.elements,
-    );
-  }
-
-  private createEditor(): HTMLElement {
-    const save = () => this.actions.save({ question: this.question.value, answer: this.answer.value });
-    const cancel = () => {
-      this.fill(this.wording);
-      this.editor.hidden = true;
-      this.question.blur();
-      this.answer.blur();
-      this.actions.changed(this.unsaved());
-    };
-    const editor = h(
-      "div",
-      { class: "editor", hidden: true },
+  /** `changed` is called after text was changed or discarded. */
+  constructor(
+    private readonly save: (edited: QuestionWording) => void,
+    private readonly changed: () => void,
+  ) {
+    this.element = h(
+      "div.editor",
+      { hidden: true, input: changed, keydown: (event: KeyboardEvent) => this.pressKey(event) },
       h("label", { for: "edited-question" }, "Question"),
       this.question,
       h("label", { for: "edited-answer" }, "Answer"),
       this.answer,
       h(
-        "div",
-        { class: "label-buttons" },
-        h("button", { type: "button", class: "primary", click: save }, "Save ", h("kbd", {}, "Ctrl Enter")),
-        h("button", { type: "button", click: cancel }, "Cancel ", h("kbd", {}, "Esc")),
+        "div.label-buttons",
+        h("button.primary", { click: () => this.save(this.wording) }, "Save ", h("kbd", "Ctrl Enter")),
+        h("button", { click: () => this.cancel() }, "Cancel ", h("kbd", "Esc")),
       ),
     );
-    editor.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
-      if (event.key === "Escape") cancel();
-      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
-      else return;
-      event.preventDefault();
-    });
-    return editor;
+  }
+
+  /** The new wording, or null if the question is not being edited. */
+  get edited(): QuestionWording | null {
+    return this.element.hidden ? null : this.wording;
+  }
+
+  /** Fills the fields for another question. */
+  show(original: QuestionWording, edited: QuestionWording | null): void {
+    this.original = original;
+    this.wording = edited ?? original;
+    this.element.hidden = edited === null;
+  }
+
+  edit(): void {
+    this.element.hidden = false;
+    this.question.focus();
+    this.changed();
+  }
+
+  private get wording(): QuestionWording {
+    return { question: this.question.value, answer: this.answer.value };
+  }
+
+  private set wording({ question, answer }: QuestionWording) {
+    this.question.value = question;
+    this.answer.value = answer;
+  }
+
+  private cancel(): void {
+    (document.activeElement as HTMLElement | null)?.blur();
+    this.show(this.original, null);
+    this.changed();
+  }
+
+  private pressKey(event: KeyboardEvent): void {
+    if (event.isComposing) return;
+    if (event.key === "Escape") this.cancel();
+    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.save(this.wording);
+    else return;
+    event.preventDefault();
   }
 }
 
@@ -140,14 +93,14 @@ const UNANSWERABLE_TEXTS: Readonly<Record<string, string>> = {
 export function questionSection(details: QuestionDetailsJson): HTMLElement {
   const { question, answer } = details.review?.edited ?? details;
   return h(
-    "section",
-    { class: "judged", tabindex: -1, "aria-label": "Question and answer" },
+    "section.judged",
+    { tabindex: -1, "aria-label": "Question and answer" },
     decisionLine(details),
     untrustedText(question, "question", "p"),
     untrustedText(answer, "answer", "p"),
     factList(factsOf(details)),
-    h("h3", {}, "Checks"),
-    h("ul", { class: "checks" }, ...details.checks.map(checkItem)),
+    h("h3", "Checks"),
+    h("ul.checks", details.checks.map(checkItem)),
   );
 }
 
@@ -157,7 +110,7 @@ function decisionLine({ review }: QuestionDetailsJson): HTMLElement | null {
   return h(
     "p",
     { class: `decision ${decision}` },
-    h("strong", {}, decision),
+    h("strong", decision),
     ` ${minuteText(at)}${reason === null ? "" : `: ${reason}`}`,
   );
 }
@@ -179,7 +132,6 @@ function factsOf(details: QuestionDetailsJson): Fact[] {
 function checkItem({ check, by, passed, answer, reason }: QuestionCheck): HTMLElement {
   return h(
     "li",
-    {},
     h("span", { class: passed ? "state" : "state bad" }, passed ? "passed" : "failed"),
     ` ${CHECK_TEXTS[check] ?? check} (${by}): `,
     untrustedInline(answer === null ? reason : `${reason} – “${answer}”`),
@@ -189,10 +141,10 @@ function checkItem({ check, by, passed, answer, reason }: QuestionCheck): HTMLEl
 /** The emails that a question cites, with the answering passages marked. */
 export function citedMails(mails: readonly QuestionDetailsJson["mails"][number][]): HTMLElement {
   return h(
-    "section",
-    { class: "label-steps cited-mails", "aria-labelledby": "mails-title" },
+    "section.label-steps.cited-mails",
+    { "aria-labelledby": "mails-title" },
     h("h3", { id: "mails-title" }, mails.length === 1 ? "Cited email" : "Cited emails"),
-    ...(mails.length === 0 ? [h("p", { class: "notice" }, "The question cites no emails.")] : mails.map(evidence)),
+    mails.length === 0 ? [h("p.notice", "The question cites no emails.")] : mails.map(evidence),
   );
 }
 
@@ -212,7 +164,7 @@ function evidence({
   ...lit
 }: QuestionDetailsJson["mails"][number]): HTMLElement {
   if (mail === null) {
-    return h("p", { class: "notice bad" }, "Not in the database: ", h("code", {}, id));
+    return h("p.notice.bad", "Not in the database: ", h("code", id));
   }
   const article = mailArticle(mail, { subject: lit.in_subject, body: lit.in_body });
   // Long emails scroll, so the keyboard must be able to scroll them too.
@@ -221,7 +173,7 @@ function evidence({
     !isCited && "This email is from after the question, so it does not count as an answer.",
     passage === "found" && "The passage most similar to the answer is marked.",
   ]);
-  return h("div", { class: "notice" }, notes.length === 0 ? null : h("p", { class: "hint" }, notes.join(" ")), article);
+  return h("div.notice", notes.length !== 0 && h("p.hint", notes.join(" ")), article);
 }
 
 /** Text about a question that has not been saved yet. */

@@ -8,16 +8,16 @@ import type {
 import { estimate } from "../../text/format.js";
 import { h, replaceChildren } from "../dom.js";
 import { get, post } from "./api.js";
-import { changeLock, listenForKeys } from "./label.js";
+import { DecisionPage } from "./decision-page.js";
 import { table } from "./lists.js";
 import {
   citedMails,
   forgetUnsaved,
   keepUnsaved,
   questionSection,
-  ReviewForm,
   readUnsaved,
   scrollToPassages,
+  WordingEditor,
 } from "./review-form.js";
 
 /**
@@ -26,58 +26,54 @@ import {
  */
 export async function reviewView(page: HTMLElement, id: string | null, signal: AbortSignal): Promise<void> {
   const review = new Reviewing(await get<ReviewListJson>("/api/review"));
-  page.append(...review.elements);
+  page.append(review.page.element);
   await review.open(id === null ? null : Number(id));
-  review.listen(signal);
+  review.page.listen(signal);
 }
 
 class Reviewing {
-  private readonly progress = h("p", { class: "hint", role: "status" });
-  private readonly agreement = h("div");
-  private readonly body = h("div");
-  private readonly form = new ReviewForm({
-    accept: () => this.decide("accepted"),
-    reject: () => this.decide("rejected"),
-    save: (edited) => this.save(edited),
-    undo: () => this.undo(),
-    previous: () => this.step(-1),
-    next: () => this.step(1),
-    changed: (words) => this.current !== null && keepUnsaved(this.dataset, this.current.id, words),
+  readonly page = new DecisionPage({
+    title: "Review questions",
+    name: "Decision",
+    field: "Reason",
+    actions: {
+      a: { label: "Accept", className: "label-good", press: () => this.decide("accepted") },
+      e: { label: "Edit", press: () => this.current !== null && this.editor.edit() },
+      r: { label: "Reject", className: "label-bad", press: () => this.decide("rejected") },
+      u: { label: "Undo", press: () => this.undo() },
+      k: { label: "Previous", press: () => this.step(-1) },
+      j: { label: "Next", press: () => this.step(1) },
+    },
+    refused: () => this.reload(),
   });
-  private readonly change = changeLock(this.form, () => this.reload());
+  private readonly editor = new WordingEditor(
+    (edited) => this.save(edited),
+    () => this.keep(),
+  );
+  private readonly agreement = h("div");
   private readonly dataset: string;
   private readonly reviewedDataset: string;
   private questions: ReviewListJson["questions"];
   private current: QuestionDetailsJson | null = null;
   /** Ids in the order of this tab's decisions. */
   private readonly decided: number[] = [];
-  readonly elements: readonly HTMLElement[];
 
   constructor({ dataset, reviewed_dataset: reviewedDataset, questions, ...summary }: ReviewListJson) {
     this.dataset = dataset;
     this.reviewedDataset = reviewedDataset;
-    this.questions = [...questions];
-    this.elements = [
-      h("h2", {}, "Review questions"),
-      h("p", { class: "hint mono" }, dataset),
-      this.progress,
-      this.agreement,
-      this.body,
-    ];
+    this.questions = questions;
+    const { source, progress, buttons, field } = this.page;
+    source.textContent = dataset;
+    progress.after(this.agreement);
+    buttons.after(this.editor.element);
+    field.addEventListener("input", () => this.keep());
     this.showSummary(summary);
   }
 
-  listen(signal: AbortSignal): void {
-    const actions = {
-      a: () => this.decide("accepted"),
-      e: () => this.current !== null && this.form.edit(),
-      r: () => this.decide("rejected"),
-      u: () => this.undo(),
-      j: () => this.step(1),
-      k: () => this.step(-1),
-      w: () => this.form.reason.focus(),
-    };
-    listenForKeys(actions, signal);
+  /** Stores text about the current question that is not saved yet. */
+  private keep(): void {
+    if (this.current === null) return;
+    keepUnsaved(this.dataset, this.current.id, { reason: this.page.field.value, edited: this.editor.edited });
   }
 
   /** Shows a question. With null, shows the next undecided question after the current one, or the end. */
@@ -86,19 +82,17 @@ class Reviewing {
     if (next === null) {
       this.current = null;
       history.replaceState(null, "", "#review");
-      replaceChildren(this.body, this.end());
+      this.end();
       return;
     }
     const details = await get<QuestionDetailsJson>(`/api/review/questions/${next}`);
     this.current = details;
     history.replaceState(null, "", `#review/${next}`);
-    const section = questionSection(details);
     const mails = citedMails(details.mails);
-    this.form.show(details.review?.edited ?? details, readUnsaved(this.dataset, next));
-    const beside = h("div", { class: "label-beside" }, section, this.form.element);
-    replaceChildren(this.body, h("div", { class: "labelling" }, beside, mails));
-    section.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    const { reason = "", edited = null } = readUnsaved(this.dataset, next) ?? {};
+    this.page.field.value = reason;
+    this.editor.show(details.review?.edited ?? details, edited);
+    this.page.show(questionSection(details), null, mails);
     // The caller adds the section to the page only after this function returns.
     requestAnimationFrame(() => scrollToPassages(mails));
   }
@@ -109,23 +103,21 @@ class Reviewing {
     return after.find(({ decision }) => decision === null)?.id ?? null;
   }
 
-  private end(): HTMLElement {
-    return h(
-      "div",
-      { class: "notice" },
-      h("p", {}, "All questions are decided. The accepted and edited ones are a separate dataset:"),
-      h("p", {}, h("code", {}, `art-e run --agent baseline --dataset ${this.reviewedDataset} --limit 0`)),
-      h("p", {}, "Press Ctrl-C in the terminal to stop this page's server. ", h("kbd", {}, "k"), " goes back."),
+  private end(): void {
+    this.page.end(
+      h("p", "All questions are decided. The accepted and edited ones are a separate dataset:"),
+      h("p", h("code", `art-e run --agent baseline --dataset ${this.reviewedDataset} --limit 0`)),
+      h("p", "Press Ctrl-C in the terminal to stop this page's server. ", h("kbd", "k"), " goes back."),
     );
   }
 
   private step(by: number): Promise<void> {
-    return this.change(async () => {
+    return this.page.change(async () => {
       const at = this.questions.findIndex(({ id }) => id === this.current?.id);
       const from = at === -1 ? (by > 0 ? -1 : this.questions.length) : at;
       const target = this.questions[from + by];
       if (target !== undefined) await this.open(target.id);
-      this.form.say(target === undefined ? "No more questions." : "");
+      this.page.say(target === undefined ? "No more questions." : "");
     });
   }
 
@@ -136,23 +128,23 @@ class Reviewing {
   }
 
   private decide(decision: ReviewDecision, edited: QuestionWording | null = null): Promise<void> {
-    return this.change(async () => {
+    return this.page.change(async () => {
       const { current } = this;
       if (current === null) return;
-      await this.send(current, decision, edited, this.form.reason.value.trim() || null);
+      await this.send(current, decision, edited, this.page.field.value.trim() || null);
       this.decided.push(current.id);
       forgetUnsaved(this.dataset, current.id);
-      this.form.say(`Saved: ${current.id} ${decision}.`);
+      this.page.say(`Saved: ${current.id} ${decision}.`);
       await this.open(null);
     });
   }
 
   /** Undoes the decision about the current question, otherwise the last decision. */
   private undo(): Promise<void> {
-    return this.change(async () => {
+    return this.page.change(async () => {
       if (this.current === null || this.current.review === null) {
         const last = this.decided.pop();
-        if (last === undefined) return this.form.say("Nothing to undo.");
+        if (last === undefined) return this.page.say("Nothing to undo.");
         await this.open(last);
       }
       const { current } = this;
@@ -161,7 +153,7 @@ class Reviewing {
       await this.send(current, null, null, null);
       keepUnsaved(this.dataset, current.id, { reason: reason ?? "", edited });
       await this.open(current.id);
-      this.form.say(`Undone: ${current.id}.`);
+      this.page.say(`Undone: ${current.id}.`);
     });
   }
 
@@ -190,7 +182,7 @@ class Reviewing {
   }
 
   private showSummary(summary: ReviewSummaryJson): void {
-    this.progress.textContent = countsText(summary);
+    this.page.progress.textContent = countsText(summary);
     replaceChildren(this.agreement, agreementSection(summary));
   }
 }
@@ -206,17 +198,15 @@ function agreementSection({ agreement }: ReviewSummaryJson): HTMLElement | null 
   const { all, by_check: byCheck } = agreement;
   if (all.n === 0) return null;
   return h(
-    "details",
-    { class: "agreement" },
-    h("summary", {}, `Agreement between you and the checks: ${estimate(all)}`),
+    "details.agreement",
+    h("summary", `Agreement between you and the checks: ${estimate(all)}`),
     table(
       "Agreement by check",
       ["Check", "Agreement, with 95% interval"],
       byCheck.map(({ check, agreement: same }) => [check, estimate(same)]),
     ),
     h(
-      "p",
-      { class: "hint" },
+      "p.hint",
       "Agreement means that the checks passed and you accepted the original question, or that they failed and you did not.",
     ),
   );

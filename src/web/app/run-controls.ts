@@ -24,7 +24,7 @@ export function runControls(id: string, signal: AbortSignal): RunPanel {
   };
   const button = (label: string, command: { readonly command: Command; readonly now?: boolean }) => {
     const click = () => send(command).then(status.say, (error: Error) => status.say(error.message, true));
-    return h("button", { type: "button", click }, label);
+    return h("button", { click }, label);
   };
   const pause = button("Pause", { command: "pause" });
   const resume = button("Resume", { command: "resume" });
@@ -32,11 +32,11 @@ export function runControls(id: string, signal: AbortSignal): RunPanel {
   const cancel = button("Stop after running tasks", { command: "cancel", now: false });
   const cancelNow = button("Stop now", { command: "cancel", now: true });
   const limits = editForm(LIMITS, "Set", (values) => send({ command: "set", changes: changesOf(values) }));
-  const changes = h("ul", { class: "hint" });
+  const changes = h("ul.hint");
   const element = h(
     "section",
     { hidden: true, "aria-label": "Steer the run" },
-    h("p", { class: "run-actions" }, pause, resume, requeue, cancel, cancelNow, reason),
+    h("p.run-actions", pause, resume, requeue, cancel, cancelNow, reason),
     status.element,
     folded("Limits", limits),
     changes,
@@ -47,7 +47,7 @@ export function runControls(id: string, signal: AbortSignal): RunPanel {
     resume.hidden = run.state !== "paused";
     requeue.hidden = run.failedTasks === 0;
     cancel.hidden = run.state === "canceled";
-    replaceChildren(changes, ...run.changes.map((change) => h("li", {}, change)));
+    replaceChildren(changes, ...run.changes.map((change) => h("li", change)));
   };
   const hide = () => {
     element.hidden = true;

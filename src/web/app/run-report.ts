@@ -19,7 +19,7 @@ interface ReportJson {
 export class RunReport {
   private readonly report = h("div", { id: "report" });
   /** The styles of reports apply inside this element, and those of the other sections do not. */
-  readonly element = h("div", { class: "served" }, this.report);
+  readonly element = h("div.served", this.report);
   private readonly notice = h("div", { role: "status" });
   private readonly body = h("div");
   private view: ReportView | null = null;
@@ -53,11 +53,7 @@ export class RunReport {
     const click = () => void this.load();
     replaceChildren(
       this.notice,
-      h(
-        "button",
-        { type: "button", class: "quiet", click },
-        `Show ${count(fresh)} new ${fresh === 1 ? "task" : "tasks"}`,
-      ),
+      h("button.quiet", { click }, `Show ${count(fresh)} new ${fresh === 1 ? "task" : "tasks"}`),
     );
   }
 
@@ -86,7 +82,7 @@ export class RunReport {
     this.shown = new AbortController();
     replaceChildren(this.notice);
     if (tasks.length === 0) {
-      replaceChildren(this.body, h("p", { class: "meta" }, "No task has finished yet."));
+      replaceChildren(this.body, h("p.meta", "No task has finished yet."));
       return;
     }
     setPlace(placeOf(location.hash));
@@ -97,7 +93,8 @@ export class RunReport {
     });
     const several = head.runs.length > 1 ? header(head, []) : null;
     replaceChildren(this.body, several, this.view.sections, this.view.dialog);
-    this.view.applyUrl();
+    // A dialog opens only in the document. The first view is added to it later and then shows the URL's state.
+    if (this.element.isConnected) this.view.applyUrl();
   }
 }
 
@@ -141,7 +138,7 @@ function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child
 /** Compares runs with the first one. `ids` are separated by commas. */
 export async function compareView(page: HTMLElement, ids: string, signal: AbortSignal): Promise<() => void> {
   const report = new RunReport(ids.split(","), signal);
-  page.append(h("h2", { class: "hidden" }, "Compare runs"), report.element);
+  page.append(h("h2.hidden", "Compare runs"), report.element);
   await report.load();
   return () => report.applyUrl();
 }

@@ -8,9 +8,9 @@ export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
   const tasks = tableSection("Running", ["Task", "For", "Activity", "Since"]);
   const retries = tableSection("Recent retries", ["At (UTC)", "Task", "Attempt", "Waited", "Reason"]);
-  const known = h("div", {}, tasks.element, retries.element);
+  const known = h("div", tasks.element, retries.element);
   return {
-    element: h("div", {}, elsewhere, known),
+    element: h("div", elsewhere, known),
     show({ status, process }: RunProgress, isOpen) {
       const isRunning = status === "running" && isOpen;
       elsewhere.hidden = !isRunning || process !== null;
@@ -35,10 +35,10 @@ export function tasksUnderWay(): RunPanel {
 
 function elsewhereNotice(): HTMLElement {
   return h(
-    "p",
-    { class: "notice", hidden: true },
+    "p.notice",
+    { hidden: true },
     "Another process executes this run, so this page shows only its saved results. To see running tasks, waiting calls and retries, start a run with ",
-    h("code", {}, "art-e run --watch"),
+    h("code", "art-e run --watch"),
     ", which has its own page.",
   );
 }
@@ -117,18 +117,12 @@ export interface RunPanel {
 
 /** A heading, a line and a table, hidden if there is nothing to list. */
 export function tableSection(title: string, heads: readonly string[]) {
-  const hint = h("p", { class: "hint" });
+  const hint = h("p.hint");
   const { element, setRows } = liveTable(title, heads);
-  const heading = h("h3", {}, title);
-  const section = h("section", { hidden: true }, heading, hint, element);
+  const section = h("section", { hidden: true }, h("h3", title), hint, element);
   let shown = "";
   return {
     element: section,
-    setTitle(text: string): void {
-      if (heading.textContent === text) return;
-      heading.textContent = text;
-      element.setAttribute("aria-label", text);
-    },
     /** Rebuilds the rows only if `items` have changed. */
     show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
       if (hint.textContent !== line) hint.textContent = line;

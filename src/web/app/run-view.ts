@@ -16,9 +16,9 @@ const REFRESH_MS = 3_000;
  * Shows a running or finished run. Resolves when its results are shown. Returns a function that shows the URL's state.
  */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<() => void> {
-  const title = h("h2", {}, "Run");
-  const status = h("p", { class: "run-status", role: "status" });
-  const facts = h("p", { class: "hint" });
+  const title = h("h2", "Run");
+  const status = h("p.run-status", { role: "status" });
+  const facts = h("p.hint");
   // The page of a single run is open to every user of the machine, so it only reads.
   const controls = isRunPage ? [] : [runControls(id, signal)];
   const parts = [progressFigures(), ...controls, episodeCourse(), tasksUnderWay()];
@@ -56,20 +56,16 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     signal.addEventListener("abort", () => resolve());
   });
   if (signal.aborted) return () => undefined;
-  const everySecond = setInterval(() => {
-    // The ages of running tasks grow even without updates.
-    if (progress?.status === "running" && connection === "open") show();
-  }, 1_000);
-  const everyRefresh = setInterval(() => {
-    if (progress !== null && connection === "open") void report.refresh(progress.doneTasks);
-  }, REFRESH_MS);
-  signal.addEventListener("abort", () => {
-    clearInterval(everySecond);
-    clearInterval(everyRefresh);
-  });
+  const repeat = (ms: number, act: (progress: RunProgress) => void) => {
+    const timer = setInterval(() => progress !== null && connection === "open" && act(progress), ms);
+    signal.addEventListener("abort", () => clearInterval(timer));
+  };
+  // The ages of running tasks grow even without updates.
+  repeat(1_000, (now) => now.status === "running" && show());
+  repeat(REFRESH_MS, (now) => void report.refresh(now.doneTasks));
   page.append(
     title,
-    h("p", { class: "hint mono" }, id),
+    h("p.hint.mono", id),
     facts,
     status,
     ...parts.map(({ element }) => element),
@@ -110,9 +106,9 @@ function setText(element: HTMLElement, text: string): void {
 
 /** For a training environment's run: reward and tokens of its episodes over time, and their endings. */
 function episodeCourse(): RunPanel {
-  const charts = h("div", { class: "figures" });
+  const charts = h("div.figures");
   const endings = tableSection("Endings", ["Ending", "Episodes"]);
-  const element = h("div", { hidden: true }, h("h3", {}, "Episodes over time"), charts, endings.element);
+  const element = h("div", { hidden: true }, h("h3", "Episodes over time"), charts, endings.element);
   return {
     element,
     show({ episodes, endings: counts }) {
@@ -120,22 +116,12 @@ function episodeCourse(): RunPanel {
       if (episodes === null) return;
       const chart = (name: string, values: readonly (number | null)[], written: (value: number) => string) => {
         const last = values.findLast((value) => value !== null) ?? null;
-        const value = last === null ? "–" : written(last);
-        return h("figure", {}, h("figcaption", {}, `${name}: ${value} lately`), course(values, written));
+        const caption = `${name}: ${last === null ? "–" : written(last)} lately`;
+        return h("figure", h("figcaption", caption), course(values, written));
       };
-      replaceChildren(
-        charts,
-        chart(
-          "Reward",
-          episodes.map(({ reward }) => reward),
-          scoreText,
-        ),
-        chart(
-          "Tokens per episode",
-          episodes.map(({ tokens }) => tokens),
-          (tokens) => count(Math.round(tokens)),
-        ),
-      );
+      const [rewards, tokens] = [episodes.map(({ reward }) => reward), episodes.map((episode) => episode.tokens)];
+      const rounded = (value: number) => count(Math.round(value));
+      replaceChildren(charts, chart("Reward", rewards, scoreText), chart("Tokens per episode", tokens, rounded));
       const rows = Object.entries(counts).sort(([, a], [, b]) => b - a);
       endings.show(rows, "", ([ending, number]) => [spaceWords(ending), count(number)]);
     },
@@ -168,9 +154,8 @@ function runActions(runId: string): HTMLElement {
   const click = () => openReport(runId).catch((error: Error) => failure.replaceChildren(errorNotice(error.message)));
   const id = encodeURIComponent(runId);
   return h(
-    "p",
-    { class: "run-actions" },
-    h("button", { type: "button", click }, "Open the report as one file"),
+    "p.run-actions",
+    h("button", { click }, "Open the report as one file"),
     h("a", { href: `#traces?run_id=${id}` }, "Traces of this run"),
     h("a", { href: `#label/${id}` }, "Label traces"),
     failure,
@@ -192,10 +177,10 @@ async function openReport(runId: string): Promise<void> {
 /** The run's progress and the figures that matter while it is running. */
 function progressFigures(): RunPanel {
   const bar = h("progress", { "aria-label": "Tasks done" });
-  const done = h("p", { class: "done" });
-  const figures = h("dl", { class: "figures" });
+  const done = h("p.done");
+  const figures = h("dl.figures");
   return {
-    element: h("div", {}, bar, done, figures),
+    element: h("div", bar, done, figures),
     show(progress) {
       const { totalTasks, doneTasks, failedTasks, status } = progress;
       // The report shows the same figures once the run has ended.
@@ -207,7 +192,7 @@ function progressFigures(): RunPanel {
       replaceChildren(
         figures,
         ...figuresOf(progress).map(([name, value, note]) =>
-          h("div", {}, h("dt", {}, name), h("dd", {}, value, note === "" ? null : h("small", {}, note))),
+          h("div", h("dt", name), h("dd", value, note !== "" && h("small", note))),
         ),
       );
     },

@@ -29,41 +29,36 @@ export function scoreTable(head: ReportHead): HTMLElement {
   const columns = compact(["Score", several && "Run", "Value", "95% interval", "", "Tasks"]);
   const caption = "Scores with 95% intervals, over the completed tasks";
   const table = h(
-    "table",
-    { class: "scores" },
-    h("caption", { class: "hidden" }, caption),
-    h("thead", {}, h("tr", {}, ...columns.map((name) => heading(name)))),
+    "table.scores",
+    h("caption.hidden", caption),
+    h("thead", h("tr", ...columns.map((name) => heading(name)))),
     ...head.scores.map(({ name, label, meaning, better }) => {
       const figures = head.runs.map((run) => run.scores[name]);
       const axis = scoreAxis(figures.flatMap((figure) => [figure?.low ?? 0, figure?.high ?? 1, figure?.value ?? 0]));
       return h(
         "tbody",
-        {},
         ...head.runs.map((run, i) => {
           const figure = run.scores[name] ?? { value: null, n: 0, low: null, high: null };
           return h(
             "tr",
-            {},
-            i > 0
-              ? null
-              : h(
-                  "th",
-                  { scope: "rowgroup", rowspan: head.runs.length },
-                  h("span", { class: "label" }, label),
-                  better === "lower" ? h("span", { class: "tag" }, "lower is better") : null,
-                  h("span", { class: "meta" }, meaning),
-                ),
-            several ? h("td", { class: "run" }, ...runName(i, head)) : null,
-            h("td", { class: "figure strong" }, scoreText(figure.value)),
-            h("td", { class: "figure" }, intervalText(figure)),
+            i === 0 &&
+              h(
+                "th",
+                { scope: "rowgroup", rowspan: head.runs.length },
+                h("span.label", label),
+                better === "lower" && h("span.tag", "lower is better"),
+                h("span.meta", meaning),
+              ),
+            several && h("td.run", runName(i, head)),
+            h("td.figure.strong", scoreText(figure.value)),
+            h("td.figure", intervalText(figure)),
             h(
-              "td",
-              { class: "track-cell" },
+              "td.track-cell",
               track(figure, axis, i),
               // One axis for all runs, below the last one.
-              i < head.runs.length - 1 ? null : axisLine(axis),
+              i >= head.runs.length - 1 && axisLine(axis),
             ),
-            h("td", { class: "figure muted" }, count(figure.n)),
+            h("td.figure.muted", count(figure.n)),
           );
         }),
       );
@@ -108,11 +103,11 @@ export function effortTable(head: ReportHead): HTMLElement {
 }
 
 function heading(name: string): HTMLElement {
-  return name === "" ? h("td", {}) : h("th", { scope: "col" }, name);
+  return name === "" ? h("td") : h("th", { scope: "col" }, name);
 }
 
 function axisLine(axis: readonly [number, number]): HTMLElement {
-  return h("span", { class: "axis", "aria-hidden": "true" }, ...axis.map((end) => h("span", {}, axisEnd(end))));
+  return h("span.axis", { "aria-hidden": "true" }, ...axis.map((end) => h("span", axisEnd(end))));
 }
 
 /** The interval as a line and the value as a dot. Hidden from screen readers, because the numbers are next to it. */
@@ -120,12 +115,12 @@ function track({ value, low, high }: Figure, [from, to]: readonly [number, numbe
   const share = (length: number) => `${((length / (to - from)) * 100).toFixed(2)}%`;
   const colour = `background: ${runColour(run)}`;
   return h(
-    "span",
-    { class: "track", "aria-hidden": "true" },
+    "span.track",
+    { "aria-hidden": "true" },
     value === null || low === null || high === null
       ? null
-      : h("span", { class: "span", style: `left: ${share(low - from)}; width: ${share(high - low)}; ${colour}` }),
-    value === null ? null : h("span", { class: "point", style: `left: ${share(value - from)}; ${colour}` }),
+      : h("span.span", { style: `left: ${share(low - from)}; width: ${share(high - low)}; ${colour}` }),
+    value !== null && h("span.point", { style: `left: ${share(value - from)}; ${colour}` }),
   );
 }
 
@@ -140,8 +135,8 @@ export function evalTable(head: ReportHead): HTMLElement {
       label: [
         h("a", { href: filterLink({ eval: one.name, ...(run && { run: run.runId }) }) }, one.name),
         one.version === null ? null : ` @${one.version}`,
-        one.reference ? h("span", { class: "tag" }, "sees gold") : null,
-        runs.length > 1 ? h("span", { class: "meta" }, ...runName(one.run, head)) : null,
+        one.reference && h("span.tag", "sees gold"),
+        runs.length > 1 && h("span.meta", runName(one.run, head)),
       ],
       cells: [
         count(one.passRate.n),
@@ -156,24 +151,19 @@ export function evalTable(head: ReportHead): HTMLElement {
 }
 
 function estimate(figure: Figure | null): HTMLElement {
-  if (figure === null) return h("span", { class: "muted" }, "not tested");
-  const interval = figure.low === null ? null : h("span", { class: "muted" }, ` ${intervalText(figure)}`);
-  return h("span", {}, h("b", {}, scoreText(figure.value)), interval);
+  if (figure === null) return h("span.muted", "not tested");
+  const interval = figure.low === null ? null : h("span.muted", ` ${intervalText(figure)}`);
+  return h("span", h("b", scoreText(figure.value)), interval);
 }
 
 function testText({ test, otherAgents }: EvalFigures): HTMLElement {
-  if (test === null) return h("span", { class: "muted" }, "–");
-  const rejected = test.passed ? null : h("span", { class: "tag" }, `missed "${test.thresholds}"`);
+  if (test === null) return h("span.muted", "–");
+  const rejected = test.passed ? null : h("span.tag", `missed "${test.thresholds}"`);
   const others =
     otherAgents === null
       ? null
-      : h(
-          "span",
-          { class: "meta" },
-          `${otherAgents.text}. ${otherAgents.advice}: `,
-          h("code", {}, otherAgents.command),
-        );
-  return h("span", {}, `${test.good} good, ${test.bad} bad`, rejected, others);
+      : h("span.meta", `${otherAgents.text}. ${otherAgents.advice}: `, h("code", otherAgents.command));
+  return h("span", `${test.good} good, ${test.bad} bad`, rejected, others);
 }
 
 interface Part {
@@ -194,21 +184,18 @@ export function barList(bars: readonly Bar[], of: number): HTMLElement {
   const sum = (parts: readonly Part[]) => parts.reduce((tasks, part) => tasks + part.tasks, 0);
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   return h(
-    "ul",
-    { class: "bars" },
+    "ul.bars",
     ...bars.map(({ label, filters, parts }) =>
       h(
         "li",
-        {},
-        h("a", { href: filterLink(filters), class: "name" }, label),
-        h("span", { class: "amount" }, `${count(sum(parts))} `, h("small", {}, percent(sum(parts), of))),
+        h("a.name", { href: filterLink(filters) }, label),
+        h("span.amount", `${count(sum(parts))} `, h("small", percent(sum(parts), of))),
         h(
-          "span",
-          { class: "whole" },
+          "span.whole",
           ...parts.map(({ tasks, colour, filters: partFilters, words }) => {
             const title = `${words}: ${count(tasks)} tasks`;
             const style = `width: ${(tasks / most) * 100}%; background: ${colour}`;
-            return h("a", { href: filterLink(partFilters), class: "part", title, "aria-label": title, style });
+            return h("a.part", { href: filterLink(partFilters), title, "aria-label": title, style });
           }),
         ),
       ),
@@ -265,11 +252,10 @@ export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElemen
   );
   const label = scores.find(({ name }) => name === leading)?.label ?? leading;
   return h(
-    "p",
-    { class: "meta legend" },
+    "p.meta.legend",
     `${label}: `,
     ...there.flatMap((outcome) => [
-      h("span", { class: "swatch", style: `background: ${outcomeColour(outcome)}` }),
+      h("span.swatch", { style: `background: ${outcomeColour(outcome)}` }),
       ` ${OUTCOME_WORDS[outcome]} `,
     ]),
   );
@@ -277,9 +263,8 @@ export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElemen
 
 export function messageList(messages: RunFigures["errors"]): HTMLElement {
   return h(
-    "ol",
-    { class: "errors" },
-    ...messages.map(({ message, tasks }) => h("li", {}, h("b", {}, count(tasks)), " ", untrustedInline(message))),
+    "ol.errors",
+    ...messages.map(({ message, tasks }) => h("li", h("b", count(tasks)), " ", untrustedInline(message))),
   );
 }
 

@@ -405,7 +405,7 @@ export interface Chart {
 
 /** A chart with its title and data table. It is redrawn when the width changes. */
 export function figureOf({ title, description, draw, heading, rows }: Chart): HTMLElement {
-  const canvas = h("div", { class: "canvas" });
+  const canvas = h("div.canvas");
   let drawn = 0;
   new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
@@ -422,11 +422,10 @@ export function figureOf({ title, description, draw, heading, rows }: Chart): HT
     canvas.replaceChildren(picture);
   }).observe(canvas);
   return h(
-    "figure",
-    { class: "chart" },
-    h("figcaption", {}, h("b", {}, title), description === "" ? null : h("span", {}, description)),
+    "figure.chart",
+    h("figcaption", h("b", title), description !== "" && h("span", description)),
     canvas,
-    h("details", { class: "as-table" }, h("summary", {}, "Figures"), plainTable(heading, rows)),
+    h("details.as-table", h("summary", "Figures"), plainTable(heading, rows)),
   );
 }
 
@@ -440,7 +439,7 @@ export function scoreChooser(
   const show = () => {
     const index = Math.max(0, list.selectedIndex);
     const score = scores[index];
-    if (score !== undefined) replaceChildren(body, ...draw(score, index));
+    if (score !== undefined) replaceChildren(body, draw(score, index));
   };
   const list = select(
     { "aria-label": name, change: show },
@@ -448,19 +447,17 @@ export function scoreChooser(
   );
   list.value = first;
   show();
-  return [h("p", { class: "choose" }, "Score ", list), body];
+  return [h("p.choose", "Score ", list), body];
 }
 
 function plainTable(heading: readonly string[], rows: readonly (readonly string[])[]): HTMLElement {
   return h(
     "table",
-    {},
-    h("thead", {}, h("tr", {}, ...heading.map((name) => h("th", { scope: "col" }, name)))),
+    h("thead", h("tr", ...heading.map((name) => h("th", { scope: "col" }, name)))),
     h(
       "tbody",
-      {},
       ...rows.map(([first = "", ...rest]) =>
-        h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((text) => h("td", { class: "figure" }, text))),
+        h("tr", h("th", { scope: "row" }, first), ...rest.map((text) => h("td.figure", text))),
       ),
     ),
   );

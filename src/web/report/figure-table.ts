@@ -30,29 +30,20 @@ export function figureTable(
   const rowOf = ({ label, cells }: Row) =>
     h(
       "tr",
-      {},
-      h("th", { scope: "row" }, ...label),
-      ...cells.map((cell, i) =>
-        h("td", { class: "figure", "data-label": named[i + 1]?.name ?? "" }, h("span", {}, ...[cell].flat())),
-      ),
+      h("th", { scope: "row" }, label),
+      ...cells.map((cell, i) => h("td.figure", { "data-label": named[i + 1]?.name ?? "" }, h("span", [cell].flat()))),
     );
   const table = h(
     "table",
     { class: `figure-table ${className}` },
-    h("caption", { class: "hidden" }, caption),
-    h("thead", {}, h("tr", {}, ...named.map(({ name, head = [name] }: Column) => h("th", { scope: "col" }, ...head)))),
+    h("caption.hidden", caption),
+    h("thead", h("tr", ...named.map(({ name, head = [name] }: Column) => h("th", { scope: "col" }, head)))),
     ...groups.map(({ label, rows }) =>
       h(
         "tbody",
-        {},
-        label === null
-          ? null
-          : h(
-              "tr",
-              { class: "group" },
-              h("th", { scope: "rowgroup", colspan: columns.length }, untrustedInline(label)),
-            ),
-        ...rows.map(rowOf),
+        label !== null &&
+          h("tr.group", h("th", { scope: "rowgroup", colspan: columns.length }, untrustedInline(label))),
+        rows.map(rowOf),
       ),
     ),
   );
@@ -61,5 +52,5 @@ export function figureTable(
 
 /** A table that scrolls sideways if it is wider than the page. */
 export function wide(table: HTMLElement, caption: string): HTMLElement {
-  return h("div", { class: "sideways", tabindex: 0, role: "group", "aria-label": caption }, table);
+  return h("div.sideways", { tabindex: 0, role: "group", "aria-label": caption }, table);
 }

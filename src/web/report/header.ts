@@ -10,23 +10,17 @@ export function header({ runs, version, createdAt }: ReportHead, buttons: readon
   const [first] = runs;
   const title: Child[] = runs.length === 1 && first !== undefined ? titleOf(first) : [`${runs.length} runs compared`];
   return h(
-    "header",
-    { class: "top" },
-    h(
-      "div",
-      { class: "bar" },
-      h("p", { class: "eyebrow" }, "ART-E report"),
-      h("div", { class: "buttons", role: "group", "aria-label": "Page" }, ...buttons),
-    ),
-    h("h1", {}, ...title),
-    h("ul", { class: "runs" }, ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
-    h("p", { class: "meta made" }, `Created by art-e ${version} on ${minuteText(createdAt)} UTC`),
+    "header.top",
+    h("div.bar", h("p.eyebrow", "ART-E report"), h("div.buttons", { role: "group", "aria-label": "Page" }, buttons)),
+    h("h1", title),
+    h("ul.runs", ...runs.map((run, i) => runLine(run, i, runs.length > 1))),
+    h("p.meta.made", `Created by art-e ${version} on ${minuteText(createdAt)} UTC`),
   );
 }
 
 function titleOf({ name, agentId, model }: RunFigures): Child[] {
   if (name !== null) return [untrustedInline(name)];
-  return [untrustedInline(agentId), h("span", { class: "with" }, " with "), untrustedInline(model)];
+  return [untrustedInline(agentId), h("span.with", " with "), untrustedInline(model)];
 }
 
 function runLine(run: RunFigures, index: number, several: boolean): HTMLElement {
@@ -41,16 +35,15 @@ function runLine(run: RunFigures, index: number, several: boolean): HTMLElement 
   ];
   return h(
     "li",
-    {},
-    ...(several ? [runDot(index), h("b", {}, untrustedInline(run.label)), " "] : []),
-    h("code", {}, run.runId),
-    ...facts.flatMap((fact) => [h("span", { class: "sep", "aria-hidden": "true" }, " · "), untrustedInline(fact)]),
-    ...run.changes.map((change) => h("div", { class: "meta" }, "Changed: ", untrustedInline(change))),
+    several ? [runDot(index), h("b", untrustedInline(run.label)), " "] : [],
+    h("code", run.runId),
+    ...facts.flatMap((fact) => [h("span.sep", { "aria-hidden": "true" }, " · "), untrustedInline(fact)]),
+    ...run.changes.map((change) => h("div.meta", "Changed: ", untrustedInline(change))),
   );
 }
 
 export function runDot(index: number): HTMLElement {
-  return h("span", { class: "dot", style: `background: ${runColour(index)}`, "aria-hidden": "true" });
+  return h("span.dot", { style: `background: ${runColour(index)}`, "aria-hidden": "true" });
 }
 
 /** The label of a run after a dot in its color. */
@@ -79,8 +72,7 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
     (name) => scores.find((score) => score.name === name) ?? [],
   );
   return h(
-    "dl",
-    { class: "tiles" },
+    "dl.tiles",
     ...named.map(({ name, label }) => {
       const figure = run.scores[name];
       const { low = null, high = null, n = 0 } = figure ?? {};
@@ -108,7 +100,7 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
 }
 
 function tile(label: string, value: string, note: string): HTMLElement {
-  return h("div", {}, h("dt", {}, label), h("dd", { class: "value" }, value), h("dd", { class: "meta" }, note));
+  return h("div", h("dt", label), h("dd.value", value), h("dd.meta", note));
 }
 
 /** Returns the names of the evals that a task fails, in alphabetical order. `scores` are in the head's order. */

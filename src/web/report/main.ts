@@ -1,4 +1,5 @@
 import { h } from "../dom.js";
+import { listenForPageKeys } from "../page-keys.js";
 import { themeButton } from "../theme-button.js";
 import { header } from "./header.js";
 import { EmbeddedTraces, loadReport } from "./load.js";
@@ -14,11 +15,12 @@ const report = new ReportView(head, tasks, new EmbeddedTraces(head.traces), {
 document
   .getElementById("report")
   ?.append(
-    h("a", { class: "skip", href: "#tasks" }, "To the tasks"),
-    header(head, [themeButton(), h("button", { type: "button", class: "quiet", click: () => print() }, "Print")]),
-    h("main", {}, report.sections),
+    h("a.skip", { href: "#tasks" }, "To the tasks"),
+    header(head, [themeButton(), h("button.quiet", { click: () => print() }, "Print")]),
+    h("main", report.sections),
     report.dialog,
   );
 
+listenForPageKeys();
 addEventListener("hashchange", () => report.applyUrl());
 report.applyUrl();

@@ -61,7 +61,7 @@ export class QuestionMatrix {
     const label = h("label", { for: this.differing.id }, "Only differences");
     this.element = h(
       "div",
-      { hidden: this.rows.length === 0 },
+      { class: "by-question", hidden: this.rows.length === 0 },
       h("h3", {}, hasQuestions ? "Questions by run" : "Tasks by run"),
       h("p", { class: "matrix-tools" }, this.differing, label, this.summary),
       wide(table, "Questions by run"),

@@ -42,7 +42,7 @@ function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[]
       ...head.runs.map((run, i) => lostTasks(run, i, head)),
     ),
     ...suiteSections(head, tasks),
-    section("How agents work", null, h("div", { class: "pair uneven" }, figureOf(turnsChart(head)), toolTable(head))),
+    section("How agents work", null, h("div.pair.uneven", figureOf(turnsChart(head)), toolTable(head))),
   ]);
 }
 
@@ -85,20 +85,14 @@ function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
 
 function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElement {
   const { runId, tasks, suite } = run;
-  const states = suite === null ? [h("h3", {}, "Gold email"), profile(run)] : taskStatesChart(runId, tasks, suite);
+  const states = suite === null ? [h("h3", "Gold email"), profile(run)] : taskStatesChart(runId, tasks, suite);
   const listed = (title: string, messages: RunFigures["errors"]) =>
-    messages.length === 0 ? [] : [h("h3", {}, title), messageList(messages)];
+    messages.length === 0 ? [] : [h("h3", title), messageList(messages)];
   const messages = [...listed("Errors of failed tasks", run.errors), ...listed("Refusals", run.refusals)];
   return h(
-    "div",
-    { class: "run-block" },
-    head.runs.length > 1 ? h("p", { class: "run-name" }, ...runName(index, head)) : null,
-    h(
-      "div",
-      { class: "pair" },
-      h("div", {}, ...states),
-      h("div", {}, h("h3", {}, "Endings"), endings(run, index), ...messages),
-    ),
+    "div.run-block",
+    head.runs.length > 1 && h("p.run-name", runName(index, head)),
+    h("div.pair", h("div", states), h("div", h("h3", "Endings"), endings(run, index), messages)),
   );
 }
 
@@ -110,11 +104,10 @@ function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLE
     return [
       figureOf(distributionChart(head, score)),
       h(
-        "p",
-        { class: "lead" },
+        "p.lead",
         `${score.label} with 95% intervals per group of tasks, and the number of tasks. Select a bar to see its tasks.`,
       ),
-      h("div", { class: "pair" }, ...slices.map((by) => figureOf(sliceChart(head, by, score)))),
+      h("div.pair", ...slices.map((by) => figureOf(sliceChart(head, by, score)))),
     ];
   });
   return section("One score in detail", null, ...chooser);
@@ -143,7 +136,7 @@ export class ReportView {
   private readonly matrix: QuestionMatrix | null;
   private readonly taskDialog: TaskDialog;
   /** Shown if the URL refers to a task that is not in the report. */
-  private readonly missing = h("p", { class: "missing", role: "alert" });
+  private readonly missing = h("p.missing", { role: "alert" });
   private readonly taskSection: HTMLElement;
 
   constructor(
@@ -174,12 +167,11 @@ export class ReportView {
       scoreSection(head, (score) => this.table.showScore(score)),
     ];
     this.sections = h(
-      "div",
-      { class: "sections" },
-      head.comparisons.length === 0 ? null : comparisonSection(head),
+      "div.sections",
+      head.comparisons.length !== 0 && comparisonSection(head),
       scores ?? null,
       // A file is read from the figures to the tasks. The served pages lead to the failed tasks first.
-      ...(first === "worst" ? [this.taskSection, ...figures] : [...figures, this.taskSection]),
+      first === "worst" ? [this.taskSection, ...figures] : [...figures, this.taskSection],
     );
     this.showTasks(EMPTY_VIEW);
   }

@@ -3,11 +3,5 @@ import { type Child, h } from "../dom.js";
 /** A section of the page with a heading that links can refer to. */
 export function section(title: string, note: string | null, ...children: readonly Child[]): HTMLElement {
   const id = title.toLowerCase().replaceAll(" ", "-");
-  return h(
-    "section",
-    { "aria-labelledby": id },
-    h("h2", { id }, title),
-    note === null ? null : h("p", { class: "lead" }, note),
-    ...children,
-  );
+  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), note !== null && h("p.lead", note), children);
 }

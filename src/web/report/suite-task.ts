@@ -35,28 +35,22 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
   const below = belowHeading(task.question);
   return [
     below.trim() === "" ? null : untrustedText(below, "text instruction"),
-    h("p", { class: "facts" }, facts),
+    h("p.facts", facts),
+    h("ul.tags", ...[...new Set([...suite.tags, ...suite.apps])].map((tag) => h("li", untrustedInline(tag)))),
+    task.error === null ? null : h("p.error", untrustedInline(task.error)),
     h(
-      "ul",
-      { class: "tags" },
-      ...[...new Set([...suite.tags, ...suite.apps])].map((tag) => h("li", {}, untrustedInline(tag))),
-    ),
-    task.error === null ? null : h("p", { class: "error" }, untrustedInline(task.error)),
-    h(
-      "div",
-      { class: "answers" },
+      "div.answers",
       h(
-        "section",
-        { class: "outcome-edge", style: `border-left-color: ${outcomeColour(task.outcome)}` },
-        h("h3", {}, "Grade"),
-        h("p", { class: "grade" }, gradeText(task, head), " ", h("span", { class: "meta" }, gradeNote)),
-        suite.reason === "" ? null : untrustedText(suite.reason),
+        "section.outcome-edge",
+        { style: `border-left-color: ${outcomeColour(task.outcome)}` },
+        h("h3", "Grade"),
+        h("p.grade", gradeText(task, head), " ", h("span.meta", gradeNote)),
+        suite.reason !== "" && untrustedText(suite.reason),
       ),
       h(
         "section",
-        {},
-        h("h3", {}, "The agent's answer"),
-        task.answer === "" ? h("p", { class: "meta" }, "nothing") : untrustedText(task.answer),
+        h("h3", "The agent's answer"),
+        task.answer === "" ? h("p.meta", "nothing") : untrustedText(task.answer),
       ),
     ),
     counterpartLine(task, suite, head, tasks),
@@ -70,12 +64,11 @@ function counterpartLine(task: Task, { counterpart }: SuiteTask, head: ReportHea
     ({ run, taskId, epoch }) => run === task.run && taskId === counterpart && epoch === task.epoch,
   );
   const label = counterpart.slice(0, 8);
-  if (other === undefined)
-    return h("p", { class: "facts" }, "Counterpart ", untrustedInline(label), ", not in this run");
-  if (other === task) return h("p", { class: "facts" }, "The task is its own counterpart.");
+  if (other === undefined) return h("p.facts", "Counterpart ", untrustedInline(label), ", not in this run");
+  if (other === task) return h("p.facts", "The task is its own counterpart.");
   const link = h("a", { href: taskLink(other, head) }, untrustedInline(label));
   const rest = ` (${other.suite?.guidance ?? ""}), score ${gradeText(other, head)}`;
-  return h("p", { class: "facts" }, "Counterpart ", link, rest);
+  return h("p.facts", "Counterpart ", link, rest);
 }
 
 function gradeText(task: Task, head: ReportHead): string {
@@ -86,21 +79,18 @@ function gradeText(task: Task, head: ReportHead): string {
 export function pictureColumn({ pictures, omitted }: NonNullable<TraceView["left"]>): Child[] {
   if (pictures.length + omitted === 0) return [];
   return [
-    h("h3", {}, "Images it created"),
+    h("h3", "Images it created"),
     ...pictures.map(pictureFigure),
-    omitted === 0
-      ? null
-      : h("p", { class: "meta" }, `Left out because they are too many or too large: ${count(omitted)}`),
+    omitted === 0 ? null : h("p.meta", `Left out because they are too many or too large: ${count(omitted)}`),
   ];
 }
 
 function pictureFigure({ path, cell, width, height, data }: PictureView): HTMLElement {
   const name = cell === null ? path : `${path}, cell ${cell}`;
   return h(
-    "figure",
-    { class: "picture" },
+    "figure.picture",
     h("img", { src: `data:image/png;base64,${data}`, alt: name, width, height, loading: "lazy" }),
-    h("figcaption", {}, untrustedInline(name), ` · ${width} × ${height}`),
+    h("figcaption", untrustedInline(name), ` · ${width} × ${height}`),
   );
 }
 
@@ -111,11 +101,11 @@ const LONG = 1_500;
 export function machineResult(view: MachineResultView): HTMLElement {
   switch (view.kind) {
     case "command":
-      return h("div", { class: "output" }, ...commandOutput(view));
+      return h("div.output", commandOutput(view));
     case "file":
-      return h("div", { class: "output" }, outputText(view.content), h("p", { class: "meta" }, fileNote(view)));
+      return h("div.output", outputText(view.content), h("p.meta", fileNote(view)));
     case "notebook":
-      return h("div", { class: "output" }, ...notebookOutputs(view));
+      return h("div.output", notebookOutputs(view));
   }
 }
 
@@ -127,9 +117,9 @@ function commandOutput({
 }: Extract<MachineResultView, { kind: "command" }>): Child[] {
   return [
     stdout.trim() === "" ? null : outputText(stdout),
-    stderr.trim() === "" ? null : h("div", { class: "stderr" }, outputText(stderr)),
-    exitCode === 0 ? null : h("p", { class: "exit" }, stopped ?? `exit code ${exitCode ?? "none"}`),
-    stdout.trim() + stderr.trim() === "" && exitCode === 0 ? h("p", { class: "meta" }, "no output") : null,
+    stderr.trim() === "" ? null : h("div.stderr", outputText(stderr)),
+    exitCode === 0 ? null : h("p.exit", stopped ?? `exit code ${exitCode ?? "none"}`),
+    stdout.trim() + stderr.trim() === "" && exitCode === 0 && h("p.meta", "no output"),
   ];
 }
 
@@ -140,17 +130,17 @@ function fileNote({ firstLine, lastLine, totalLines }: Extract<MachineResultView
 function notebookOutputs({ outputs, stopped }: Extract<MachineResultView, { kind: "notebook" }>): Child[] {
   return [
     ...outputs.flatMap(({ cell, text, error }) => [
-      h("p", { class: "meta" }, `cell ${cell}`),
+      h("p.meta", `cell ${cell}`),
       text.trim() === "" ? null : outputText(text),
-      error === null ? null : h("p", { class: "exit" }, untrustedInline(error)),
+      error === null ? null : h("p.exit", untrustedInline(error)),
     ]),
-    outputs.length === 0 ? h("p", { class: "meta" }, "no output") : null,
-    stopped === null ? null : h("p", { class: "exit" }, untrustedInline(stopped)),
+    outputs.length === 0 && h("p.meta", "no output"),
+    stopped === null ? null : h("p.exit", untrustedInline(stopped)),
   ];
 }
 
 function outputText(text: string): HTMLElement {
   const shown = untrustedText(text.replace(/\n$/, ""), "text code");
   if (text.length <= LONG) return shown;
-  return h("details", {}, h("summary", {}, `${count(text.length)} characters`), shown);
+  return h("details", h("summary", `${count(text.length)} characters`), shown);
 }

@@ -27,7 +27,7 @@ export function taskStatesChart(runId: string, tasks: number, { profile }: Suite
         words: `${stateWords(state)}; ${OUTCOME_WORDS[band]}`,
       })),
   }));
-  return [h("h3", {}, "State"), barList(bars, tasks)];
+  return [h("h3", "State"), barList(bars, tasks)];
 }
 
 type SuiteRun = RunFigures & { readonly suite: SuiteFigures };
@@ -42,18 +42,13 @@ export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLEle
       "Tasks that state only the goal, compared with the same tasks described step by step. Each task is compared with its counterpart.",
       ...runs.map((run) =>
         h(
-          "div",
-          { class: "run-block" },
-          runs.length > 1 ? h("p", { class: "run-name" }, ...runName(head.runs.indexOf(run), head)) : null,
-          ...guidanceTable(run.suite.guidance),
+          "div.run-block",
+          runs.length > 1 && h("p.run-name", runName(head.runs.indexOf(run), head)),
+          guidanceTable(run.suite.guidance),
         ),
       ),
     ),
-    section(
-      "Steps and time",
-      null,
-      h("div", { class: "pair uneven" }, figureOf(stepsChart(head, tasks)), durationTable(runs)),
-    ),
+    section("Steps and time", null, h("div.pair.uneven", figureOf(stepsChart(head, tasks)), durationTable(runs))),
   ];
 }
 
@@ -75,7 +70,7 @@ function guidanceTable({ metrics, ...guidance }: GuidanceComparison): Child[] {
   const caption = "Verbose compared with abstract instructions";
   return [
     figureTable({ className: "pairs", caption, columns: PAIR_COLUMNS }, [{ label: null, rows }]),
-    ...leftOut(guidance).map((text) => h("p", { class: "meta" }, text)),
+    ...leftOut(guidance).map((text) => h("p.meta", text)),
   ];
 }
 

@@ -51,8 +51,12 @@ export class TaskDialog {
     private readonly links: TaskLinks,
     private readonly navigation: TaskNavigation,
   ) {
-    const button = (label: string, name: string, click: () => void) =>
-      h("button", { type: "button", class: "quiet", "aria-label": name, title: name, click }, label);
+    const button = (label: string, name: string, keys: string, click: () => void) =>
+      h(
+        "button",
+        { type: "button", class: "quiet", "aria-label": name, title: name, "aria-keyshortcuts": keys, click },
+        label,
+      );
     this.element = h(
       "dialog",
       { class: "task", "aria-labelledby": "task-title" },
@@ -62,11 +66,11 @@ export class TaskDialog {
         h(
           "div",
           { class: "buttons" },
-          button("←", "Previous task", () => this.step(-1)),
-          button("→", "Next task", () => this.step(1)),
+          button("←", "Previous task", "k ArrowLeft", () => this.step(-1)),
+          button("→", "Next task", "j ArrowRight", () => this.step(1)),
         ),
         this.position,
-        button("Close", "Close", () => this.element.close()),
+        button("Close", "Close", "Escape", () => this.element.close()),
       ),
       this.content,
     );
