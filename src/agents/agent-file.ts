@@ -18,6 +18,38 @@ import {
 } from "./registry.js";
 import { findAgent, getAgent, versionedAgent } from "./registry-store.js";
 
+type Definition = NonNullable<AgentFile["tools"][number]["definition"]>;
+
+/** Tool definition in an agent's file. Built-in tools do not need one. */
+const definitionSchema = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  category: z.string(),
+  handler: z.string(),
+  config: jsonObjectSchema.optional(),
+  parameters: jsonObjectSchema,
+});
+
+const fileSchema = z.strictObject({
+  id: registryIdSchema,
+  name: z.string(),
+  description: z.string().default(""),
+  model: z.string().nullable().default(null),
+  settings: agentSettingsSchema.prefault({}),
+  prompt: z.string().min(1),
+  tools: z
+    .array(
+      z.strictObject({
+        id: registryIdSchema,
+        config: jsonObjectSchema.optional(),
+        definition: definitionSchema.optional(),
+      }),
+    )
+    .min(1),
+});
+
+type AgentFile = z.output<typeof fileSchema>;
+
 /** Returns an agent, or one of its versions, as YAML, including the definitions of its custom tools. */
 export function exportAgent(db: Db, id: string, { agent, tools } = versionedAgent(db, id)): string {
   const { name, description, model, settings, prompt } = agent;
@@ -55,8 +87,6 @@ export function importAgent(db: Db, text: string, path: string, replace: boolean
   });
 }
 
-type Definition = NonNullable<AgentFile["tools"][number]["definition"]>;
-
 function definitionOf({
   name,
   description,
@@ -88,36 +118,6 @@ function alreadyExists(kind: "agent" | "tool", id: string): UserError {
     "Change the id in the file, or pass --replace to replace it.",
   );
 }
-
-/** Tool definition in an agent's file. Built-in tools do not need one. */
-const definitionSchema = z.strictObject({
-  name: z.string(),
-  description: z.string(),
-  category: z.string(),
-  handler: z.string(),
-  config: jsonObjectSchema.optional(),
-  parameters: jsonObjectSchema,
-});
-
-const fileSchema = z.strictObject({
-  id: registryIdSchema,
-  name: z.string(),
-  description: z.string().default(""),
-  model: z.string().nullable().default(null),
-  settings: agentSettingsSchema.prefault({}),
-  prompt: z.string().min(1),
-  tools: z
-    .array(
-      z.strictObject({
-        id: registryIdSchema,
-        config: jsonObjectSchema.optional(),
-        definition: definitionSchema.optional(),
-      }),
-    )
-    .min(1),
-});
-
-type AgentFile = z.output<typeof fileSchema>;
 
 const MAX_CHARS = 4_000_000;
 

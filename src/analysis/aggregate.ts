@@ -22,6 +22,21 @@ import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces
 
 type AveragedMetric = Exclude<keyof Averages, "tasks">;
 
+type SuiteFacts = NonNullable<TaskResult["suite"]>;
+
+interface SlicePart {
+  tasks: number;
+  readonly byScorer: Map<string, ClusteredMean>;
+}
+
+type DescribedScores = Readonly<Record<string, Pick<ScoreDescription, "kind" | "scale">>>;
+
+/** A cluster as `ClusteredMean` needs it. */
+interface ClusterSums {
+  readonly n: number;
+  readonly sum: number;
+}
+
 const METRICS: Readonly<Record<AveragedMetric, (result: TaskResult) => boolean | number | null>> = {
   exactMatchAccuracy: (result) => result.exactMatch,
   avgSemanticScore: (result) => result.semanticScore,
@@ -343,8 +358,6 @@ class SuiteAggregate {
   }
 }
 
-type SuiteFacts = NonNullable<TaskResult["suite"]>;
-
 /** The value of each slice for a question, or null. */
 const QUESTION_PART: Readonly<Record<(typeof QUESTION_SLICES)[number], (task: TaskResult) => string | null>> = {
   inbox: ({ inbox }) => inbox,
@@ -361,13 +374,6 @@ const SUITE_PARTS: Readonly<Record<(typeof SUITE_SLICES)[number], (task: SuiteFa
   app: ({ relatedApps }) => [...new Set(relatedApps)],
   tag: ({ tags }) => [...new Set(tags)],
 };
-
-interface SlicePart {
-  tasks: number;
-  readonly byScorer: Map<string, ClusteredMean>;
-}
-
-type DescribedScores = Readonly<Record<string, Pick<ScoreDescription, "kind" | "scale">>>;
 
 class SliceAggregate {
   private readonly parts = new Map<SliceName, Map<string, SlicePart>>(SLICES.map((slice) => [slice, new Map()]));
@@ -430,12 +436,6 @@ function byPart(slice: SliceName): (a: readonly [string, SlicePart], b: readonly
 
 /** The reported k of pass@k and pass^k: all up to 10, then about doubling. */
 const REPORTED_K = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 128, 256, 512, 1_000];
-
-/** A cluster as `ClusteredMean` needs it. */
-interface ClusterSums {
-  readonly n: number;
-  readonly sum: number;
-}
 
 const SHARE: Scale = { min: 0, max: 1 };
 

@@ -29,6 +29,49 @@ export type Claim =
 
 type ClaimVerdict = "established" | "refuted";
 
+interface Evidence {
+  add(gain: number): void;
+  isEnough(): boolean;
+}
+
+/** State of the claim that a run was started with. Differences are in the score's unit, candidate minus baseline. */
+export interface UntilOutcome {
+  /** The claim, such as `better than run_1 by 0.03 on judgeCorrect`. */
+  readonly claim: string;
+  readonly metric: string;
+  /** Null if the claim is open. */
+  readonly verdict: ClaimVerdict | null;
+  /** Number of questions that the verdict took. */
+  readonly settledAfter: number | null;
+  /** Number of tested questions. Includes questions that were already running when the claim was settled. */
+  readonly questions: number;
+  readonly plannedQuestions: number;
+  /** Whether every planned question has a result. Failed questions have one, but are not tested. */
+  readonly isComplete: boolean;
+  /** May be read at any time. */
+  readonly alwaysValid: Estimate;
+  /** May be read only if all planned questions are answered. */
+  readonly fixedN: Estimate;
+}
+
+interface SequentialInput {
+  /** Candidate minus baseline per question, in the score's unit. */
+  readonly differences: readonly number[];
+  readonly better: "higher" | "lower";
+  /** Fixed-n p value. */
+  readonly p: number | null;
+}
+
+/** Expected end of a run with `--until`, if the true gain is `effect`. */
+export interface ExpectedStop {
+  readonly effect: number;
+  /** Mean number of questions, if the run ends when the claim is settled or all questions are answered. */
+  readonly meanQuestions: number;
+  /** Fraction of runs in which the claim is established. */
+  readonly established: number;
+  readonly refuted: number;
+}
+
 /** Tests a claim after each question. The verdict is final: each of the two is wrong in at most 5% of runs. */
 export class ClaimTest {
   private readonly establishing: Evidence;
@@ -54,11 +97,6 @@ export class ClaimTest {
   get decided(): { readonly verdict: ClaimVerdict; readonly after: number } | null {
     return this.decision;
   }
-}
-
-interface Evidence {
-  add(gain: number): void;
-  isEnough(): boolean;
 }
 
 const NEVER: Evidence = { add: () => undefined, isEnough: () => false };
@@ -108,26 +146,6 @@ function combined(a: Evidence, b: Evidence, isEnough: () => boolean): Evidence {
   };
 }
 
-/** State of the claim that a run was started with. Differences are in the score's unit, candidate minus baseline. */
-export interface UntilOutcome {
-  /** The claim, such as `better than run_1 by 0.03 on judgeCorrect`. */
-  readonly claim: string;
-  readonly metric: string;
-  /** Null if the claim is open. */
-  readonly verdict: ClaimVerdict | null;
-  /** Number of questions that the verdict took. */
-  readonly settledAfter: number | null;
-  /** Number of tested questions. Includes questions that were already running when the claim was settled. */
-  readonly questions: number;
-  readonly plannedQuestions: number;
-  /** Whether every planned question has a result. Failed questions have one, but are not tested. */
-  readonly isComplete: boolean;
-  /** May be read at any time. */
-  readonly alwaysValid: Estimate;
-  /** May be read only if all planned questions are answered. */
-  readonly fixedN: Estimate;
-}
-
 /** Adds always-valid figures to the comparisons of candidates with a baseline, corrected for their number. */
 export function withSequentialFigures(
   comparisons: readonly RunComparison[],
@@ -165,14 +183,6 @@ function widthOf({ metric, kind }: MetricDescription): number {
   return max - min;
 }
 
-interface SequentialInput {
-  /** Candidate minus baseline per question, in the score's unit. */
-  readonly differences: readonly number[];
-  readonly better: "higher" | "lower";
-  /** Fixed-n p value. */
-  readonly p: number | null;
-}
-
 /**
  * Compares several candidates with a baseline on one score.
  * @param width distance between the lowest and the highest possible score
@@ -200,16 +210,6 @@ export function sequentialFigures(candidates: readonly SequentialInput[], width:
 
 function scaled(value: number | null, width: number): number | null {
   return value === null ? null : value * width;
-}
-
-/** Expected end of a run with `--until`, if the true gain is `effect`. */
-export interface ExpectedStop {
-  readonly effect: number;
-  /** Mean number of questions, if the run ends when the claim is settled or all questions are answered. */
-  readonly meanQuestions: number;
-  /** Fraction of runs in which the claim is established. */
-  readonly established: number;
-  readonly refuted: number;
 }
 
 /** Assumed correlation between two runs' results on a question, typical for two agents that answer the same emails. */

@@ -19,6 +19,70 @@ import { onDamagedRow } from "../store/damaged-row.js";
 import { onMigrationIndexing } from "../store/migrate.js";
 import { duration, mailProgress } from "../text/format.js";
 
+export interface Interrupts {
+  /** Aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). */
+  readonly signal: AbortSignal;
+  /**
+   * For work that stops by itself after the first signal. `message` describes the work that is still being finished.
+   * The returned signal aborts on the second Ctrl-C, and the third ends the process. Without this call, the second
+   * Ctrl-C ends it.
+   */
+  untilSecond(message: () => string): AbortSignal;
+  /**
+   * For work that blocks the event loop. Restores the default action of the signals, which ends the process. Returns a
+   * function that handles the signals again.
+   */
+  letSignalsEnd(): () => void;
+}
+
+export interface Progress {
+  /** Sets the progress, in the unit of `total`, and the text next to it. */
+  update(done: number, detail: string | ProgressDetail): void;
+  /** Stops showing progress, and removes the bar from the screen. */
+  stop(): void;
+}
+
+/** Text next to a progress bar. */
+export interface ProgressDetail {
+  /** The most important text, always shown. */
+  readonly main: string;
+  /** Texts shown if there is room, most important first. */
+  readonly more?: readonly string[];
+}
+
+export interface ProgressState extends ProgressDetail {
+  readonly title: string;
+  readonly done: number;
+  /** The total, or null if unknown. */
+  readonly total: number | null;
+  readonly elapsedMs: number;
+}
+
+/** Output of a command. Results go to stdout and notes to stderr, both without control characters. */
+export interface Output {
+  /** Writes one JSON document with `--json`, otherwise the text. */
+  result(json: unknown, text: () => string): void;
+  /** Writes a part of the text that `result` completes. */
+  part(text: string): void;
+  /** Writes lines of JSON to stdout with backpressure. */
+  lines(lines: Iterable<string>): Promise<void>;
+  /** Writes text to stdout in chunks, with or without `--json`. */
+  pieces(chunks: Iterable<string>): Promise<void>;
+  /** Writes a line to stderr, or nothing with `--quiet`. */
+  note(text: string): void;
+}
+
+/** The global flags, checked and with their defaults. */
+export interface Settings extends AppSettings {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly progress: boolean;
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+type Signal = (typeof SIGNALS)[number];
+
 /** Shows the progress when a command opens a database of an earlier version for the first time and reindexes it. */
 export function showMigrationProgress(settings: Settings): void {
   let bar: Progress | null = null;
@@ -50,26 +114,6 @@ export function showDamagedRows(): void {
     );
   });
 }
-
-export interface Interrupts {
-  /** Aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). */
-  readonly signal: AbortSignal;
-  /**
-   * For work that stops by itself after the first signal. `message` describes the work that is still being finished.
-   * The returned signal aborts on the second Ctrl-C, and the third ends the process. Without this call, the second
-   * Ctrl-C ends it.
-   */
-  untilSecond(message: () => string): AbortSignal;
-  /**
-   * For work that blocks the event loop. Restores the default action of the signals, which ends the process. Returns a
-   * function that handles the signals again.
-   */
-  letSignalsEnd(): () => void;
-}
-
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-type Signal = (typeof SIGNALS)[number];
 
 /** No listener limit, because hundreds of running calls listen to one signal and Node would warn about a leak. */
 function createController(): AbortController {
@@ -146,13 +190,6 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 /** Milliseconds between two plain progress lines. */
 const LINE_EVERY = 10_000;
 
-export interface Progress {
-  /** Sets the progress, in the unit of `total`, and the text next to it. */
-  update(done: number, detail: string | ProgressDetail): void;
-  /** Stops showing progress, and removes the bar from the screen. */
-  stop(): void;
-}
-
 const SILENT: Progress = { update() {}, stop() {} };
 
 /**
@@ -209,22 +246,6 @@ function detailOf(detail: string | ProgressDetail): ProgressDetail {
   return typeof detail === "string" ? { main: detail } : detail;
 }
 
-/** Text next to a progress bar. */
-export interface ProgressDetail {
-  /** The most important text, always shown. */
-  readonly main: string;
-  /** Texts shown if there is room, most important first. */
-  readonly more?: readonly string[];
-}
-
-export interface ProgressState extends ProgressDetail {
-  readonly title: string;
-  readonly done: number;
-  /** The total, or null if unknown. */
-  readonly total: number | null;
-  readonly elapsedMs: number;
-}
-
 const WIDEST_BAR = 24;
 const NARROWEST_BAR = 4;
 /** Minimum bar width that must remain for less important texts to be shown. */
@@ -271,20 +292,6 @@ function partsOf({ done, total, elapsedMs, main, more = [] }: ProgressState): re
 function bar(done: number, total: number, width: number): string {
   const filled = total === 0 ? 0 : Math.round(Math.min(1, done / total) * width);
   return "█".repeat(filled) + "░".repeat(width - filled);
-}
-
-/** Output of a command. Results go to stdout and notes to stderr, both without control characters. */
-export interface Output {
-  /** Writes one JSON document with `--json`, otherwise the text. */
-  result(json: unknown, text: () => string): void;
-  /** Writes a part of the text that `result` completes. */
-  part(text: string): void;
-  /** Writes lines of JSON to stdout with backpressure. */
-  lines(lines: Iterable<string>): Promise<void>;
-  /** Writes text to stdout in chunks, with or without `--json`. */
-  pieces(chunks: Iterable<string>): Promise<void>;
-  /** Writes a line to stderr, or nothing with `--quiet`. */
-  note(text: string): void;
 }
 
 export function openOutput(settings: Settings): Output {
@@ -439,13 +446,6 @@ export function writeAboveBar(text: string): void {
 /** Removes the bar until it is drawn again, for work that a signal might end together with the process. */
 function eraseBar(): void {
   if (multiBar !== null) process.stderr.write("\r\x1b[K");
-}
-
-/** The global flags, checked and with their defaults. */
-export interface Settings extends AppSettings {
-  readonly json: boolean;
-  readonly quiet: boolean;
-  readonly progress: boolean;
 }
 
 /** Flags override the environment, which overrides the config file's `configuredDb`, which overrides the defaults. */

@@ -83,6 +83,18 @@ export interface BandArtifacts {
   readonly evals: readonly SavedEval[];
 }
 
+interface RuleTally {
+  readonly rule: BandRule;
+  readonly met: Record<Band, string[]>;
+  readonly broken: Record<Band, string[]>;
+}
+
+interface Sorted {
+  readonly band: Band | "unscored";
+  readonly basis: string;
+  readonly isLabel: boolean;
+}
+
 /**
  * Sorts a run's traces into bands, describes each band, and saves its cases and targeted evals as drafts. Throws a
  * UserError if no trace has a label or a score.
@@ -116,12 +128,6 @@ export function makeBandArtifacts(options: BandOptions, settings: AppSettings): 
       evals,
     };
   });
-}
-
-interface RuleTally {
-  readonly rule: BandRule;
-  readonly met: Record<Band, string[]>;
-  readonly broken: Record<Band, string[]>;
 }
 
 /** Only ids and cases stay in memory, because a run can have tens of thousands of traces. */
@@ -207,12 +213,6 @@ function readBands(db: Db, run: RunRow, options: BandOptions) {
 
 function labelsByTrace(db: Db, criterion: string): Map<string, EffectiveLabel> {
   return new Map(effectiveLabels(db, criterion).map((label) => [label.traceId, label]));
-}
-
-interface Sorted {
-  readonly band: Band | "unscored";
-  readonly basis: string;
-  readonly isLabel: boolean;
 }
 
 const BAND_OF_LABEL: Readonly<Record<EvalLabel, Band | null>> = {

@@ -52,6 +52,38 @@ interface ImportedLabels {
   readonly score?: string;
 }
 
+interface DerivedTraceLabel {
+  readonly traceId: string;
+  readonly derived: DerivedLabel | null;
+}
+
+interface DerivedLabel {
+  readonly label: EvalLabel;
+  readonly note: string | null;
+  /** The line of a labels file. */
+  readonly line?: LabelLine;
+}
+
+/** A line of a labels file. */
+const lineSchema = z
+  .object({
+    /** Trace id or RUN/TASK. */
+    trace: z.string().min(1),
+    label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
+    note: z.string().max(4_000).nullish(),
+    drawn: z.enum(LABEL_DRAWS, `expected ${LABEL_DRAWS.join(", ")}`).optional(),
+    drawn_from: drawnFromSchema.nullish(),
+    probability: probabilitySchema.nullish(),
+    source: z.enum(LABEL_SOURCES, `expected ${LABEL_SOURCES.join(", ")}`).optional(),
+    annotator: z.string().min(1).max(100).nullish(),
+    /** Whether a person labeled the trace again. */
+    again: z.boolean().optional(),
+    basis: z.enum(LABEL_BASES, `expected ${LABEL_BASES.join(", ")}`).optional(),
+  })
+  .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING });
+
+type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
+
 /** Labels traces from existing data. Labels from a better source still take precedence. */
 export function importLabels(options: ImportLabelsOptions, settings: AppSettings): Promise<ImportedLabels> {
   return withStore(settings, (db) => {
@@ -88,11 +120,6 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
 }
 
 const SOURCES: Readonly<Record<string, LabelSource>> = { feedback: "person", judge: "judge", scores: "score" };
-
-interface DerivedTraceLabel {
-  readonly traceId: string;
-  readonly derived: DerivedLabel | null;
-}
 
 function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Generator<DerivedTraceLabel> {
   if (from === "feedback") {
@@ -155,26 +182,6 @@ function nothingToLabel({ from, score }: ImportLabelsOptions, unlabelled: number
   return new UserError("labels_empty", message, hint);
 }
 
-/** A line of a labels file. */
-const lineSchema = z
-  .object({
-    /** Trace id or RUN/TASK. */
-    trace: z.string().min(1),
-    label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
-    note: z.string().max(4_000).nullish(),
-    drawn: z.enum(LABEL_DRAWS, `expected ${LABEL_DRAWS.join(", ")}`).optional(),
-    drawn_from: drawnFromSchema.nullish(),
-    probability: probabilitySchema.nullish(),
-    source: z.enum(LABEL_SOURCES, `expected ${LABEL_SOURCES.join(", ")}`).optional(),
-    annotator: z.string().min(1).max(100).nullish(),
-    /** Whether a person labeled the trace again. */
-    again: z.boolean().optional(),
-    basis: z.enum(LABEL_BASES, `expected ${LABEL_BASES.join(", ")}`).optional(),
-  })
-  .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING });
-
-type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
-
 const HINT = 'Expected lines such as {"trace": "latest/12", "label": "bad", "note": "the price is from another year"}.';
 
 /** Reads a labels file with one JSON object per line. Throws a UserError that names the invalid line. */
@@ -213,13 +220,6 @@ function parseLine(content: string, where: string): z.output<typeof lineSchema> 
   const { data, error } = lineSchema.safeParse(value);
   if (data !== undefined) return data;
   throw new UserError("labels_invalid", `${where}: ${firstIssue(error, "the line")}.`, HINT);
-}
-
-interface DerivedLabel {
-  readonly label: EvalLabel;
-  readonly note: string | null;
-  /** The line of a labels file. */
-  readonly line?: LabelLine;
 }
 
 const BAND_LABELS = { high: "good", medium: "neutral", low: "bad", unscored: null } as const;

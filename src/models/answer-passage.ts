@@ -8,6 +8,12 @@ export interface SeenMail {
   readonly text: string;
 }
 
+interface FoundPassage {
+  readonly passage: string;
+  /** Weights of the question's words in the subject, in the passage and near it. */
+  readonly fit: number;
+}
+
 const MAX_ANSWER = 200;
 
 /**
@@ -80,12 +86,6 @@ function coverage(text: string, weights: ReadonlyMap<string, number>): number {
   let sum = 0;
   for (const stem of stemsOf(text)) sum += weights.get(stem) ?? 0;
   return sum;
-}
-
-interface FoundPassage {
-  readonly passage: string;
-  /** Weights of the question's words in the subject, in the passage and near it. */
-  readonly fit: number;
 }
 
 function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): FoundPassage {

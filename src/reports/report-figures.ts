@@ -19,6 +19,21 @@ import {
   type ToolUse,
 } from "./report-data.js";
 
+type TalliedFigures = Pick<
+  RunFigures,
+  | "tasks"
+  | "completed"
+  | "failed"
+  | "latency"
+  | "endings"
+  | "profile"
+  | "errors"
+  | "refusals"
+  | "distribution"
+  | "turns"
+  | "tools"
+>;
+
 /** The tasks of a report as table rows. A question that several runs answered is stored once. */
 export class TaskRows {
   private readonly questions: QuestionRow[] = [];
@@ -107,21 +122,6 @@ function mostFrequent(counts: ReadonlyMap<string, number>) {
     .sort((a, b) => b.tasks - a.tasks)
     .slice(0, MESSAGES);
 }
-
-type TalliedFigures = Pick<
-  RunFigures,
-  | "tasks"
-  | "completed"
-  | "failed"
-  | "latency"
-  | "endings"
-  | "profile"
-  | "errors"
-  | "refusals"
-  | "distribution"
-  | "turns"
-  | "tools"
->;
 
 /** Collects the figures of a run that its totals do not contain, task by task. Stores only figures, no tasks. */
 export class RunTally {

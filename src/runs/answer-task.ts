@@ -38,42 +38,6 @@ import type { RunRequest } from "./run-options.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
 import { agentOf } from "./settings-from-options.js";
 
-export async function localAnswerer(
-  { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },
-  plan: RunPlan,
-  options: RunRequest,
-  appContext: AppContext,
-): Promise<AnswererOfRun> {
-  const { settings, note } = appContext;
-  const { runId, model, tools, suite } = plan;
-  const timeoutMs = options.requestTimeout * 1_000;
-  const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
-  const outside = openExternalResources(settings.env);
-  let external: OpenExternalAgent | null = null;
-  let { taskTimeoutMs } = plan.settings;
-  return {
-    activity: { throttle: model.throttle },
-    onConcurrency: model.onConcurrency,
-    async setLimits({ taskTimeoutMs: timeout = taskTimeoutMs, ...limits }) {
-      model.setLimits(limits);
-      taskTimeoutMs = timeout;
-    },
-    shortfall: () => judge?.shortfall() ?? null,
-    async start({ mailbox, onActivity }) {
-      const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
-      if (plan.settings.kind === "external") {
-        const how = { model, options, context: appContext, resources };
-        external = await openExternalAgent(db, plan.settings, how);
-      }
-      const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
-      const answering = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
-      const context = { ...answering, taskTimeoutMs: () => taskTimeoutMs };
-      return answerHere(context, new ServerWatch());
-    },
-    close: async () => void (await Promise.all([outside.close(), external?.close()])),
-  };
-}
-
 export interface Answered {
   readonly trace: Trace;
   /** True for a failure without a reply, which counts only if the server answers again. */
@@ -141,6 +105,69 @@ export interface WorkersState {
   readonly waitingFor: NonNullable<RateLimiterState["why"]> | null;
 }
 
+interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
+  readonly settings: ExecutedRunSettings;
+  readonly model: CreatedModel;
+  readonly tools: readonly AttachedTool[];
+  readonly judge: Judge | null;
+}
+
+/** Everything that a run's tasks share. */
+export interface AnswerContext extends LoopAgent {
+  readonly runId: string;
+  readonly agent: Agent;
+  /** Price function for usage without a reported cost. */
+  readonly priceOf: PriceOf;
+  readonly suite: Pick<Suite, "open">;
+  /** Whether the agent receives each question in other words. */
+  readonly isReworded?: boolean;
+  /** Returns the current timeout, which can change during the run. */
+  readonly taskTimeoutMs: () => number;
+  readonly scoring: Scoring;
+  /** External agent, or undefined for the agent loop of this process. */
+  readonly backend?: AgentBackend | undefined;
+  /** Receives the activity of running tasks. Must not throw. */
+  readonly onActivity?: OnActivity | undefined;
+}
+
+export type OnActivity = (task: { readonly id: TaskId; readonly epoch: number }, activity: TaskActivity) => void;
+
+export async function localAnswerer(
+  { db, searchThreads }: { readonly db: Db; readonly searchThreads: SearchPool | undefined },
+  plan: RunPlan,
+  options: RunRequest,
+  appContext: AppContext,
+): Promise<AnswererOfRun> {
+  const { settings, note } = appContext;
+  const { runId, model, tools, suite } = plan;
+  const timeoutMs = options.requestTimeout * 1_000;
+  const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
+  const outside = openExternalResources(settings.env);
+  let external: OpenExternalAgent | null = null;
+  let { taskTimeoutMs } = plan.settings;
+  return {
+    activity: { throttle: model.throttle },
+    onConcurrency: model.onConcurrency,
+    async setLimits({ taskTimeoutMs: timeout = taskTimeoutMs, ...limits }) {
+      model.setLimits(limits);
+      taskTimeoutMs = timeout;
+    },
+    shortfall: () => judge?.shortfall() ?? null,
+    async start({ mailbox, onActivity }) {
+      const resources = resourcesOf(plan.settings, { mailbox, searchThreads, outside });
+      if (plan.settings.kind === "external") {
+        const how = { model, options, context: appContext, resources };
+        external = await openExternalAgent(db, plan.settings, how);
+      }
+      const parts = { runId, settings: plan.settings, model, tools, suite, judge: judge?.judge ?? null };
+      const answering = buildAnswerContext({ ...parts, backend: external?.backend, onActivity }, resources);
+      const context = { ...answering, taskTimeoutMs: () => taskTimeoutMs };
+      return answerHere(context, new ServerWatch());
+    },
+    close: async () => void (await Promise.all([outside.close(), external?.close()])),
+  };
+}
+
 export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnswerer {
   const watched = watchedBy(context, watch);
   return {
@@ -167,13 +194,6 @@ function watchedBy(context: AnswerContext, watch: ServerWatch): AnswerContext {
   if (backend !== undefined) return { ...context, backend: watch.backend(backend) };
   const isHere = isProvider(provider) && !isRemote(provider);
   return isHere ? context : { ...context, model: watch.model(model) };
-}
-
-interface AnswerContextParts extends Pick<AnswerContext, "runId" | "suite" | "backend" | "onActivity"> {
-  readonly settings: ExecutedRunSettings;
-  readonly model: CreatedModel;
-  readonly tools: readonly AttachedTool[];
-  readonly judge: Judge | null;
 }
 
 export function resourcesOf(settings: ExecutedRunSettings, shared: ToolResources): ToolResources {
@@ -288,23 +308,3 @@ function chargeFailedCall({ turns }: Rollout, error: unknown): void {
     cached: false,
   });
 }
-
-/** Everything that a run's tasks share. */
-export interface AnswerContext extends LoopAgent {
-  readonly runId: string;
-  readonly agent: Agent;
-  /** Price function for usage without a reported cost. */
-  readonly priceOf: PriceOf;
-  readonly suite: Pick<Suite, "open">;
-  /** Whether the agent receives each question in other words. */
-  readonly isReworded?: boolean;
-  /** Returns the current timeout, which can change during the run. */
-  readonly taskTimeoutMs: () => number;
-  readonly scoring: Scoring;
-  /** External agent, or undefined for the agent loop of this process. */
-  readonly backend?: AgentBackend | undefined;
-  /** Receives the activity of running tasks. Must not throw. */
-  readonly onActivity?: OnActivity | undefined;
-}
-
-export type OnActivity = (task: { readonly id: TaskId; readonly epoch: number }, activity: TaskActivity) => void;

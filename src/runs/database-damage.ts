@@ -36,6 +36,22 @@ export interface TableDamage {
   readonly faults: readonly string[];
 }
 
+export interface RecoveredTable extends TableDamage {
+  /** Rows left out because the row they belong to is lost. */
+  readonly orphans: number;
+}
+
+export interface Recovery {
+  readonly target: string;
+  /** The parts that had to be replaced before SQLite could open the file, or null. */
+  readonly repaired: string | null;
+  readonly tables: readonly RecoveredTable[];
+  /** JSON Lines file with the traces of lost runs, or null. */
+  readonly tracesFile: string | null;
+}
+
+type Statement = ReturnType<Db["prepare"]>;
+
 /** The JSON columns of each table, with the shape that every reader expects. */
 const JSON_COLUMNS: Readonly<Record<string, Readonly<Record<string, Shape | "array" | ((json: unknown) => unknown)>>>> =
   {
@@ -230,20 +246,6 @@ function damageHint(): string {
   return `Run ${commandLine`art-e doctor`} for the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`;
 }
 
-export interface RecoveredTable extends TableDamage {
-  /** Rows left out because the row they belong to is lost. */
-  readonly orphans: number;
-}
-
-export interface Recovery {
-  readonly target: string;
-  /** The parts that had to be replaced before SQLite could open the file, or null. */
-  readonly repaired: string | null;
-  readonly tables: readonly RecoveredTable[];
-  /** JSON Lines file with the traces of lost runs, or null. */
-  readonly tracesFile: string | null;
-}
-
 /**
  * Copies every readable row into a new database and rebuilds its mail index. Does not change the damaged file.
  * @throws UserError if `target` exists, or nothing can be read
@@ -303,8 +305,6 @@ function copyTable(from: Db, to: Db, table: StoredTable): TableDamage {
   const faults = messageOf(copy());
   return { table: table.name, readable, lost: lostRows(from, table, readable + badRows.length), badRows, faults };
 }
-
-type Statement = ReturnType<Db["prepare"]>;
 
 /** Inserts a row. Returns the error if a damaged value violates a constraint of the table, or null. */
 function insertFault(insert: Statement, columns: readonly string[], row: Row): string | null {

@@ -39,6 +39,9 @@ export interface ExportedTables {
   readonly tables: readonly WrittenTable[];
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: the rows of a table are read by its own columns only.
+type AnyTable = Table<any>;
+
 /** Writes runs as tables with one row in memory at a time, or one row group for Parquet. */
 export async function exportTables(
   { names, tables, format, output }: TableRequest,
@@ -87,9 +90,6 @@ function noTraces(table: TableName, runs: readonly string[]): UserError {
     "Pass the run id and its database, or export only the tasks (--tables tasks).",
   );
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: the rows of a table are read by its own columns only.
-type AnyTable = Table<any>;
 
 class RowCounter {
   count = 0;

@@ -14,6 +14,25 @@ import type { ExecutedRunSettings, RunLimits } from "../traces/run-settings.js";
 import type { RunOptions } from "./run-flags.js";
 import { outputsOf, type RunRequest } from "./run-options.js";
 
+export interface CreatedModel {
+  readonly model: Model;
+  /** Rate limiter, or null if nothing is sent to a server. */
+  readonly throttle: RateLimiter | null;
+  readonly onConcurrency: (listener: (tasks: number) => void) => void;
+  /** Changes limits while calls are running. Throws a UserError if the model does not have one of the limits. */
+  setLimits(changes: Partial<RateLimits>): void;
+  /** In US dollars, or null if the price is unknown. */
+  readonly priceOf: PriceOf;
+  close(): void;
+}
+
+type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache"> &
+  GivenExtras &
+  Partial<Pick<RunRequest, "rpm" | "tpm" | "record" | "output" | "junit" | "resume" | "dryRun" | "queue">> & {
+    /** Limits shared with other machines. */
+    readonly shared?: SharedLimiter | undefined;
+  };
+
 /** Concurrent tasks if no server limits the rate. */
 const LOCAL_CONCURRENCY = 5;
 
@@ -33,25 +52,6 @@ export function modelNameOf(options: RunOptions, agent: Agent): ModelName {
   }
   return parseModelName(own, null);
 }
-
-export interface CreatedModel {
-  readonly model: Model;
-  /** Rate limiter, or null if nothing is sent to a server. */
-  readonly throttle: RateLimiter | null;
-  readonly onConcurrency: (listener: (tasks: number) => void) => void;
-  /** Changes limits while calls are running. Throws a UserError if the model does not have one of the limits. */
-  setLimits(changes: Partial<RateLimits>): void;
-  /** In US dollars, or null if the price is unknown. */
-  readonly priceOf: PriceOf;
-  close(): void;
-}
-
-type ModelOptions = Pick<RunRequest, "concurrency" | "requestTimeout" | "cache"> &
-  GivenExtras &
-  Partial<Pick<RunRequest, "rpm" | "tpm" | "record" | "output" | "junit" | "resume" | "dryRun" | "queue">> & {
-    /** Limits shared with other machines. */
-    readonly shared?: SharedLimiter | undefined;
-  };
 
 /** Creates the model that the settings specify. A resumed run appends to its recording. */
 export async function createModel(

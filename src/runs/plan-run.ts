@@ -26,6 +26,23 @@ import {
   refuseOracle,
 } from "./settings-from-options.js";
 
+/** A run that can start. Nothing has been written or spent yet. */
+export interface RunPlan {
+  readonly runId: string;
+  readonly settings: ExecutedRunSettings;
+  readonly model: CreatedModel;
+  /** Opens the tasks. Must be closed at the end, like the model. */
+  readonly suite: Suite;
+  /** Counts the tasks to answer. For a stored run, this reads the entire run. */
+  tasks(): Promise<number>;
+  readonly tools: readonly AttachedTool[];
+  readonly limits: RunLimits;
+  readonly output: string | undefined;
+  readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
+  /** Creates or locks the run. Must be called only once. */
+  begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
+}
+
 export async function planNewRun(db: Db, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { explicitFlags } = request;
   refuseFlags("questions", explicitFlags);
@@ -131,23 +148,6 @@ export function newRunPlan(
  */
 function repeatTasks({ tasks }: TaskList, epochs: number): PlannedTask[] {
   return Array.from({ length: epochs }, (_, i) => tasks.map((task) => ({ ...task, epoch: i + 1 }))).flat();
-}
-
-/** A run that can start. Nothing has been written or spent yet. */
-export interface RunPlan {
-  readonly runId: string;
-  readonly settings: ExecutedRunSettings;
-  readonly model: CreatedModel;
-  /** Opens the tasks. Must be closed at the end, like the model. */
-  readonly suite: Suite;
-  /** Counts the tasks to answer. For a stored run, this reads the entire run. */
-  tasks(): Promise<number>;
-  readonly tools: readonly AttachedTool[];
-  readonly limits: RunLimits;
-  readonly output: string | undefined;
-  readonly over: Pick<RunRow, "dataset" | "split" | "corpusFingerprint">;
-  /** Creates or locks the run. Must be called only once. */
-  begin(owner: RunOwner, waiting: LockWait): Promise<RunSession>;
 }
 
 /** Creates the run on the first call and then frees the tasks, which are in the database from then on. */

@@ -15,6 +15,12 @@ import {
 } from "./control-protocol.js";
 import { socketFolder, socketPath, socketsIn } from "./run-control/socket-folder.js";
 
+/** The run's state after a request, and a text that describes the change. */
+interface Controlled {
+  readonly run: ControlledRun;
+  readonly message: string;
+}
+
 /** Milliseconds to wait for a run's reply. */
 const REPLY_MS = 10_000;
 
@@ -29,12 +35,6 @@ export async function listControlledRuns({ cacheDir }: AppSettings): Promise<Con
 /** Sends a request to the process that executes a run of the database at `db`. Throws a UserError if there is none. */
 export function controlRun(name: string, request: ControlRequest, { db, cacheDir }: AppSettings): Promise<Controlled> {
   return controlStoredRun(findRun(db, name), request, cacheDir);
-}
-
-/** The run's state after a request, and a text that describes the change. */
-interface Controlled {
-  readonly run: ControlledRun;
-  readonly message: string;
 }
 
 /** Sends a request to the process that executes a run. Throws a UserError if the run is not running on this machine. */

@@ -27,6 +27,32 @@ interface TaskUnderWay {
   readonly since: number;
 }
 
+type ProgressListener = (progress: RunProgress) => void;
+
+type ProcessOf = (runId: string) => RunProcessState | null;
+
+interface Pace {
+  /** Rate, or null if too few tasks have finished recently. */
+  readonly tasksPerMinute: number | null;
+  readonly msLeft: number | null;
+}
+
+/** Data kept in memory per task. It is small because tens of thousands of tasks can be finished. */
+interface Scored extends Pick<TaskResult, "taskId" | "ending" | "scores" | "suite"> {
+  /** End time in milliseconds. */
+  readonly endedAt: number;
+}
+
+type ScoreLine = RunProgress["scores"][number];
+
+interface Stretch {
+  until: string;
+  episodes: number;
+  paid: number;
+  reward: number;
+  tokens: number;
+}
+
 /** Tracks the activity of the running tasks of this process's run, based on the run's events. */
 export class TasksUnderWay {
   private readonly tasks = new Map<string, TaskUnderWay>();
@@ -83,10 +109,6 @@ export class TasksUnderWay {
 const POLL_MS = 500;
 
 const MOST_BUSY = 0.1;
-
-type ProgressListener = (progress: RunProgress) => void;
-
-type ProcessOf = (runId: string) => RunProcessState | null;
 
 /** Notifies listeners whenever the progress of a run changes. All listeners of a run share one reader. */
 export class RunSubscriptions {
@@ -195,12 +217,6 @@ const FEWEST = 3;
 /** Rounding step for the remaining time, in milliseconds. Without rounding, each change would be sent. */
 const STEP_MS = 5_000;
 
-interface Pace {
-  /** Rate, or null if too few tasks have finished recently. */
-  readonly tasksPerMinute: number | null;
-  readonly msLeft: number | null;
-}
-
 /**
  * Estimates the current rate and the remaining time.
  * @param endedAt end times of the newest tasks, in milliseconds, in any order
@@ -218,23 +234,7 @@ const MOST_FAILURES = 10;
 
 const PACE_TASKS = 50;
 
-/** Data kept in memory per task. It is small because tens of thousands of tasks can be finished. */
-interface Scored extends Pick<TaskResult, "taskId" | "ending" | "scores" | "suite"> {
-  /** End time in milliseconds. */
-  readonly endedAt: number;
-}
-
-type ScoreLine = RunProgress["scores"][number];
-
 const MOST_STRETCHES = 60;
-
-interface Stretch {
-  until: string;
-  episodes: number;
-  paid: number;
-  reward: number;
-  tokens: number;
-}
 
 /** The course of a training run in at most 60 points, each with the same number of episodes. */
 class EpisodeCourse {

@@ -39,6 +39,9 @@ import { modelNameOf } from "./model-of-run.js";
 import type { RunOptions } from "./run-flags.js";
 import { chosenScorers, type RunRequest, refuseFlags, wantsJudge } from "./run-options.js";
 
+/** Settings of a run that art-e can continue. */
+type ContinuableSettings = ExecutedRunSettings | TrainingRunSettings;
+
 /** Returns the agent as it was when the run was created. Its row might have changed since. */
 export function agentOf(settings: ExecutedRunSettings): Agent {
   const { agentId, model, maxTurns } = settings;
@@ -154,9 +157,6 @@ function functionScorersOf({ scorers }: ExecutedRunSettings, { functionScorers =
     "Continue the run in that program: resumeArtEBenchmark(RUN, { scorers }).",
   );
 }
-
-/** Settings of a run that art-e can continue. */
-type ContinuableSettings = ExecutedRunSettings | TrainingRunSettings;
 
 /** Returns the changed settings that must stay the same while a run continues, as `name was A and would be B`. */
 export function differences(stored: ContinuableSettings, requested: ContinuableSettings): string[] {

@@ -31,6 +31,12 @@ interface AnsweredQuestion {
   readonly cited: readonly CitedMail[];
 }
 
+/** An email that an answer cites. `mail` is null if the mailbox does not contain it. */
+export interface CitedMail {
+  readonly messageId: string;
+  readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
+}
+
 /**
  * Answers one question from a mailbox and stores it as a separate chat. With `onEvent`, the answer is streamed.
  */
@@ -103,12 +109,6 @@ function refuseFailedQuestion({ trace, failure }: AnsweredChat, { modelId }: Ask
     const hint = `Check the key${modelId === undefined ? "" : `, and the model ${modelId}`}.`;
     throw new UserError("ask_failed", failure.message, hint, EXIT.failed);
   }
-}
-
-/** An email that an answer cites. `mail` is null if the mailbox does not contain it. */
-export interface CitedMail {
-  readonly messageId: string;
-  readonly mail: { readonly subject: string; readonly sender: string; readonly date: string | null } | null;
 }
 
 /** Looks up the emails cited by an answer, with the same access as its agent. */

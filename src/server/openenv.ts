@@ -74,6 +74,18 @@ export interface OpenEnvOptions extends SessionLimits {
   report(fault: unknown, where: string): void;
 }
 
+/** The answer to a message. */
+interface Answer {
+  /** Null if there is nothing to answer. */
+  readonly message: JsonObject | null;
+  /** Whether the client closes the session. */
+  readonly ends: boolean;
+}
+
+type AnswerText = (text: string, session: Session, mcp: McpEndpoint) => Promise<Answer>;
+
+type Message = { readonly type: unknown } & Record<string, unknown>;
+
 /**
  * Starts the server. Port 0 selects any free port. Throws a UserError if the port is in use or the server would be open
  * to others without a token.
@@ -359,16 +371,6 @@ class Sockets {
   }
 }
 
-/** The answer to a message. */
-interface Answer {
-  /** Null if there is nothing to answer. */
-  readonly message: JsonObject | null;
-  /** Whether the client closes the session. */
-  readonly ends: boolean;
-}
-
-type AnswerText = (text: string, session: Session, mcp: McpEndpoint) => Promise<Answer>;
-
 const ANSWERS: Readonly<Record<string, AnswerText>> = {
   "/ws": (text, session, mcp) => answerMessage(readMessage(text), session, mcp),
   "/mcp": async (text, session, mcp) => ({ message: await mcp.answer(text, session), ends: false }),
@@ -472,8 +474,6 @@ async function withinTime<T>(answering: Promise<T>): Promise<T> {
     clearTimeout(timer);
   }
 }
-
-type Message = { readonly type: unknown } & Record<string, unknown>;
 
 function readMessage(text: string): Message {
   if (jsonDepth(text) > MAX_JSON_DEPTH) {

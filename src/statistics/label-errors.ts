@@ -30,6 +30,12 @@ interface TestRates {
   readonly falsePositive: number;
 }
 
+interface Sampler {
+  gamma(shape: number): number;
+  /** Draws a rate from its posterior after `successes` of `n` trials. */
+  share(successes: number, n: number): number;
+}
+
 const DRAWS = 2_000;
 /** Jeffreys priors: half an observation per cell. */
 const PRIOR = 0.5;
@@ -110,12 +116,6 @@ const MAX_NOISE = 0.45;
 
 function solve(observed: number, { truePositive, falsePositive }: TestRates): number {
   return Math.min(1, Math.max(0, (observed - falsePositive) / (truePositive - falsePositive)));
-}
-
-interface Sampler {
-  gamma(shape: number): number;
-  /** Draws a rate from its posterior after `successes` of `n` trials. */
-  share(successes: number, n: number): number;
 }
 
 /** Without pairs, the labels count as right. */

@@ -1,6 +1,12 @@
 import { stemOf } from "./porter.js";
 import { MAIL_WORDS, STOP_WORDS } from "./stop-words.js";
 
+/** A range of a text in UTF-16 code units. The end is exclusive. */
+export interface TextSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Sentences and lines of an email, their words, and the passage that contains an answer. */
 
 /** Lines that never contain an answer: headers of quoted emails, separators, greetings. */
@@ -77,12 +83,6 @@ export function locateAnswer(body: string, asked: { question: string; answer: st
     if (score > (best?.score ?? 0)) best = { passage, score };
   }
   return best === null ? null : locatePassage(body, best.passage);
-}
-
-/** A range of a text in UTF-16 code units. The end is exclusive. */
-export interface TextSpan {
-  readonly start: number;
-  readonly end: number;
 }
 
 /** Minimum passage length in characters. A shorter passage can match any text by chance. */

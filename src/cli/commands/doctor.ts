@@ -18,6 +18,39 @@ import { count, mailProgress, summaryBox, table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { defineCommand } from "../flags/define-command.js";
 
+interface DatabaseFacts {
+  readonly file: string;
+  readonly fileBytes: number;
+  readonly freeBytes: number;
+  readonly schemaVersion: number;
+  readonly journalMode: string;
+  /** Number of owner folders by the way their address was found. `none` counts folders without an address. */
+  readonly ownersByBasis: Readonly<Record<string, number>>;
+}
+
+interface MachineFacts {
+  readonly versions: Readonly<Record<string, string>>;
+  /**
+   * Sandbox of execute_python. If none is available, `kind` is null and `detail` contains the reason and the next step.
+   */
+  readonly sandbox: {
+    readonly kind: string | null;
+    readonly detail: string;
+    /** How each limit is enforced, such as `hard` or `watched`. */
+    readonly limits?: Readonly<Record<string, string>>;
+  };
+  /** Machines for suite tasks. */
+  readonly snapshots: MachineAvailability;
+}
+
+interface DatabaseCheck {
+  readonly findings: readonly Finding[];
+  readonly facts: DatabaseFacts | Pick<DatabaseFacts, "file">;
+  readonly owners: readonly Owner[];
+  /** Damage and readable rows per table, or null if the file is intact. */
+  readonly tables: readonly TableDamage[] | null;
+}
+
 export const doctorCommand = defineCommand(
   z.object({
     repair: toggle.meta({ description: "Rebuild the full-text index, then check" }),
@@ -91,31 +124,6 @@ function snapshotRows({ obstacle, ready, notReady, unavailable, install, without
   return rows;
 }
 
-interface DatabaseFacts {
-  readonly file: string;
-  readonly fileBytes: number;
-  readonly freeBytes: number;
-  readonly schemaVersion: number;
-  readonly journalMode: string;
-  /** Number of owner folders by the way their address was found. `none` counts folders without an address. */
-  readonly ownersByBasis: Readonly<Record<string, number>>;
-}
-
-interface MachineFacts {
-  readonly versions: Readonly<Record<string, string>>;
-  /**
-   * Sandbox of execute_python. If none is available, `kind` is null and `detail` contains the reason and the next step.
-   */
-  readonly sandbox: {
-    readonly kind: string | null;
-    readonly detail: string;
-    /** How each limit is enforced, such as `hard` or `watched`. */
-    readonly limits?: Readonly<Record<string, string>>;
-  };
-  /** Machines for suite tasks. */
-  readonly snapshots: MachineAvailability;
-}
-
 async function factsOf(db: Db, file: string): Promise<DatabaseFacts> {
   const { listOwners } = await import("../../mail/owners.js");
   const { bavail, bsize } = await statfs(dirname(file));
@@ -148,14 +156,6 @@ function sandboxFacts(choice: SandboxChoice): MachineFacts["sandbox"] {
     return { kind, detail: about, limits };
   }
   return { kind: null, detail: `${choice.why}. ${choice.hint}` };
-}
-
-interface DatabaseCheck {
-  readonly findings: readonly Finding[];
-  readonly facts: DatabaseFacts | Pick<DatabaseFacts, "file">;
-  readonly owners: readonly Owner[];
-  /** Damage and readable rows per table, or null if the file is intact. */
-  readonly tables: readonly TableDamage[] | null;
 }
 
 /** Checks the database file and its index. With `repair`, rebuilds the full-text index first. */

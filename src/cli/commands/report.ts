@@ -13,24 +13,6 @@ import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { runNames } from "../flags/run-names.js";
 
-/** Writes tables of runs into a folder and reports the file names. Replaces only tables of earlier reports. */
-export async function writeSummaries(
-  folder: string,
-  { runs, overwrite }: { readonly runs: readonly string[]; readonly overwrite: boolean },
-  context: CommandContext,
-): Promise<Awaited<ReturnType<typeof writeCsvSummaries>>> {
-  const reports = await import("../../runs/write-report.js");
-  const outputs = reports.summaryPaths(folder).map((path) => ({ path, kind: "csv" }) as const);
-  const { resultsFiles } = await import("../../runs/results-file.js");
-  const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
-  checkOutputFolder("--csv", folder, outputs, resultsFiles(runs, "report"), { db: context.settings.db, overwrite });
-  const paths = await reports.writeCsvSummaries(runs, folder, context);
-  if (!context.settings.json) context.note(`Written to ${folder}: ${paths.files.join(", ")}.`);
-  return paths;
-}
-
-const DEFAULT_PAGE = "art-e-report.html";
-
 const FORMATS = ["html", "md", "csv"] as const;
 
 const reportSchema = z.object({
@@ -57,6 +39,24 @@ const reportSchema = z.object({
 });
 
 type ReportFlags = z.output<typeof reportSchema>;
+
+/** Writes tables of runs into a folder and reports the file names. Replaces only tables of earlier reports. */
+export async function writeSummaries(
+  folder: string,
+  { runs, overwrite }: { readonly runs: readonly string[]; readonly overwrite: boolean },
+  context: CommandContext,
+): Promise<Awaited<ReturnType<typeof writeCsvSummaries>>> {
+  const reports = await import("../../runs/write-report.js");
+  const outputs = reports.summaryPaths(folder).map((path) => ({ path, kind: "csv" }) as const);
+  const { resultsFiles } = await import("../../runs/results-file.js");
+  const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
+  checkOutputFolder("--csv", folder, outputs, resultsFiles(runs, "report"), { db: context.settings.db, overwrite });
+  const paths = await reports.writeCsvSummaries(runs, folder, context);
+  if (!context.settings.json) context.note(`Written to ${folder}: ${paths.files.join(", ")}.`);
+  return paths;
+}
+
+const DEFAULT_PAGE = "art-e-report.html";
 
 /**
  * Returns the default output file. A page goes to a file instead of a terminal, because raw HTML is unreadable there.

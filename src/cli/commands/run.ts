@@ -17,6 +17,25 @@ import { type ConfiguredFlags, explainConfigured, readConfiguredRuns } from "../
 import { contradiction, declaredIn, givenFlags, readFlags } from "../flags/define-command.js";
 import { printEstimate, printTotals, terminalProgress } from "../output/print-run.js";
 
+/** Outcome of one of several runs. */
+interface EndedRun {
+  readonly name: string;
+  readonly exitCode: ExitCode;
+  /** The result printed with --json, or an empty object if the run ended without one. */
+  readonly result: object;
+  readonly error: UserError | Interrupted | null;
+}
+
+/** A stop that leaves the run's question open. */
+type EarlyStop = Exclude<RunStop, { by: "evidence" }>;
+
+/** A run whose flags have been checked, before it costs anything. */
+interface PreparedRun {
+  readonly configured: ConfiguredFlags;
+  readonly flags: RunOptions;
+  readonly request: RunRequest;
+}
+
 /** Names as typed, per group. */
 const FLAG_GROUPS = Object.fromEntries(
   Object.entries(RUN_FLAG_GROUPS).map(([title, names]) => [title, names.map((name) => flagName(name).slice(2))]),
@@ -86,15 +105,6 @@ function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
     `art-e: ${failedTasks} of ${attempted} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; retry them: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
   );
   return EXIT.gate;
-}
-
-/** Outcome of one of several runs. */
-interface EndedRun {
-  readonly name: string;
-  readonly exitCode: ExitCode;
-  /** The result printed with --json, or an empty object if the run ended without one. */
-  readonly result: object;
-  readonly error: UserError | Interrupted | null;
 }
 
 /** Exit codes from worst to best. */
@@ -170,9 +180,6 @@ function again(names: readonly string[], [first]: readonly PreparedRun[]): strin
 
 const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
 
-/** A stop that leaves the run's question open. */
-type EarlyStop = Exclude<RunStop, { by: "evidence" }>;
-
 /** Returns the error for a run that ended before its last task, with the reason and how to resume the run. */
 function stoppedError({ totals, requestedTasks }: SessionEnd, stopped: EarlyStop): Error {
   const { runId, totalTasks, model } = totals;
@@ -225,13 +232,6 @@ function keyOf(model: string): string {
   const [provider = ""] = model.split("/");
   const variables = isProvider(provider) ? API_KEY_VARIABLES[provider] : [];
   return variables.length === 0 ? "the key" : `the key in ${variables.join(" or ")}`;
-}
-
-/** A run whose flags have been checked, before it costs anything. */
-interface PreparedRun {
-  readonly configured: ConfiguredFlags;
-  readonly flags: RunOptions;
-  readonly request: RunRequest;
 }
 
 /**

@@ -89,6 +89,20 @@ const toolShape = {
   resultSchema: text.optional().meta({ placeholder: "JSON", description: "JSON Schema for the results, or @FILE" }),
 };
 
+const addToolSchema = z.object({
+  id: text.optional().meta({ description: "Id of the new tool (not with --mcp)" }),
+  ...toolShape,
+  handlerKey: text.optional().meta({
+    description: "Built-in handler, such as email_search. Parameters and description default to those of its tool",
+  }),
+  mcp: text
+    .optional()
+    .meta({ placeholder: "SERVER", description: "MCP server (a program or a URL). Adds all of its tools" }),
+  prefix: text.optional().meta({ description: "With --mcp: prefix for the tool ids [default: the server's name]" }),
+});
+
+type AddFlags = z.output<typeof addToolSchema>;
+
 /** Converts flags for the registry, and reads the contents of `@FILE`. */
 function toolDescription(
   flags: z.output<z.ZodObject<typeof toolShape>> & { readonly mcp?: string | undefined },
@@ -196,20 +210,6 @@ export const showToolCommand = defineCommand(z.object({ id: toolId }), async ({ 
     ].join("\n"),
   );
 });
-
-const addToolSchema = z.object({
-  id: text.optional().meta({ description: "Id of the new tool (not with --mcp)" }),
-  ...toolShape,
-  handlerKey: text.optional().meta({
-    description: "Built-in handler, such as email_search. Parameters and description default to those of its tool",
-  }),
-  mcp: text
-    .optional()
-    .meta({ placeholder: "SERVER", description: "MCP server (a program or a URL). Adds all of its tools" }),
-  prefix: text.optional().meta({ description: "With --mcp: prefix for the tool ids [default: the server's name]" }),
-});
-
-type AddFlags = z.output<typeof addToolSchema>;
 
 export const addToolCommand = defineCommand(
   addToolSchema,

@@ -11,6 +11,42 @@ import { readYamlDocument, type YamlDocument, YamlError } from "../../platform/y
 import { type ConfigSection, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import { describe } from "../flags/define-command.js";
 
+/** A setting as written in the file. */
+export interface ConfigSetting {
+  readonly flag: RunFlagName;
+  readonly risk: ConfigField["risk"];
+  readonly section: string;
+  readonly key: string;
+  /** Path in the file, such as `limits.max-cost` or `runs.NAME.limits.max-cost`. */
+  readonly name: string;
+  /** Value as typed for the flag. Paths are relative to the working directory. */
+  readonly value: unknown;
+  readonly line: number;
+}
+
+export interface ConfigFile {
+  /** Path relative to the working directory, or null if the file does not specify a database. */
+  readonly database: string | null;
+  /** Settings shared by all runs. */
+  readonly settings: readonly ConfigSetting[];
+  /** Each run's own settings by run name, in the order of the file. */
+  readonly runs: ReadonlyMap<string, readonly ConfigSetting[]>;
+}
+
+type Sections = Readonly<Record<string, unknown>>;
+
+interface Problem {
+  readonly issue: z.core.$ZodIssue;
+  readonly path: readonly PropertyKey[];
+}
+
+/** A setting of the config file and the corresponding flag. */
+interface ConfigField extends Pick<ReturnType<typeof traitsOf>, "path" | "risk"> {
+  readonly flag: RunFlagName;
+  /** Converts the value in the file into the value typed for the flag. */
+  readonly schema: z.ZodType;
+}
+
 /**
  * Throws a UserError for dangerous settings in a file that was found in the folder and not specified by the user. Such
  * a file must not choose where API keys are sent or which programs are run, because its author must not get the user's
@@ -42,28 +78,6 @@ function isOfThisMachine(address: unknown): boolean {
   return isLoopback(parseHttpUrl(String(address))?.hostname ?? "");
 }
 
-/** A setting as written in the file. */
-export interface ConfigSetting {
-  readonly flag: RunFlagName;
-  readonly risk: ConfigField["risk"];
-  readonly section: string;
-  readonly key: string;
-  /** Path in the file, such as `limits.max-cost` or `runs.NAME.limits.max-cost`. */
-  readonly name: string;
-  /** Value as typed for the flag. Paths are relative to the working directory. */
-  readonly value: unknown;
-  readonly line: number;
-}
-
-export interface ConfigFile {
-  /** Path relative to the working directory, or null if the file does not specify a database. */
-  readonly database: string | null;
-  /** Settings shared by all runs. */
-  readonly settings: readonly ConfigSetting[];
-  /** Each run's own settings by run name, in the order of the file. */
-  readonly runs: ReadonlyMap<string, readonly ConfigSetting[]>;
-}
-
 /** Parses the text of a config file. Throws a UserError with file and line for the first invalid entry. */
 export function parseConfig(text: string, path: string): ConfigFile {
   refuseSecrets(text, path);
@@ -80,8 +94,6 @@ export function parseConfig(text: string, path: string): ConfigFile {
     runs: new Map(Object.entries(runs).map(([name, own]) => [name, settings(own, ["runs", name])])),
   };
 }
-
-type Sections = Readonly<Record<string, unknown>>;
 
 function settingsOf(
   sections: Sections,
@@ -121,11 +133,6 @@ function fromFile(value: unknown, { path: kind }: ConfigField, folder: string): 
 
 function besideFile(path: string, folder: string): string {
   return isAbsolute(path) ? path : join(folder, path);
-}
-
-interface Problem {
-  readonly issue: z.core.$ZodIssue;
-  readonly path: readonly PropertyKey[];
 }
 
 /** Returns the error for the first invalid entry of the file, with its line. */
@@ -222,13 +229,6 @@ function secretInFile(what: string): UserError {
     `${what} does not belong in this file.`,
     `Put keys into the environment or .env: ${variables}.`,
   );
-}
-
-/** A setting of the config file and the corresponding flag. */
-interface ConfigField extends Pick<ReturnType<typeof traitsOf>, "path" | "risk"> {
-  readonly flag: RunFlagName;
-  /** Converts the value in the file into the value typed for the flag. */
-  readonly schema: z.ZodType;
 }
 
 const { shape } = runSchema;

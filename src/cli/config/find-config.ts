@@ -6,6 +6,13 @@ import type { CommandContext } from "../command.js";
 import { readText } from "../flags/read-text.js";
 import type { ConfigFile } from "./config-schema.js";
 
+export interface OpenedConfig {
+  readonly file: ConfigFile;
+  readonly path: string;
+  /** Whether --config specified the file. */
+  readonly isNamed: boolean;
+}
+
 /**
  * Returns the database specified in the config file, which is the `--config` file or otherwise art-e.yaml in the
  * working directory. Returns null if the file does not specify a database, or if a flag or a variable does. The file is
@@ -25,13 +32,6 @@ export async function configuredDatabase(
 }
 
 export const CONFIG_NAME = "art-e.yaml";
-
-export interface OpenedConfig {
-  readonly file: ConfigFile;
-  readonly path: string;
-  /** Whether --config specified the file. */
-  readonly isNamed: boolean;
-}
 
 /** Returns the config file for a command line, or null if no file exists. Throws a UserError for an invalid file. */
 export async function openConfig(

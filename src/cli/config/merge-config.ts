@@ -8,6 +8,25 @@ import { contradiction } from "../flags/define-command.js";
 import type { ConfigFile, ConfigSetting } from "./config-schema.js";
 import { type OpenedConfig, openConfig } from "./find-config.js";
 
+/** A command line combined with the config file. */
+export interface ConfiguredFlags {
+  /** Flags, with the config file's values for unspecified flags. */
+  readonly argv: Argv;
+  /** Path of the config file, or null if no file is used. */
+  readonly path: string | null;
+  readonly used: readonly ConfigSetting[];
+  /** Name of the selected run in the file, or null if the file has no runs or none was selected. */
+  readonly run: string | null;
+}
+
+interface Wanted {
+  readonly run: string | null;
+  /** Settings to use, or undefined for all settings of the file. */
+  readonly flags?: readonly RunFlagName[] | undefined;
+}
+
+type Argv = Readonly<Record<string, unknown>>;
+
 /** Adds the config file's lines to an error about flags that come from the file. Returns any other error unchanged. */
 export function explainConfigured(error: unknown, { path, used }: ConfiguredFlags): unknown {
   if (!(error instanceof UserError)) return error;
@@ -60,17 +79,6 @@ function withRunName(path: unknown, name: string): unknown {
   return join(dir, `${stem}-${name}${ext}`);
 }
 
-/** A command line combined with the config file. */
-export interface ConfiguredFlags {
-  /** Flags, with the config file's values for unspecified flags. */
-  readonly argv: Argv;
-  /** Path of the config file, or null if no file is used. */
-  readonly path: string | null;
-  readonly used: readonly ConfigSetting[];
-  /** Name of the selected run in the file, or null if the file has no runs or none was selected. */
-  readonly run: string | null;
-}
-
 /**
  * Adds the settings of a config file to the flags. The file is specified with `--config`, otherwise it is art-e.yaml in
  * the working directory or next to the database. With `--only`, the settings of that run are also added. `flags`
@@ -113,12 +121,6 @@ export async function readConfiguredRuns(argv: Argv, context: CommandContext): P
 
 const withoutFile = (argv: Argv): ConfiguredFlags => ({ argv, path: null, used: [], run: null });
 
-interface Wanted {
-  readonly run: string | null;
-  /** Settings to use, or undefined for all settings of the file. */
-  readonly flags?: readonly RunFlagName[] | undefined;
-}
-
 async function configure(
   argv: Argv,
   { file, path, isNamed }: OpenedConfig,
@@ -141,8 +143,6 @@ const namesOf = (settings: readonly ConfigSetting[]) => settings.map(({ name }) 
 function leftOut(replaced: readonly ConfigSetting[]): string {
   return replaced.length === 0 ? "" : ` The command line replaces ${namesOf(replaced)}.`;
 }
-
-type Argv = Readonly<Record<string, unknown>>;
 
 /** Separates the settings that still apply from those replaced by flags. */
 export function mergeConfig(

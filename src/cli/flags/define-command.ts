@@ -15,6 +15,16 @@ import { argumentNames, runFlag } from "./run-argument.js";
 
 type Argv = Readonly<Record<string, unknown>>;
 
+interface FlagType {
+  readonly type: "boolean" | "number" | "string";
+  readonly isArray: boolean;
+  readonly isList: boolean;
+  readonly isRepeated: boolean;
+  readonly isRequired: boolean;
+  readonly placeholder: string | undefined;
+  readonly completes: NameKind | undefined;
+}
+
 /** Defines a command whose flags are checked against the schema. The command succeeds if `run` returns no exit code. */
 export function defineCommand<T extends z.ZodObject>(
   schema: T,
@@ -96,16 +106,6 @@ export function describe(field: z.ZodType): string | undefined {
   return isShown && description?.includes("[default: ") === false
     ? `${description} [default: ${fallback}]`
     : description;
-}
-
-interface FlagType {
-  readonly type: "boolean" | "number" | "string";
-  readonly isArray: boolean;
-  readonly isList: boolean;
-  readonly isRepeated: boolean;
-  readonly isRequired: boolean;
-  readonly placeholder: string | undefined;
-  readonly completes: NameKind | undefined;
 }
 
 /** Returns the type of a field's input, which can be inside defaults and transformations. */

@@ -19,6 +19,11 @@ interface Section {
   readonly rows: readonly (readonly [term: string, explanation: string])[];
 }
 
+interface FlagGroup {
+  readonly title: string;
+  readonly flags: Flags;
+}
+
 const TAGLINE = "Measures how well an agent answers questions from a person's mailbox (the ART-E benchmark).";
 
 export const EXIT_CODES =
@@ -58,11 +63,6 @@ export function commandHelp(usage: string, describe: string, command: Command, c
   ]);
   const examples = EXAMPLES[usage.replace(/ [<[].*$/, "")] ?? [];
   return page(`art-e ${usage}`, describe, examples, sections, columns, [globalFlags(columns)]);
-}
-
-interface FlagGroup {
-  readonly title: string;
-  readonly flags: Flags;
 }
 
 /** Groups a command's flags. Flags without a group come last. */

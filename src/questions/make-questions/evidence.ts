@@ -12,6 +12,41 @@ import {
   type ReviewDecision,
 } from "../provenance.js";
 
+interface MemberValue {
+  readonly key: string;
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+interface ReviewedChecks {
+  readonly decision: ReviewDecision;
+  readonly checks: readonly Pick<QuestionCheck, "check" | "passed">[];
+}
+
+export interface CheckerAgreement {
+  /**
+   * How often reviewers agreed with the checks: they accepted a question unchanged if all its checks passed, and did
+   * not if one failed.
+   */
+  readonly all: Estimate;
+  /** The same rate per check, over the questions with that check. */
+  readonly byCheck: readonly { readonly check: QuestionCheck["check"]; readonly agreement: Estimate }[];
+}
+
+export interface EvidenceMail {
+  readonly messageId: string;
+  /** The email, or null if the database does not contain it. */
+  readonly mail: StoredMail | null;
+  /** False if the question does not cite the email because it arrived after the query date. */
+  readonly isCited: boolean;
+  /** Position of the answering passage in the subject. */
+  readonly inSubject: readonly TextSpan[];
+  readonly inBody: readonly TextSpan[];
+  /** `recorded` when the question was made, `found` by the words of the answer, or null if unknown. */
+  readonly passage: "recorded" | "found" | null;
+}
+
 /**
  * Replaces the strings of some properties in a line with a JSON object. Everything else stays byte for byte the same.
  * If a property occurs twice, replaces the last one, because parsers use that one.
@@ -25,13 +60,6 @@ export function replaceJsonTexts(line: string, texts: Readonly<Record<string, st
     result = result.slice(0, start) + JSON.stringify(texts[key]) + result.slice(end);
   }
   return result;
-}
-
-interface MemberValue {
-  readonly key: string;
-  readonly start: number;
-  /** Exclusive. */
-  readonly end: number;
 }
 
 /** Strings, brackets and separators, the only tokens that matter here. */
@@ -51,21 +79,6 @@ function* topLevelValues(line: string): Generator<MemberValue> {
     }
     previous = token;
   }
-}
-
-interface ReviewedChecks {
-  readonly decision: ReviewDecision;
-  readonly checks: readonly Pick<QuestionCheck, "check" | "passed">[];
-}
-
-export interface CheckerAgreement {
-  /**
-   * How often reviewers agreed with the checks: they accepted a question unchanged if all its checks passed, and did
-   * not if one failed.
-   */
-  readonly all: Estimate;
-  /** The same rate per check, over the questions with that check. */
-  readonly byCheck: readonly { readonly check: QuestionCheck["check"]; readonly agreement: Estimate }[];
 }
 
 /** Returns how often reviewers and checks agree. An edited question counts as not accepted. */
@@ -96,19 +109,6 @@ function rateOf(same: readonly boolean[]): Estimate {
   if (n === 0) return NO_ESTIMATE;
   const agreed = same.filter((one) => one).length;
   return { value: agreed / n, n, ...wilson(agreed, n), method: "wilson" };
-}
-
-export interface EvidenceMail {
-  readonly messageId: string;
-  /** The email, or null if the database does not contain it. */
-  readonly mail: StoredMail | null;
-  /** False if the question does not cite the email because it arrived after the query date. */
-  readonly isCited: boolean;
-  /** Position of the answering passage in the subject. */
-  readonly inSubject: readonly TextSpan[];
-  readonly inBody: readonly TextSpan[];
-  /** `recorded` when the question was made, `found` by the words of the answer, or null if unknown. */
-  readonly passage: "recorded" | "found" | null;
 }
 
 /** Returns the cited emails and the emails of the recorded passages, without duplicates. */

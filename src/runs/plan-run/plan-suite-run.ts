@@ -25,6 +25,11 @@ import {
   refuseFlagsTargetIgnores,
 } from "../settings-from-options.js";
 
+interface SuiteMail {
+  readonly inboxes: readonly AttachedInbox[];
+  readonly hasAnswers: boolean;
+}
+
 /** Plans a new run over a suite's tasks. Includes all selected tasks unless --limit is given. */
 export async function planSuiteRun(db: Db, folder: string, request: RunRequest, context: AppContext): Promise<RunPlan> {
   const { explicitFlags } = request;
@@ -46,11 +51,6 @@ export async function planSuiteRun(db: Db, folder: string, request: RunRequest, 
   const settings = await withUntil(aided, request, context);
   const model = await createModel(settings, request, context);
   return newRunPlan(db, { suite, list, settings, model }, request);
-}
-
-interface SuiteMail {
-  readonly inboxes: readonly AttachedInbox[];
-  readonly hasAnswers: boolean;
 }
 
 function suiteMail(tasks: readonly SuiteTask[]): SuiteMail {

@@ -25,6 +25,17 @@ import type { TaskResult } from "../../traces/task-result.js";
 import { RunSources } from "../results-file.js";
 import { claimText, type TypedClaim } from "./claim-text.js";
 
+/** A question with the number of its epochs without a result, and its values so far. */
+interface OpenQuestion {
+  readonly taskId: TaskId;
+  missing: number;
+  values: number;
+  sum: number;
+}
+
+/** The run properties that must be the same in both runs. */
+type RunIdentity = Parameters<typeof incomparable>[1];
+
 /** Returns the settings for a typed claim. Throws a UserError if the claim cannot be tested. */
 export async function untilSettings(
   { run, metric = "accuracy", ...margins }: TypedClaim,
@@ -85,9 +96,6 @@ async function readBaseline(
     sources.close();
   }
 }
-
-/** The run properties that must be the same in both runs. */
-type RunIdentity = Parameters<typeof incomparable>[1];
 
 /** Opens the claim of a run and reads its baseline. Throws a UserError if the runs are incomparable. */
 export async function openUntil(settings: UntilSettings, identity: RunIdentity, context: AppContext): Promise<Until> {
@@ -167,14 +175,6 @@ export class Until {
 
 /** `--dry-run` estimates the number of questions for these true gains. */
 const TYPICAL_GAINS = [0, 0.02, 0.05, 0.1] as const;
-
-/** A question with the number of its epochs without a result, and its values so far. */
-interface OpenQuestion {
-  readonly taskId: TaskId;
-  missing: number;
-  values: number;
-  sum: number;
-}
 
 /**
  * Tests the claim of a run as results arrive in any order. A question counts when its own epochs and all earlier

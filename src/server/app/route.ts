@@ -20,6 +20,76 @@ interface FileToSend {
   readonly etag: string;
 }
 
+/** Resources shared by all requests of a server. */
+export interface Services extends ChatServices {
+  readonly version: string;
+  readonly stream: StreamLimits;
+  readonly corpus: CorpusCopies;
+  /**
+   * Whether clients can create tools that run programs on this machine, read the environment or reach private
+   * addresses.
+   */
+  readonly allowPrograms: boolean;
+  /** Folder with the sockets of runs on this machine. */
+  readonly cacheDir: string;
+  /** Logs an error caused by a bug in this program. */
+  report(fault: unknown, requestId: string): void;
+}
+
+/** The last line of a page in a list ordered by time and id. */
+interface PageEnd {
+  readonly at: string;
+  readonly id: string;
+}
+
+/** Fields that a handler adds to the request's line in the access log. */
+export type LogFields = Record<string, string | number | boolean | null>;
+
+export interface Env {
+  Bindings: HttpBindings;
+  Variables: { requestId: string; log: LogFields };
+}
+
+/** A validated request. */
+interface RouteRequest<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly requestId: string;
+  /** Returns undefined if the request does not have the header. */
+  readonly header: (name: string) => string | undefined;
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal;
+  /** Closes the connection without an answer. */
+  readonly destroyConnection: () => void;
+  readonly log: LogFields;
+}
+
+/** An operation of the API, with its validation and OpenAPI documentation. */
+export interface Route<Params = unknown, Query = unknown, Body = unknown> {
+  readonly method: "get" | "post" | "patch" | "delete";
+  /** `/api/agents/:id` */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly query?: z.ZodType<Query>;
+  readonly body?: z.ZodType<Body>;
+  readonly status: 200 | 201 | 204;
+  /** Null for a response without a JSON body. */
+  readonly response: z.ZodType | null;
+  /** The data of each event, if the response can be a stream of server-sent events. */
+  readonly events?: z.ZodType;
+  /** Format of errors, by default that of this API. */
+  readonly errors?: "openai";
+  handle(request: RouteRequest<Params, Query, Body>): unknown;
+}
+
+type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? { readonly [K in Name | keyof ParamsOf<`/${Rest}`>]: string }
+  : Path extends `${string}:${infer Name}`
+    ? { readonly [K in Name]: string }
+    : Record<never, string>;
+
 /**
  * Sends a file, or the rest of it if the request continues a download of the same file (Range with If-Range,
  * https://www.rfc-editor.org/rfc/rfc9110#name-range-requests).
@@ -48,22 +118,6 @@ function askedStart(header: (name: string) => string | undefined, etag: string):
   const [, start] = /^bytes=(\d+)-$/.exec(header("range") ?? "") ?? [];
   const condition = header("if-range");
   return start === undefined || (condition !== undefined && condition !== etag) ? null : Number(start);
-}
-
-/** Resources shared by all requests of a server. */
-export interface Services extends ChatServices {
-  readonly version: string;
-  readonly stream: StreamLimits;
-  readonly corpus: CorpusCopies;
-  /**
-   * Whether clients can create tools that run programs on this machine, read the environment or reach private
-   * addresses.
-   */
-  readonly allowPrograms: boolean;
-  /** Folder with the sockets of runs on this machine. */
-  readonly cacheDir: string;
-  /** Logs an error caused by a bug in this program. */
-  report(fault: unknown, requestId: string): void;
 }
 
 const MAX_BODY_BYTES = 4_000_000;
@@ -142,12 +196,6 @@ export const cursorQuery = {
   cursor: z.string().max(500).optional().meta({ description: "next_cursor of the previous page" }),
   limit,
 };
-
-/** The last line of a page in a list ordered by time and id. */
-interface PageEnd {
-  readonly at: string;
-  readonly id: string;
-}
 
 /** Returns the fields about the following pages. `last` is the last line of this page. */
 export function pageEnd(hasMore: boolean, last: PageEnd | undefined) {
@@ -276,57 +324,9 @@ function eventStreamSchema(events: z.ZodType) {
   return { type: "string" as const, description };
 }
 
-/** Fields that a handler adds to the request's line in the access log. */
-export type LogFields = Record<string, string | number | boolean | null>;
-
-export interface Env {
-  Bindings: HttpBindings;
-  Variables: { requestId: string; log: LogFields };
-}
-
-/** A validated request. */
-interface RouteRequest<Params, Query, Body> {
-  readonly params: Params;
-  readonly query: Query;
-  readonly body: Body;
-  readonly requestId: string;
-  /** Returns undefined if the request does not have the header. */
-  readonly header: (name: string) => string | undefined;
-  /** Aborts when the client disconnects. */
-  readonly signal: AbortSignal;
-  /** Closes the connection without an answer. */
-  readonly destroyConnection: () => void;
-  readonly log: LogFields;
-}
-
-/** An operation of the API, with its validation and OpenAPI documentation. */
-export interface Route<Params = unknown, Query = unknown, Body = unknown> {
-  readonly method: "get" | "post" | "patch" | "delete";
-  /** `/api/agents/:id` */
-  readonly path: string;
-  readonly tag: string;
-  readonly summary: string;
-  readonly query?: z.ZodType<Query>;
-  readonly body?: z.ZodType<Body>;
-  readonly status: 200 | 201 | 204;
-  /** Null for a response without a JSON body. */
-  readonly response: z.ZodType | null;
-  /** The data of each event, if the response can be a stream of server-sent events. */
-  readonly events?: z.ZodType;
-  /** Format of errors, by default that of this API. */
-  readonly errors?: "openai";
-  handle(request: RouteRequest<Params, Query, Body>): unknown;
-}
-
 /** Checks that a route's types fit together, then erases them, so that all routes fit into one list. */
 export function defineRoute<const Path extends string, Query = unknown, Body = unknown>(
   route: Route<ParamsOf<Path>, Query, Body> & { readonly path: Path },
 ): Route {
   return route as unknown as Route;
 }
-
-type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
-  ? { readonly [K in Name | keyof ParamsOf<`/${Rest}`>]: string }
-  : Path extends `${string}:${infer Name}`
-    ? { readonly [K in Name]: string }
-    : Record<never, string>;

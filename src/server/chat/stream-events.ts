@@ -9,6 +9,19 @@ import { StreamedAnswer } from "./streamed-answer.js";
 /** Receives the events of an answer in order. The agent waits for the events of complete replies and results. */
 export type OnChatEvent = (event: ChatEvent) => Promise<void> | void;
 
+/** A tool call after its `tool-call` event. */
+interface StartedCall {
+  /** The id in the events. */
+  readonly id: string;
+  readonly name: string;
+  /** The answer in the arguments of return_final_answer. */
+  readonly answer: StreamedAnswer | null;
+  /** The part of the answer that was sent. */
+  sentAnswer: string;
+}
+
+type TextEvent = Extract<ChatEvent, { type: "text-delta" | "text-replaced" }>;
+
 /** Returns the callbacks of the agent loop that stream an answer as events. */
 export function streamEvents(
   { settings }: Pick<Agent, "settings">,
@@ -26,17 +39,6 @@ export function streamEvents(
       for (const event of activityEvents(activity)) void onEvent(event);
     },
   };
-}
-
-/** A tool call after its `tool-call` event. */
-interface StartedCall {
-  /** The id in the events. */
-  readonly id: string;
-  readonly name: string;
-  /** The answer in the arguments of return_final_answer. */
-  readonly answer: StreamedAnswer | null;
-  /** The part of the answer that was sent. */
-  sentAnswer: string;
 }
 
 /**
@@ -123,8 +125,6 @@ class ChatEvents {
     return [{ type: "tool-call", toolCallId: id, toolName: call.name }];
   }
 }
-
-type TextEvent = Extract<ChatEvent, { type: "text-delta" | "text-replaced" }>;
 
 /** Returns the events that complete `whole` after `streamedText`. White space at its ends does not matter. */
 function missingText(streamedText: string, whole: string, toolCallId?: string): TextEvent[] {

@@ -24,12 +24,65 @@ import {
 import type { SseWriter } from "../sse-writer.js";
 import { StreamedContent } from "../streamed-content.js";
 
+/** The text of the answer, or of the model's refusal. */
+interface AnswerText {
+  readonly text: string;
+  readonly isRefusal: boolean;
+}
+
+interface CompletionHead {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  readonly model: string;
+}
+
 const modelShape = z.strictObject({
   id: z.string(),
   object: z.literal("model"),
   created: z.number().int(),
   owned_by: z.literal("art-e"),
 });
+
+/** The `art_e` field, an extension of OpenAI's APIs. */
+export const agentDetailsShape = z.strictObject({
+  trace_id: z.string(),
+  ending: z.string(),
+  sources: z.array(z.string()),
+});
+
+const usageShape = z.strictObject({
+  prompt_tokens: z.number().int(),
+  completion_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+  prompt_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
+});
+
+const chunkShape = z.strictObject({
+  id: z.string(),
+  object: z.literal("chat.completion.chunk"),
+  created: z.number().int(),
+  model: z.string(),
+  choices: z.array(
+    z.strictObject({
+      index: z.literal(0),
+      delta: z.strictObject({
+        role: z.literal("assistant").optional(),
+        content: z.string().optional(),
+        reasoning_content: z.string().optional(),
+        refusal: z.string().optional(),
+      }),
+      finish_reason: z.enum(["stop", "length"]).nullable(),
+      logprobs: z.null(),
+    }),
+  ),
+  usage: usageShape.nullable().optional(),
+  art_e: agentDetailsShape
+    .extend({ answer: z.string().nullable().meta({ description: "The answer without the text before tool calls" }) })
+    .optional(),
+});
+
+type Chunk = z.output<typeof chunkShape>;
 
 /**
  * OpenAI's Chat Completions API (https://platform.openai.com/docs/api-reference/chat). Each agent is a model that
@@ -215,21 +268,8 @@ function typeOf(status: number): string {
 
 /** The common parts of responses in both OpenAI APIs. */
 
-/** The `art_e` field, an extension of OpenAI's APIs. */
-export const agentDetailsShape = z.strictObject({
-  trace_id: z.string(),
-  ending: z.string(),
-  sources: z.array(z.string()),
-});
-
 export function agentDetails({ traceId, ending, sources }: ChatTrace): z.output<typeof agentDetailsShape> {
   return { trace_id: traceId, ending, sources };
-}
-
-/** The text of the answer, or of the model's refusal. */
-interface AnswerText {
-  readonly text: string;
-  readonly isRefusal: boolean;
 }
 
 export function answerText({ answer, ending, messages }: ChatTrace): AnswerText {
@@ -299,13 +339,6 @@ const completionBody = z.looseObject({
   top_logprobs: unsupported.top_logprobs,
 });
 
-const usageShape = z.strictObject({
-  prompt_tokens: z.number().int(),
-  completion_tokens: z.number().int(),
-  total_tokens: z.number().int(),
-  prompt_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
-});
-
 const completionShape = z.strictObject({
   id: z.string(),
   object: z.literal("chat.completion"),
@@ -326,39 +359,6 @@ const completionShape = z.strictObject({
   usage: usageShape,
   art_e: agentDetailsShape,
 });
-
-const chunkShape = z.strictObject({
-  id: z.string(),
-  object: z.literal("chat.completion.chunk"),
-  created: z.number().int(),
-  model: z.string(),
-  choices: z.array(
-    z.strictObject({
-      index: z.literal(0),
-      delta: z.strictObject({
-        role: z.literal("assistant").optional(),
-        content: z.string().optional(),
-        reasoning_content: z.string().optional(),
-        refusal: z.string().optional(),
-      }),
-      finish_reason: z.enum(["stop", "length"]).nullable(),
-      logprobs: z.null(),
-    }),
-  ),
-  usage: usageShape.nullable().optional(),
-  art_e: agentDetailsShape
-    .extend({ answer: z.string().nullable().meta({ description: "The answer without the text before tool calls" }) })
-    .optional(),
-});
-
-type Chunk = z.output<typeof chunkShape>;
-
-interface CompletionHead {
-  readonly id: string;
-  /** Seconds since 1970. */
-  readonly created: number;
-  readonly model: string;
-}
 
 function toCompletion(head: CompletionHead, trace: ChatTrace): z.output<typeof completionShape> {
   const { text, isRefusal } = answerText(trace);

@@ -28,6 +28,22 @@ const requestSchema = z.strictObject({
 
 type Request = z.output<typeof requestSchema>;
 
+/** An MCP client. Its session starts with its first call. */
+interface McpClient {
+  readonly task: OfferedTask;
+  session: Session | null;
+}
+
+/** How a caller identifies its session, and the form in which it receives a failed tool call. */
+interface Caller {
+  readonly session: Session | null;
+  readonly client: McpClient | null;
+  /** Query parameters of the URL, which can specify the task. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Called with the id of a new MCP client. */
+  onClient(id: string): void;
+}
+
 const callSchema = z.looseObject({ name: z.string(), arguments: toolArgumentsSchema.default({}) });
 
 const PARSE_ERROR = -32700;
@@ -52,22 +68,6 @@ const MCP_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as
 
 /** Maximum MCP clients that have not called a tool yet. They do not occupy a session. */
 const MAX_INTRODUCED = 10_000;
-
-/** An MCP client. Its session starts with its first call. */
-interface McpClient {
-  readonly task: OfferedTask;
-  session: Session | null;
-}
-
-/** How a caller identifies its session, and the form in which it receives a failed tool call. */
-interface Caller {
-  readonly session: Session | null;
-  readonly client: McpClient | null;
-  /** Query parameters of the URL, which can specify the task. */
-  readonly query: Readonly<Record<string, string>>;
-  /** Called with the id of a new MCP client. */
-  onClient(id: string): void;
-}
 
 export class McpEndpoint {
   private readonly sessions = new Map<string, Session>();

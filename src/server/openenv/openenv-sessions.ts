@@ -35,11 +35,6 @@ interface Reset {
   readonly ignored: readonly string[];
 }
 
-export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>): Reset {
-  const request = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
-  return { request: Object.fromEntries(request), ignored: Object.keys(others) };
-}
-
 /** The message is parsed JSON, so only the outermost type is unknown. Each tool checks the properties itself. */
 export const toolArgumentsSchema = z.custom<JsonObject>(
   (value) => isJsonObject(value as JsonValue),
@@ -57,6 +52,11 @@ const actionSchema = z.union([
 ]);
 
 type Action = z.output<typeof actionSchema>;
+
+export function readReset({ seed, episode_id, split, index, task_id, ...others }: z.output<typeof resetSchema>): Reset {
+  const request = Object.entries({ seed, episode_id, split, index, task_id }).filter(([, value]) => value != null);
+  return { request: Object.fromEntries(request), ignored: Object.keys(others) };
+}
 
 /** Formats issues like pydantic. */
 export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): JsonObject[] {

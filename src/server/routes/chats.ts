@@ -8,6 +8,11 @@ import type { AnsweredChat } from "../chat/chat-turn.js";
 import { type ChatEvent, chatEventSchema } from "../chat-event.js";
 import { EVENT_STREAM_HEADERS, SseWriter } from "../sse-writer.js";
 
+interface SaidMessage {
+  readonly role: "system" | "developer" | "user" | "assistant";
+  readonly content: string;
+}
+
 const TEXT_LIMIT = 200_000;
 
 /** An email address without characters that could break a prompt. The tools report an address without mail. */
@@ -127,11 +132,6 @@ export function eventStreamResponse(
   const stream = new SseWriter(services.stream, (reason) => chat.abandon(reason), destroyConnection);
   void work(stream).finally(() => stream.close());
   return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
-}
-
-interface SaidMessage {
-  readonly role: "system" | "developer" | "user" | "assistant";
-  readonly content: string;
 }
 
 /** Returns the question, which must be the last message and from the user. System messages become instructions. */
