@@ -125,7 +125,7 @@ export function drawAtRandom(ids: readonly string[], seed: number): NewTrace[] {
  * Returns a random order that does not depend on the labels, so the remaining traces keep their order in later
  * sessions.
  */
-function shuffleByHash(ids: readonly string[], seed: number): string[] {
+export function shuffleByHash(ids: readonly string[], seed: number): string[] {
   const keyed = ids.map((id) => ({ id, key: createHash("sha256").update(`${seed} ${id}`).digest("hex") }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
 }
