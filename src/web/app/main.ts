@@ -91,7 +91,24 @@ async function showSection(): Promise<void> {
   if (document.querySelector("dialog[open]") !== null) return;
   if (name === "chat") document.getElementById("question")?.focus();
   else main.focus({ preventScroll: true });
-  scrollTo(0, scrollPositions.get(entry) ?? 0);
+  restoreScroll(scrollPositions.get(entry) ?? 0, signal);
+}
+
+/** Scrolls to a position as soon as the page is long enough, unless the user scrolls first. */
+function restoreScroll(top: number, signal: AbortSignal): void {
+  const stop = new AbortController();
+  const growth = new ResizeObserver(() => {
+    scrollTo(0, top);
+    if (scrollY >= top - 1) stop.abort();
+  });
+  stop.signal.addEventListener("abort", () => growth.disconnect());
+  for (const type of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    addEventListener(type, () => stop.abort(), { signal: stop.signal });
+  }
+  signal.addEventListener("abort", () => stop.abort());
+  scrollTo(0, top);
+  if (scrollY < top - 1) growth.observe(document.body);
+  else stop.abort();
 }
 
 /** Milliseconds until a section that is still loading replaces the previous one. */
@@ -130,8 +147,13 @@ function isSection(word: string): word is SectionName {
   return pageScope.sections.has(word);
 }
 
+/** Sections without a link, and the section that leads to them. */
+const PARENTS: Readonly<Partial<Record<SectionName, SectionName>>> = {
+  ...{ mail: "traces", trace: "traces", compare: "runs", code: "label", modes: "label" },
+};
+
 function markCurrentLink(section: SectionName): void {
-  const target = section === "trace" || section === "mail" ? "traces" : section;
+  const target = PARENTS[section] ?? section;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
     link.ariaCurrent = link.hash === `#${target}` ? "page" : null;
   }

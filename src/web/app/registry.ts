@@ -198,7 +198,7 @@ function toolsOfAgent(
   };
   function toolItem({ tool_id: id, handler_key, config }: AgentToolJson): Child[] {
     const own = `${path}/${encodeURIComponent(id)}`;
-    const head = [idLink("tools", id), h("span", { class: "hint" }, ` ${handler_key} `)];
+    const head = [idLink("tools", id), h("span", { class: "hint" }, handler_key === id ? " " : ` ${handler_key} `)];
     const text = config === null ? "" : JSON.stringify(config, null, 2);
     if (agent.builtin) return [...head, text === "" ? null : untrustedText(text, "said", "pre")];
     const detach = () =>

@@ -12,8 +12,11 @@ import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js"
 /** Milliseconds between loads of a running run's results. */
 const REFRESH_MS = 3_000;
 
+/** Milliseconds until the page appears without the results of a large run, which arrive later. */
+const RESULTS_MS = 200;
+
 /**
- * Shows a running or finished run. Resolves when its results are shown. Returns a function that shows the URL's state.
+ * Shows a running or finished run. Resolves when its progress is shown. Returns a function that shows the URL's state.
  */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<() => void> {
   const title = h("h2", "Run");
@@ -72,7 +75,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     ...(isRunPage ? [] : [runActions(id)]),
     report.element,
   );
-  await loading;
+  await Promise.race([loading, pause(RESULTS_MS)]);
   return () => report.applyUrl();
 }
 

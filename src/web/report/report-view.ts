@@ -24,13 +24,13 @@ import { type FirstTasks, TaskControls, TaskTable, taskFilter } from "./task-tab
 import { TaskDialog, type TaskLinks } from "./task-view.js";
 import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
 
-/** The sections above the task table, from the headline scores to the tools. */
-function figureSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {
+/** The sections of figures, from the scores to the tools. `keyFigures` are the first ones, or null. */
+function figureSections(head: ReportHead, tasks: readonly Task[], keyFigures: HTMLElement | null): HTMLElement[] {
   return compact([
     section(
       "Scores",
       `${coverage(head)} In 95 of 100 such runs, the interval contains the true value.`,
-      tiles(head),
+      keyFigures,
       scoreTable(head),
       head.runs.length > 1 ? effortTable(head) : null,
     ),
@@ -162,16 +162,16 @@ export class ReportView {
     this.dialog = this.taskDialog.element;
     const { missing, controls, matrix, table } = this;
     this.taskSection = section("Tasks", null, missing, controls.element, matrix?.element ?? null, table.element);
-    const [scores, ...figures] = [
-      ...figureSections(head, tasks),
+    const isServed = first === "worst";
+    const figures = [
+      ...figureSections(head, tasks, isServed ? null : tiles(head)),
       scoreSection(head, (score) => this.table.showScore(score)),
     ];
     this.sections = h(
       "div.sections",
       head.comparisons.length !== 0 && comparisonSection(head),
-      scores ?? null,
       // A file is read from the figures to the tasks. The served pages lead to the failed tasks first.
-      first === "worst" ? [this.taskSection, ...figures] : [...figures, this.taskSection],
+      isServed ? [tiles(head), this.taskSection, ...figures] : [...figures, this.taskSection],
     );
     this.showTasks(EMPTY_VIEW);
   }
