@@ -227,9 +227,9 @@ export class AllScores {
   /** The same for scorers that this version does not have. */
   private readonly failedQuestions = new ClusteredMean();
 
-  /** @param known the scores of this version, in display order */
-  constructor(private readonly known: Readonly<Record<string, ScoreDescription>>) {
-    this.onlyFailed = new Map(Object.keys(known).map((name) => [name, new ClusteredMean()]));
+  /** @param descriptions the scores of this version, in display order */
+  constructor(private readonly descriptions: Readonly<Record<string, ScoreDescription>>) {
+    this.onlyFailed = new Map(Object.keys(descriptions).map((name) => [name, new ClusteredMean()]));
   }
 
   add(result: TaskResult): void {
@@ -239,13 +239,13 @@ export class AllScores {
 
   figures(): Pick<RunTotals, "scores" | "slices"> {
     this.endQuestion();
-    const names = [...new Set([...Object.keys(this.known), ...this.byScorer.keys()])];
+    const names = [...new Set([...Object.keys(this.descriptions), ...this.byScorer.keys()])];
     const entries: Record<string, ScoreDescription> = {};
     const scores: Record<string, ScoreFigures> = {};
     for (const name of names) {
       const sums = this.byScorer.get(name);
       if (sums === undefined) continue;
-      const entry = this.known[name] ?? unknownScorer(name, sums);
+      const entry = this.descriptions[name] ?? unknownScorer(name, sums);
       entries[name] = entry;
       const onlyFailed = isEvalScore(name) ? NONE_FAILED : (this.onlyFailed.get(name) ?? this.failedQuestions);
       scores[name] = sums.figures(entry, onlyFailed, this.asked > 1);
@@ -278,7 +278,7 @@ export class AllScores {
     for (const [name, sums] of this.onlyFailed) {
       // Failed epochs of a scored question are counted in the question's own cluster.
       if ((scored.get(name) ?? []).length > 0) continue;
-      if (this.known[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0);
+      if (this.descriptions[name]?.appliesTo?.({ goldAnswer, goldMails }) ?? true) sums.add(failed, 0);
     }
     if ([...scored.keys()].every(isEvalScore)) this.failedQuestions.add(failed, 0);
   }

@@ -1,4 +1,5 @@
 // `art-e evals suggest --modes`: what each failure mode needs, based on the labels of its coding passes.
+import { unconfirmedTraces } from "../evals/labels.js";
 import { type Detection, type Suggestion, suggestEvals } from "../evals/suggest.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
@@ -18,7 +19,12 @@ interface ChosenTemplate extends Detection {
  */
 export type ModeAdvice = { readonly mode: FailureMode } & (
   | { readonly kind: "prompt"; readonly reason: "marked" | "frequent" }
-  | { readonly kind: "template"; readonly templates: readonly ChosenTemplate[] }
+  | {
+      readonly kind: "template";
+      readonly templates: readonly ChosenTemplate[];
+      /** Number of traces with the mode according to a note that was written once. */
+      readonly unconfirmed: number;
+    }
   | { readonly kind: "rubric" }
   | { readonly kind: "labels"; readonly why: string }
 );
@@ -52,7 +58,8 @@ async function adviseMode(mode: FailureMode, seed: number, settings: AppSettings
     const saved = suggestion.evals.find(({ stored: { definition } }) => definition.name === template.name);
     return { name: template.name, version: saved?.stored.definition.version ?? 1, ...detection };
   });
-  return { mode, kind: "template", templates };
+  const { length } = await withStore(settings, (db) => unconfirmedTraces(db, mode.name));
+  return { mode, kind: "template", templates, unconfirmed: length };
 }
 
 /** Returns the reason if there are too few labels. */

@@ -265,46 +265,40 @@ export interface Alignment {
 
 /** Compares failures with labels of the same traces, as weighted fractions. A fraction of zero traces is 0. */
 export function alignmentOf(bad: readonly boolean[], fails: readonly boolean[], weights: readonly number[]): Alignment {
-  const kinds = { good: new FailedShare(), bad: new FailedShare() };
-  for (const [i, isBad] of bad.entries()) kinds[isBad ? "bad" : "good"].add(fails[i] === true, weights[i] ?? 1);
-  const { good, bad: bads } = kinds;
-  const [coverage, falseFailures] = [bads.share, good.share];
+  const [goods, bads] = [new WeightSums(), new WeightSums()];
+  let failed = 0;
+  for (const [i, isBad] of bad.entries()) {
+    const isFailed = fails[i] === true;
+    (isBad ? bads : goods).add(weights[i] ?? 1, isFailed);
+    if (isFailed) failed++;
+  }
+  const [coverage, falseFailures] = [bads.failedShare, goods.failedShare];
   const alignment = coverage === 0 ? 0 : (2 * coverage * (1 - falseFailures)) / (coverage + 1 - falseFailures);
-  const n = good.effective + bads.effective;
-  const pooled = n === 0 ? 0 : (coverage * bads.effective + falseFailures * good.effective) / n;
-  const isOneKind = good.effective === 0 || bads.effective === 0;
-  const variance = isOneKind ? 0 : pooled * (1 - pooled) * (1 / bads.effective + 1 / good.effective);
-  return {
-    coverage,
-    falseFailures,
-    alignment,
-    failed: good.failed + bads.failed,
-    z: variance <= 0 ? 0 : (coverage - falseFailures) / Math.sqrt(variance),
-  };
+  const [n, m] = [bads.effective, goods.effective];
+  const pooled = (coverage * n + falseFailures * m) / Math.max(1, n + m);
+  const variance = n === 0 || m === 0 ? 0 : pooled * (1 - pooled) * (1 / n + 1 / m);
+  const z = variance <= 0 ? 0 : (coverage - falseFailures) / Math.sqrt(variance);
+  return { coverage, falseFailures, alignment, failed, z };
 }
 
-/** Weighted fraction of the traces of one kind that fail. */
-class FailedShare {
-  /** Number of failed traces. */
-  failed = 0;
-  private weight = 0;
-  private weightSquares = 0;
-  private failedWeight = 0;
+/** Sums over the traces with one label. */
+class WeightSums {
+  private all = 0;
+  private squares = 0;
+  private failed = 0;
 
-  add(isFailed: boolean, weight: number): void {
-    this.weight += weight;
-    this.weightSquares += weight ** 2;
-    if (!isFailed) return;
-    this.failed++;
-    this.failedWeight += weight;
+  add(weight: number, isFailed: boolean): void {
+    this.all += weight;
+    this.squares += weight ** 2;
+    if (isFailed) this.failed += weight;
   }
 
-  get share(): number {
-    return this.weight === 0 ? 0 : this.failedWeight / this.weight;
+  get failedShare(): number {
+    return this.all === 0 ? 0 : this.failed / this.all;
   }
 
   /** Number of equally weighted traces with the same information (Kish 1965). */
   get effective(): number {
-    return this.weightSquares === 0 ? 0 : this.weight ** 2 / this.weightSquares;
+    return this.squares === 0 ? 0 : this.all ** 2 / this.squares;
   }
 }

@@ -21,6 +21,7 @@ import {
   type TraceDraw,
   type TraceLabel,
   traceIdsToLabel,
+  unconfirmedTraces,
 } from "./labels.js";
 
 interface LabellingOptions {
@@ -34,6 +35,8 @@ interface LabellingOptions {
   readonly enriched: boolean;
   /** Whether to queue only the traces that named annotators labeled differently and nobody has adjudicated. */
   readonly adjudicate?: boolean;
+  /** Whether to queue only the traces whose coding notes say that they have the criterion's mode, for a second look. */
+  readonly confirm?: boolean;
 }
 
 export interface TraceToLabel extends QueuedTrace {
@@ -60,11 +63,13 @@ export interface Labelling {
  * drawing an enriched sample, lets other work run.
  */
 export async function openLabelling(db: Db, options: LabellingOptions): Promise<Labelling> {
-  const { criterion, annotator, adjudicate = false } = options;
+  const { criterion, annotator, adjudicate = false, confirm = false } = options;
   const runId = options.run === null ? null : getRun(db, options.run).id;
   const { waiting, queue } = adjudicate
     ? disagreementQueue(db, runId, criterion)
-    : await labelQueue(db, runId, options);
+    : confirm
+      ? confirmationQueue(db, runId, options)
+      : await labelQueue(db, runId, options);
   const basis = adjudicate ? "adjudicated" : "direct";
   return {
     runId,
@@ -86,6 +91,24 @@ function disagreementQueue(db: Db, runId: string | null, criterion: string) {
   const ids = new Set(traceIdsToLabel(db, runId));
   const open = listDisagreements(db, criterion).filter((one) => one.adjudicated === null && ids.has(one.traceId));
   const queue = open.map(({ traceId, labels }): QueuedTrace => ({ traceId, isRepeat: false, ...UNKNOWN_DRAW, labels }));
+  return { waiting: queue.length, queue };
+}
+
+/**
+ * Queues the traces with the criterion's mode according to notes that were written once. If few traces have a mode, a few
+ * wrong notes about other traces would make up much of it.
+ */
+function confirmationQueue(db: Db, runId: string | null, { criterion, seed }: LabellingOptions) {
+  const ids = new Set(traceIdsToLabel(db, runId));
+  const open = new Map(unconfirmedTraces(db, criterion).map((one) => [one.traceId, one]));
+  const order = shuffleByHash(
+    [...open.keys()].filter((id) => ids.has(id)),
+    seed,
+  );
+  const queue = order.flatMap((id): QueuedTrace[] => {
+    const draw = open.get(id);
+    return draw === undefined ? [] : [{ ...draw, isRepeat: false }];
+  });
   return { waiting: queue.length, queue };
 }
 

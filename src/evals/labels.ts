@@ -53,6 +53,22 @@ export function firstDraw(db: Db, traceId: string, criterion: string): TraceDraw
   return row ?? null;
 }
 
+/**
+ * Returns the traces that a coding note puts into the criterion's mode and that nobody has labeled directly, with their
+ * draws, ordered by id.
+ */
+export function unconfirmedTraces(db: Db, criterion: string): (TraceDraw & { readonly traceId: string })[] {
+  return db
+    .prepare(
+      `SELECT trace_id AS traceId, drawn, drawn_from AS drawnFrom, probability FROM eval_labels coded
+       WHERE criterion = @criterion AND basis = 'coded' AND label = 'bad' AND NOT EXISTS (
+         SELECT 1 FROM eval_labels other WHERE other.trace_id = coded.trace_id AND other.criterion = @criterion
+           AND other.source = 'person' AND other.basis <> 'coded')
+       ORDER BY trace_id`,
+    )
+    .all({ criterion }) as (TraceDraw & { readonly traceId: string })[];
+}
+
 export interface LabelledTrace {
   readonly trace: EvaluatedTrace;
   readonly label: TellingLabel;

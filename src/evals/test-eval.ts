@@ -19,7 +19,14 @@ import {
   type ThresholdName,
 } from "./definition.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
-import { type EffectiveLabel, hashLabels, type LabelledTrace, labelledPages, summarizeLabels } from "./labels.js";
+import {
+  type EffectiveLabel,
+  hashLabels,
+  type LabelledTrace,
+  labelledPages,
+  summarizeLabels,
+  unconfirmedTraces,
+} from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
 import { countTests, getEval, listEvals, saveEvalTest } from "./store.js";
@@ -156,7 +163,7 @@ export function testEval(
           kind: stored.definition.kind,
           readsByThisEval: countTests(db, stored.id, criterion) + 1,
         }),
-        warnings: warningsOf(half, agreement, pairs),
+        warnings: [...warningsOf(half, agreement, pairs), ...unconfirmedWarning(db, criterion)],
       },
       half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
@@ -335,6 +342,14 @@ function warningsOf(
       : pairs.alike < LOW_SELF_AGREEMENT * pairs.n &&
         `repeated labels agree for only ${pairs.alike} of ${pairs.n} traces, so no eval can agree with the labels more often`,
   ]);
+}
+
+/** Says that bad labels come from notes that were written once. One wrong note counts much if few traces are bad. */
+function unconfirmedWarning(db: Db, criterion: string): string[] {
+  const { length } = unconfirmedTraces(db, criterion);
+  if (length === 0) return [];
+  const command = commandLine`art-e evals label --criterion ${criterion} --confirm`;
+  return [`${length} bad labels come from notes that were written once. Look at these traces again: ${command}`];
 }
 
 /** A labeled trace with the eval's result. */

@@ -51,8 +51,8 @@ export function cachingReplies(model: Model, server: CachedServer, folder: strin
 
 async function readCached(path: string, key: string): Promise<Completion | null> {
   try {
-    const { completion, ...kept } = keptSchema.parse(JSON.parse(await readFile(path, "utf8")));
-    return kept.key === key && kept.sha256 === digest(completion) ? completion : null;
+    const { completion, ...entry } = keptSchema.parse(JSON.parse(await readFile(path, "utf8")));
+    return entry.key === key && entry.sha256 === digest(completion) ? completion : null;
   } catch {
     return null;
   }

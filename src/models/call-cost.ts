@@ -14,8 +14,8 @@ const CACHE_WRITE_1H = 2;
 
 /** Returns the cost of a call in US dollars. Cache writes are charged at the multiples above. */
 export function priceAt(price: Price, usage: Usage): number {
-  const { plain, cached, written, writtenForAnHour } = inputOf(usage);
-  const forMinutes = written - writtenForAnHour;
+  const { plain, cached, cacheWrites, writtenForAnHour } = inputOf(usage);
+  const forMinutes = cacheWrites - writtenForAnHour;
   const input = plain + forMinutes * CACHE_WRITE + writtenForAnHour * CACHE_WRITE_1H;
   return (input * price.input + cached * price.cachedInput + usage.outputTokens * price.output) / 1_000_000;
 }
@@ -25,9 +25,9 @@ export function priceAt(price: Price, usage: Usage): number {
  */
 export function inputOf({ inputTokens, cachedInputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: Usage) {
   const cached = Math.min(cachedInputTokens, inputTokens);
-  const written = Math.min(cacheWriteTokens, inputTokens - cached);
-  const writtenForAnHour = Math.min(cacheWrite1hTokens, written);
-  return { plain: inputTokens - cached - written, cached, written, writtenForAnHour };
+  const cacheWrites = Math.min(cacheWriteTokens, inputTokens - cached);
+  const writtenForAnHour = Math.min(cacheWrite1hTokens, cacheWrites);
+  return { plain: inputTokens - cached - cacheWrites, cached, cacheWrites, writtenForAnHour };
 }
 
 /** Throws a UserError if the price of `model` is unknown, so the dollar limit set with `flag` cannot be enforced. */

@@ -39,12 +39,12 @@ export function priceOf(modelId: string, usage: Usage, at?: Date): number | null
   if (provider === "offline" || provider === "replay") return 0;
   const entry = entryOf(modelId);
   if (entry === null) return null;
-  const { cached, written, writtenForAnHour } = inputOf(usage);
+  const { cached, cacheWrites, writtenForAnHour } = inputOf(usage);
   const tokens = {
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,
     cache_read_tokens: cached,
-    ...(written === 0 ? {} : { cache_write_tokens: written }),
+    ...(cacheWrites === 0 ? {} : { cache_write_tokens: cacheWrites }),
     ...(writtenForAnHour === 0 ? {} : { cache_write_1h_tokens: writtenForAnHour }),
   };
   const options = { ...entry.options, ...presentProperties({ timestamp: at }) };

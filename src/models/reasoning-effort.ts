@@ -120,18 +120,18 @@ function nearestLevel(levels: readonly ReasoningEffort[], effort: ReasoningEffor
  */
 export function rulesAfterRefusal(
   rules: EffortRules,
-  sent: string | number,
+  effort: string | number,
   message: string,
   isUnsupported: boolean,
 ): EffortRules | null {
-  const reason = `the server rejects ${sent} (${message.slice(0, 150)})`;
-  if (typeof sent === "string") {
+  const reason = `the server rejects ${effort} (${message.slice(0, 150)})`;
+  if (typeof effort === "string") {
     const levels = levelsIn(message);
-    if (levels.length > 0 && !levels.some((level) => level === sent)) return { ...rules, levels, reason };
+    if (levels.length > 0 && !levels.some((level) => level === effort)) return { ...rules, levels, reason };
   } else {
     const [, least = "", most = ""] = /(\d+) ?(?:to|and|-|,) ?(\d+)/.exec(message) ?? [];
     const budgets = { least: Number(least), most: Number(most) };
-    const isRange = most !== "" && budgets.least < budgets.most && (sent < budgets.least || sent > budgets.most);
+    const isRange = most !== "" && budgets.least < budgets.most && (effort < budgets.least || effort > budgets.most);
     if (isRange) return { ...rules, budgets, off: typeof rules.off === "number" ? budgets.least : rules.off, reason };
   }
   return isUnsupported ? { ...rules, forms: rules.forms.slice(1), reason } : null;

@@ -167,9 +167,9 @@ export function parseHeaders(flagValues: readonly string[]): Parsed<Record<strin
 }
 
 /** Parses the `NAME=JSON` arguments of all `--body` flags. */
-export function parseBodyFields(written: readonly string[]): Parsed<JsonObject> {
+export function parseBodyFields(flagValues: readonly string[]): Parsed<JsonObject> {
   const fields: Record<string, JsonValue> = {};
-  for (const text of written) {
+  for (const text of flagValues) {
     const { name, value: json } = splitAtEquals(text);
     if (name === null) return wrong(`expected NAME=JSON, got ${shown(text)}`);
     if (!/^[\w.$-]{1,100}$/.test(name) || name === "__proto__")

@@ -170,9 +170,12 @@ function sentEffort(rules: ParameterRules, requested: Asked, maxTokens: number):
   if (effort === undefined) return null;
   // Thinking must leave room for an answer.
   const room = reasoningTokens ?? Math.max(1, maxTokens - requested.maxTokens);
-  const sent = acceptedEffort(rules.effort, effort, Math.min(room, maxTokens - 1), reasoningTokens);
-  if (typeof sent === "number" || sent === effort) return { sent };
-  return { sent, adjusted: { parameter: "reasoningEffort", asked: effort, sent, reason: rules.effort.reason } };
+  const accepted = acceptedEffort(rules.effort, effort, Math.min(room, maxTokens - 1), reasoningTokens);
+  if (typeof accepted === "number" || accepted === effort) return { sent: accepted };
+  return {
+    sent: accepted,
+    adjusted: { parameter: "reasoningEffort", asked: effort, sent: accepted, reason: rules.effort.reason },
+  };
 }
 
 export function sentOf(rules: ParameterRules, request: ModelRequest): SentParameters {
@@ -203,26 +206,29 @@ export class AdaptiveParameters {
    * Makes a call with the parameters for a request, and repeats it with other parameters if the server refuses one.
    * Each parameter is refused at most once per model and run, because later calls omit it.
    */
-  async complete(request: ModelRequest, call: (sent: SentParameters) => Promise<Completion>): Promise<Completion> {
+  async complete(
+    request: ModelRequest,
+    call: (sentParameters: SentParameters) => Promise<Completion>,
+  ): Promise<Completion> {
     for (;;) {
-      const [sent, before] = [sentOf(this.rules, request), this.changes];
+      const [sentParameters, before] = [sentOf(this.rules, request), this.changes];
       try {
-        const reply = await call(sent);
+        const reply = await call(sentParameters);
         return this.notes.length === 0 ? reply : { ...reply, notes: [...(reply.notes ?? []), ...this.notes] };
       } catch (error) {
         const mayLearn = this.changes === before && this.changes < MAX_CHANGES;
-        if (error instanceof ModelError && mayLearn) this.learn(error, sent);
+        if (error instanceof ModelError && mayLearn) this.learn(error, sentParameters);
         if (this.changes === before) throw error;
       }
     }
   }
 
-  private learn({ kind, status, message }: ModelError, sent: SentParameters): void {
+  private learn({ kind, status, message }: ModelError, sentParameters: SentParameters): void {
     if (kind !== "bad_request" || (status !== 400 && status !== 422)) return;
     const isUnsupported = UNSUPPORTED.test(message);
     const explanation = `the server rejects it (${message.slice(0, 150)})`;
-    const most = maximumIn(message, sent.maxTokens);
-    switch (refusedParameter(message, sent)) {
+    const most = maximumIn(message, sentParameters.maxTokens);
+    switch (refusedParameter(message, sentParameters)) {
       case "maxTokens":
         if (most !== null)
           this.change({ mostTokens: { tokens: most, reason: explanation } }, `max_tokens above ${most}`, explanation);
@@ -241,7 +247,7 @@ export class AdaptiveParameters {
         if (isUnsupported) this.change({ noForcedTools: explanation }, "tool_choice", `sent as auto: ${explanation}`);
         break;
       case "reasoningEffort": {
-        const { reasoningEffort: effort = null } = sent;
+        const { reasoningEffort: effort = null } = sentParameters;
         const learned = effort === null ? null : rulesAfterRefusal(this.rules.effort, effort, message, isUnsupported);
         if (learned === null) break;
         const what = learned.forms.length === 0 ? "not sent" : "sent in another form";
@@ -277,8 +283,8 @@ const UNSUPPORTED =
  * Returns the sent parameter that an error mentions first. The effort comes last, because "thinking" is often given as
  * the reason for refusing another parameter.
  */
-function refusedParameter(message: string, sent: SentParameters): Refusable | null {
-  const { temperature, toolChoice, reasoningEffort = null } = sent;
+function refusedParameter(message: string, sentParameters: SentParameters): Refusable | null {
+  const { temperature, toolChoice, reasoningEffort = null } = sentParameters;
   const wasSent: Readonly<Record<Refusable, boolean>> = {
     maxTokens: true,
     temperature: temperature !== null,

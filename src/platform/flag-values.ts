@@ -154,9 +154,9 @@ export function oneOf<const T extends readonly [string, ...string[]]>(
 export const jsonObject = z
   .string("expected a JSON object")
   .meta({ placeholder: "JSON" })
-  .transform((written, issues): JsonObject => {
+  .transform((values, issues): JsonObject => {
     try {
-      return jsonObjectSchema.parse(JSON.parse(written));
+      return jsonObjectSchema.parse(JSON.parse(values));
     } catch {
       issues.addIssue({ code: "custom", message: 'expected a JSON object, such as {"key": "value"}' });
       return z.NEVER;

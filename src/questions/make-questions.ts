@@ -367,7 +367,7 @@ class QuestionQuota {
    * a draft in the same batch stays in the queue until that draft is checked.
    */
   takeFrom(queue: QuestionDraft[]): TakenDraft[] {
-    const planned = this.tally();
+    const counts = this.tally();
     const accepted: TakenDraft[] = [];
     const underCheck = new NearDuplicates();
     const waiting: QuestionDraft[] = [];
@@ -376,9 +376,9 @@ class QuestionQuota {
         waiting.push(drafted);
         continue;
       }
-      const draft = this.choose(drafted, planned);
+      const draft = this.choose(drafted, counts);
       if (draft === null) continue;
-      planned[draft.unanswerable === null ? "answerable" : "unanswerable"]++;
+      counts[draft.unanswerable === null ? "answerable" : "unanswerable"]++;
       underCheck.add(drafted);
       accepted.push({ draft, drafted });
       if (accepted.length === this.missing) break;
@@ -393,17 +393,15 @@ class QuestionQuota {
   }
 
   /** Returns the draft to check, or null after counting it as rejected. */
-  private choose(draft: QuestionDraft, planned: Tally): QuestionDraft | null {
+  private choose(draft: QuestionDraft, counts: Tally): QuestionDraft | null {
     const { wanted, number } = this;
     if (this.asked.has(draft)) return this.refuse("it duplicates another question");
     if (draft.unanswerable !== null) {
-      return planned.unanswerable < wanted.unanswerable
-        ? draft
-        : this.refuse("there are enough unanswerable questions");
+      return counts.unanswerable < wanted.unanswerable ? draft : this.refuse("there are enough unanswerable questions");
     }
-    const isFull = planned.answerable >= wanted.answerable;
-    const next = planned.answerable + planned.unanswerable + 1;
-    const isDue = isFull || planned.unanswerable < Math.floor((next * wanted.unanswerable) / number);
+    const isFull = counts.answerable >= wanted.answerable;
+    const next = counts.answerable + counts.unanswerable + 1;
+    const isDue = isFull || counts.unanswerable < Math.floor((next * wanted.unanswerable) / number);
     const early = isDue ? asAskedTooEarly(draft) : null;
     if (early === null && isFull) return this.refuse("there are enough answerable questions");
     return early ?? draft;

@@ -554,8 +554,8 @@ class ResultCollector {
       if (await this.isOfSavedTrace(finished)) this.unneeded.push(id);
       return;
     }
-    const { server, ...answered } = await readResult(finished, plannedTask, this.request.manifest);
-    const { trace, isHeld } = answered;
+    const { server, ...answer } = await readResult(finished, plannedTask, this.request.manifest);
+    const { trace, isHeld } = answer;
     if (this.request.isSaved(trace.traceId)) {
       // A coordinator was killed after saving this result and before removing it. Now the task is requested again.
       await this.queue.remove(id);
@@ -566,7 +566,7 @@ class ResultCollector {
     if (isHeld) this.held.add(id);
     this.watch.heard(server, trace);
     this.request.onTrace(trace);
-    this.tasks.settle(id, answered);
+    this.tasks.settle(id, answer);
   }
 
   private async isOfSavedTrace(finished: FinishedTask): Promise<boolean> {

@@ -178,7 +178,7 @@ async function withQueue<T>(url: string, use: (redis: Redis, address: string) =>
   const address = parseQueueUrl(url);
   const redis = await connectRedis(address, null);
   try {
-    return await use(redis, address.shown);
+    return await use(redis, address.displayUrl);
   } finally {
     redis.abandon();
   }

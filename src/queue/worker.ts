@@ -130,7 +130,9 @@ export async function work(options: WorkOptions, context: AppContext): Promise<v
       env: settings.env,
     });
     const mail = terms().corpusFingerprint;
-    note(`art-e: worker ${options.name} takes tasks from ${address.shown}. Its database contains ${mailText(mail)}.`);
+    note(
+      `art-e: worker ${options.name} takes tasks from ${address.displayUrl}. Its database contains ${mailText(mail)}.`,
+    );
     const runs = new RunsOfWorker(shared, terms);
     const stopNow = context.untilSecond(() => stoppingText(runs.underWay, options.grace));
     try {
@@ -394,10 +396,10 @@ function judgeLimits(
  * folder.
  */
 async function openTasks(
-  { suite: wanted, settings }: RunManifest,
+  { suite: requiredSuite, settings }: RunManifest,
   { suite: own, context }: WorkerResources,
 ): Promise<Pick<OpenAnswerContext, "toTask" | "close"> & { readonly suite: Pick<Suite, "open"> }> {
-  if (wanted === null || own === null) {
+  if (requiredSuite === null || own === null) {
     return { suite: { open: questionOpener(settings.cutoff) }, toTask: questionOf, close: async () => undefined };
   }
   // Load machines only for runs with suite tasks.
@@ -459,12 +461,12 @@ class WorkerRun {
   private constructor(
     private readonly manifest: RunManifest,
     private readonly attempt: string,
-    private readonly opened: OpenAnswerContext,
+    private readonly answerContext: OpenAnswerContext,
     private readonly watch: ServerWatch,
     private readonly shared: WorkerResources,
     private readonly onFault: (error: unknown) => void,
   ) {
-    opened.model.onConcurrency((slots) => {
+    answerContext.model.onConcurrency((slots) => {
       this.wanted = slots;
     });
     this.tasks = new TaskWorker(shared.redis, {
@@ -505,7 +507,7 @@ class WorkerRun {
   }
 
   state(): WorkerState["runs"][string] {
-    const limiter = this.opened.model.throttle?.state();
+    const limiter = this.answerContext.model.throttle?.state();
     return {
       attempt: this.attempt,
       active: this.active,
@@ -522,7 +524,7 @@ class WorkerRun {
 
   /** Applies the limits that were changed while the run is running. */
   async followLimits(): Promise<void> {
-    this.opened.setLimits(await readWorkerLimits(this.shared.redis, this.manifest.runId));
+    this.answerContext.setLimits(await readWorkerLimits(this.shared.redis, this.manifest.runId));
   }
 
   pause(): Promise<void> {
@@ -535,7 +537,7 @@ class WorkerRun {
 
   async close(): Promise<void> {
     await this.tasks.close();
-    await this.opened.close();
+    await this.answerContext.close();
   }
 
   /** Returns the limit that all workers together have reached, or null. The worker that finds it stops all others. */
@@ -583,10 +585,10 @@ class WorkerRun {
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
     this.active++;
     try {
-      const plannedTask = this.opened.toTask(message);
+      const plannedTask = this.answerContext.toTask(message);
       const journal = await this.openJournal(plannedTask, message).catch(this.onFault);
       if (journal === undefined) return null;
-      const answer = await this.opened.answerer.answer(plannedTask, signal, { budget: this.budget, journal });
+      const answer = await this.answerContext.answerer.answer(plannedTask, signal, { budget: this.budget, journal });
       if (answer === null) {
         // Otherwise this worker would immediately take the task again.
         await this.tasks.pause();

@@ -74,14 +74,14 @@ function ruleRows(rules: readonly RuleCount[], heading: string): string[] {
 function caseLines(title: string, cases: readonly RegressionCase[]): string[] {
   const lines = listed(cases, ({ task, must_contain: terms, from }) => {
     if (from === undefined) return [];
-    const found = terms.length - from.missing.length;
+    const matches = terms.length - from.missing.length;
     return [
       `  task ${task}: ${oneLine(from.question, 140)}`,
       `    gold: ${oneLine(from.gold, 140)}`,
       `    answer: ${oneLine(from.answer ?? "(none)", 140)}`,
       terms.length === 0
         ? "    must cite a gold email"
-        : `    key terms found: ${found}/${terms.length}${from.missing.length === 0 ? "" : `, missing: ${from.missing.join(", ")}`}`,
+        : `    key terms found: ${matches}/${terms.length}${from.missing.length === 0 ? "" : `, missing: ${from.missing.join(", ")}`}`,
     ];
   });
   return section(title, lines);

@@ -100,6 +100,11 @@ function adviceLines(advice: ModeAdvice): string[] {
   return [
     head,
     "  Has a template.",
+    ...(advice.unconfirmed === 0
+      ? []
+      : [
+          `  Before the test, look again at its ${counted(advice.unconfirmed, "trace")}, because one wrong note can reject a right eval: ${commandLine`art-e evals label`}${flag} --confirm`,
+        ]),
     ...advice.templates.flatMap(({ precision, recall, isOneOfSeveral, ...template }) => [
       `  ${evalLabel(template)}: precision ${share(precision)}, recall ${share(recall)}   next: ${commandLine`art-e evals test ${evalLabel(template)}`}${flag}`,
       ...(isOneOfSeveral ? [`    ${SEVERAL}`] : []),

@@ -62,7 +62,7 @@ const NEVER = new AbortController().signal;
 export interface SessionEnd {
   readonly totals: RunTotals;
   /** Total number of tasks, answered or not. */
-  readonly asked: number;
+  readonly requestedTasks: number;
   /** The reason for stopping, or null if every task is answered. */
   readonly stopped: RunStop | null;
   /** State of the claim of `--until`, or null without one. */
@@ -215,7 +215,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   await finish(remaining > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: remaining > 0 });
   const totals = await computeRunTotals(db, getRun(db, runId));
-  const end = { totals, asked: requestedTasks, until: until?.outcome() ?? null };
+  const end = { totals, requestedTasks, until: until?.outcome() ?? null };
   if (remaining === 0) return { ...end, stopped: null };
   if (until?.isSettled) return { ...end, stopped: { by: "evidence" } };
   const limit = budget.reached();

@@ -160,8 +160,8 @@ type ContinuableSettings = ExecutedRunSettings | TrainingRunSettings;
 
 /** Returns the changed settings that must stay the same while a run continues, as `name was A and would be B`. */
 export function differences(stored: ContinuableSettings, requested: ContinuableSettings): string[] {
-  const { sent, ...asked } = withHarmlessSettingsOf(stored, requested);
-  const changed = differing(stored, asked);
+  const { sent, ...changes } = withHarmlessSettingsOf(stored, requested);
+  const changed = differing(stored, changes);
   // `sent` follows from the other settings. It differs alone if this version of art-e knows the model's rules better.
   return changed.length > 0 || sent === undefined ? changed : differing(stored, { sent });
 }

@@ -231,19 +231,19 @@ async function loadSplits(
     checkMailboxes(db, questions, options.partialInboxes);
     return { set, questions };
   };
-  const named = await load(options.split ?? TRAINING_SPLIT).catch((error: unknown) => {
+  const defaultSet = await load(options.split ?? TRAINING_SPLIT).catch((error: unknown) => {
     // The user did not request training questions, so a file with only test questions is served as a test split.
     const isOpen = options.split === undefined && error instanceof UserError && error.code === "split_missing";
     if (!isOpen) throw error;
     context.note(`${error.message} They are served as test questions.`);
     return load("test");
   });
-  const splits = new Map([[named.set.split as Split, named]]);
-  const other = SPLITS.find((split) => split !== named.set.split) ?? "test";
+  const splits = new Map([[defaultSet.set.split as Split, defaultSet]]);
+  const other = SPLITS.find((split) => split !== defaultSet.set.split) ?? "test";
   try {
     const second = await load(other);
     // A file without split names returns the same questions for both splits.
-    if (second.set.split === other && !isSame(named, second)) splits.set(other, second);
+    if (second.set.split === other && !isSame(defaultSet, second)) splits.set(other, second);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     context.note(`art-e: cannot serve the split "${other}": ${error.message}`);

@@ -174,13 +174,13 @@ export async function createJudge(
   const name = parseModelName(judge.model, null);
   const extras = openExtras(judge, given, settings.env, "judge-");
   const { model } = await openModel(name, { baseUrl: judge.baseUrl, extras, ...connection }, settings);
-  const opened = openJudge({ model, settings: judge, cache: verdictCache(settings) });
+  const openedJudge = openJudge({ model, settings: judge, cache: verdictCache(settings) });
   const shortfall = new JudgeShortfall();
   return {
     judge: {
-      settings: opened.settings,
+      settings: openedJudge.settings,
       async judge(item, signal, calls) {
-        const judgement = await opened.judge(item, signal, calls);
+        const judgement = await openedJudge.judge(item, signal, calls);
         shortfall.add(judgement);
         return judgement;
       },

@@ -201,13 +201,13 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
     try {
       const reply = await asked.complete(request, signal);
       const { usage, costUsd = null, model: replyModel } = reply;
-      const paid = { usage, costUsd };
+      const spending = { usage, costUsd };
       const verdict = protocol.read(reply);
       const answeredBy = replyModel === undefined ? {} : { model: replyModel };
       if (verdict === null)
-        return { vote: { ...voteWithoutVerdict("the judge's reply could not be read"), ...answeredBy }, ...paid };
+        return { vote: { ...voteWithoutVerdict("the judge's reply could not be read"), ...answeredBy }, ...spending };
       await memory.put(key, { ...verdict, ...answeredBy });
-      return { vote: { ...verdict, ...answeredBy, cached: false }, ...paid };
+      return { vote: { ...verdict, ...answeredBy, cached: false }, ...spending };
     } catch (error) {
       if (error instanceof CostLimitReached) throw error;
       const reason = signal.aborted
@@ -224,9 +224,11 @@ export function openJudge({ model, settings, cache: memory }: JudgeRequest): Jud
       if (answer === null || free !== null) {
         return { ...current, ...(free ?? NO_ANSWER), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
       }
-      const asked = calls === undefined ? { asked: model, isStored: () => false } : askedFor(model, calls);
+      const requestedModel = calls === undefined ? { asked: model, isStored: () => false } : askedFor(model, calls);
       const votes = await Promise.all(
-        Array.from({ length: settings.votes }, (_, i) => ask(asked, { question, gold, answer }, i + 1, signal)),
+        Array.from({ length: settings.votes }, (_, i) =>
+          ask(requestedModel, { question, gold, answer }, i + 1, signal),
+        ),
       );
       const cast = votes.map(({ vote }) => vote);
       const judgement: Judgement = {

@@ -33,13 +33,13 @@ const NEVER = new AbortController().signal;
 
 /** Opens the resources of chats (the database, the tools' resources and the models) while `use` is running. */
 export async function withChatServices<T>(
-  { chatMs, modelCallMs, ...given }: ChatModelOptions,
+  { chatMs, modelCallMs, ...options }: ChatModelOptions,
   liveOptions: LiveOptions,
   { settings, note }: Pick<AppContext, "settings" | "note">,
   use: (services: Omit<ChatServices, "chats">) => Promise<T>,
 ): Promise<T> {
   const { env } = settings;
-  const extras = openExtras(recordedExtras(given), given, env);
+  const extras = openExtras(recordedExtras(options), options, env);
   const endpointOf = (provider: Provider) => {
     const baseUrl = baseUrlOf(provider, undefined, env, "the same variable in the environment itself");
     return connectionOf(provider, { baseUrl, wireApi: null, timeoutMs: modelCallMs, extras }, env);

@@ -2,7 +2,7 @@ import { adviseModes } from "../../src/error-analysis/advise-modes.js";
 import { openCoding, saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { firstDraw, sampledHeldOutLabels } from "../../src/evals/labels.js";
+import { firstDraw, sampledUnseenLabels } from "../../src/evals/labels.js";
 import { saveDraft } from "../../src/evals/store.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
@@ -54,17 +54,21 @@ interface Condition {
   readonly errors: number;
   /** Fraction of the tasks that ended in an error of the model. */
   readonly failed: number;
-  /** Whether a second person labels the coded traces, and whether the disagreements are adjudicated. */
-  readonly second: "nobody" | "newest counts" | "adjudicated";
+  /**
+   * Who looks at the coded traces again: nobody, the same person at those with a mode, or a second person at all of them.
+   * Then the second label counts, or the disagreements are adjudicated.
+   */
+  readonly again: "nobody" | "same person" | "second person" | "adjudicated";
 }
 
 const CONDITIONS: readonly Condition[] = [false, true].flatMap((enriched): readonly Condition[] => [
-  { enriched, errors: 0, failed: 0, second: "nobody" },
-  { enriched, errors: 0.05, failed: 0, second: "nobody" },
-  { enriched, errors: 0.05, failed: 0.4, second: "nobody" },
+  { enriched, errors: 0, failed: 0, again: "nobody" },
+  { enriched, errors: 0.05, failed: 0, again: "nobody" },
+  { enriched, errors: 0.05, failed: 0, again: "same person" },
+  { enriched, errors: 0.05, failed: 0.4, again: "same person" },
   // Two people disagree about 15% of the traces.
-  { enriched, errors: 0.078, failed: 0, second: "newest counts" },
-  { enriched, errors: 0.078, failed: 0, second: "adjudicated" },
+  { enriched, errors: 0.078, failed: 0, again: "second person" },
+  { enriched, errors: 0.078, failed: 0, again: "adjudicated" },
 ]);
 
 export interface CodingLine extends Condition {
@@ -90,6 +94,9 @@ export interface CodingBench {
   readonly rates: readonly RateLine[];
 }
 
+/** Earlier seeds were used while the program was improved. */
+const FIRST_SEED = 1_001;
+
 /** `texts`: traces of the demo, as JSON. `seeds`: runs per condition. */
 export async function benchCodingPasses(
   texts: readonly string[],
@@ -104,7 +111,7 @@ export async function benchCodingPasses(
 
 async function codingLine(base: readonly QuestionTrace[], condition: Condition, seeds: number): Promise<CodingLine> {
   const sets: (readonly ModeResult[])[] = [];
-  for (let seed = 1; seed <= seeds; seed++) sets.push(await codedSet(base, condition, seed));
+  for (let i = 0; i < seeds; i++) sets.push(await codedSet(base, condition, FIRST_SEED + i));
   const all = sets.flat();
   const withTemplate = all.filter(({ hasTemplate }) => hasTemplate);
   const fraction = (is: (one: ModeResult) => boolean) => withTemplate.filter(is).length / withTemplate.length;
@@ -149,7 +156,7 @@ function codedSet(base: readonly QuestionTrace[], condition: Condition, seed: nu
     const modes = drawModes(random);
     const modeOf = savePlantedRun(db, base, { modes, rate: MODE_RATE, failed: condition.failed }, random);
     const person = notesOf(modeOf, condition.errors, random);
-    await codePass(db, { ...condition, notes: person(), again: person(), modeOf, seed });
+    await codePass(db, { ...condition, notes: person(), notesAgain: person(), modeOf, seed });
     const advice = await adviseModes({ seed }, settings);
     const results: ModeResult[] = [];
     for (const one of advice.filter(({ mode }) => modes.includes(mode.name))) {
@@ -238,45 +245,45 @@ function notesOf(modeOf: Notes, errors: number, random: () => number): () => Not
   return () => new Map([...modeOf].map(([id, mode]) => [id, random() < errors ? wrong(mode) : mode]));
 }
 
-interface Pass extends Pick<Condition, "enriched" | "second"> {
+interface Pass extends Pick<Condition, "enriched" | "again"> {
   readonly notes: Notes;
-  /** The second person's notes. */
-  readonly again: Notes;
+  /** What the person who looks again thinks of each trace. */
+  readonly notesAgain: Notes;
   readonly modeOf: Notes;
   readonly seed: number;
 }
 
-/** Notes, modes, and the labels of the second person and the adjudicator. */
-async function codePass(db: Db, { enriched, notes, second, again, modeOf, seed }: Pass): Promise<void> {
+/** Notes, modes, and the labels of the people who look again. */
+async function codePass(db: Db, { enriched, notes, again, notesAgain, modeOf, seed }: Pass): Promise<void> {
   const { queue } = await openCoding(db, { run: RUN, limit: PASS, seed, enriched });
   db.exec("BEGIN");
   for (const draw of queue) saveNote(db, { ...draw, note: notes.get(draw.traceId) ?? null, annotator: "ann" });
   const modes = new Set(queue.flatMap(({ traceId }) => notes.get(traceId) ?? []));
   for (const mode of modes) changeModes(db, { action: "assign", mode, notes: [mode] });
   db.exec("COMMIT");
-  if (second === "nobody") return;
+  if (again === "nobody") return;
   const coded = new Set(queue.map(({ traceId }) => traceId));
   for (const criterion of modes) {
-    await label(db, criterion, "ben", false, again, coded, seed);
-    if (second === "adjudicated") await label(db, criterion, null, true, modeOf, coded, seed);
+    const options = { criterion, annotator: null, seed };
+    if (again === "same person") await label(db, { ...options, confirm: true }, notesAgain, coded);
+    else await label(db, { ...options, annotator: "ben" }, notesAgain, coded);
+    if (again === "adjudicated") await label(db, { ...options, adjudicate: true }, modeOf, coded);
   }
 }
 
+/** Labels the coded traces among the queued ones, each as drawn for the pass. */
 async function label(
   db: Db,
-  criterion: string,
-  annotator: string | null,
-  adjudicate: boolean,
+  options: Omit<Parameters<typeof openLabelling>[1], "run" | "enriched">,
   notes: Notes,
   coded: ReadonlySet<string>,
-  seed: number,
 ): Promise<void> {
-  const labelling = await openLabelling(db, { run: RUN, criterion, seed, annotator, enriched: false, adjudicate });
+  const labelling = await openLabelling(db, { run: RUN, enriched: false, ...options });
   db.exec("BEGIN");
   for (const item of labelling.queue) {
     if (item.isRepeat || !coded.has(item.traceId)) continue;
-    const draw = firstDraw(db, item.traceId, criterion);
-    labelling.save({ ...item, ...draw }, notes.get(item.traceId) === criterion ? "bad" : "good", null);
+    const draw = firstDraw(db, item.traceId, options.criterion);
+    labelling.save({ ...item, ...draw }, notes.get(item.traceId) === options.criterion ? "bad" : "good", null);
   }
   db.exec("COMMIT");
 }
@@ -333,8 +340,8 @@ function rateLine(
       for (const name of ["coded_modes", "coding_notes", "failure_modes", "eval_labels", "eval_traces"])
         db.exec(`DELETE FROM ${name}`);
       for (const name of ["eval_questions", "eval_tests"]) db.exec(`DELETE FROM ${name}`);
-      const second = errors === 0 ? "nobody" : "newest counts";
-      await codePass(db, { enriched, notes: person(), again: person(), second, modeOf, seed });
+      const again = errors === 0 ? "nobody" : "second person";
+      await codePass(db, { enriched, again, notes: person(), notesAgain: person(), modeOf, seed });
       const rate = readTaxonomy(db, RUN).modes[0]?.rate;
       if (rate !== undefined && isWithin(rate, isBad)) counts.modeRate++;
       const corrected = await correctedRate(db, passes, settings);
@@ -358,7 +365,7 @@ async function correctedRate(db: Db, passes: ReadonlyMap<string, boolean>, setti
     const { test } = await testEval(options, { settings, signal });
     const tally = new PassTally();
     for (const [id, passed] of passes) tally.add(id, Number(passed), id);
-    return tally.figures(test.agreement, sampledHeldOutLabels(db, MODE)).corrected;
+    return tally.figures(test.agreement, sampledUnseenLabels(db, MODE, { createdAt: "9999" })).corrected;
   } catch (error) {
     if (error instanceof UserError) return null;
     throw error;

@@ -94,7 +94,7 @@ function codingTables({ passes, rates }: CodingBench): string {
   return [
     table(
       [
-        ...["draw", "wrong notes", "failed tasks", "second person", "runs", "bad per mode", "chosen", "accepted"],
+        ...["draw", "wrong notes", "failed tasks", "second look", "runs", "bad per mode", "chosen", "accepted"],
         ...["found", "3 of 4 found", "misleading", "TPR", "TNR"],
       ],
       passes.map((line) => [

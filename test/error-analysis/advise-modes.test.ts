@@ -62,6 +62,8 @@ describe("adviseModes", () => {
 
   it("finds the template of a mode, with its precision and recall", () => {
     expect(advice.long_answer).toMatchObject({ kind: "template", mode: { traces: 30, rate: { value: 0.2 } } });
+    expect(advice.long_answer).toHaveProperty("unconfirmed", 30);
+    expect(adviceText(Object.values(advice))).toContain("art-e evals label --criterion long_answer --confirm");
     expect(advice.long_answer).toHaveProperty("templates.0", {
       ...{ name: "short_answer", version: 1, precision: 1, recall: 1, isOneOfSeveral: false },
     });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  alignmentOf,
   chooseTemplates,
   labelShuffler,
   type MeasuredTemplate,
@@ -44,6 +45,22 @@ const rejectionsOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, 
 
 const chosenOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>
   [...rejectionsOf(all, labels, seed)].filter(([, rejection]) => rejection === null).map(([name]) => name);
+
+describe("alignmentOf", () => {
+  it("returns the weighted fractions computed by hand", () => {
+    const [bad, fails] = [
+      [true, true, false, false],
+      [true, false, true, false],
+    ];
+    const { coverage, falseFailures, alignment, failed, z } = alignmentOf(bad, fails, [1, 3, 1, 1]);
+    expect({ coverage, falseFailures, failed }).toEqual({ coverage: 1 / 4, falseFailures: 1 / 2, failed: 2 });
+    expect(alignment).toBeCloseTo((2 * 0.25 * 0.5) / (0.25 + 0.5), 12);
+    // The bad traces count as 16/10, and the good ones as 2: 0.25 * 1.6 + 0.5 * 2 of 3.6 fail.
+    const pooled = 1.4 / 3.6;
+    expect(z).toBeCloseTo(-0.25 / Math.sqrt(pooled * (1 - pooled) * (1 / 1.6 + 1 / 2)), 12);
+    expect(alignmentOf(bad, [true, true, true, true], [1, 1, 1, 1]).z).toBe(0);
+  });
+});
 
 describe("chooseTemplates", () => {
   it("chooses none if the labels are shuffled, for at least 38 of 40 seeds", () => {

@@ -1,30 +1,40 @@
 import { describe, expect, it } from "vitest";
 import { drawInOrder, drawWeights } from "../../src/evals/labelling/enriched-draw.js";
 
-const QUIET = { doubt: 0, failsInUse: false, failed: [], words: 10 };
+const QUIET = { doubt: 0, failsInUse: false, failed: [], words: 10, amounts: {} };
 
 describe("drawWeights", () => {
-  it("returns the values computed by hand: up to 5 each for the score, an eval in use, and rare failures", () => {
+  it("returns the values computed by hand: up to 5 for the score, and up to 12 for an eval in use or a rare failure", () => {
     const signals = Array.from({ length: 20 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, failed: [] as string[] }));
     Object.assign(signals[0] ?? {}, { doubt: 1 });
     Object.assign(signals[1] ?? {}, { doubt: 0.5, failsInUse: true });
-    // 19 traces are less surprising than t2, and 17 less than t3 and t4.
     Object.assign(signals[2] ?? {}, { failed: ["rare"] });
     Object.assign(signals[3] ?? {}, { failed: ["less_rare"] });
     Object.assign(signals[4] ?? {}, { failed: ["less_rare"] });
     const weights = drawWeights(signals);
     expect(["t0", "t1", "t2", "t3", "t5"].map((id) => weights.get(id))).toEqual([
       6,
-      8.5,
-      1 + 5 * (19 / 20) ** 2,
-      1 + 5 * (17 / 20) ** 2,
+      15.5,
+      13,
+      // The odds of a failure are 1 to 9, compared with 1 to 19 for a template that 5% of the traces fail.
+      expect.closeTo(1 + (12 * 9) / 19, 12),
       1,
     ]);
   });
 
-  it("raises the weight of the shortest and the longest answers", () => {
-    const weights = drawWeights(Array.from({ length: 20 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, words: i })));
-    expect([...weights].flatMap(([id, weight]) => (weight > 1 ? [id] : []))).toEqual(["t0", "t1", "t18", "t19"]);
+  it("raises the weight of the shortest answers, and of unusually large amounts", () => {
+    const signals = Array.from({ length: 20 }, (_, i) => ({
+      ...{ ...QUIET, traceId: `t${i}`, words: i },
+      amounts: { few_turns: i, low_cost: null, low_latency: 1 },
+    }));
+    const weights = drawWeights(signals);
+    expect([...weights].flatMap(([id, weight]) => (weight > 1 ? [id] : []))).toEqual(["t0", "t18", "t19"]);
+  });
+
+  it("does not treat failed tasks as short answers", () => {
+    const signals = Array.from({ length: 20 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, words: i < 4 ? null : i }));
+    const weights = drawWeights(signals);
+    expect([...weights].flatMap(([id, weight]) => (weight > 1 ? [id] : []))).toEqual(["t4"]);
   });
 
   it("ignores a template that every trace fails", () => {

@@ -82,7 +82,7 @@ describe("parseQueueUrl", () => {
     ["rediss://user:p%40ss@redis.example:6380/2", "rediss://redis.example:6380/2", ["p@ss", "p%40ss"]],
     ["redis://:secret@10.0.0.1:6379/", "redis://10.0.0.1:6379", ["secret", "secret"]],
   ])("shows %s as %s", (text, shown, secrets) => {
-    expect(parseQueueUrl(text)).toEqual({ url: text, shown, secrets });
+    expect(parseQueueUrl(text)).toEqual({ url: text, displayUrl: shown, secrets });
   });
 
   it.each(["localhost:6379", "http://x", "redis://", "redis://h/db", "redis://:hidden-word@h/1?x=1", ""])(

@@ -217,13 +217,13 @@ describe("a run", () => {
     provider = await startFakeProvider(() => ({ fail: "status", status, message: "no, test-key" }));
     const model = await remote("anthropic", provider.baseUrl("anthropic"), 4);
     const wanted = { model, set, concurrency: 8 };
-    const { results, traces, run, stopped, asked, events } = await benchmark(demo.db, wanted);
+    const { results, traces, run, stopped, requestedTasks, events } = await benchmark(demo.db, wanted);
     expect(provider.requests.length).toBeLessThanOrEqual(8);
     expect([results, traces]).toEqual([[], []]);
     expect(run.status).toBe("interrupted");
     const successor = status === 404 ? "; the successor of claude-sonnet-4-5 is anthropic/claude-sonnet-5-5" : "";
     expect(stopped).toEqual({ by, why: `${model.id}: ${status} no, [key]${successor}` });
-    expect(asked).toBe(TASKS);
+    expect(requestedTasks).toBe(TASKS);
     expect(events.at(-1)).toMatchObject({ type: "run_finished", interrupted: true });
   });
 

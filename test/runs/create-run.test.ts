@@ -102,7 +102,7 @@ describe("creating a run", () => {
       const wanted = { agentId: "baseline", model: unhurried(await baseline()), set, concurrency: 1 };
       const questions = set.questions.toReversed();
       const first = await benchmark(demo.db, { ...wanted, questions, ...stopAfter(10) });
-      expect(first).toMatchObject({ run: { status: "interrupted" }, stopped: { by: "user" }, asked: TASKS });
+      expect(first).toMatchObject({ run: { status: "interrupted" }, stopped: { by: "user" }, requestedTasks: TASKS });
       expect(first.results).toHaveLength(10);
       const second = await resumed(demo.db, wanted, first.run.id);
       const ids = questions.map(({ id }) => id);
@@ -112,7 +112,7 @@ describe("creating a run", () => {
         { type: "run_started", runId: first.run.id, tasks: TASKS },
         ...first.results.map((result) => ({ type: "task_kept", result })),
       ]);
-      expect(second).toMatchObject({ run: { status: "completed" }, stopped: null, asked: TASKS });
+      expect(second).toMatchObject({ run: { status: "completed" }, stopped: null, requestedTasks: TASKS });
       expect(second.results).toHaveLength(TASKS);
       const earlier = new Set(first.results.map(({ traceId }) => traceId));
       expect(second.results.filter(({ traceId }) => earlier.has(traceId))).toEqual(first.results);

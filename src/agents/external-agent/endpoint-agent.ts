@@ -68,8 +68,8 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
         const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
         const { usage, costUsd = usage === null ? null : priceOf(usage) } = reportedUsage(reply);
         billed = { usage, costUsd };
-        const { rawFinishReason, finishReason, named, reasoning, ...said } = readReply(reply.body);
-        const content = redact(said.content, secretsOf(endpoint));
+        const { rawFinishReason, finishReason, named, reasoning, ...answerParts } = readReply(reply.body);
+        const content = redact(answerParts.content, secretsOf(endpoint));
         const thought = reasoning === "" ? {} : { reasoning: redact(reasoning, secretsOf(endpoint)) };
         transcript.messages.push({ role: "assistant", content, toolCalls: [], ...thought });
         transcript.turns.push({

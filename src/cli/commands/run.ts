@@ -174,9 +174,9 @@ const nameOf = ({ configured }: PreparedRun) => configured.run ?? "";
 type EarlyStop = Exclude<RunStop, { by: "evidence" }>;
 
 /** Returns the error for a run that ended before its last task, with the reason and how to resume the run. */
-function stoppedError({ totals, asked }: SessionEnd, stopped: EarlyStop): Error {
+function stoppedError({ totals, requestedTasks }: SessionEnd, stopped: EarlyStop): Error {
   const { runId, totalTasks, model } = totals;
-  const saved = `${totalTasks} of ${asked} tasks are saved.`;
+  const saved = `${totalTasks} of ${requestedTasks} tasks are saved.`;
   const resume = commandLine`art-e run --resume ${runId}`;
   if (stopped.by === "user") return new Interrupted(`run ${runId} stopped: ${saved} Continue: ${resume}`);
   const { why } = stopped;

@@ -21,8 +21,8 @@ export const showCommand = defineCommand(
     const { readMail } = await import("../../tools/search-mailbox.js");
     if (name.includes("@")) {
       const mail = await readMail(name, settings);
-      const { mailId: _, ...shown } = mail;
-      out.result(shown, () => formatMail(mail, LABEL_WIDTH));
+      const { mailId: _, ...visible } = mail;
+      out.result(visible, () => formatMail(mail, LABEL_WIDTH));
     } else {
       const trace = await readTrace(name, settings);
       out.result(trace, () => traceText(trace));

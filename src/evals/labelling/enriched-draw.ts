@@ -1,12 +1,14 @@
 // Draws likely failures more often than other traces, each with a known probability.
 import { createHash } from "node:crypto";
 import { yieldBetween } from "../../platform/batches.js";
+import { quantile } from "../../statistics/quantile.js";
 import type { Db } from "../../store/open-store.js";
 import { isFailure } from "../../tasks/ending.js";
 import { readTraces } from "../../traces/traces-store.js";
 import { type DataEval, type EvaluatedTrace, isDataEval, isEvalScore } from "../definition.js";
 import { isPass } from "../eval-outcome.js";
 import { labelByJudge, labelByScore } from "../import-labels.js";
+import { FEATURES, viewOf } from "../run-evals/features.js";
 import { runDataEvals } from "../run-evals/run-rules.js";
 import { listEvals } from "../store.js";
 import { TEMPLATES, templateEval } from "../templates.js";
@@ -29,8 +31,10 @@ interface Signals {
   readonly failsInUse: boolean;
   /** The templates that it fails. */
   readonly failed: readonly string[];
-  /** Number of words of the answer. */
-  readonly words: number;
+  /** Number of words of the answer, or null for a failed task. */
+  readonly words: number | null;
+  /** Turns, seconds, words and other amounts, by the template that bounds each. Null if the template does not apply. */
+  readonly amounts: Readonly<Record<string, number | null>>;
 }
 
 /** Draws all traces one after another. While reading them, lets other work run. */
@@ -55,11 +59,15 @@ const UNFITTED: readonly DataEval[] = TEMPLATES.filter(({ bound }) => bound !== 
   version: 1,
 }));
 
+/** The templates whose threshold needs labels. */
+const FITTED = TEMPLATES.filter(({ bound }) => bound === "cut");
+
 function signalsOf(trace: EvaluatedTrace, inUse: readonly DataEval[], score: string | null): Signals {
   const { traceId } = trace;
   // It is known to be bad, so that its label would tell nothing.
-  if (isFailure(trace.ending)) return { traceId, doubt: 0, failsInUse: false, failed: [], words: 0 };
+  if (isFailure(trace.ending)) return { traceId, doubt: 0, failsInUse: false, failed: [], words: null, amounts: {} };
   const outcomes = runDataEvals([...inUse, ...UNFITTED], trace);
+  const view = viewOf(trace);
   const isFailed = (i: number) => outcomes[i]?.score != null && !isPass(outcomes[i].score);
   const stored = Object.entries(trace.kind === "chat" ? {} : trace.scores).some(
     ([name, { value }]) => isEvalScore(name) && value !== null && !isPass(value),
@@ -70,6 +78,7 @@ function signalsOf(trace: EvaluatedTrace, inUse: readonly DataEval[], score: str
     failsInUse: stored || inUse.some((_, i) => isFailed(i)),
     failed: UNFITTED.filter((_, i) => isFailed(inUse.length + i)).map(({ name }) => name),
     words: (trace.answer ?? "").split(/\s+/).length,
+    amounts: Object.fromEntries(FITTED.map(({ name, feature }) => [name, FEATURES[feature]?.of(view).value ?? null])),
   };
 }
 
@@ -82,43 +91,61 @@ function doubtOf(trace: EvaluatedTrace, score: string | null): number {
 }
 
 /**
- * Additional weight for the judge or the score, for the evals in use, and for rare failures of templates. With 120 labels
- * of 360 traces, 10% bad, and a score that finds 70% of them, a half had 10 bad traces in 58% of samples with a weight of
- * 3, in 73% with 5 and in 84% with 12. With higher weights, the bad traces that no signal finds count too much: the
- * interval of a run's rate is 4% wider with 5 and 9% with 12.
+ * Additional weight for traces that the judge or the score calls bad. With 120 labels of 360 traces, 10% bad, and a score
+ * that finds 70% of them, a half had 10 bad traces in 58% of samples with a weight of 3, in 73% with 5 and in 84% with 12.
+ * With higher weights, the bad traces that no signal finds count too much: the interval of a run's rate is 4% wider with
+ * 5 and 9% with 12.
  */
-const WEIGHT = 5;
-/** Fraction of the answers that count as unusually short, and as unusually long. */
-const EXTREME_LENGTHS = 0.1;
+const DOUBT_WEIGHT = 5;
+/**
+ * Additional weight for traces that fail an eval in use, or a template that few traces fail. With four failure modes at 8%
+ * each, a pass of 150 traces finds enough traces of nearly every mode with a weight of 12, and of two thirds with 5.
+ */
+const FAILURE_WEIGHT = 12;
+/** A template that a larger fraction of the traces fails says less about each of them. */
+const FEW = 0.05;
+/** Fraction of the traces whose amounts count as unusually large, and of the answers that count as unusually short. */
+const EXTREMES = 0.1;
 
 /**
- * Returns the relative chance of each trace: 1 without any sign of a failure, at most 16. The less often the traces fail
+ * Returns the relative chance of each trace: 1 without any sign of a failure, at most 18. The less often the traces fail
  * a template, the more a failure counts.
  */
 export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, number> {
-  const lengths = signals.map(({ words }) => words).sort((a, b) => a - b);
-  const tail = Math.floor(signals.length * EXTREME_LENGTHS);
-  const [short = 0, long = 0] = [lengths[tail], lengths.at(-1 - tail)];
-  const failed = signals.map(({ failed: names, words }) => [
+  const short = quantileOf(
+    signals.flatMap(({ words }) => words ?? []),
+    EXTREMES,
+  );
+  const large = FITTED.map(({ name }) => ({
+    name,
+    limit: quantileOf(
+      signals.flatMap(({ amounts }) => amounts[name] ?? []),
+      1 - EXTREMES,
+    ),
+  }));
+  const failed = signals.map(({ failed: names, words, amounts }) => [
     ...names,
-    ...(words < short ? ["short"] : []),
-    ...(words > long ? ["long"] : []),
+    ...(words !== null && words < short ? ["short"] : []),
+    ...large.flatMap(({ name, limit }) => ((amounts[name] ?? 0) > limit ? name : [])),
   ]);
   const counts = new Map<string, number>();
   for (const name of failed.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const surprises = failed.map((names) =>
-    names.reduce((sum, name) => sum + Math.log(signals.length / (counts.get(name) ?? 1)), 0),
-  );
-  // Number of less surprising traces, by surprise.
-  const ranks = new Map<number, number>();
-  for (const [i, surprise] of surprises.toSorted((a, b) => a - b).entries())
-    if (!ranks.has(surprise)) ranks.set(surprise, i);
+  const fractionOf = (name: string) => (counts.get(name) ?? 0) / signals.length;
   return new Map(
     signals.map(({ traceId, doubt, failsInUse }, i) => {
-      const rank = (ranks.get(surprises[i] ?? 0) ?? 0) / signals.length;
-      return [traceId, 1 + WEIGHT * (doubt + Number(failsInUse) + rank ** 2)];
+      const rarity = Math.max(0, ...(failed[i] ?? []).map((name) => rarityOf(fractionOf(name))));
+      return [traceId, 1 + DOUBT_WEIGHT * doubt + FAILURE_WEIGHT * Math.max(Number(failsInUse), rarity)];
     }),
   );
+}
+
+/** Returns 1 if few traces fail a template, and 0 if all do. */
+function rarityOf(fraction: number): number {
+  return Math.min(1, (FEW / fraction) * ((1 - fraction) / (1 - FEW)));
+}
+
+function quantileOf(values: readonly number[], p: number): number {
+  return quantile(values, p) ?? 0;
 }
 
 /**

@@ -130,14 +130,14 @@ function progressOf(onProgress: BenchmarkOptions["onProgress"]): Emit {
   };
 }
 
-function throwIfStopped({ totals, stopped, asked }: SessionEnd, { signal }: AppContext): void {
+function throwIfStopped({ totals, stopped, requestedTasks }: SessionEnd, { signal }: AppContext): void {
   if (stopped === null || stopped.by === "evidence") return;
   const { runId, totalTasks } = totals;
   const why = stopped.by === "user" ? "the signal aborted" : stopped.why.replace(/\.$/, "");
   throw new UserError(
     "run_stopped",
     `Run ${runId} stopped: ${why}.`,
-    `${totalTasks} of ${asked} tasks are saved. Continue: resumeArtEBenchmark("${runId}").`,
+    `${totalTasks} of ${requestedTasks} tasks are saved. Continue: resumeArtEBenchmark("${runId}").`,
     stopped.by === "user" ? EXIT.interrupted : EXIT.failed,
     { cause: signal.reason },
   );

@@ -32,16 +32,16 @@ export async function openCorpus(path: string, format: CorpusFormat | null): Pro
 }
 
 /** Throws at the end if the file changed during reading, because it might have yielded a mix of old and new content. */
-function withChangeCheck(path: string, opened: Stats, source: CorpusSource): CorpusSource {
+function withChangeCheck(path: string, stats: Stats, source: CorpusSource): CorpusSource {
   return {
     ...source,
     async *batches(signal) {
       yield* source.batches(signal);
       const { size, mtimeMs } = await stat(path);
-      if (size === opened.size && mtimeMs === opened.mtimeMs) return;
+      if (size === stats.size && mtimeMs === stats.mtimeMs) return;
       throw new UserError(
         "source_changed",
-        `${path} changed while it was read: it had ${opened.size} bytes and now has ${size}`,
+        `${path} changed while it was read: it had ${stats.size} bytes and now has ${size}`,
         "Wait until it is complete, then import it again.",
         1,
       );

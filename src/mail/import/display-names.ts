@@ -13,8 +13,8 @@ const MAX_NAME_CHARS = 200;
  * Returns an email's names that add something to its addresses. They are sorted, so that the order of the email's
  * copies does not matter.
  */
-export function displayNames({ names: written, lists }: HeaderNames, addresses: readonly string[]): string[] {
-  const all = [...written, ...lists.flatMap(namesInList)].slice(0, MAX_NAMES);
+export function displayNames({ names: rawNames, lists }: HeaderNames, addresses: readonly string[]): string[] {
+  const all = [...rawNames, ...lists.flatMap(namesInList)].slice(0, MAX_NAMES);
   // Tidy the names last, because most names only repeat an address.
   const names = namesBeyondAddresses(all, addresses);
   return names.length === 0 ? names : namesBeyondAddresses(names.map(tidyName), addresses).sort();

@@ -50,9 +50,9 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) =>
-      parameters.complete(request, (parametersSent) => {
+      parameters.complete(request, (sentParameters) => {
         const tools = adapt(request.tools);
-        const body = withExtraBody(toBody(name, request, tools, parametersSent), extras.body);
+        const body = withExtraBody(toBody(name, request, tools, sentParameters), extras.body);
         const headers = headersFor(endpoint, "temperature" in body);
         const sendPlain = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
@@ -73,7 +73,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
           );
         const send = () =>
           onDelta === undefined ? sendPlain() : streaming.send([() => sendStreamed(onDelta), sendPlain]);
-        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: parametersSent });
+        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: sentParameters });
         return attempt(endpoint, signal, send, read, tools);
       }),
   };
@@ -88,12 +88,17 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
   };
 }
 
-function toBody(name: string, { system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
+function toBody(
+  name: string,
+  { system, messages }: ModelRequest,
+  { tools }: AdaptedTools,
+  sentParameters: SentParameters,
+) {
   return {
     model: name,
-    max_tokens: sent.maxTokens,
-    ...presentProperties({ temperature: sent.temperature }),
-    ...thinkingFields(sent.reasoningEffort ?? null),
+    max_tokens: sentParameters.maxTokens,
+    ...presentProperties({ temperature: sentParameters.temperature }),
+    ...thinkingFields(sentParameters.reasoningEffort ?? null),
     // Tools precede the system prompt, so this cache mark covers both.
     ...(system.trim() === "" ? {} : { system: [{ type: "text", text: wellFormed(system), ...CACHED }] }),
     messages: toMessages(messages),
@@ -105,7 +110,7 @@ function toBody(name: string, { system, messages }: ModelRequest, { tools }: Ada
             description: tool.description,
             input_schema: tool.parameters,
           })),
-          tool_choice: { type: sent.toolChoice === "required" ? "any" : "auto" },
+          tool_choice: { type: sentParameters.toolChoice === "required" ? "any" : "auto" },
         }),
   };
 }

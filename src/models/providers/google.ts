@@ -36,9 +36,9 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) =>
-      parameters.complete(request, (sent) => {
+      parameters.complete(request, (sentParameters) => {
         const tools = adapt(request.tools);
-        const body = jsonBytes(withExtraBody(toBody(request, tools, sent), extras.body));
+        const body = jsonBytes(withExtraBody(toBody(request, tools, sentParameters), extras.body));
         const sendPlain = () => postJson(url, headers, body, { signal, timeoutMs });
         const { onDelta } = request;
         const send = () =>
@@ -52,7 +52,13 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
                   ),
                 sendPlain,
               ]);
-        return attempt(endpoint, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
+        return attempt(
+          endpoint,
+          signal,
+          send,
+          (reply) => ({ sent: sentParameters, ...fromBody(reply, request.messages) }),
+          tools,
+        );
       }),
   };
 }
@@ -67,8 +73,8 @@ function pathOf(name: string): string {
  * Returns the same body as Google's SDK. The SDK's transport is not used, because it follows redirects with the key and
  * hides the headers of error responses.
  */
-function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
-  const { maxTokens, temperature, toolChoice, reasoningEffort = null } = sent;
+function toBody({ system, messages }: ModelRequest, { tools }: AdaptedTools, sentParameters: SentParameters) {
+  const { maxTokens, temperature, toolChoice, reasoningEffort = null } = sentParameters;
   return {
     contents: toContents(messages),
     ...(system === "" ? {} : { systemInstruction: { role: "system", parts: [{ text: wellFormed(system) }] } }),

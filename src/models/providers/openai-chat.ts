@@ -62,12 +62,12 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   return {
     id: `openai/${name}`,
     complete: (request, signal) =>
-      parameters.complete(request, (sent) => {
+      parameters.complete(request, (sentParameters) => {
         // Created before the call, so that only the bytes stay in memory while it is running.
         const tools = adapt(request.tools);
         const bytesOf = (body: object) =>
-          joinObjects(jsonBytes(withExtraBody(body, extras.body)), toolsOf(tools, sent.toolChoice));
-        const plain = bodyOf(request, sent);
+          joinObjects(jsonBytes(withExtraBody(body, extras.body)), toolsOf(tools, sentParameters.toolChoice));
+        const plain = bodyOf(request, sentParameters);
         const body = bytesOf(plain);
         const sendPlain = () => postJson(url, headers, body, { signal, timeoutMs });
         const { onDelta } = request;
@@ -86,7 +86,13 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
                 () => stream(bytesOf({ ...plain, ...STREAMED }), onDelta),
                 sendPlain,
               ]);
-        return attempt(endpoint, signal, send, (reply) => ({ sent, ...fromBody(reply, request.messages) }), tools);
+        return attempt(
+          endpoint,
+          signal,
+          send,
+          (reply) => ({ sent: sentParameters, ...fromBody(reply, request.messages) }),
+          tools,
+        );
       }),
   };
 }

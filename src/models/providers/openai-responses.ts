@@ -55,9 +55,9 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   return {
     id: `openai/${name}`,
     complete: (request, signal) =>
-      parameters.complete(request, (sent) => {
+      parameters.complete(request, (sentParameters) => {
         const tools = adapt(request.tools);
-        const body = withExtraBody(toBody(name, request, tools, sent, reasons), extras.body);
+        const body = withExtraBody(toBody(name, request, tools, sentParameters, reasons), extras.body);
         const sendPlain = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
             sdkReply(client.post(url, { body, headers, signal: within })),
@@ -80,25 +80,31 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
         const read = (answer: unknown) => {
           const reply = replySchema.parse(answer);
           reasons ||= reply.output.some(({ type }) => type === "reasoning");
-          return { ...fromReply(reply, request.messages), sent };
+          return { ...fromReply(reply, request.messages), sent: sentParameters };
         };
         return attempt(endpoint, signal, send, read, tools);
       }),
   };
 }
 
-function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, sent: SentParameters, reasons: boolean) {
+function toBody(
+  name: string,
+  request: ModelRequest,
+  { tools }: AdaptedTools,
+  sentParameters: SentParameters,
+  reasons: boolean,
+) {
   const { system } = request;
   return {
     model: name,
     ...(system === "" ? {} : { instructions: wellFormed(system) }),
     input: request.messages.flatMap(toItems),
-    max_output_tokens: sent.maxTokens,
+    max_output_tokens: sentParameters.maxTokens,
     store: false,
     // Models that do not reason reject this with status 400.
     ...(reasons ? { include: ["reasoning.encrypted_content"] } : {}),
-    ...presentProperties({ temperature: sent.temperature }),
-    ...(sent.reasoningEffort == null ? {} : { reasoning: { effort: sent.reasoningEffort } }),
+    ...presentProperties({ temperature: sentParameters.temperature }),
+    ...(sentParameters.reasoningEffort == null ? {} : { reasoning: { effort: sentParameters.reasoningEffort } }),
     ...(tools.length === 0
       ? {}
       : {
@@ -110,7 +116,7 @@ function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, se
             parameters,
             strict: false,
           })),
-          tool_choice: sent.toolChoice,
+          tool_choice: sentParameters.toolChoice,
         }),
   };
 }

@@ -129,9 +129,9 @@ export class ChatAssembler implements ReplyAssembler {
    * Returns the call that a part belongs to. Some servers number all calls of a reply zero, or send no number, and only
    * the id shows that another call starts.
    */
-  private callOf({ index, id, function: called }: CallPart): Call {
+  private callOf({ index, id, function: functionPart }: CallPart): Call {
     const existing = index == null ? this.calls.at(-1) : this.callAt.get(index);
-    const isOther = existing !== undefined && id && existing.id !== "" && id !== existing.id && called?.name;
+    const isOther = existing !== undefined && id && existing.id !== "" && id !== existing.id && functionPart?.name;
     if (existing !== undefined && !isOther) return existing;
     const call: Call = { id: "", name: "", arguments: "", fields: {} };
     this.calls.push(call);

@@ -65,21 +65,21 @@ export function resolveCitations(
   mails: readonly Email[],
 ): { readonly draft: QuestionDraft } | { readonly refused: string } {
   const byId = new Map(mails.map((mail) => [bareMessageId(mail.messageId), mail]));
-  const cited = [...new Set(question.message_ids.map(bareMessageId))].map((id) => byId.get(id));
-  const known = cited.flatMap((mail) =>
+  const citations = [...new Set(question.message_ids.map(bareMessageId))].map((id) => byId.get(id));
+  const sources = citations.flatMap((mail) =>
     mail === undefined || mail.date === null ? [] : [{ ...mail, date: mail.date }],
   );
-  if (known.length < cited.length) return { refused: "it cites an email that was not shown" };
-  if (question.detail_absent && known.length > 0)
+  if (sources.length < citations.length) return { refused: "it cites an email that was not shown" };
+  if (question.detail_absent && sources.length > 0)
     return { refused: "it cites an email for a detail that no email contains" };
-  if (!question.detail_absent && known.length === 0) return { refused: "it cites no email" };
-  if (question.kind === "change" && new Set(known.map(({ date }) => date)).size === 1) {
+  if (!question.detail_absent && sources.length === 0) return { refused: "it cites no email" };
+  if (question.kind === "change" && new Set(sources.map(({ date }) => date)).size === 1) {
     return { refused: "it asks about a change but cites only one email" };
   }
   const passages = question.detail_absent
     ? []
     : question.passages.flatMap(({ message_id, text }) => {
-        const mail = known.find((one) => bareMessageId(one.messageId) === bareMessageId(message_id));
+        const mail = sources.find((one) => bareMessageId(one.messageId) === bareMessageId(message_id));
         return mail !== undefined && holds(mail, text) ? [{ message_id: mail.messageId, text }] : [];
       });
   if (!question.detail_absent && (passages.length === 0 || passages.length < question.passages.length)) {
@@ -90,13 +90,13 @@ export function resolveCitations(
       kind: question.kind,
       question: question.question,
       answer: question.detail_absent ? "I don't know" : question.answer,
-      sources: known.map(({ messageId, date }) => ({ messageId, date })),
+      sources: sources.map(({ messageId, date }) => ({ messageId, date })),
       passages,
       howRealistic: question.how_realistic,
       inbox,
-      sender: (known[0] ?? mails[0])?.sender ?? inbox,
+      sender: (sources[0] ?? mails[0])?.sender ?? inbox,
       // A question without a source is dated after the emails that it is about.
-      askableFrom: newest(known.length > 0 ? known : mails),
+      askableFrom: newest(sources.length > 0 ? sources : mails),
       askedTooEarly: question.question,
       unanswerable: question.detail_absent ? "detail_absent" : null,
     },

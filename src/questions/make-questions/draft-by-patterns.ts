@@ -55,19 +55,19 @@ export function draftPatternQuestions(
   usable: readonly Pick<Email, "messageId">[],
   all: readonly Email[],
 ): PatternDrafts {
-  const refused = new NamedCounts();
+  const refusals = new NamedCounts();
   const refuse: Refuse = (reason) => {
-    refused.add(reason);
+    refusals.add(reason);
     return null;
   };
   const index = new MailboxIndex(inbox, all);
-  const chosen = new Set(usable.map(({ messageId }) => messageId));
-  const sources = index.mails.filter(({ mail, own }) => chosen.has(mail.messageId) && own.length >= MIN_OWN_CHARS);
+  const usableIds = new Set(usable.map(({ messageId }) => messageId));
+  const sources = index.mails.filter(({ mail, own }) => usableIds.has(mail.messageId) && own.length >= MIN_OWN_CHARS);
   const drafts = sources.flatMap((source) => [
     ...VALUE_PATTERNS.map((pattern) => draftValueQuestion(source, pattern, index, refuse)),
     draftSenderQuestion(source, index, refuse),
   ]);
-  return { drafts: drafts.filter((draft) => draft !== null), refused: refused.counts };
+  return { drafts: drafts.filter((draft) => draft !== null), refused: refusals.counts };
 }
 
 function draftValueQuestion(

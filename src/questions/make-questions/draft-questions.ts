@@ -102,7 +102,7 @@ export async function* draftsOfModel(
   let from = 0;
   while (from < batches.length) {
     const group = batches.slice(from, from + Math.min(BATCHES_AT_ONCE, batchesFor(missing())));
-    const written = await Promise.all(
+    const modelDrafts = await Promise.all(
       group.map((batch, i) => {
         const absent = everyNth > 0 && (from + i) % everyNth === 0 ? 1 : 0;
         return writeBatch(batch, absent, model, refusals, signal);
@@ -111,11 +111,11 @@ export async function* draftsOfModel(
     from += group.length;
     yield [
       ...stratifiedOrder(
-        written.flatMap(({ drafts }) => drafts),
+        modelDrafts.flatMap(({ drafts }) => drafts),
         seed,
       ),
     ];
-    for (const { problem } of written) {
+    for (const { problem } of modelDrafts) {
       if (problem instanceof CostLimitReached) throw problem;
       streak.add(problem);
     }

@@ -9,10 +9,10 @@ import { redact } from "../../platform/secrets.js";
  * transaction cannot be resent.
  */
 
-/** Location of the queue. `url` can contain a password; `shown` never does. */
+/** Location of the queue. `url` can contain a password; `displayUrl` never does. */
 export interface QueueAddress {
   readonly url: string;
-  readonly shown: string;
+  readonly displayUrl: string;
   readonly secrets: readonly string[];
 }
 
@@ -244,7 +244,7 @@ export class QueueConnection extends Redis {
     const place = key === undefined ? "" : ` (key ${key})`;
     return new UserError(
       "queue_refused",
-      `Cannot use the queue at ${this.address.shown}: ${error.message.replace(/\.$/, "")}${place}.`,
+      `Cannot use the queue at ${this.address.displayUrl}: ${error.message.replace(/\.$/, "")}${place}.`,
       "Check the Redis server, and make sure that no other program writes to keys that start with art-e.",
       1,
       { cause: error },

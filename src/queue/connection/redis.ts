@@ -77,11 +77,12 @@ export function readMessage<T extends z.ZodType>(what: string, value: unknown, s
 }
 
 /** Notes for the user when the queue is lost and when it is back. */
-export function lostConnectionNotes({ shown }: QueueAddress, note: (text: string) => void): ConnectionListener {
+export function lostConnectionNotes({ displayUrl }: QueueAddress, note: (text: string) => void): ConnectionListener {
   return {
-    lost: (why) => note(`art-e: the queue at ${shown} is unreachable (${why}). Waiting until it is back.`),
-    refused: (why) => note(`art-e: the queue at ${shown} refuses commands (${why}). Waiting until it accepts them.`),
-    restored: () => note(`art-e: the queue at ${shown} is back.`),
+    lost: (why) => note(`art-e: the queue at ${displayUrl} is unreachable (${why}). Waiting until it is back.`),
+    refused: (why) =>
+      note(`art-e: the queue at ${displayUrl} refuses commands (${why}). Waiting until it accepts them.`),
+    restored: () => note(`art-e: the queue at ${displayUrl} is back.`),
   };
 }
 
@@ -112,24 +113,24 @@ export async function connectRedis(
   return redis;
 }
 
-function unreachable({ shown }: QueueAddress, why: string): UserError {
+function unreachable({ displayUrl }: QueueAddress, why: string): UserError {
   return new UserError(
     "queue_unreachable",
-    `Cannot connect to the queue at ${shown}: ${why.replace(/\.$/, "")}.`,
+    `Cannot connect to the queue at ${displayUrl}: ${why.replace(/\.$/, "")}.`,
     "Check that Redis is running there, and check the URL, user and password (--queue, ART_E_QUEUE_URL).",
     1,
   );
 }
 
 /** Rejects a server that evicts keys when its memory is full: it would lose tasks and results. */
-async function checkMemoryPolicy(redis: Redis, { shown }: QueueAddress): Promise<void> {
+async function checkMemoryPolicy(redis: Redis, { displayUrl }: QueueAddress): Promise<void> {
   const info = await redis.info("memory");
   const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
   const policy = field("maxmemory_policy");
   if ((field("maxmemory") ?? "0") === "0" || policy === undefined || policy === "noeviction") return;
   throw new UserError(
     "queue_evicts",
-    `Cannot use the queue at ${shown}: its maxmemory-policy ${policy} would lose tasks.`,
+    `Cannot use the queue at ${displayUrl}: its maxmemory-policy ${policy} would lose tasks.`,
     "Set maxmemory-policy to noeviction on that server.",
   );
 }
@@ -148,7 +149,7 @@ export function parseQueueUrl(text: string): QueueAddress {
   const password = decode(url.password);
   return {
     url: text,
-    shown: `${url.protocol}//${url.host}${url.pathname === "/" ? "" : url.pathname}`,
+    displayUrl: `${url.protocol}//${url.host}${url.pathname === "/" ? "" : url.pathname}`,
     secrets: [password, url.password].filter((secret) => secret !== ""),
   };
 }

@@ -169,9 +169,9 @@ class PrivateFolders {
   private constructor(
     private readonly files: FileHandle,
     private readonly temporary: FileHandle,
-    private readonly kept: WorkspaceFolders,
+    private readonly persistent: WorkspaceFolders,
   ) {
-    this.folders = { files: pathOf(files), temporary: pathOf(temporary), owner: kept.owner };
+    this.folders = { files: pathOf(files), temporary: pathOf(temporary), owner: persistent.owner };
   }
 
   /**
@@ -206,7 +206,7 @@ class PrivateFolders {
     await this.eachFolder(async (inside, path) => {
       const fresh = `${path}.new`;
       await remove(fresh);
-      await makeFolder(fresh, this.kept.owner);
+      await makeFolder(fresh, this.persistent.owner);
       try {
         await copyAll(["--", `${HANDED}/.`, fresh], inside, null);
       } catch {
@@ -228,8 +228,8 @@ class PrivateFolders {
   /** Calls `work` for both folders. Skips a folder that is empty on both sides. */
   private async eachFolder(work: (inside: FileHandle, path: string) => Promise<void>): Promise<void> {
     for (const [inside, path] of [
-      [this.files, this.kept.files],
-      [this.temporary, this.kept.temporary],
+      [this.files, this.persistent.files],
+      [this.temporary, this.persistent.temporary],
     ] as const) {
       if ((await hasEntries(path)) || (await hasEntries(pathOf(inside)))) await work(inside, path);
     }

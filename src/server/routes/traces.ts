@@ -166,9 +166,9 @@ export function labelRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
-        order: z.enum(["random", "enriched", "disagreements"]).default("random").meta({
+        order: z.enum(["random", "enriched", "disagreements", "confirm"]).default("random").meta({
           description:
-            "enriched: likely failures have a higher probability, by which all figures weight the labels. disagreements: traces that annotators labeled differently",
+            "enriched: likely failures have a higher probability, by which all figures weight the labels. disagreements: traces that annotators labeled differently. confirm: traces whose coding notes say that they have the mode",
         }),
       }),
       status: 200,
@@ -180,6 +180,7 @@ export function labelRoutes({ db }: Services): Route[] {
           run,
           enriched: order === "enriched",
           adjudicate,
+          confirm: order === "confirm",
           annotator,
           ...options,
         });

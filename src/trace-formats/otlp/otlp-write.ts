@@ -31,7 +31,7 @@ export interface ScoreRecord {
 }
 
 interface TurnContent {
-  readonly said: TurnMessages | undefined;
+  readonly messages: TurnMessages | undefined;
   /** Tools that the model received. */
   readonly definitions: AnyValue | undefined;
 }
@@ -125,7 +125,12 @@ function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span
       kind: SPAN_KIND.client,
       startTimeUnixNano: unixNano(startedAt, waitedMs),
       endTimeUnixNano: unixNano(startedAt, waitedMs + latencyMs),
-      attributes: modelSpanAttributes(trace, turn, failed, content ? { said: messagesByTurn[i], definitions } : null),
+      attributes: modelSpanAttributes(
+        trace,
+        turn,
+        failed,
+        content ? { messages: messagesByTurn[i], definitions } : null,
+      ),
       ...(failed ? { status: { code: STATUS_ERROR, message: storable(trace.error ?? turn.rawFinishReason) } } : {}),
     };
   });
@@ -229,8 +234,8 @@ function usageOf(usage: Usage): Attributes {
   };
 }
 
-function modelSpanContent({ said, definitions }: TurnContent, { finishReason }: Turn): Attributes {
-  const { system = null, input = [], reply = null } = said ?? {};
+function modelSpanContent({ messages, definitions }: TurnContent, { finishReason }: Turn): Attributes {
+  const { system = null, input = [], reply = null } = messages ?? {};
   return {
     ...inputAttributes(system, input),
     "gen_ai.output.messages": reply === null ? undefined : jsonText([toOutputMessage(reply, finishReason)]),

@@ -176,6 +176,7 @@ export const ORDER_WORDS = {
   random: ", in random order",
   enriched: ", likely failures more often, weighted in all figures",
   disagreements: ", traces with different labels",
+  confirm: ", traces with the mode according to notes",
 } as const;
 
 /** Shows the labels between which the person decides. */
@@ -316,7 +317,7 @@ interface LabelSubject {
   readonly annotator: string;
   /**
    * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the traces that
-   * annotators labeled differently.
+   * annotators labeled differently. `confirm` selects the traces whose coding notes say that they have the mode.
    */
   readonly order: keyof typeof ORDER_WORDS;
   /** Id of the first trace to label, or null for the first one in this order. */
@@ -330,17 +331,19 @@ const OVERALL = "overall";
 
 /** Parses a URL fragment such as `#label/latest?criterion=tone`. */
 function readSubject(id: string, query: URLSearchParams): LabelSubject {
+  const order = orderOf(query.get("order"));
   return {
     runId: id === CHATS ? null : id,
     criterion: query.get("criterion") || OVERALL,
-    annotator: query.get("annotator") ?? "",
-    order: orderOf(query.get("order")),
+    // A second look at some traces is not a second annotator's label.
+    annotator: order === "confirm" ? "" : (query.get("annotator") ?? ""),
+    order,
     trace: query.get("trace"),
   };
 }
 
 function orderOf(name: string | null): LabelSubject["order"] {
-  return name === "enriched" || name === "disagreements" ? name : "random";
+  return name === "enriched" || name === "disagreements" || name === "confirm" ? name : "random";
 }
 
 function subjectHash({ runId, criterion, annotator, order }: Omit<LabelSubject, "trace">): string {

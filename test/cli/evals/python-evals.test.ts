@@ -127,7 +127,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
   });
 
   it("are rejected if they abstain on many bad traces", async () => {
-    const some = 'return (1.0, "short") if words <= 14 else (None, "no idea") if words % 4 == 0 else (0.0, "long")';
+    const some = 'return (1.0, "short") if words <= 14 else (None, "no idea") if words % 2 == 0 else (0.0, "long")';
     write("half.py", SHORT.replace(/return .*/, some));
     await json("evals import half.py");
     const { code, stdout } = await artE("evals test half");

@@ -50,17 +50,17 @@ function suggestionText({ good, bad, tooFew, candidates, together, evals }: Sugg
       ...evals.map((saved) => savedLine(saved, criterion)),
     ].join("\n");
   }
-  const chosen = candidates.filter(({ rejection }) => rejection === null);
+  const acceptedCandidates = candidates.filter(({ rejection }) => rejection === null);
   const rejectedCandidates = candidates.filter(({ rejection }) => rejection !== null);
   return [
     `Training half: ${good} good, ${bad} bad. The figures are cross-validated within it.`,
-    ...(chosen.length === 0
+    ...(acceptedCandidates.length === 0
       ? ["", "No template separates good from bad traces better than chance."]
-      : ["", chosenTable(chosen)]),
-    ...chosen.flatMap(({ measured, detection }) =>
+      : ["", chosenTable(acceptedCandidates)]),
+    ...acceptedCandidates.flatMap(({ measured, detection }) =>
       detection.isOneOfSeveral ? [`${measured.template.name}: ${SEVERAL}`] : [],
     ),
-    ...(together === null || chosen.length < 2
+    ...(together === null || acceptedCandidates.length < 2
       ? []
       : [
           "",

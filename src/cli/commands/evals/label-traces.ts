@@ -50,6 +50,9 @@ const labelTracesSchema = z.object({
     description:
       "Decide the traces that annotators labeled differently. The decision takes precedence over their labels",
   }),
+  confirm: toggle.meta({
+    description: "Look again at the traces whose coding notes say that they have the mode of --criterion",
+  }),
   annotator: annotatorName.optional().meta({
     placeholder: "NAME",
     description: "Name of the annotator. Also shows traces labeled by others, to measure agreement",
@@ -59,7 +62,7 @@ const labelTracesSchema = z.object({
 });
 
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
-  const { from, run, chats, enriched, adjudicate, score, criterion, seed, annotator = null } = flags;
+  const { from, run, chats, enriched, adjudicate, confirm, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
     throw contradiction("--score requires --from scores.", "Add --from scores, or remove --score.");
   }
@@ -72,6 +75,12 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   if (adjudicate && (enriched || from !== undefined)) {
     throw contradiction("--adjudicate cannot be combined with --enriched or --from.", "Remove one of them.");
   }
+  if (confirm && (enriched || adjudicate || from !== undefined || annotator !== null)) {
+    throw contradiction(
+      "--confirm cannot be combined with --enriched, --adjudicate, --from or --annotator.",
+      "Remove one of them.",
+    );
+  }
   const { importLabels } = await import("../../../evals/import-labels.js");
   if (from !== undefined) {
     const imported = await importLabels({ ...flags, from }, context.settings);
@@ -82,14 +91,22 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   const { withStore } = await import("../../../store/open-store.js");
   const { openLabelling } = await import("../../../evals/labelling.js");
   await withStore(context.settings, async (db) => {
-    const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, enriched, adjudicate };
+    const options = {
+      run: chats ? null : (run ?? "latest"),
+      criterion,
+      seed,
+      annotator,
+      enriched,
+      adjudicate,
+      confirm,
+    };
     const labelling = await openLabelling(db, options);
-    if (!adjudicate) context.out.note(enriched ? ENRICHED_ORDER : RANDOM_ORDER);
+    if (!adjudicate && !confirm) context.out.note(enriched ? ENRICHED_ORDER : RANDOM_ORDER);
     if (labelling.sentence !== null) context.out.note(`Good means: ${labelling.sentence}`);
     context.out.note(
       `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
     );
-    const labelled = await askLabels(labelling, adjudicate, context);
+    const labelled = await askLabels(labelling, { adjudicate, confirm }, context);
     printSummary(labelled, labelling.summary(), criterion, context);
   });
 });
@@ -157,15 +174,22 @@ const PROMPT = "g good, b bad, s skip (optionally with a reason: b wrong year), 
  */
 async function askLabels(
   labelling: Labelling,
-  isAdjudicating: boolean,
+  { adjudicate, confirm }: { readonly adjudicate: boolean; readonly confirm: boolean },
   { signal, out }: CommandContext,
 ): Promise<number> {
   if (labelling.waiting === 0) {
-    if (isAdjudicating) {
+    if (adjudicate) {
       throw new UserError(
         "disagreements_none",
         "No two annotators disagree on a trace that is not adjudicated.",
         "Let a second person label the same traces: --annotator NAME.",
+      );
+    }
+    if (confirm) {
+      throw new UserError(
+        "confirmations_none",
+        "No coding note is left to confirm for this criterion.",
+        "Select a failure mode: --criterion MODE (art-e modes list).",
       );
     }
     throw new UserError(

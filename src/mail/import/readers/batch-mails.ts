@@ -13,7 +13,7 @@ const CHARS_PER_BATCH = 8_000_000;
  * batch. If the source fails, yields the items read so far before the error.
  */
 export async function* batchMails(
-  found: AsyncIterable<ReadResult | readonly ReadResult[]>,
+  results: AsyncIterable<ReadResult | readonly ReadResult[]>,
   bytesRead: () => number,
   signal: AbortSignal,
 ): AsyncGenerator<CorpusBatch> {
@@ -29,7 +29,7 @@ export async function* batchMails(
     return batch;
   };
   try {
-    for await (const items of found) {
+    for await (const items of results) {
       for (const item of "length" in items ? items : [items]) {
         if ("email" in item) {
           mails.push(item.email);

@@ -96,17 +96,17 @@ function firstLine(text: string): string {
 const NO_HEADER: HeaderEvidence = { known: 0, stored: 0, hidden: 0 };
 
 function headerAfter(text: string): HeaderEvidence {
-  let [known, stored, hidden] = [0, 0, 0];
+  let [fields, stored, hidden] = [0, 0, 0];
   for (const line of text.split(/\r\n|[\r\n]/).slice(1)) {
     if (line.trim() === "") break;
     // A long header may contain a damaged line. The last line might be truncated.
-    if (!FIELD_LINE.test(line)) return stored > 2 ? { known, stored, hidden } : NO_HEADER;
+    if (!FIELD_LINE.test(line)) return stored > 2 ? { known: fields, stored, hidden } : NO_HEADER;
     const isStored = STORED_FIELD.test(line);
     if (isStored) stored++;
-    if (isStored || SHOWN_FIELD.test(line)) known++;
+    if (isStored || SHOWN_FIELD.test(line)) fields++;
     if (HIDDEN_FIELD.test(line)) hidden++;
   }
-  return { known, stored, hidden };
+  return { known: fields, stored, hidden };
 }
 
 /**

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import {
+  effectiveLabels,
+  iterateLabelled,
+  sampledHeldOutLabels,
+  saveLabels,
+  type TraceDraw,
+  type TraceLabel,
+} from "../../src/evals/labels.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
+import { trace } from "../scoring/trace.js";
+import { writeEarlierCopy } from "../store/earlier-database.js";
+
+const folder = mkdtempSync(join(tmpdir(), "art-e-probabilities-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Saves traces of chats, each with a separate question. */
+function saveTraces(db: Db, count: number): string[] {
+  const add = db.prepare(
+    "INSERT INTO traces (id, agent_id, session_id, started_at, ending, trace) VALUES (?, 'a', 's', '2026-01-01', 'answered', ?)",
+  );
+  return Array.from({ length: count }, (_, i) => {
+    const traceId = `t${String(i).padStart(3, "0")}`;
+    const question = { question: `Question ${i}?`, answer: `Gold ${i}`, message_ids: [`<${i}@x>`] };
+    add.run(traceId, JSON.stringify({ ...trace({ traceId }, question), scores: {} }));
+    return traceId;
+  });
+}
+
+const GIVEN: Omit<TraceLabel, "traceId" | "label" | keyof TraceDraw> = {
+  ...{ criterion: "overall", source: "person", note: null, annotator: null, isRepeat: false },
+  createdAt: "2026-01-01",
+};
+const RANDOM = { drawn: "random", drawnFrom: 10, probability: null } as const;
+
+describe("the weights of labels", () => {
+  it("follow from the probabilities of the draws and the traces left, and are 1 for other draws", () => {
+    const db = openStore(join(folder, "weights.db"), { mustExist: false });
+    const [first = "", second = "", third = "", fourth = ""] = saveTraces(db, 10);
+    saveLabels(db, [
+      { ...GIVEN, traceId: first, label: "bad", drawn: "enriched", drawnFrom: 10, probability: 0.4 },
+      { ...GIVEN, traceId: second, label: "skip", drawn: "enriched", drawnFrom: 9, probability: 0.5 },
+      { ...GIVEN, traceId: third, label: "good", drawn: "random", drawnFrom: 8, probability: null },
+      { ...GIVEN, traceId: fourth, label: "good", drawn: "unknown", drawnFrom: null, probability: null },
+    ]);
+    const weights = new Map(effectiveLabels(db, "overall").map(({ traceId, weight }) => [traceId, weight]));
+    // Three draws left 7 traces: 1 + 7 / 9 (1 / (10 * 0.4) - 1), and 1 + 7 / 8 (1 / (9 * 0.5) - 1).
+    expect(weights.get(first)).toBeCloseTo(1 + (7 / 9) * (1 / 4 - 1), 12);
+    expect(weights.get(second)).toBeCloseTo(1 + (7 / 8) * (1 / 4.5 - 1), 12);
+    expect([weights.get(third), weights.get(fourth)]).toEqual([1, 1]);
+    // Another label shrinks the rest.
+    saveLabels(db, [{ ...GIVEN, traceId: "t009", label: "good", drawn: "enriched", drawnFrom: 7, probability: 1 / 7 }]);
+    const later = effectiveLabels(db, "overall").find(({ traceId }) => traceId === first);
+    expect(later?.weight).toBeCloseTo(1 + (6 / 9) * (1 / 4 - 1), 12);
+    db.close();
+  });
+
+  it("come with the held-out labels that represent a run, without chosen traces and hard cases", () => {
+    const db = openStore(join(folder, "sample.db"), { mustExist: false });
+    const ids = saveTraces(db, 60);
+    const draws = ["random", "enriched", "unknown", "hard"] as const;
+    saveLabels(
+      db,
+      ids.map((traceId, i) => {
+        const drawn = draws[i % 4] ?? "random";
+        const probability = drawn === "enriched" ? 0.5 : null;
+        return { ...GIVEN, traceId, label: i % 3 === 0 ? "bad" : "good", drawn, drawnFrom: 60 - i, probability };
+      }),
+    );
+    expect([...iterateLabelled(db, "overall", null)]).toHaveLength(45);
+    const sample = sampledHeldOutLabels(db, "overall");
+    expect(sample.size).toBeGreaterThan(10);
+    for (const [traceId, { isGood, weight }] of sample) {
+      const i = Number(traceId.slice(1));
+      expect(i % 4).toBeLessThan(2);
+      expect([isGood, weight < 1]).toEqual([i % 3 !== 0, i % 4 === 1]);
+    }
+    db.close();
+  });
+});
+
+describe("a database without probabilities", () => {
+  it("keeps its labels, and accepts enriched ones", () => {
+    const [present, earlier] = [join(folder, "present.db"), join(folder, "earlier.db")];
+    const before = openStore(present, { mustExist: false });
+    const [first = "", second = ""] = saveTraces(before, 2);
+    saveLabels(before, [
+      { ...GIVEN, ...RANDOM, traceId: first, label: "bad", note: "wrong year", annotator: "ann" },
+      { ...GIVEN, traceId: second, label: "good", drawn: "hard", drawnFrom: null, probability: null, isRepeat: true },
+    ]);
+    const rowsOf = (db: Db) => db.prepare("SELECT * FROM eval_labels ORDER BY id").all();
+    const wanted = rowsOf(before);
+    before.close();
+    writeEarlierCopy(earlier, present, "label_probabilities");
+    const db = openStore(earlier, { mustExist: true });
+    expect(rowsOf(db)).toEqual(wanted);
+    const enriched = { ...GIVEN, traceId: first, label: "good", drawn: "enriched", drawnFrom: 2 } as const;
+    saveLabels(db, [{ ...enriched, probability: 0.25 }]);
+    expect(() => saveLabels(db, [{ ...enriched, probability: 1.5 }])).toThrow(/CHECK constraint failed/);
+    expect(() => saveLabels(db, [{ ...enriched, traceId: "nobody", probability: 1 }])).toThrow(/FOREIGN KEY/);
+    db.close();
+  });
+});
