@@ -18,7 +18,10 @@ interface Choices {
   readonly models: ModelsJson;
 }
 
-type Fields = ReturnType<typeof createFields>;
+type Fields = Readonly<Record<"inbox" | "day" | "model", HTMLInputElement>> & {
+  readonly agent: HTMLSelectElement;
+  readonly question: HTMLTextAreaElement;
+};
 
 /** `query` can contain an agent, a mailbox, a date and a question, as in links from tasks. */
 export async function chatView(page: HTMLElement, agentId: string | null, query: URLSearchParams): Promise<void> {
@@ -29,9 +32,8 @@ export async function chatView(page: HTMLElement, agentId: string | null, query:
     get<ModelsJson>("/api/models"),
   ]);
   const choices = { agents, inboxes, models };
-  const fields = createFields(choices);
+  const fields = createFields(choices, agentId);
   log ??= new ChatLog();
-  fillFields(fields, choices, agentId);
   const { session, agent } = chatState();
   if (session !== null && fields.agent.value !== agent) startSession(log);
   if (chatState().session !== null && !isRestored) await log.restoreSession();
@@ -51,35 +53,29 @@ function takeLink(query: URLSearchParams): void {
   history.replaceState(history.state, "", "#chat");
 }
 
-function createFields({ agents, inboxes: { first_date, last_date } }: Choices) {
+function createFields(choices: Choices, agentId: string | null): Fields {
+  const { agents, inboxes, models } = choices;
+  const { agent, inbox, day, model, draft } = chatState();
   const plainText = { autocomplete: "off", spellcheck: "false" };
-  const days = { min: first_date?.slice(0, 10) ?? null, max: last_date?.slice(0, 10) ?? null };
-  return {
-    agent: select(
-      { id: "agent" },
-      agents.map((one) => [one.id, agentLabel(one, agents)]),
-    ),
-    inbox: h("input", { id: "inbox", list: "inboxes", placeholder: "any mailbox", ...plainText }),
-    day: h("input", { id: "day", type: "date", ...days }),
-    model: h("input", { id: "model", list: "models", ...plainText }),
-    question: h("textarea", { id: "question", rows: 2, placeholder: "Ask a question about the mail", required: true }),
+  const [min = null, max = null] = [inboxes.first_date, inboxes.last_date].map((date) => date?.slice(0, 10) ?? null);
+  const mailbox = inbox ?? inboxes.inboxes[0] ?? "";
+  const question = { id: "question", rows: 2, placeholder: "Ask a question about the mail", required: true };
+  const options = agents.map((one) => [one.id, agentLabel(one, agents)] as const);
+  const fields = {
+    agent: select({ id: "agent" }, options),
+    inbox: h("input", { id: "inbox", list: "inboxes", placeholder: "any mailbox", value: mailbox, ...plainText }),
+    day: h("input", { id: "day", type: "date", value: day, min, max }),
+    model: h("input", { id: "model", list: "models", value: model, ...plainText }),
+    question: h("textarea", question, draft),
   };
+  fields.agent.value = agentId ?? agent ?? (models.models.length > 1 ? "email-search" : "baseline");
+  showDefaultModel(fields, choices);
+  return fields;
 }
 
 /** Returns the agent's name, with its id if another agent has the same name. */
 function agentLabel({ id, name }: AgentJson, agents: readonly AgentJson[]): string {
   return agents.some((other) => other.id !== id && other.name === name) ? `${name} (${id})` : name;
-}
-
-function fillFields(fields: Fields, choices: Choices, agentId: string | null): void {
-  const { agent, inbox, day, model, draft } = chatState();
-  const defaultAgent = choices.models.models.length > 1 ? "email-search" : "baseline";
-  fields.agent.value = agentId ?? agent ?? defaultAgent;
-  fields.inbox.value = inbox ?? choices.inboxes.inboxes[0] ?? "";
-  fields.day.value = day;
-  fields.model.value = model;
-  fields.question.value = draft;
-  showDefaultModel(fields, choices);
 }
 
 function showDefaultModel({ agent, model }: Fields, { agents, models }: Choices): void {
@@ -278,19 +274,17 @@ class Exchange {
   show(event: ChatEvent): void {
     switch (event.type) {
       case "text-delta":
-        this.addText(event.text, event.toolCallId);
+        this.reasoning = null;
+        this.textElement(event.toolCallId).textContent += event.text;
         break;
       case "text-replaced":
-        this.replaceText(event.text, event.toolCallId);
+        this.textElement(event.toolCallId).textContent = event.text;
         break;
       case "reasoning-delta":
         this.addReasoning(event.text);
         break;
       case "tool-call":
-        this.moveTextToSteps();
-        this.calls.set(event.toolCallId, { name: event.toolName });
-        this.status.textContent =
-          event.toolName === "return_final_answer" ? "Answering …" : `Calling ${event.toolName} …`;
+        this.announceCall(event.toolCallId, event.toolName);
         break;
       case "tool-call-args":
         this.showCall(event.toolCallId, parseArguments(event.args));
@@ -320,16 +314,7 @@ class Exchange {
     this.status.remove();
   }
 
-  /** Adds text of the current reply, or of the answer in the arguments of a call. */
-  private addText(text: string, toolCallId: string | undefined): void {
-    this.reasoning = null;
-    this.textElement(toolCallId).textContent += text;
-  }
-
-  private replaceText(text: string, toolCallId: string | undefined): void {
-    this.textElement(toolCallId).textContent = text;
-  }
-
+  /** The element with the text of the current reply, or with the answer in the arguments of a call. */
   private textElement(toolCallId: string | undefined): HTMLElement {
     const known = toolCallId === undefined ? this.text : this.answers.get(toolCallId);
     if (known) return known;
@@ -356,6 +341,12 @@ class Exchange {
     this.text.className = "said";
     this.steps.append(this.text);
     this.text = null;
+  }
+
+  private announceCall(id: string, name: string): void {
+    this.moveTextToSteps();
+    this.calls.set(id, { name });
+    this.status.textContent = name === "return_final_answer" ? "Answering …" : `Calling ${name} …`;
   }
 
   private showCall(id: string, args: unknown): void {

@@ -157,8 +157,9 @@ const PARENTS: Readonly<Partial<Record<SectionName, SectionName>>> = {
 };
 
 function markCurrentLink(section: SectionName): void {
+  const target = PARENTS[section] ?? section;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
-    link.ariaCurrent = link.hash === `#${PARENTS[section] ?? section}` ? "page" : null;
+    link.ariaCurrent = link.hash === `#${target}` ? "page" : null;
   }
 }
 

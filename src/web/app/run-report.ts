@@ -21,7 +21,7 @@ export class RunReport {
   /** The styles of reports apply inside this element, and those of the other sections do not. */
   readonly element = h("div.served", this.report);
   private readonly notice = h("div", { role: "status" });
-  private readonly body = h("div", {}, h("p", { class: "meta", role: "status" }, "Loading the results …"));
+  private readonly body = h("div", h("p.meta", { role: "status" }, "Loading the results …"));
   private view: ReportView | null = null;
   /** Aborts when newer data replaces the view. */
   private shown = new AbortController();
