@@ -308,10 +308,14 @@ export function hashHeldOut(db: Db, criterion: string): string {
   );
 }
 
-/** Returns the held-out labels by trace that are a random sample of their run, or all of it. True means good. */
-export function randomHeldOutLabels(db: Db, criterion: string): ReadonlyMap<string, boolean> {
+/**
+ * Returns the held-out labels by trace that are a random sample of their run, or all of it, optionally only those from
+ * people. True means good.
+ */
+export function randomHeldOutLabels(db: Db, criterion: string, onlyPeople = false): ReadonlyMap<string, boolean> {
   const labels = labelsWithHalves(db, criterion).filter(
-    ({ half, drawn }) => half === "heldout" && (drawn === "random" || drawn === "all"),
+    ({ half, drawn, source }) =>
+      half === "heldout" && (drawn === "random" || drawn === "all") && (source === "person" || !onlyPeople),
   );
   return new Map(labels.map(({ traceId, label }) => [traceId, label === "good"]));
 }

@@ -6,11 +6,18 @@ import {
   validationOf,
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { agentOfTrace, agentsOfHeldOut, randomHeldOutLabels, traceIdsToLabel } from "../evals/labels.js";
+import { agentOfTrace, agentsOfHeldOut, traceIdsToLabel } from "../evals/labels.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
-import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from "../evals/use-evals.js";
+import {
+  measuredErrors,
+  openEvals,
+  type PassRates,
+  PassTally,
+  scoringEvals,
+  withVersions,
+} from "../evals/use-evals.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -151,12 +158,11 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
       return tallies.map(({ stored, passes, agents, ...counts }) => {
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
-        const agreement = test === null || test.isStale ? null : test.report.agreement;
-        const labels = test === null ? new Map<string, boolean>() : randomHeldOutLabels(db, test.report.criterion);
-        const figures = passes.figures(agreement, labels);
+        const errors = measuredErrors(db, { stored, test });
+        const figures = passes.figures(errors?.agreement ?? null, errors?.labels ?? new Map());
         const validated = test === null || test.report.isImported ? [] : agentsOfHeldOut(db, test.report.criterion);
         const here = [...agents].filter((agent) => !validated.includes(agent));
-        const isOther = agreement !== null && validated.length > 0 && here.length > 0 && figures.labelsOfRun === 0;
+        const isOther = errors !== null && validated.length > 0 && here.length > 0 && figures.labelsOfRun === 0;
         const otherAgents = isOther ? { here, validated } : null;
         return { stored, validation: validationOf(test), passed, failed, ...counts, ...figures, otherAgents };
       });

@@ -8,7 +8,7 @@ import {
   incomparable,
   type RunHead,
 } from "../analysis/paired-comparison.js";
-import { type EvalScore, evalOfScore, isEvalScore, validationOf } from "../evals/definition.js";
+import { evalOfScore, isEvalScore, isValidatedScore, type ValidatedScore, validationOf } from "../evals/definition.js";
 import { activeEval } from "../evals/store.js";
 import { agreementFor, describedEvalOfRun, describeStored, PassTally } from "../evals/use-evals.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -24,9 +24,10 @@ import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import { METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
+import { JUDGED, METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
+import { judgeSettingsSchema } from "../traces/trace.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 import type { GateOptions } from "./run-flags.js";
 
@@ -37,6 +38,7 @@ export async function openGates(options: GateOptions, context: AppContext): Prom
   checkGateOptions(options);
   for (const { metric } of options.failUnder ?? []) {
     const scorer = uncorrected(metric);
+    // Which eval belongs to a judge is known when the run has one.
     if (scorer !== metric && isEvalScore(scorer)) {
       await withStore(context.settings, (db) => agreementFor(db, scorer, null));
     }
@@ -78,7 +80,9 @@ class Gates {
     const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
     const gates = (this.options.failUnder ?? []).map(({ metric, limit }) => {
       const scorer = uncorrected(metric);
-      if (!isEvalScore(scorer)) return failUnder({ metric, limit }, head);
+      if (!isValidatedScore(scorer) || (scorer === JUDGED && scorer === metric)) {
+        return failUnder({ metric, limit }, head);
+      }
       const validation = this.validationOf(scorer, head);
       const coverage = coverageOf(scorer, results(), minCoverage);
       if (scorer === metric) return { ...failUnder({ metric, limit }, head, coverage), validation };
@@ -117,12 +121,12 @@ class Gates {
   }
 
   /** Returns the newest test's result for the version that scored the run, or the version in use if `head` is null. */
-  private validationOf(score: EvalScore, head: Pick<RunHead, "settings"> | null): GateValidation | null {
+  private validationOf(score: ValidatedScore, head: Pick<RunHead, "settings"> | null): GateValidation | null {
     const { db: path } = this.context.settings;
     if (statOf(path) === undefined) return this.accepted(score, "unknown");
     const db = openStore(path, { mustExist: true });
     try {
-      const active = head === null ? activeEval(db, evalOfScore(score)) : null;
+      const active = head === null && isEvalScore(score) ? activeEval(db, evalOfScore(score)) : null;
       const run = head === null ? null : { settings: scored.parse(head.settings) };
       const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
       if (described?.stored.definition.kind === "cases") return null;
@@ -132,12 +136,12 @@ class Gates {
     }
   }
 
-  private accepted(score: EvalScore, validation: GateValidation): GateValidation {
+  private accepted(score: ValidatedScore, validation: GateValidation): GateValidation {
     if (this.options.requireValidated !== true || validation === "passed") return validation;
     throw new UserError(
       "eval_unvalidated",
       `Cannot gate on ${score}: ${VALIDATION_TEXTS[validation]}.`,
-      `Test it (${commandLine`art-e evals test ${evalOfScore(score)}`}), or remove --require-validated.`,
+      `Test it (${commandLine`art-e evals test ${isEvalScore(score) ? evalOfScore(score) : "judge"}`}), or remove --require-validated.`,
     );
   }
 
@@ -150,7 +154,7 @@ class Gates {
   }
 }
 
-const CORRECTED = /^(eval:[^:]+):corrected$/;
+const CORRECTED = /^(eval:[^:]+|judgeCorrect):corrected$/;
 
 /**
  * Returns the score that a metric corrects: `eval:NAME` for `eval:NAME:corrected`. Returns any other metric unchanged.
@@ -159,24 +163,22 @@ function uncorrected(metric: string): string {
   return CORRECTED.exec(metric)?.[1] ?? metric;
 }
 
-const scored = z.looseObject({ scorers: z.array(z.string()).catch([]) });
+const scored = z.looseObject({
+  scorers: z.array(z.string()).catch([]),
+  judge: judgeSettingsSchema.nullable().catch(null),
+});
 
 /** Returns the pass rate of an eval, corrected for the errors that its newest test found. */
 function correctedFigure(
-  score: EvalScore,
+  score: ValidatedScore,
   { settings }: Pick<RunHead, "settings">,
   results: Iterable<TaskResult>,
   context: AppContext,
 ): Estimate {
   const db = openStore(context.settings.db, { mustExist: true });
   try {
-    const passes = new PassTally();
-    for (const { taskId, traceId, scores } of results) {
-      const value = scores[score] ?? null;
-      if (value !== null) passes.add(taskId, value, traceId);
-    }
     const { agreement, labels } = agreementFor(db, score, { settings: scored.parse(settings) });
-    return passes.figures(agreement, labels).corrected ?? NO_ESTIMATE;
+    return PassTally.of(score, results).figures(agreement, labels).corrected ?? NO_ESTIMATE;
   } finally {
     db.close();
   }
