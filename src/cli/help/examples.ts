@@ -256,8 +256,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "evals add": [
     ["art-e evals add short-answer --matches '^.{1,200}$'", "add an eval for the form of the answer"],
     ["art-e evals add polite --criterion tone --rubric openai/gpt-6-luna", "add an eval that a model applies"],
-    ["art-e evals add judge --judge latest", "add the judge of the newest run, to test it"],
-    ["art-e evals add judge --judge openai/gpt-6-luna --examples 6", "add a judge with labeled answers in its prompt"],
+    ["art-e evals add judge --judge latest", "add the judge of the newest run"],
   ],
   "evals suggest": [["art-e evals suggest --criterion tone", "find conditions for one criterion"]],
   "evals cases": [
