@@ -30,6 +30,40 @@ interface ToolTrial {
   readonly before: string | null;
 }
 
+/** A custom tool, as described by command-line flags. */
+export interface ToolDescription {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly category?: string | undefined;
+  readonly parameters?: JsonObject | undefined;
+  readonly http?: string | undefined;
+  readonly method?: string | undefined;
+  readonly headers?: JsonObject | undefined;
+  readonly allowPrivate?: boolean | undefined;
+  readonly command?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly module?: string | undefined;
+  readonly mcp?: string | undefined;
+  /** A built-in handler such as email_search. `config` is its configuration. */
+  readonly handlerKey?: string | undefined;
+  readonly config?: JsonObject | undefined;
+  readonly env?: readonly string[] | undefined;
+  /** Timeout per call, in seconds. */
+  readonly timeout?: number | undefined;
+  readonly maxBytes?: number | undefined;
+  readonly maxResultChars?: number | undefined;
+  readonly resultSchema?: JsonObject | undefined;
+}
+
+export interface ImportedTools {
+  readonly added: readonly StoredTool[];
+  readonly skipped: readonly { readonly name: string; readonly why: string }[];
+}
+
+const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
+
+type ToolKind = (typeof TOOL_KINDS)[number] | "handlerKey";
+
 export async function testTool(
   db: Db,
   call: ToolTrial,
@@ -58,21 +92,21 @@ export async function testTool(
 export async function addTool(
   db: Db,
   id: string,
-  described: ToolDescription,
+  toolDescription: ToolDescription,
   settings: AppSettings,
   signal: AbortSignal,
 ): Promise<StoredTool> {
-  const kind = kindOf(described);
-  const handlerKey = kind === "handlerKey" ? (described.handlerKey ?? "") : (kind ?? "");
+  const kind = kindOf(toolDescription);
+  const handlerKey = kind === "handlerKey" ? (toolDescription.handlerKey ?? "") : (kind ?? "");
   if (kind === "handlerKey" && (TOOL_KINDS as readonly string[]).includes(handlerKey)) {
     throw new UserError("flag_invalid", `--handler-key ${handlerKey} has its own flag.`, `Use --${handlerKey}.`);
   }
-  refuseFieldsOfOtherKinds(described, handlerKey);
+  refuseFieldsOfOtherKinds(toolDescription, handlerKey);
   // The built-in tool with the same name describes the handler's parameters.
   const { description: ofHandler, parametersSchema } = (kind === "handlerKey" ? findTool(db, handlerKey) : null) ?? {};
   const { description = ofHandler, ...columns } = {
     ...definedProperties({ parametersSchema }),
-    ...(await describedColumns(described, settings, signal)),
+    ...(await describedColumns(toolDescription, settings, signal)),
   };
   if (description === undefined) {
     throw new UserError(
@@ -86,21 +120,21 @@ export async function addTool(
     handlerKey,
     ...columns,
     description,
-    handlerConfig: handlerConfig(described, handlerKey),
+    handlerConfig: handlerConfig(toolDescription, handlerKey),
   });
 }
 
 export async function addServerTools(
   db: Db,
-  described: ToolDescription,
+  toolDescription: ToolDescription,
   prefix: string | null,
   { env }: AppSettings,
   signal: AbortSignal,
 ): Promise<ImportedTools> {
-  refuseFieldsOfOtherKinds(described, "mcp");
+  refuseFieldsOfOtherKinds(toolDescription, "mcp");
   const external = openExternalResources(env);
   try {
-    const request = { server: mcpServer(described), prefix, handlerConfig: callLimits(described) };
+    const request = { server: mcpServer(toolDescription), prefix, handlerConfig: callLimits(toolDescription) };
     return await importServerTools(db, request, external, signal);
   } finally {
     await external.close();
@@ -110,12 +144,12 @@ export async function addServerTools(
 export async function changeTool(
   db: Db,
   id: string,
-  described: ToolDescription,
+  toolDescription: ToolDescription,
   settings: AppSettings,
   signal: AbortSignal,
 ): Promise<StoredTool> {
   const before = getTool(db, id);
-  const kind = kindOf(described);
+  const kind = kindOf(toolDescription);
   if (kind !== null && kind !== before.handlerKey) {
     throw new UserError(
       "flags_contradict",
@@ -123,42 +157,13 @@ export async function changeTool(
       "Add another tool.",
     );
   }
-  refuseFieldsOfOtherKinds(described, before.handlerKey);
-  const config = handlerConfig(described, before.handlerKey);
-  const columns = await describedColumns(described, settings, signal);
+  refuseFieldsOfOtherKinds(toolDescription, before.handlerKey);
+  const config = handlerConfig(toolDescription, before.handlerKey);
+  const columns = await describedColumns(toolDescription, settings, signal);
   if (Object.keys({ ...config, ...columns }).length === 0) {
     throw new UserError("flag_missing", "tools set: nothing to change.", "See art-e tools set --help.");
   }
   return updateTool(db, id, { ...columns, handlerConfig: { ...before.handlerConfig, ...config } });
-}
-
-const TOOL_KINDS = ["http", "command", "module", "mcp"] as const;
-
-type ToolKind = (typeof TOOL_KINDS)[number] | "handlerKey";
-
-/** A custom tool, as described by command-line flags. */
-export interface ToolDescription {
-  readonly name?: string | undefined;
-  readonly description?: string | undefined;
-  readonly category?: string | undefined;
-  readonly parameters?: JsonObject | undefined;
-  readonly http?: string | undefined;
-  readonly method?: string | undefined;
-  readonly headers?: JsonObject | undefined;
-  readonly allowPrivate?: boolean | undefined;
-  readonly command?: string | undefined;
-  readonly cwd?: string | undefined;
-  readonly module?: string | undefined;
-  readonly mcp?: string | undefined;
-  /** A built-in handler such as email_search. `config` is its configuration. */
-  readonly handlerKey?: string | undefined;
-  readonly config?: JsonObject | undefined;
-  readonly env?: readonly string[] | undefined;
-  /** Timeout per call, in seconds. */
-  readonly timeout?: number | undefined;
-  readonly maxBytes?: number | undefined;
-  readonly maxResultChars?: number | undefined;
-  readonly resultSchema?: JsonObject | undefined;
 }
 
 /** Fields that apply only to some kinds of tools. */
@@ -173,9 +178,9 @@ const KINDS_OF_FIELD: Readonly<Partial<Record<keyof ToolDescription, readonly st
 /**
  * Returns the kind of the described tool, or null if the description does not specify one. Throws if it specifies two.
  */
-export function kindOf(described: ToolDescription): ToolKind | null {
+export function kindOf(toolDescription: ToolDescription): ToolKind | null {
   const kinds = [...TOOL_KINDS, "handlerKey"] as const;
-  const [kind, other] = kinds.filter((name) => described[name] !== undefined);
+  const [kind, other] = kinds.filter((name) => toolDescription[name] !== undefined);
   if (kind === undefined || other === undefined) return kind ?? null;
   throw new UserError(
     "flags_contradict",
@@ -184,8 +189,8 @@ export function kindOf(described: ToolDescription): ToolKind | null {
   );
 }
 
-function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): void {
-  if (described.config !== undefined && (TOOL_KINDS as readonly string[]).includes(kind)) {
+function refuseFieldsOfOtherKinds(toolDescription: ToolDescription, kind: string): void {
+  if (toolDescription.config !== undefined && (TOOL_KINDS as readonly string[]).includes(kind)) {
     throw new UserError(
       "flags_contradict",
       `--config does not apply to ${kind} tools.`,
@@ -193,7 +198,7 @@ function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): voi
     );
   }
   for (const [name, kinds] of Object.entries(KINDS_OF_FIELD)) {
-    if (described[name as keyof ToolDescription] === undefined || kinds.includes(kind)) continue;
+    if (toolDescription[name as keyof ToolDescription] === undefined || kinds.includes(kind)) continue;
     throw new UserError(
       "flags_contradict",
       `${flagName(name)} does not apply to ${kind} tools.`,
@@ -204,12 +209,12 @@ function refuseFieldsOfOtherKinds(described: ToolDescription, kind: string): voi
 
 /** Returns the tool's columns without its handler. A module describes itself, but flags override its description. */
 async function describedColumns(
-  described: ToolDescription,
+  toolDescription: ToolDescription,
   { env }: AppSettings,
   signal: AbortSignal,
 ): Promise<Partial<Pick<NewTool, "name" | "description" | "category" | "parametersSchema">>> {
-  const { name, description, category, parameters, module } = described;
-  const fromModule = module === undefined ? {} : await columnsOfModule(module, described.env ?? [], env, signal);
+  const { name, description, category, parameters, module } = toolDescription;
+  const fromModule = module === undefined ? {} : await columnsOfModule(module, toolDescription.env ?? [], env, signal);
   return { ...fromModule, ...definedProperties({ name, description, category, parametersSchema: parameters }) };
 }
 
@@ -237,8 +242,8 @@ function parametersOf(exported: unknown, file: string): JsonObject {
   );
 }
 
-function handlerConfig(described: ToolDescription, kind: string): JsonObject {
-  const { http, method, headers, allowPrivate, command, cwd, module, env, config } = described;
+function handlerConfig(toolDescription: ToolDescription, kind: string): JsonObject {
+  const { http, method, headers, allowPrivate, command, cwd, module, env, config } = toolDescription;
   return jsonObjectSchema.parse({
     ...config,
     ...definedProperties({
@@ -252,7 +257,7 @@ function handlerConfig(described: ToolDescription, kind: string): JsonObject {
       // An MCP server's environment is part of its address.
       env: kind === "mcp" ? undefined : env,
     }),
-    ...callLimits(described),
+    ...callLimits(toolDescription),
   });
 }
 
@@ -269,11 +274,6 @@ function mcpServer({ mcp = "", headers, env }: ToolDescription): JsonObject {
 }
 
 const TIMEOUT_MS = 60_000;
-
-export interface ImportedTools {
-  readonly added: readonly StoredTool[];
-  readonly skipped: readonly { readonly name: string; readonly why: string }[];
-}
 
 /**
  * Adds every usable tool of an MCP server in one transaction. Each tool gets a unique id that starts with the prefix.
@@ -316,12 +316,12 @@ async function requestTools(server: StoredServer, external: ExternalResources, s
       signal,
       secretsOf(server, external),
     );
-    const listed = await listServerTools(client, signal, TIMEOUT_MS);
-    return { ...listed, serverName: client.getServerVersion()?.name ?? "mcp" };
+    const listing = await listServerTools(client, signal, TIMEOUT_MS);
+    return { ...listing, serverName: client.getServerVersion()?.name ?? "mcp" };
   } catch (error) {
     signal.throwIfAborted();
-    const known = error instanceof McpFailed || error instanceof ToolFailed;
-    const why = known ? error.message : `Cannot list the tools of the MCP server: ${(error as Error).message}`;
+    const isReadable = error instanceof McpFailed || error instanceof ToolFailed;
+    const why = isReadable ? error.message : `Cannot list the tools of the MCP server: ${(error as Error).message}`;
     const redacted = redact(why, secretsOf(server, external));
     // The cause's stack starts with its message, so keep it only if nothing was redacted.
     const cause = redacted === why ? { cause: error } : undefined;

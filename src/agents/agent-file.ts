@@ -72,13 +72,13 @@ function definitionOf({
 function importTool(db: Db, id: string, definition: Definition, replace: boolean): void {
   const { name, description, category, handler, config: handlerConfig = {}, parameters: parametersSchema } = definition;
   const tool: NewTool = { id, name, description, category, handlerKey: handler, handlerConfig, parametersSchema };
-  const known = findTool(db, id);
-  if (known === null) {
+  const existing = findTool(db, id);
+  if (existing === null) {
     createTool(db, tool);
     return;
   }
-  if (JSON.stringify(definitionOf(known)) === JSON.stringify({ ...definition, config: handlerConfig })) return;
-  if (!replace || known.handlerKey !== handler) throw alreadyExists("tool", id);
+  if (JSON.stringify(definitionOf(existing)) === JSON.stringify({ ...definition, config: handlerConfig })) return;
+  if (!replace || existing.handlerKey !== handler) throw alreadyExists("tool", id);
   updateTool(db, id, { name, description, category, handlerConfig, parametersSchema });
 }
 

@@ -30,13 +30,21 @@ export interface LoopAgent {
   readonly maxTaskCostUsd: number | null;
 }
 
-export interface LoopRules {
+interface LoopRules {
   readonly tools: readonly Tool[];
   readonly toolCalls: AgentSettings["toolCalls"];
   /** Timeout per tool call in milliseconds, or null if only the task's own time limit applies. */
   readonly toolTimeoutMs: number | null;
   /** Whether the task's cost or token limit is reached. Called after each turn. */
   isOverBudget(transcript: Transcript): boolean;
+}
+
+type RolloutEnd = Pick<Rollout, "answer" | "sources" | "reason">;
+
+interface CalledTool<R extends CallResult> {
+  readonly message: ToolMessage;
+  readonly record: ToolCallRecord;
+  readonly result: R;
 }
 
 /** After this many consecutive turns with only unusable tool calls, the task ends as tool_protocol_error. */
@@ -229,8 +237,6 @@ export class AgentLoop {
   }
 }
 
-type RolloutEnd = Pick<Rollout, "answer" | "sources" | "reason">;
-
 /** Returns the total known cost in US dollars. Turns with an unknown price do not count toward the limit. */
 function knownCostOf(turns: readonly Turn[]): number {
   return turns.reduce((sum, turn) => sum + (turn.costUsd ?? 0), 0);
@@ -250,11 +256,11 @@ const specs = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
 
 /** Memoized per tools array, so that providers can reuse its serialized form. */
 function specsOf(tools: readonly Tool[]): readonly ToolSpec[] {
-  const known = specs.get(tools);
-  if (known !== undefined) return known;
-  const made = tools.map(({ id, description, parameters }) => ({ name: id, description, parameters }));
-  specs.set(tools, made);
-  return made;
+  const cached = specs.get(tools);
+  if (cached !== undefined) return cached;
+  const toolSpecs = tools.map(({ id, description, parameters }) => ({ name: id, description, parameters }));
+  specs.set(tools, toolSpecs);
+  return toolSpecs;
 }
 
 /** Returns a message to a model whose reply is neither a call nor an answer, or null if it is an answer. */
@@ -262,12 +268,6 @@ function complaintAbout(reply: Completion): string | null {
   if (reply.finishReason === "length") return CUT_OFF;
   if (reply.finishReason === "broken_call") return BROKEN_CALL;
   return reply.content.trim() === "" ? EMPTY_REPLY : null;
-}
-
-interface CalledTool<R extends CallResult> {
-  readonly message: ToolMessage;
-  readonly record: ToolCallRecord;
-  readonly result: R;
 }
 
 /**
@@ -348,8 +348,8 @@ function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMes
 async function resultOf(call: ToolCall, tools: ReadonlyMap<string, Tool>, context: ToolContext): Promise<ToolResult> {
   const tool = tools.get(call.name);
   if (tool === undefined) {
-    const known = [...tools.keys()].join(", ");
-    return { ok: false, kind: "unknown_tool", error: `There is no tool "${call.name}". The tools are: ${known}.` };
+    const available = [...tools.keys()].join(", ");
+    return { ok: false, kind: "unknown_tool", error: `There is no tool "${call.name}". The tools are: ${available}.` };
   }
   if (call.invalid !== undefined) {
     return {

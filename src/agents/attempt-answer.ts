@@ -5,7 +5,7 @@ import type { AgentBackend, AgentTask } from "./agent-backend.js";
 import type { Rollout, Transcript } from "./rollout.js";
 import type { TaskAccess } from "./task-suite.js";
 
-export interface AnswerAttempt {
+interface AnswerAttempt {
   readonly task: Omit<AgentTask, "context">;
   readonly access: TaskAccess;
   readonly timeoutMs: number;

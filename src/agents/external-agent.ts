@@ -25,7 +25,7 @@ import type { AgentFunction } from "./agent-function.js";
  */
 
 /** The options of a run that select and connect an external agent. */
-export interface ExternalAgentOptions {
+interface ExternalAgentOptions {
   readonly agent?: string | undefined;
   readonly modelProvider?: string | undefined;
   readonly modelId?: string | undefined;

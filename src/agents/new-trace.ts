@@ -7,7 +7,7 @@ import type { AttemptedAnswer } from "./attempt-answer.js";
 
 /** Builds the unscored traces of tasks, training episodes and chats. */
 
-export type FinishedAttempt = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
+type FinishedAttempt = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
 
 /** Returns the trace of a run's task or a training episode. `record` is the question, or a graded suite task. */
 export function newTaskTrace<R extends TaskRecord>(
@@ -46,11 +46,11 @@ function newTrace<F>(fields: F, { times, rollout, error }: FinishedAttempt) {
 
 /** Returns the attempt at a task that no agent started. */
 export function notAttempted(ending: Ending, reason: string, startedAt = new Date()): FinishedAttempt {
-  const ended = new Date();
+  const end = new Date();
   const times = {
     startedAt: startedAt.toISOString(),
-    endedAt: ended.toISOString(),
-    durationMs: ended.getTime() - startedAt.getTime(),
+    endedAt: end.toISOString(),
+    durationMs: end.getTime() - startedAt.getTime(),
   };
   const transcript = { messages: [], toolCalls: [], turns: [] };
   return { times, rollout: { ...transcript, ending, answer: null, sources: [] }, error: reason };

@@ -49,6 +49,6 @@ function unknownVariable(name: string): UserError {
   return new UserError(
     "prompt_variable_unknown",
     `Unknown prompt variable {{${name}}}.`,
-    `Available: ${PROMPT_VARIABLES.map((known) => `{{${known}}}`).join(", ")}.`,
+    `Available: ${PROMPT_VARIABLES.map((variable) => `{{${variable}}}`).join(", ")}.`,
   );
 }

@@ -10,6 +10,35 @@ import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { type Agent, agentSettingsSchema, type StoredAgent } from "./agent.js";
 
+/** An agent with its complete tools, so that it can run again after the agent or a tool has changed. */
+interface VersionedAgent {
+  readonly agent: Agent;
+  readonly tools: readonly AttachedTool[];
+}
+
+export interface AgentVersion extends VersionedAgent {
+  readonly version: number;
+  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+  readonly createdAt: string;
+}
+
+interface VersionRow {
+  version: number;
+  snapshot: string;
+  createdAt: string;
+}
+
+interface AgentRow extends Omit<StoredAgent, "settings" | "builtin"> {
+  settings: string;
+  builtin: number;
+}
+
+export interface AgentDescription extends Agent {
+  readonly version: number;
+  readonly builtin?: boolean;
+  readonly tools: readonly { readonly id: string; readonly config: string | null }[];
+}
+
 /**
  * Reads the registry. If the database does not exist, uses an in-memory one with the agents and tools of a new
  * database.
@@ -39,24 +68,6 @@ function countRunsOfVersion(db: Db, agentId: string, version: number): number {
     .prepare(`SELECT count(*) FROM runs WHERE agent_id = ? AND ${jsonSql("settings")} ->> '$.agentVersion' = ?`)
     .pluck()
     .get(agentId, version) as number;
-}
-
-/** An agent with its complete tools, so that it can run again after the agent or a tool has changed. */
-interface VersionedAgent {
-  readonly agent: Agent;
-  readonly tools: readonly AttachedTool[];
-}
-
-export interface AgentVersion extends VersionedAgent {
-  readonly version: number;
-  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
-  readonly createdAt: string;
-}
-
-interface VersionRow {
-  version: number;
-  snapshot: string;
-  createdAt: string;
 }
 
 const SELECT = "SELECT version, snapshot, created_at AS createdAt FROM agent_versions WHERE agent_id = ?";
@@ -119,11 +130,6 @@ function toVersion(agentId: string, { version, snapshot, createdAt }: VersionRow
   return { version, createdAt, ...parseColumn<VersionedAgent>(snapshot, { agent: "object", tools: "array" }, place) };
 }
 
-interface AgentRow extends Omit<StoredAgent, "settings" | "builtin"> {
-  settings: string;
-  builtin: number;
-}
-
 const COLUMNS =
   "id, name, description, prompt, model, settings, builtin, created_at AS createdAt, updated_at AS updatedAt";
 
@@ -143,11 +149,11 @@ export function findAgent(db: Db, id: string): StoredAgent | null {
 export function getAgent(db: Db, id: string): StoredAgent {
   const agent = findAgent(db, id);
   if (agent !== null) return agent;
-  const known = listAgentIds(db);
+  const ids = listAgentIds(db);
   throw new UserError(
     "agent_unknown",
     `Unknown agent "${id}".`,
-    `${didYouMean(id, known)}Available: ${known.join(", ")} (${commandLine`art-e agents list`}).`,
+    `${didYouMean(id, ids)}Available: ${ids.join(", ")} (${commandLine`art-e agents list`}).`,
   );
 }
 
@@ -158,12 +164,6 @@ function toAgent({ builtin, ...row }: AgentRow): StoredAgent {
     { table: "agents", row: row.id, column: "settings" },
     firstIssue(settings.error, "the settings"),
   );
-}
-
-export interface AgentDescription extends Agent {
-  readonly version: number;
-  readonly builtin?: boolean;
-  readonly tools: readonly { readonly id: string; readonly config: string | null }[];
 }
 
 /** Returns every agent with the ids and configs of its tools. */
@@ -200,13 +200,13 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   }
   const { agentId, agentVersion = 0, model, maxTurns } = settings;
   const { agent, tools } = getVersion(db, agentId, agentVersion);
-  const described = { ...agent, model, version: agentVersion, tools: fullTools(tools) };
+  const description = { ...agent, model, version: agentVersion, tools: fullTools(tools) };
   // The settings of the model calls are known only for art-e's own runs.
-  if (settings.kind !== "own") return { ...described, settings: { ...agent.settings, maxTurns } };
+  if (settings.kind !== "own") return { ...description, settings: { ...agent.settings, maxTurns } };
   const { prompt, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
   const optional = { ...presentProperties({ temperature }), reasoningTokens, reasoningEffort };
   return {
-    ...described,
+    ...description,
     prompt,
     settings: agentSettingsSchema.parse({ maxTurns, maxTokens, toolCalls, toolChoice, ...optional }),
   };

@@ -54,6 +54,10 @@ const toolChangesSchema = z.strictObject(changeableTool).partial();
 
 export type NewTool = z.input<typeof newToolSchema>;
 
+const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
+
+type Attachment = z.output<typeof attachmentSchema>;
+
 export function createTool(db: Db, input: NewTool): StoredTool {
   const tool = checkInput(newToolSchema, input, "tool_invalid", "Cannot add the tool");
   const row = { ...tool, name: tool.name ?? tool.id };
@@ -99,10 +103,6 @@ export function deleteTool(db: Db, id: string): void {
     removeTool(db, id);
   });
 }
-
-const attachmentSchema = z.strictObject({ id: registryIdSchema, config: jsonObjectSchema.nullable().default(null) });
-
-type Attachment = z.output<typeof attachmentSchema>;
 
 const changeable = {
   name: z.string().min(1).max(200),
@@ -198,12 +198,12 @@ export function attachTools(
   withNewVersion(db, () => {
     refuseBuiltin("agent", getAgent(db, agentId));
     const tools = attachmentsOf(db, agentId);
-    const known = toolIds.find((toolId) => tools.some(({ id }) => id === toolId));
-    if (known !== undefined) {
+    const attachedId = toolIds.find((toolId) => tools.some(({ id }) => id === toolId));
+    if (attachedId !== undefined) {
       throw new UserError(
         "tool_attached",
-        `Agent "${agentId}" already has the tool "${known}".`,
-        `Change its config: ${commandLine`art-e agents configure ${agentId} ${known}`} --config JSON`,
+        `Agent "${agentId}" already has the tool "${attachedId}".`,
+        `Change its config: ${commandLine`art-e agents configure ${agentId} ${attachedId}`} --config JSON`,
       );
     }
     setTools(db, agentId, [...tools, ...toolIds.map((toolId) => ({ id: getTool(db, toolId).id, config }))]);

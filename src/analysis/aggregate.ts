@@ -184,9 +184,9 @@ class ErrorCounts {
 
   add(error: string): void {
     const message = error.slice(0, ErrorCounts.LONGEST);
-    const known = this.tasks.get(message);
-    if (known === undefined && this.tasks.size >= ErrorCounts.MOST) return;
-    this.tasks.set(message, (known ?? 0) + 1);
+    const counted = this.tasks.get(message);
+    if (counted === undefined && this.tasks.size >= ErrorCounts.MOST) return;
+    this.tasks.set(message, (counted ?? 0) + 1);
   }
 
   byFrequency(): [message: string, tasks: number][] {

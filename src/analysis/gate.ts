@@ -5,13 +5,13 @@ import { scorerOfMetric } from "../traces/metrics.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { MetricComparison, RunHead } from "./paired-comparison.js";
 
-export interface Threshold {
+interface Threshold {
   readonly metric: string;
   readonly limit: number;
 }
 
 /** The tasks of a run that an eval covered: it judged them, or it does not apply to them. */
-export interface EvalCoverage {
+interface EvalCoverage {
   readonly judged: number;
   readonly notApplicable: number;
   /** Number of tasks, including failed ones and those on which the eval failed. */

@@ -75,7 +75,7 @@ function judgeDifferences(judge: unknown, isJudged: boolean): (string | false)[]
 }
 
 function isOtherSelection({ limit, ids, inbox, shuffle, minRealism }: Record<string, unknown>): boolean {
-  return limit !== QUESTIONS || shuffle === true || [ids, inbox, minRealism].some((chosen) => chosen !== undefined);
+  return limit !== QUESTIONS || shuffle === true || [ids, inbox, minRealism].some((option) => option !== undefined);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -153,18 +153,18 @@ interface ValuePair {
 
 export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
-export function comparePairs(described: MetricDescription, pairs: readonly ValuePair[]): MetricComparison {
+export function comparePairs(metric: MetricDescription, pairs: readonly ValuePair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
   const difference = pairedDifference(differences);
   const up = differences.filter((value) => value > 0).length;
   const down = differences.filter((value) => value < 0).length;
   const isBinary = pairs.every(({ before, after }) => [0, 1].includes(before) && [0, 1].includes(after));
-  const test = described.kind === "rate" && isBinary ? "mcnemar" : "sign_flip";
+  const test = metric.kind === "rate" && isBinary ? "mcnemar" : "sign_flip";
   const p = pairs.length === 0 ? null : test === "mcnemar" ? mcnemar(up, down) : signFlipTest(differences);
-  const higherIsBetter = described.better === "higher";
+  const higherIsBetter = metric.better === "higher";
   const { moreNeeded, detectable } = computePower(differences);
   return {
-    ...described,
+    ...metric,
     baseline: meanOf(pairs.map(({ before }) => before)),
     candidate: meanOf(pairs.map(({ after }) => after)),
     difference,

@@ -306,8 +306,8 @@ function editDistance(a: readonly string[], b: readonly string[]): number {
   for (const [i, name] of a.entries()) {
     const next = [i + 1];
     for (const [j, other] of b.entries()) {
-      const kept = (row[j] ?? 0) + (name === other ? 0 : 1);
-      next.push(Math.min(kept, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+      const substitution = (row[j] ?? 0) + (name === other ? 0 : 1);
+      next.push(Math.min(substitution, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
     row = next;
   }

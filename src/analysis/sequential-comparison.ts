@@ -27,7 +27,7 @@ export type Claim =
   /** Established if the gain is not 0, refuted if it is between -`notBy` and `notBy`. Null means never. */
   | { readonly relation: "different"; readonly notBy: number | null };
 
-export type ClaimVerdict = "established" | "refuted";
+type ClaimVerdict = "established" | "refuted";
 
 /** Tests a claim after each question. The verdict is final: each of the two is wrong in at most 5% of runs. */
 export class ClaimTest {
@@ -165,7 +165,7 @@ function widthOf({ metric, kind }: MetricDescription): number {
   return max - min;
 }
 
-export interface SequentialInput {
+interface SequentialInput {
   /** Candidate minus baseline per question, in the score's unit. */
   readonly differences: readonly number[];
   readonly better: "higher" | "lower";
@@ -180,8 +180,8 @@ export interface SequentialInput {
 export function sequentialFigures(candidates: readonly SequentialInput[], width: number): SequentialFigures[] {
   const eValues = candidates.map(({ differences }) => eValueOfDifference(differences.map((d) => d / width)));
   const rejected = eBenjaminiHochberg(eValues);
-  const known = candidates.flatMap(({ p }) => (p === null ? [] : [p]));
-  const adjusted = holm(known);
+  const pValues = candidates.flatMap(({ p }) => (p === null ? [] : [p]));
+  const adjusted = holm(pValues);
   return candidates.map(({ differences, better, p }, i) => {
     const { value, low, high, ...rest } = confidenceSequence(differences.map((d) => d / width));
     const difference = { ...rest, value: scaled(value, width), low: scaled(low, width), high: scaled(high, width) };
@@ -231,8 +231,8 @@ export function expectedStops(
     .filter((effect) => accuracy + effect >= 0 && accuracy + effect <= 1)
     .map((effect) => {
       const draw = pairedGains(accuracy, effect, CORRELATION, seededRandom(SEED));
-      let answered = 0;
-      const ended = { established: 0, refuted: 0 };
+      let taskCount = 0;
+      const verdicts = { established: 0, refuted: 0 };
       for (let run = 0; run < SIMULATED_RUNS; run++) {
         const test = new ClaimTest(claim);
         let n = 0;
@@ -240,14 +240,14 @@ export function expectedStops(
           test.add(draw());
           n++;
         }
-        answered += n;
-        if (test.decided !== null) ended[test.decided.verdict]++;
+        taskCount += n;
+        if (test.decided !== null) verdicts[test.decided.verdict]++;
       }
       return {
         effect,
-        meanQuestions: answered / SIMULATED_RUNS,
-        established: ended.established / SIMULATED_RUNS,
-        refuted: ended.refuted / SIMULATED_RUNS,
+        meanQuestions: taskCount / SIMULATED_RUNS,
+        established: verdicts.established / SIMULATED_RUNS,
+        refuted: verdicts.refuted / SIMULATED_RUNS,
       };
     });
 }
@@ -264,9 +264,9 @@ export function pairedGains(
   const other = accuracy + effect;
   const covariance = correlation * Math.sqrt(accuracy * (1 - accuracy) * other * (1 - other));
   const bothRight = Math.min(accuracy, other, Math.max(0, accuracy + other - 1, accuracy * other + covariance));
-  const [won, lost] = [other - bothRight, accuracy - bothRight];
+  const [wins, losses] = [other - bothRight, accuracy - bothRight];
   return () => {
-    const drawn = random(RESOLUTION) / RESOLUTION;
-    return drawn < won ? 1 : drawn < won + lost ? -1 : 0;
+    const sample = random(RESOLUTION) / RESOLUTION;
+    return sample < wins ? 1 : sample < wins + losses ? -1 : 0;
   };
 }

@@ -234,8 +234,8 @@ function reword(
     const flags = missing.split(", ").map((name) => `--${name}`);
     return `${flags.join(" and ")} ${flags.length === 1 ? "is" : "are"} missing.`;
   }
-  const [, given] = /^Not enough non-option arguments: got (\d+)/.exec(line) ?? [];
-  if (given !== undefined) return `${path} needs ${missingArguments(inUse?.usage ?? "", Number(given))}.`;
+  const [, count] = /^Not enough non-option arguments: got (\d+)/.exec(line) ?? [];
+  if (count !== undefined) return `${path} needs ${missingArguments(inUse?.usage ?? "", Number(count))}.`;
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
@@ -252,8 +252,8 @@ function missingArguments(usage: string, count: number): string {
 
 /** Returns the names as typed. The parser names flags without dashes, and names some flags twice in two spellings. */
 function asWritten(names: readonly string[], args: readonly string[]): readonly string[] {
-  const written = args.map((arg) => arg.replace(/=.*$/s, "")).filter((arg) => names.includes(arg.replace(/^--?/, "")));
-  return written.length > 0 ? written : names;
+  const flags = args.map((arg) => arg.replace(/=.*$/s, "")).filter((arg) => names.includes(arg.replace(/^--?/, "")));
+  return flags.length > 0 ? flags : names;
 }
 
 /**
@@ -306,11 +306,11 @@ function withoutMarks<T>(value: T): T {
 
 /** Declares the arguments and flags of a command. */
 function addFlags({ positionals = {}, flags }: Command, usage: string, parser: Argv): Argv {
-  const named = Object.entries(positionals).reduce(
+  const line = Object.entries(positionals).reduce(
     (rest, [name, argument]) => rest.positional(parsedName(name, usage), positionalOptions(argument)),
     parser,
   );
-  return named.options(Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, parserOptions(flag)])));
+  return line.options(Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, parserOptions(flag)])));
 }
 
 function positionalOptions({ completes: _, ...options }: Argument): PositionalOptions {

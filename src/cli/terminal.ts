@@ -90,7 +90,7 @@ export function listenForInterrupt(): Interrupts & { close(): void } {
     last = signal;
     if (!first.signal.aborted) {
       // Without a bar to draw over it, the terminal's echo of Ctrl-C stays on its own line.
-      writeAboveBar(`${drawn === null ? "\n" : ""}${message()}\n`);
+      writeAboveBar(`${multiBar === null ? "\n" : ""}${message()}\n`);
       first.abort(new Interrupted("stopped."));
     } else if (second !== null && !second.signal.aborted) {
       second.abort(new Interrupted("stopped."));
@@ -238,8 +238,8 @@ const BAR_BESIDE_REST = 10;
 export function progressLine(state: ProgressState, columns: number): string {
   const { title, done, total } = state;
   const head = stripControls(title);
-  const [shown, ...rest] = partsOf(state);
-  let text = shown ?? "";
+  const [first, ...rest] = partsOf(state);
+  let text = first ?? "";
   // Subtracts the two spaces around the bar.
   const room = () => columns - head.length - text.length - 2;
   for (const part of rest) {
@@ -329,8 +329,8 @@ export function openPerson(): Person {
     async ask(prompt, signal) {
       signal.throwIfAborted();
       // Stop the bar, because it would be drawn over the user's input.
-      drawn?.stop();
-      drawn = null;
+      multiBar?.stop();
+      multiBar = null;
       process.stderr.write(prompt);
       const line = await new Promise<string | null>((resolve, reject) => {
         const [first] = early;
@@ -389,7 +389,7 @@ export function handleOutputErrors(report: (error: UserError) => ExitCode): void
 }
 
 /** The bar on the screen, or null. */
-let drawn: MultiBar | null = null;
+let multiBar: MultiBar | null = null;
 let hasExitListener = false;
 
 /**
@@ -410,13 +410,13 @@ function openTerminalBar(line: (columns: number) => string): { stop(): void } {
     format: () => line(stderrColumns()),
   });
   bars.create(1, 0);
-  drawn = bars;
+  multiBar = bars;
   if (!hasExitListener) process.on("exit", eraseBar);
   hasExitListener = true;
   return {
     stop() {
       bars.stop();
-      if (drawn === bars) drawn = null;
+      if (multiBar === bars) multiBar = null;
     },
   };
 }
@@ -428,17 +428,17 @@ function stderrColumns(): number {
 
 /** Writes complete lines to stderr, above the bar if one is drawn. */
 export function writeAboveBar(text: string): void {
-  if (drawn === null) {
+  if (multiBar === null) {
     process.stderr.write(text);
     return;
   }
-  drawn.log(text);
-  drawn.update();
+  multiBar.log(text);
+  multiBar.update();
 }
 
 /** Removes the bar until it is drawn again, for work that a signal might end together with the process. */
 function eraseBar(): void {
-  if (drawn !== null) process.stderr.write("\r\x1b[K");
+  if (multiBar !== null) process.stderr.write("\r\x1b[K");
 }
 
 /** The global flags, checked and with their defaults. */

@@ -46,9 +46,9 @@ async function adviseMode(mode: FailureMode, seed: number, settings: AppSettings
   if (mode.rate.low !== null && mode.rate.low > FREQUENT) return { mode, kind: "prompt", reason: "frequent" };
   const suggestion = await suggestOrWhy(mode.name, seed, settings);
   if (typeof suggestion === "string") return { mode, kind: "labels", why: suggestion };
-  const chosen = suggestion.candidates.filter(({ rejection }) => rejection === null);
-  if (chosen.length === 0) return { mode, kind: "rubric" };
-  const templates = chosen.map(({ measured: { template }, detection }): ChosenTemplate => {
+  const accepted = suggestion.candidates.filter(({ rejection }) => rejection === null);
+  if (accepted.length === 0) return { mode, kind: "rubric" };
+  const templates = accepted.map(({ measured: { template }, detection }): ChosenTemplate => {
     const saved = suggestion.evals.find(({ stored: { definition } }) => definition.name === template.name);
     return { name: template.name, version: saved?.stored.definition.version ?? 1, ...detection };
   });

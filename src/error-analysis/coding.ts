@@ -46,7 +46,7 @@ export const noteSchema = z
   .transform((text) => text.replace(/\s+/g, " ").trim())
   .pipe(z.string().min(1, "expected a note").max(500, "expected at most 500 characters"));
 
-export interface CodingNote {
+interface CodingNote {
   readonly traceId: string;
   /** The first thing that went wrong, or null if nothing is wrong. */
   readonly note: string | null;

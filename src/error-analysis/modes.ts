@@ -39,14 +39,14 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
   const runId = run === null ? null : getRun(db, run).id;
   const traces = codedTraces(db, runId);
   const ungrouped = traces.filter(({ note, modes }) => note !== null && modes.length === 0);
-  const known = traces.filter((trace) => !ungrouped.includes(trace));
+  const grouped = traces.filter((trace) => !ungrouped.includes(trace));
   const rows = db.prepare("SELECT name, fix FROM failure_modes ORDER BY name").all() as {
     name: string;
     fix: ModeFix;
   }[];
   const modes = rows.map(({ name, fix }): FailureMode => {
-    const having = known.filter(({ modes: some }) => some.includes(name));
-    const rate = clusteredRate(known.map((trace) => ({ success: having.includes(trace), cluster: trace.question })));
+    const having = grouped.filter(({ modes: some }) => some.includes(name));
+    const rate = clusteredRate(grouped.map((trace) => ({ success: having.includes(trace), cluster: trace.question })));
     return {
       name,
       fix,
@@ -120,7 +120,7 @@ export const modeChangeSchema = z.discriminatedUnion("action", [
 export type ModeChange = z.output<typeof modeChangeSchema>;
 
 /** The changed mode, and the number of traces that entered or left it. */
-export interface ChangedMode {
+interface ChangedMode {
   readonly mode: string;
   readonly traces: number;
 }
@@ -260,7 +260,7 @@ function selectTraces(db: Db, selectors: readonly string[], mode: string | null)
          AND (@mode IS NULL OR EXISTS (SELECT 1 FROM coded_modes m WHERE m.trace_id = n.trace_id AND m.mode = @mode))`,
     )
     .all({ mode }) as { traceId: string; note: string }[];
-  const found = selectors.flatMap((selector) => {
+  const noteTraces = selectors.flatMap((selector) => {
     const part = selector.toLowerCase();
     const exact = candidates.filter(({ traceId, note }) => traceId === selector || note.toLowerCase() === part);
     const matches = exact.length > 0 ? exact : candidates.filter(({ note }) => note.toLowerCase().includes(part));
@@ -271,5 +271,5 @@ function selectTraces(db: Db, selectors: readonly string[], mode: string | null)
       `List the notes: ${commandLine`art-e modes list`}`,
     );
   });
-  return [...new Set(found)];
+  return [...new Set(noteTraces)];
 }

@@ -74,8 +74,8 @@ export function proposeModes(options: GenerationModelOptions, { settings, signal
       );
     }
     const { model, limit } = await openGenerationModel(options, settings);
-    const shown = ungrouped.slice(0, MAX_NOTES);
-    const notes = shown.map(({ note, traces }, i) => `${i + 1}. ${note} (${traces})`).join("\n");
+    const promptNotes = ungrouped.slice(0, MAX_NOTES);
+    const notes = promptNotes.map(({ note, traces }, i) => `${i + 1}. ${note} (${traces})`).join("\n");
     const names = modes.map(({ name, sentence }) => (sentence === null ? name : `${name}: ${sentence}`));
     const content = [
       names.length === 0 ? "There are no modes yet." : `Existing modes:\n${names.join("\n")}`,
@@ -85,14 +85,14 @@ export function proposeModes(options: GenerationModelOptions, { settings, signal
       forcedToolCall({ system: SYSTEM, content, tool: PROPOSE_TOOL, temperature: 0, maxTokens: 8_000 }),
       signal,
     );
-    const proposed = parseProposal(argumentsOf(reply, PROPOSE_TOOL.name)[0], shown, model.id);
+    const proposed = parseProposal(argumentsOf(reply, PROPOSE_TOOL.name)[0], promptNotes, model.id);
     const used = new Set(proposed.flatMap((mode) => mode.notes));
     return { modes: proposed, left: ungrouped.filter((note) => !used.has(note)), spentUsd: limit.spentUsd };
   });
 }
 
 /** Parses the reply. Drops unknown numbers and notes that an earlier mode of the reply contains. */
-function parseProposal(value: unknown, shown: readonly NoteCount[], model: string): ProposedMode[] {
+function parseProposal(value: unknown, promptNotes: readonly NoteCount[], model: string): ProposedMode[] {
   const { data, error } = proposalSchema.safeParse(value);
   if (data === undefined) {
     throw new UserError(
@@ -102,9 +102,9 @@ function parseProposal(value: unknown, shown: readonly NoteCount[], model: strin
       1,
     );
   }
-  const open = new Set(shown);
+  const open = new Set(promptNotes);
   return data.modes.flatMap(({ name, sentence, notes }) => {
-    const taken = notes.flatMap((number) => shown[number - 1] ?? []).filter((note) => open.delete(note));
-    return taken.length === 0 ? [] : [{ name, sentence, notes: taken }];
+    const modeNotes = notes.flatMap((number) => promptNotes[number - 1] ?? []).filter((note) => open.delete(note));
+    return modeNotes.length === 0 ? [] : [{ name, sentence, notes: modeNotes }];
   });
 }

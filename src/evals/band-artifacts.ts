@@ -39,7 +39,7 @@ export interface RuleCount {
 }
 
 /** What a trace of the medium band lacks. */
-export interface Opportunity {
+interface Opportunity {
   readonly trace: string;
   readonly task: TaskId;
   readonly basis: string;

@@ -73,7 +73,7 @@ export function brokenText({ sentence }: BandRule, detail: string): string {
   return `not met: ${sentence.replace(/\.$/, "")}${detail === "" ? "" : ` (${detail})`}`;
 }
 
-export function brokenRules(trace: Trace): { readonly rule: BandRule; readonly detail: string }[] {
+function brokenRules(trace: Trace): { readonly rule: BandRule; readonly detail: string }[] {
   const view = viewOf(trace);
   return BAND_RULES.flatMap((rule) => {
     const result = rule.check(trace, view);

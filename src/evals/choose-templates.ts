@@ -44,10 +44,10 @@ interface Choice {
  * rejected if the best of all templates often does equally well on shuffled labels.
  */
 export function chooseTemplates(all: readonly MeasuredTemplate[], labels: TrainingLabels, seed: number): Choice {
-  const { bad } = labels;
+  const { bad, weights } = labels;
   const measured = all.map((template) => {
     const failures = crossValidation(template, labels)(bad);
-    return { measured: template, failures, alignment: alignmentOf(bad, failures), cut: cutOf(template, bad) };
+    return { measured: template, failures, alignment: alignmentOf(bad, failures, weights), cut: cutOf(template, bad) };
   });
   const maxima = maximaByChance(all, labels, seed);
   const candidates = measured.map((one) => ({ ...one, chance: chanceOf(one.alignment.z, maxima) }));
@@ -56,7 +56,7 @@ export function chooseTemplates(all: readonly MeasuredTemplate[], labels: Traini
   let caught = bad.map(() => false);
   let reached = 0;
   while (chosen.length < MAX_CONDITIONS) {
-    const next = bestOf(eligible, caught, bad);
+    const next = bestOf(eligible, caught, labels);
     if (next === null || next.alignment - reached < MIN_GAIN) break;
     chosen.push(next.candidate);
     caught = next.caught;
@@ -69,18 +69,18 @@ export function chooseTemplates(all: readonly MeasuredTemplate[], labels: Traini
       : (reasonAgainst(one, bad) ?? `it adds less than ${MIN_GAIN} to the alignment of the chosen templates`),
   });
   const others = candidates.filter((one) => !chosen.includes(one));
-  return { candidates: [...chosen, ...others].map(shown), together: alignmentOf(bad, caught) };
+  return { candidates: [...chosen, ...others].map(shown), together: alignmentOf(bad, caught, weights) };
 }
 
 function bestOf<T extends { failures: readonly boolean[] }>(
   eligible: readonly T[],
   caught: readonly boolean[],
-  bad: readonly boolean[],
+  { bad, weights }: TrainingLabels,
 ): { candidate: T; caught: boolean[]; alignment: number } | null {
   let best: { candidate: T; caught: boolean[]; alignment: number } | null = null;
   for (const candidate of eligible) {
     const both = caught.map((isCaught, i) => isCaught || candidate.failures[i] === true);
-    const { alignment } = alignmentOf(bad, both);
+    const { alignment } = alignmentOf(bad, both, weights);
     if (best === null || alignment > best.alignment) best = { candidate, caught: both, alignment };
   }
   return best;
@@ -92,7 +92,7 @@ function maximaByChance(all: readonly MeasuredTemplate[], labels: TrainingLabels
   const failuresBy = all.map((one) => crossValidation(one, labels));
   const maxima = Float64Array.from({ length: SHUFFLES }, () => {
     const bad = shuffle();
-    return Math.max(...failuresBy.map((failures) => alignmentOf(bad, failures(bad)).z));
+    return Math.max(...failuresBy.map((failures) => alignmentOf(bad, failures(bad), labels.weights).z));
   });
   return maxima.sort();
 }
@@ -162,6 +162,8 @@ export interface TrainingLabels {
   readonly questions: readonly string[];
   /** The fold of each trace's question. */
   readonly folds: readonly number[];
+  /** The weight of each label: 1 if every trace had the same chance to be labeled. */
+  readonly weights: readonly number[];
 }
 
 /** Returns the threshold fitted to all labels, or 0 for templates with a fixed bound. */
@@ -261,27 +263,48 @@ export interface Alignment {
   readonly z: number;
 }
 
-/** Compares failures with labels of the same traces. A fraction of zero traces is 0. */
-export function alignmentOf(bad: readonly boolean[], fails: readonly boolean[]): Alignment {
-  let [bads, badFailed, goodFailed] = [0, 0, 0];
-  for (const [i, isBad] of bad.entries()) {
-    if (isBad) bads++;
-    if (fails[i] !== true) continue;
-    if (isBad) badFailed++;
-    else goodFailed++;
-  }
-  const goods = bad.length - bads;
-  const coverage = bads === 0 ? 0 : badFailed / bads;
-  const falseFailures = goods === 0 ? 0 : goodFailed / goods;
+/** Compares failures with labels of the same traces, as weighted fractions. A fraction of zero traces is 0. */
+export function alignmentOf(bad: readonly boolean[], fails: readonly boolean[], weights: readonly number[]): Alignment {
+  const kinds = { good: new FailedShare(), bad: new FailedShare() };
+  for (const [i, isBad] of bad.entries()) kinds[isBad ? "bad" : "good"].add(fails[i] === true, weights[i] ?? 1);
+  const { good, bad: bads } = kinds;
+  const [coverage, falseFailures] = [bads.share, good.share];
   const alignment = coverage === 0 ? 0 : (2 * coverage * (1 - falseFailures)) / (coverage + 1 - falseFailures);
-  const failed = badFailed + goodFailed;
-  const pooled = failed / Math.max(1, bad.length);
-  const variance = bads === 0 || goods === 0 ? 0 : pooled * (1 - pooled) * (1 / bads + 1 / goods);
+  const n = good.effective + bads.effective;
+  const pooled = n === 0 ? 0 : (coverage * bads.effective + falseFailures * good.effective) / n;
+  const isOneKind = good.effective === 0 || bads.effective === 0;
+  const variance = isOneKind ? 0 : pooled * (1 - pooled) * (1 / bads.effective + 1 / good.effective);
   return {
     coverage,
     falseFailures,
     alignment,
-    failed,
-    z: variance === 0 ? 0 : (coverage - falseFailures) / Math.sqrt(variance),
+    failed: good.failed + bads.failed,
+    z: variance <= 0 ? 0 : (coverage - falseFailures) / Math.sqrt(variance),
   };
+}
+
+/** Weighted fraction of the traces of one kind that fail. */
+class FailedShare {
+  /** Number of failed traces. */
+  failed = 0;
+  private weight = 0;
+  private weightSquares = 0;
+  private failedWeight = 0;
+
+  add(isFailed: boolean, weight: number): void {
+    this.weight += weight;
+    this.weightSquares += weight ** 2;
+    if (!isFailed) return;
+    this.failed++;
+    this.failedWeight += weight;
+  }
+
+  get share(): number {
+    return this.weight === 0 ? 0 : this.failedWeight / this.weight;
+  }
+
+  /** Number of equally weighted traces with the same information (Kish 1965). */
+  get effective(): number {
+    return this.weightSquares === 0 ? 0 : this.weight ** 2 / this.weightSquares;
+  }
 }

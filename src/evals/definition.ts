@@ -44,6 +44,7 @@ export type EvaluatedTrace = Trace | ChatTrace;
 
 const countSchema = z.int().nonnegative();
 const shareSchema = z.number().min(0).max(1);
+const weightSchema = z.number().nonnegative();
 
 /** A positive is a trace labeled good. */
 const confusionSchema = z.object({
@@ -72,6 +73,13 @@ const agreementSchema = z.object({
   /** Fraction of the good traces that fail. */
   falseFailureRate: estimateSchema,
   confusion: confusionSchema,
+  /**
+   * Total weights in the cells of the confusion table, from which the rates follow. Absent if every trace had the same
+   * chance to be labeled.
+   */
+  weighted: z
+    .object({ goodPassed: weightSchema, goodFailed: weightSchema, badPassed: weightSchema, badFailed: weightSchema })
+    .exactOptional(),
   /** Pairs of labels of the same trace, which show how many labels are wrong. Absent if no trace has two labels. */
   labelPairs: z.object({ alike: countSchema, n: countSchema }).exactOptional(),
 });

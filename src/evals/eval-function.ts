@@ -7,7 +7,7 @@ import { type EvalOutcome, withoutPassOfFailure } from "./eval-outcome.js";
 import { runDataEvals } from "./run-evals/run-rules.js";
 
 /** The arguments of an eval in TypeScript. */
-export interface EvalCall {
+interface EvalCall {
   readonly input: {
     readonly question: string;
     readonly inbox: string | null;

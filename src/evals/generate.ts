@@ -73,12 +73,13 @@ const RUBRIC_OF_EACH = 30;
 export function generateEvals(options: GenerateOptions, context: AppContext): Promise<Generation> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
-    const [page = []] = labelledPages(db, options.criterion, "training", { size: MAX_TRAINING, withHard: true });
-    const training = page.map(({ trace, label: { label, note } }): TrainingExample => ({ trace, label, note }));
+    const [page = []] = labelledPages(db, options.criterion, "training", MAX_TRAINING);
+    const training = page.map(
+      ({ trace, label: { label, note, weight } }): TrainingExample => ({ trace, label, note, weight }),
+    );
     const good = training.filter(({ label }) => label === "good").length;
     const bad = training.length - good;
-    // Hard cases are among the counted ones, because the model is informed by them too.
-    requireLabels({ half: "training", good, bad, hard: 0, criterion: options.criterion });
+    requireLabels({ half: "training", good, bad, criterion: options.criterion });
     const opened = await openGenerationModel(options, settings);
     if (options.language === "python") await requireSandbox("A model writes evals in Python");
     const { model, limit } = opened;

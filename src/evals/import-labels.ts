@@ -16,12 +16,16 @@ import { bandOf } from "../traces/score-bands.js";
 import type { Feedback, Trace } from "../traces/trace.js";
 import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
 import {
+  drawnFromSchema,
   EVAL_LABELS,
   type EvalLabel,
+  hasProbability,
   LABEL_BASES,
   LABEL_DRAWS,
   LABEL_SOURCES,
   type LabelSource,
+  PROBABILITY_MISSING,
+  probabilitySchema,
   saveLabels,
   type TraceLabel,
   traceIdsToLabel,
@@ -69,7 +73,8 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
         const sample = {
           annotator,
           drawn,
-          drawnFrom: null,
+          drawnFrom: line?.drawn_from ?? null,
+          probability: line?.probability ?? null,
           isRepeat: line?.again ?? false,
           basis: line?.basis ?? "direct",
         };
@@ -151,18 +156,22 @@ function nothingToLabel({ from, score }: ImportLabelsOptions, unlabelled: number
 }
 
 /** A line of a labels file. */
-const lineSchema = z.object({
-  /** Trace id or RUN/TASK. */
-  trace: z.string().min(1),
-  label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
-  note: z.string().max(4_000).nullish(),
-  drawn: z.enum(LABEL_DRAWS, `expected ${LABEL_DRAWS.join(", ")}`).optional(),
-  source: z.enum(LABEL_SOURCES, `expected ${LABEL_SOURCES.join(", ")}`).optional(),
-  annotator: z.string().min(1).max(100).nullish(),
-  /** Whether a person labeled the trace again. */
-  again: z.boolean().optional(),
-  basis: z.enum(LABEL_BASES, `expected ${LABEL_BASES.join(", ")}`).optional(),
-});
+const lineSchema = z
+  .object({
+    /** Trace id or RUN/TASK. */
+    trace: z.string().min(1),
+    label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
+    note: z.string().max(4_000).nullish(),
+    drawn: z.enum(LABEL_DRAWS, `expected ${LABEL_DRAWS.join(", ")}`).optional(),
+    drawn_from: drawnFromSchema.nullish(),
+    probability: probabilitySchema.nullish(),
+    source: z.enum(LABEL_SOURCES, `expected ${LABEL_SOURCES.join(", ")}`).optional(),
+    annotator: z.string().min(1).max(100).nullish(),
+    /** Whether a person labeled the trace again. */
+    again: z.boolean().optional(),
+    basis: z.enum(LABEL_BASES, `expected ${LABEL_BASES.join(", ")}`).optional(),
+  })
+  .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING });
 
 type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
 
@@ -226,7 +235,8 @@ export function labelByScore(trace: Trace, scorer: string): DerivedLabel | null 
   return label === null ? null : { label, note: `${scorer} ${Number(value?.toFixed(3))}` };
 }
 
-function headlineOf(db: Db, run: string): string {
+/** Returns the score that represents a run. */
+export function headlineOf(db: Db, run: string): string {
   return headlineScorer(countScores(db, getRun(db, run).id)) ?? "semanticScore";
 }
 
@@ -247,14 +257,15 @@ export function labelByFeedback({ rating, notes }: Pick<Feedback, "rating" | "no
 }
 
 /** Formats a label as a line that `readLabelFile` can read. */
-export function labelLine({ traceId, label, note, source, annotator, drawn, isRepeat, basis }: TraceLabel): string {
+export function labelLine({ traceId, label, note, source, annotator, isRepeat, basis, ...draw }: TraceLabel): string {
   return JSON.stringify({
     trace: traceId,
     label,
     ...presentProperties({ note }),
     source,
     ...presentProperties({ annotator }),
-    drawn,
+    drawn: draw.drawn,
+    ...presentProperties({ drawn_from: draw.drawnFrom, probability: draw.probability }),
     ...(isRepeat ? { again: true } : {}),
     ...(basis === undefined || basis === "direct" ? {} : { basis }),
   } satisfies z.output<typeof lineSchema>);

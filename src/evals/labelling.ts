@@ -1,33 +1,27 @@
-// Chooses the traces that a person labels next: random samples, hard cases and repetitions.
+// Chooses the traces that a person labels next: random and enriched samples, and repetitions.
 import { createHash } from "node:crypto";
-import { yieldBetween } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
 import { seededRandom } from "../statistics/seeded-random.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
-import { getTrace, readTraces } from "../traces/traces-store.js";
+import { getTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
-import { type DataEval, type EvaluatedTrace, isDataEval } from "./definition.js";
-import { isPass } from "./eval-outcome.js";
+import type { EvaluatedTrace } from "./definition.js";
+import { headlineOf } from "./import-labels.js";
+import { drawEnriched } from "./labelling/enriched-draw.js";
 import {
   type EvalLabel,
-  effectiveLabels,
   firstDraw,
   type GivenLabel,
-  type LabelDraw,
   type LabelSummary,
   labelledByPerson,
   listDisagreements,
   saveLabel,
   summarizeLabels,
+  type TraceDraw,
   type TraceLabel,
   traceIdsToLabel,
 } from "./labels.js";
-import { runDataEvals } from "./run-evals/run-rules.js";
-import { isForTraining } from "./split-questions.js";
-import { listEvals } from "./store.js";
-import { TEMPLATES, templateEval } from "./templates.js";
-import { newestOf } from "./test-eval.js";
 
 interface LabellingOptions {
   /** A run, or null for chats. */
@@ -36,8 +30,8 @@ interface LabellingOptions {
   readonly seed: number;
   /** The annotator, or null if not specified. If specified, traces labeled by others are also queued. */
   readonly annotator: string | null;
-  /** Whether to queue hard cases of the training half instead of a random sample. */
-  readonly hard: boolean;
+  /** Whether likely failures have a higher probability than other traces. */
+  readonly enriched: boolean;
   /** Whether to queue only the traces that named annotators labeled differently and nobody has adjudicated. */
   readonly adjudicate?: boolean;
 }
@@ -54,7 +48,7 @@ export interface Labelling {
   readonly sentence: string | null;
   /** Number of traces that no person has labeled. */
   readonly waiting: number;
-  /** In random order, or the hardest first. Includes some repetitions. */
+  /** In random order. Includes some repetitions. */
   readonly queue: Iterable<QueuedTrace>;
   traces(): Iterable<TraceToLabel>;
   save(item: QueuedTrace, label: EvalLabel, note: string | null): void;
@@ -62,8 +56,8 @@ export interface Labelling {
 }
 
 /**
- * Queues the traces of a run or of chats in random order, so that measurements on the labels apply to the run, or
- * queues hard cases of the training half. While ranking, lets other work run.
+ * Queues the traces of a run or of chats in random order, so that measurements on the labels apply to the run. While
+ * drawing an enriched sample, lets other work run.
  */
 export async function openLabelling(db: Db, options: LabellingOptions): Promise<Labelling> {
   const { criterion, annotator, adjudicate = false } = options;
@@ -85,29 +79,30 @@ export async function openLabelling(db: Db, options: LabellingOptions): Promise<
   };
 }
 
+const UNKNOWN_DRAW: TraceDraw = { drawn: "unknown", drawnFrom: null, probability: null };
+
 /** Queues the traces that annotators labeled differently, in a fixed order. */
 function disagreementQueue(db: Db, runId: string | null, criterion: string) {
   const ids = new Set(traceIdsToLabel(db, runId));
   const open = listDisagreements(db, criterion).filter((one) => one.adjudicated === null && ids.has(one.traceId));
-  const queue = open.map(
-    ({ traceId, labels }): QueuedTrace => ({ traceId, isRepeat: false, drawn: "unknown", drawnFrom: null, labels }),
-  );
+  const queue = open.map(({ traceId, labels }): QueuedTrace => ({ traceId, isRepeat: false, ...UNKNOWN_DRAW, labels }));
   return { waiting: queue.length, queue };
 }
 
-async function labelQueue(db: Db, runId: string | null, { criterion, seed, annotator, hard }: LabellingOptions) {
+async function labelQueue(db: Db, runId: string | null, { criterion, seed, annotator, enriched }: LabellingOptions) {
   const labelled = labelledByPerson(db, criterion, annotator);
   const ids = traceIdsToLabel(db, runId);
   const unlabelled = ids.filter((id) => !labelled.has(id));
-  const order = hard ? await rankHard(db, unlabelled, criterion) : shuffleByHash(unlabelled, seed);
+  const order = enriched
+    ? // The seed changes with each label, because the chances can change too.
+      await drawEnriched(db, unlabelled, {
+        score: runId === null ? null : headlineOf(db, runId),
+        seed: `${seed} ${labelled.size}`,
+      })
+    : shuffleByHash(unlabelled, seed).map((traceId, i) => ({ traceId, drawnFrom: unlabelled.length - i }));
+  const queued = order.map((one): NewTrace => ({ drawn: enriched ? "enriched" : "random", probability: null, ...one }));
   const asked = ids.filter((id) => labelled.has(id));
-  const queue = new LabelQueue(
-    order,
-    asked,
-    seed,
-    hard ? { drawn: "hard", drawnFrom: null } : { drawn: "random", drawnFrom: ids.length },
-  );
-  return { waiting: order.length, queue };
+  return { waiting: order.length, queue: new LabelQueue(queued, asked, seed) };
 }
 
 /**
@@ -119,57 +114,16 @@ export function shuffleByHash(ids: readonly string[], seed: number): string[] {
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
 }
 
-/** Returns the traces of questions that are never held out, with the most urgent first. */
-async function rankHard(db: Db, ids: readonly string[], criterion: string): Promise<string[]> {
-  const derived = new Map(effectiveLabels(db, criterion).map(({ traceId, label }) => [traceId, label]));
-  const definitions = candidates(db);
-  const ranked: { traceId: string; priority: number }[] = [];
-  for await (const trace of yieldBetween(readTraces<EvaluatedTrace>(db, ids))) {
-    if (!isForTraining(db, trace)) continue;
-    const outcomes = runDataEvals(definitions, trace);
-    ranked.push({
-      traceId: trace.traceId,
-      priority: labellingPriority(outcomes, derived.get(trace.traceId) ?? null),
-    });
-  }
-  return ranked.sort((a, b) => b.priority - a.priority).map(({ traceId }) => traceId);
-}
-
-const NO_ORIGIN = { by: "templates", seed: null, labels: null, parent: null } as const;
-
-/** The evals for ranking traces: stored evals and the templates that do not need labels. */
-function candidates(db: Db): DataEval[] {
-  const stored = newestOf(listEvals(db))
-    .map(({ definition }) => definition)
-    .filter(isDataEval);
-  const templates = TEMPLATES.filter(({ bound }) => bound !== "cut").map(
-    (template): DataEval => ({ ...templateEval(template, 0, NO_ORIGIN), version: 1 }),
-  );
-  return [...stored, ...templates];
-}
-
-/** Returns how urgently a person should look at a trace. Traces with a higher value come first. */
-export function labellingPriority(
-  outcomes: readonly { readonly score: number | null }[],
-  derived: EvalLabel | null,
-): number {
-  const scores = outcomes.flatMap(({ score }) => score ?? []);
-  const failed = scores.filter((score) => !isPass(score)).length;
-  // A score or judge labeled it bad, but no eval fails it. Either the label is wrong or an eval is missing.
-  if (derived === "bad" && failed === 0) return 2;
-  // 1 if half of the evals fail the trace.
-  return scores.length === 0 ? 0 : 1 - Math.abs((2 * failed) / scores.length - 1);
-}
-
 /** Number of new traces between two repetitions. A tenth of all traces are repetitions. */
 const NEW_BETWEEN_REPEATS = 9;
 
-interface QueuedTrace {
+interface NewTrace extends TraceDraw {
   readonly traceId: string;
+}
+
+interface QueuedTrace extends NewTrace {
   /** Whether the trace was labeled before and is shown again to measure self-agreement. */
   readonly isRepeat: boolean;
-  readonly drawn: LabelDraw;
-  readonly drawnFrom: number | null;
   /** Labels to adjudicate. Absent for a trace that is labeled without seeing other labels. */
   readonly labels?: readonly GivenLabel[];
 }
@@ -180,10 +134,9 @@ export class LabelQueue {
 
   /** @param traces to label, in order @param labelled already labeled by a person */
   constructor(
-    private readonly traces: readonly string[],
+    private readonly traces: readonly NewTrace[],
     private readonly labelled: readonly string[],
     seed: number,
-    private readonly drawn: Pick<QueuedTrace, "drawn" | "drawnFrom">,
   ) {
     this.random = seededRandom(seed);
   }
@@ -192,15 +145,15 @@ export class LabelQueue {
   *[Symbol.iterator](): Generator<QueuedTrace> {
     const pool = [...this.labelled].sort();
     const asked: string[] = [];
-    for (const [i, traceId] of this.traces.entries()) {
+    for (const [i, next] of this.traces.entries()) {
       if (i > 0 && i % NEW_BETWEEN_REPEATS === 0) {
         const [repeat] = pool.splice(this.random(Math.max(1, pool.length)), 1);
-        if (repeat !== undefined) yield { traceId: repeat, isRepeat: true, ...this.drawn };
+        if (repeat !== undefined) yield { traceId: repeat, isRepeat: true, ...UNKNOWN_DRAW };
         // Annotators still remember the most recent traces, so these are repeated later.
         pool.push(...asked.splice(0));
       }
-      asked.push(traceId);
-      yield { traceId, isRepeat: false, ...this.drawn };
+      asked.push(next.traceId);
+      yield { ...next, isRepeat: false };
     }
   }
 }
@@ -218,8 +171,9 @@ export function saveGivenLabel(db: Db, label: Omit<TraceLabel, "source" | "creat
       "Save it as the first label.",
     );
   }
-  const { drawn, drawnFrom } = draw;
-  return saveLabel(db, { ...label, drawn, drawnFrom, traceId, source: "person", createdAt: new Date().toISOString() });
+  const { drawn, drawnFrom, probability } = draw;
+  const createdAt = new Date().toISOString();
+  return saveLabel(db, { ...label, drawn, drawnFrom, probability, traceId, source: "person", createdAt });
 }
 
 function requireDisagreement(db: Db, traceId: string, criterion: string): void {

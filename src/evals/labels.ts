@@ -1,7 +1,9 @@
 // Stores labels, reads labeled traces by half, and measures how well annotators agree.
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import { samplingWeight } from "../statistics/sampling-weight.js";
 import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { parseTrace } from "../traces/traces-store.js";
@@ -21,12 +23,16 @@ export function traceIdsToLabel(db: Db, runId: string | null): string[] {
   return ids as string[];
 }
 
-/** Returns the traces that a person has labeled for a criterion. A null `annotator` matches everyone. */
+/**
+ * Returns the traces that a person has labeled for a criterion. A null `annotator` matches everyone. Traces with
+ * uncounted labels only can be drawn again.
+ */
 export function labelledByPerson(db: Db, criterion: string, annotator: string | null): Set<string> {
   const rows = db
     .prepare(
       `SELECT DISTINCT trace_id FROM eval_labels
-       WHERE criterion = @criterion AND source = 'person' AND (@annotator IS NULL OR annotator = @annotator)`,
+       WHERE criterion = @criterion AND source = 'person' AND drawn <> 'hard'
+         AND (@annotator IS NULL OR annotator = @annotator)`,
     )
     .pluck()
     .all({ criterion, annotator }) as string[];
@@ -37,13 +43,13 @@ export function labelledByPerson(db: Db, criterion: string, annotator: string | 
  * Returns how a trace was drawn for its first label, which also applies to repeated labels. Returns null for an
  * unlabeled trace.
  */
-export function firstDraw(db: Db, traceId: string, criterion: string): Pick<TraceLabel, "drawn" | "drawnFrom"> | null {
+export function firstDraw(db: Db, traceId: string, criterion: string): TraceDraw | null {
   const row = db
     .prepare(
-      `SELECT drawn, drawn_from AS drawnFrom FROM eval_labels
-       WHERE trace_id = ? AND criterion = ? AND source = 'person' ORDER BY id LIMIT 1`,
+      `SELECT drawn, drawn_from AS drawnFrom, probability FROM eval_labels
+       WHERE trace_id = ? AND criterion = ? AND source = 'person' AND drawn <> 'hard' ORDER BY id LIMIT 1`,
     )
-    .get(traceId, criterion) as Pick<TraceLabel, "drawn" | "drawnFrom"> | undefined;
+    .get(traceId, criterion) as TraceDraw | undefined;
   return row ?? null;
 }
 
@@ -57,19 +63,10 @@ export interface LabelledTrace {
 /** Maximum number of traces in memory. */
 const PAGE = 500;
 
-/**
- * Yields pages of good and bad traces of one half, ordered by id. Hard cases are useful for training but excluded from
- * measurements, because they are not a random sample.
- */
-export function* labelledPages(
-  db: Db,
-  criterion: string,
-  half: Half,
-  { size = PAGE, withHard = false }: { readonly size?: number; readonly withHard?: boolean } = {},
-): Generator<LabelledTrace[]> {
+/** Yields pages of good and bad traces of one half, ordered by id. */
+export function* labelledPages(db: Db, criterion: string, half: Half, size = PAGE): Generator<LabelledTrace[]> {
   let page: LabelledTrace[] = [];
   for (const labelled of iterateLabelled(db, criterion, half)) {
-    if (labelled.label.drawn === "hard" && !withHard) continue;
     page.push(labelled);
     if (page.length < size) continue;
     yield page;
@@ -81,8 +78,8 @@ export function* labelledPages(
 export interface LabelSummary {
   /** The effective labels, one per trace from its best source. */
   readonly labels: Readonly<Record<EvalLabel, number>>;
-  /** Those among them that are labels of hard cases, which no figure counts. */
-  readonly hard: Readonly<Record<"good" | "bad", number>>;
+  /** Number of good and bad effective labels by how their traces were drawn. */
+  readonly drawn: Readonly<Record<LabelDraw, number>>;
   /** How often a person gave the same label again. */
   readonly selfAgreement: Estimate;
   /** How often two people gave a trace the same label. */
@@ -91,18 +88,18 @@ export interface LabelSummary {
 
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
-  const hard = { good: 0, bad: 0 };
-  for (const { label, drawn } of effectiveLabels(db, criterion)) {
-    labels[label]++;
-    if (drawn === "hard" && (label === "good" || label === "bad")) hard[label]++;
-  }
+  const drawn: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
   const isTold = (label: EvalLabel) => label === "good" || label === "bad";
+  for (const { label, ...one } of effectiveLabels(db, criterion)) {
+    labels[label]++;
+    if (isTold(label)) drawn[one.drawn]++;
+  }
   const repeated = repeatedLabels(db, criterion)
     .filter(({ first, again }) => isTold(first) && isTold(again))
     .map(({ first, again }, i) => ({ success: first === again, cluster: String(i) }));
   const pairs = annotatorPairs(db, criterion).flatMap((pair) => pair.traces);
   const between = pairs.map(({ first, second, cluster }) => ({ success: first === second, cluster }));
-  return { labels, hard, selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) };
+  return { labels, drawn, selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) };
 }
 
 /** Two people who labeled the same traces. */
@@ -211,8 +208,9 @@ export function saveLabel(db: Db, label: TraceLabel): number {
 function labelSaver(db: Db): (label: TraceLabel) => number {
   const insert = db.prepare(
     `INSERT INTO eval_labels
-       (trace_id, criterion, label, source, note, annotator, is_repeat, drawn, drawn_from, basis, created_at)
-     VALUES (@traceId, @criterion, @label, @source, @note, @annotator, @isRepeat, @drawn, @drawnFrom, @basis, @createdAt)`,
+       (trace_id, criterion, label, source, note, annotator, is_repeat, drawn, drawn_from, probability, basis, created_at)
+     VALUES (@traceId, @criterion, @label, @source, @note, @annotator, @isRepeat, @drawn, @drawnFrom, @probability,
+             @basis, @createdAt)`,
   );
   return (label) => Number(insert.run({ basis: "direct", ...label, isRepeat: Number(label.isRepeat) }).lastInsertRowid);
 }
@@ -245,7 +243,7 @@ export function allLabels(db: Db, criterion: string): TraceLabel[] {
   const rows = db
     .prepare(
       `SELECT trace_id AS traceId, criterion, label, source, note, annotator, is_repeat AS isRepeat, drawn,
-              drawn_from AS drawnFrom, basis, created_at AS createdAt
+              drawn_from AS drawnFrom, probability, basis, created_at AS createdAt
        FROM eval_labels WHERE criterion = ? ORDER BY id`,
     )
     .all(criterion) as (Omit<TraceLabel, "isRepeat"> & { readonly isRepeat: number })[];
@@ -255,14 +253,27 @@ export function allLabels(db: Db, criterion: string): TraceLabel[] {
 /**
  * Selects the effective labels: the newest label of each trace from its best source. Every reader uses this order. A
  * person's adjudicated label takes precedence over direct labels, and a direct label over one from a coding note.
+ * `remaining` is the number of traces of the same run that no draw has selected.
  */
-const EFFECTIVE = `SELECT trace_id, label, source, note, drawn FROM (
-    SELECT *, row_number() OVER (
-      PARTITION BY trace_id ORDER BY
-        CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END,
-        CASE basis WHEN 'adjudicated' THEN 1 WHEN 'direct' THEN 2 ELSE 3 END, id DESC) AS rank
-    FROM eval_labels WHERE criterion = @criterion)
+const EFFECTIVE = `SELECT trace_id, label, source, note, drawn, drawn_from, probability, remaining FROM (
+    SELECT l.*,
+      min(iif(drawn IN ('random', 'enriched'), drawn_from, NULL)) OVER (PARTITION BY t.run_id) - 1 AS remaining,
+      row_number() OVER (
+        PARTITION BY trace_id ORDER BY
+          CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END,
+          CASE basis WHEN 'adjudicated' THEN 1 WHEN 'direct' THEN 2 ELSE 3 END, l.id DESC) AS rank
+    FROM eval_labels l JOIN traces t ON t.id = l.trace_id WHERE criterion = @criterion)
   WHERE rank = 1`;
+
+const EFFECTIVE_COLUMNS = `e.trace_id AS traceId, label, source, note, drawn, drawn_from AS drawnFrom, probability,
+  remaining`;
+
+type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & TraceDraw & { readonly remaining: number | null };
+
+function weighted<T extends EffectiveLabel>({ drawnFrom, probability, remaining, ...label }: EffectiveRow<T>) {
+  const isWeighted = label.drawn === "enriched" && drawnFrom !== null && probability !== null;
+  return { ...label, weight: isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1 };
+}
 
 export interface EffectiveLabel {
   readonly traceId: string;
@@ -270,6 +281,8 @@ export interface EffectiveLabel {
   readonly source: LabelSource;
   readonly note: string | null;
   readonly drawn: LabelDraw;
+  /** Weight in all figures: 1 if every trace had the same chance to be drawn. */
+  readonly weight: number;
 }
 
 /** A label that is good or bad. */
@@ -278,23 +291,28 @@ interface TellingLabel extends EffectiveLabel {
 }
 
 export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
-  return db
-    .prepare(`SELECT trace_id AS traceId, label, source, note, drawn FROM (${EFFECTIVE}) ORDER BY trace_id`)
-    .all({ criterion }) as EffectiveLabel[];
+  const rows = db.prepare(`SELECT ${EFFECTIVE_COLUMNS} FROM (${EFFECTIVE}) e ORDER BY e.trace_id`).all({ criterion });
+  return (rows as EffectiveRow<EffectiveLabel>[]).map(weighted);
+}
+
+interface CountedLabel extends TellingLabel {
+  readonly question: string | null;
+  readonly half: Half | null;
 }
 
 /**
- * Returns the good and bad labels with the question and half of their traces. Both are null for labels that have not
- * been used yet.
+ * Returns the counted good and bad labels with the question and half of their traces. Both are null for labels that have
+ * not been used yet.
  */
-function labelsWithHalves(db: Db, criterion: string) {
-  return db
+function labelsWithHalves(db: Db, criterion: string): CountedLabel[] {
+  const rows = db
     .prepare(
-      `SELECT e.trace_id AS traceId, label, source, note, drawn, question, half
+      `SELECT ${EFFECTIVE_COLUMNS}, question, half
        FROM (${EFFECTIVE}) e LEFT JOIN eval_traces t ON t.trace_id = e.trace_id
-       WHERE label IN ('good', 'bad') ORDER BY e.trace_id`,
+       WHERE label IN ('good', 'bad') AND drawn <> 'hard' ORDER BY e.trace_id`,
     )
-    .all({ criterion }) as (TellingLabel & { readonly question: string | null; readonly half: Half | null })[];
+    .all({ criterion });
+  return (rows as EffectiveRow<CountedLabel>[]).map((row) => weighted(row) as CountedLabel);
 }
 
 /**
@@ -303,21 +321,30 @@ function labelsWithHalves(db: Db, criterion: string) {
  */
 export function hashHeldOut(db: Db, criterion: string): string {
   return hashLabels(
-    labelsWithHalves(db, criterion).filter(({ half, drawn }) => half === "heldout" && drawn !== "hard"),
+    labelsWithHalves(db, criterion).filter(({ half }) => half === "heldout"),
     criterionSentence(db, criterion),
   );
 }
 
+/** A label of a trace that was drawn with a known probability. */
+export interface SampledLabel {
+  readonly isGood: boolean;
+  /** 1 if every trace had the same chance. */
+  readonly weight: number;
+}
+
+/** Labels by trace that represent the traces of a run. */
+export type LabelSample = ReadonlyMap<string, SampledLabel>;
+
 /**
- * Returns the held-out labels by trace that are a random sample of their run, or all of it, optionally only those from
- * people. True means good.
+ * Returns the held-out labels of traces that were drawn with a known probability, or that are all of a run, optionally
+ * only those from people.
  */
-export function randomHeldOutLabels(db: Db, criterion: string, onlyPeople = false): ReadonlyMap<string, boolean> {
+export function sampledHeldOutLabels(db: Db, criterion: string, onlyPeople = false): LabelSample {
   const labels = labelsWithHalves(db, criterion).filter(
-    ({ half, drawn, source }) =>
-      half === "heldout" && (drawn === "random" || drawn === "all") && (source === "person" || !onlyPeople),
+    ({ half, drawn, source }) => half === "heldout" && drawn !== "unknown" && (source === "person" || !onlyPeople),
   );
-  return new Map(labels.map(({ traceId, label }) => [traceId, label === "good"]));
+  return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
 }
 
 /** Returns the agents whose held-out traces are labeled, with their models. */
@@ -397,12 +424,37 @@ export const EVAL_LABELS = ["good", "bad", "neutral", "skip"] as const;
 export type EvalLabel = (typeof EVAL_LABELS)[number];
 
 /**
- * How a trace was selected for labeling. `random`: each trace had the same chance. `all`: every trace of a run was
- * labeled. `hard`: evals disagree on it. `unknown`: somebody chose it.
+ * How a trace was selected for labeling. `random`: each trace had the same chance. `enriched`: likely failures had a
+ * higher probability. `all`: every trace of a run was labeled. `hard`: earlier versions selected informative traces,
+ * whose labels are not counted. `unknown`: somebody chose it.
  */
-export const LABEL_DRAWS = ["random", "all", "hard", "unknown"] as const;
+export const LABEL_DRAWS = ["random", "enriched", "all", "hard", "unknown"] as const;
 
 export type LabelDraw = (typeof LABEL_DRAWS)[number];
+
+export const drawnFromSchema = z.int().positive();
+
+export const probabilitySchema = z.number().positive().max(1);
+
+/** Whether an enriched draw has what its weight is computed from. */
+export function hasProbability(draw: {
+  readonly drawn?: LabelDraw | undefined;
+  readonly drawn_from?: number | null | undefined;
+  readonly probability?: number | null | undefined;
+}): boolean {
+  return draw.drawn !== "enriched" || (draw.drawn_from != null && draw.probability != null);
+}
+
+export const PROBABILITY_MISSING = "expected drawn_from and probability for an enriched draw";
+
+/** How a trace was drawn. */
+export interface TraceDraw {
+  readonly drawn: LabelDraw;
+  /** Number of traces from which a random or enriched draw selected this one, or null for other draws. */
+  readonly drawnFrom: number | null;
+  /** Probability with which an enriched draw selected this trace, or null for other draws. */
+  readonly probability: number | null;
+}
 
 /** Sources of labels. Earlier sources take precedence. */
 export const LABEL_SOURCES = ["person", "judge", "score"] as const;
@@ -417,7 +469,7 @@ export const LABEL_BASES = ["direct", "coded", "adjudicated"] as const;
 
 export type LabelBasis = (typeof LABEL_BASES)[number];
 
-export interface TraceLabel {
+export interface TraceLabel extends TraceDraw {
   readonly traceId: string;
   /** The criterion that the label is for. */
   readonly criterion: string;
@@ -429,9 +481,6 @@ export interface TraceLabel {
   readonly annotator: string | null;
   /** Whether the trace was shown again to measure self-agreement. */
   readonly isRepeat: boolean;
-  readonly drawn: LabelDraw;
-  /** Number of traces in a random draw, each with the same chance, or null for other draws. */
-  readonly drawnFrom: number | null;
   /** Absent means direct. */
   readonly basis?: LabelBasis;
   /** ISO 8601, UTC. */

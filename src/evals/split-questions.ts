@@ -34,21 +34,6 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/**
- * A quarter of the questions is never held out, so that hard cases can be labeled in that quarter without biasing the
- * held-out half.
- */
-function isReserved(words: string): boolean {
-  return Number.parseInt(words.slice(0, 2), 16) % 4 === 0;
-}
-
-/** Whether a trace can be labeled as a hard case. Such labels are used only for training. */
-export function isForTraining(db: Db, trace: EvaluatedTrace): boolean {
-  const keys = questionKeys(trace);
-  const halves = keys.flatMap((key) => (findKey(db, key) ?? []) as KnownQuestion[]).map(({ half }) => half);
-  return halves.length === 0 ? isReserved(keys[0]) : halves.every((half) => half === "training");
-}
-
 interface KnownQuestion {
   readonly question: string;
   readonly half: Half;
@@ -64,14 +49,13 @@ interface Group {
   half: Half | null;
   readonly keys: Set<string>;
   readonly traces: { readonly id: string; readonly isBad: boolean }[];
-  isReserved: boolean;
 }
 
 /**
  * Assigns the questions of labeled traces to a half, permanently and for every criterion, because traces read for one
- * criterion must not be used to validate another. Reserved questions go to the training half. Each other question goes
- * to the half with fewer labels of its kind, so that both halves get a similar number of bad traces. Within a kind, a
- * hash determines the half, so the held-out half stays a random sample.
+ * criterion must not be used to validate another. Each question goes to the half with fewer labels of its kind, so that
+ * both halves get a similar number of bad traces. Within a kind, a hash determines the half, so the held-out half stays a
+ * random sample.
  */
 export function assignHalves(
   db: Db,
@@ -82,10 +66,7 @@ export function assignHalves(
   const count = ({ traces }: Group, half: Half) => {
     for (const { isBad } of traces) counts[half][isBad ? "bad" : "good"]++;
   };
-  for (const group of groups) {
-    if (group.half === null && group.isReserved) group.half = "training";
-    if (group.half !== null) count(group, group.half);
-  }
+  for (const group of groups) if (group.half !== null) count(group, group.half);
   const hasBad = ({ traces }: Group) => traces.some(({ isBad }) => isBad);
   const open = groups.filter(({ half }) => half === null).sort((a, b) => (a.question < b.question ? -1 : 1));
   for (const group of [...open.filter(hasBad), ...open.filter((one) => !hasBad(one))]) {
@@ -116,7 +97,7 @@ function groupByQuestion(
       const known = byKey.has(key) ? undefined : findKey(db, key);
       if (known !== undefined) {
         const same = byQuestion.get(known.question);
-        const group = same ?? { ...known, keys: new Set(), traces: [], isReserved: false };
+        const group = same ?? { ...known, keys: new Set(), traces: [] };
         byQuestion.set(known.question, group);
         groups.add(group);
         byKey.set(key, group);
@@ -124,18 +105,17 @@ function groupByQuestion(
     }
     const matchingGroups = [...new Set(keys.flatMap((key) => byKey.get(key) ?? []))];
     // A trace that matches questions in both halves counts as seen in training.
-    const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [], isReserved: false }] =
-      matchingGroups.toSorted((a, b) => rank(a.half) - rank(b.half));
+    const [group = { question: keys[0], half: null, keys: new Set<string>(), traces: [] }] = matchingGroups.toSorted(
+      (a, b) => rank(a.half) - rank(b.half),
+    );
     for (const other of matchingGroups) {
       if (other === group || other.half !== null) continue;
       group.traces.push(...other.traces);
       for (const key of other.keys) group.keys.add(key);
-      group.isReserved ||= other.isReserved;
       groups.delete(other);
     }
     groups.add(group);
     group.traces.push({ id: trace.traceId, isBad });
-    group.isReserved ||= isReserved(keys[0]);
     for (const key of keys) group.keys.add(key);
     for (const key of group.keys) byKey.set(key, group);
   }

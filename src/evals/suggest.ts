@@ -134,13 +134,8 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
   const bad: boolean[] = [];
   const questions: string[] = [];
   const used: EffectiveLabel[] = [];
-  let hard = 0;
   const columns = TEMPLATES.map((template) => ({ template, values: [] as (number | null)[] }));
   for (const { trace, label, question } of iterateLabelled(db, criterion, "training")) {
-    if (label.drawn === "hard") {
-      hard++;
-      continue;
-    }
     used.push(label);
     bad.push(label.label === "bad");
     questions.push(question);
@@ -148,9 +143,9 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
     for (const { template, values } of columns) values.push(FEATURES[template.feature]?.of(view).value ?? null);
   }
   const good = bad.filter((isBad) => !isBad).length;
-  requireLabels({ half: "training", good, bad: bad.length - good, hard, criterion });
+  requireLabels({ half: "training", good, bad: bad.length - good, criterion });
   const folds = questions.map((question) => foldOf(question, FOLDS, seed));
-  const labels = { bad, questions, folds };
+  const labels = { bad, questions, folds, weights: used.map(({ weight }) => weight) };
   return { measured: columns, labels, good, bad: bad.length - good, hash: hashLabels(used) };
 }
 

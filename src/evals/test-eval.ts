@@ -75,7 +75,7 @@ export function reviewUncaught(
   return withStore(settings, async (db) => {
     const evals = evalsWithoutModels(newestOf(listEvals(db)));
     const uncaught: UncaughtTrace[] = [];
-    for (const labelled of labelledPages(db, criterion, "training", { withHard: true })) {
+    for (const labelled of labelledPages(db, criterion, "training")) {
       const bad = labelled.filter(({ label }) => label.label === "bad");
       const outcomes = await evals.run(
         bad.map(({ trace }) => trace),
@@ -138,7 +138,7 @@ export function testEval(
       ? await compareVariants(db, stored, half, { criterion, settings }, signal)
       : undefined;
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
-    const measured = { agreement, ceiling: ceilingOf(pairs, countLabels(half.tested)) };
+    const measured = { agreement, ceiling: ceilingOf(pairs, sumWeights(half.tested)) };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -223,12 +223,12 @@ async function compareVariants(
     const pairs = tested.flatMap((now) => {
       const base = first.get(now.traceId);
       if (base === undefined || base.error !== null || now.error !== null) return [];
-      return [{ question: now.question, base: resultOf(base), other: resultOf(now) }];
+      return [{ question: now.question, weight: now.weight, base: resultOf(base), other: resultOf(now) }];
     });
     variants.push({
       variant,
       agreement: clusteredRate(
-        pairs.map(({ question, base, other }) => ({ success: base === other, cluster: question })),
+        pairs.map(({ question, weight, base, other }) => ({ success: base === other, cluster: question, weight })),
       ),
       passedOnly: pairs.filter(({ base, other }) => base !== other && other === "passed").length,
       failedOnly: pairs.filter(({ base, other }) => base !== other && other === "failed").length,
@@ -298,6 +298,7 @@ async function runOnHalf(
         traceId: labelled.trace.traceId,
         question: labelled.question,
         bad: labelled.label.label === "bad",
+        weight: labelled.label.weight,
         score,
         error,
       });
@@ -353,12 +354,19 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
       `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
-  requireLabels({ half: "held-out", good, bad, hard: 0, criterion });
+  requireLabels({ half: "held-out", good, bad, criterion });
 }
 
 function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {
   const bad = tested.filter((one) => one.bad).length;
   return { good: tested.length - bad, bad };
+}
+
+/** Total weights of the traces labeled good and bad. */
+function sumWeights(tested: readonly TestedTrace[]): { good: number; bad: number } {
+  const sums = { good: 0, bad: 0 };
+  for (const { bad, weight } of tested) sums[bad ? "bad" : "good"] += weight;
+  return sums;
 }
 
 function warningsOf(
@@ -383,6 +391,8 @@ export interface TestedTrace {
   /** Traces of the same question are dependent. */
   readonly question: string;
   readonly bad: boolean;
+  /** 1 if every trace had the same chance to be labeled. */
+  readonly weight: number;
   readonly score: number | null;
   readonly error: string | null;
 }
@@ -390,45 +400,41 @@ export interface TestedTrace {
 interface ScoredTrace {
   readonly question: string;
   readonly good: boolean;
+  readonly weight: number;
   readonly passed: boolean;
 }
 
-/** Computes all measures of the agreement between an eval and the labels. */
+/** Computes all measures of the agreement between an eval and the labels, as weighted rates. */
 export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
-  const scored = tested.flatMap(({ question, bad, score }) =>
-    score === null ? [] : [{ question, good: !bad, passed: isPass(score) }],
-  );
+  const judged = tested.filter(({ score }) => score !== null);
+  const scored = judged.map(({ question, bad, weight, score }) => ({
+    ...{ question, weight, good: !bad, passed: isPass(score ?? 0) },
+  }));
   const errors = tested.filter(({ error }) => error !== null).length;
-  const labelled = countLabels(tested);
+  const [labelled, applies] = [sumWeights(tested), sumWeights(judged)];
   const share = (some: number, all: number) => (all === 0 ? null : some / all);
   const good = scored.filter((one) => one.good);
   const bad = scored.filter((one) => !one.good);
-  const truePositiveRate = rateOf(good, ({ passed }) => passed);
-  const trueNegativeRate = rateOf(bad, ({ passed }) => !passed);
   return {
     good: good.length,
     bad: bad.length,
     notApplicable: tested.length - scored.length - errors,
     errors,
-    judged: { good: share(good.length, labelled.good), bad: share(bad.length, labelled.bad) },
-    truePositiveRate,
-    trueNegativeRate,
+    judged: { good: share(applies.good, labelled.good), bad: share(applies.bad, labelled.bad) },
+    truePositiveRate: rateOf(good, ({ passed }) => passed),
+    trueNegativeRate: rateOf(bad, ({ passed }) => !passed),
     falseFailureRate: rateOf(good, ({ passed }) => !passed),
-    confusion: confusionOf(scored),
+    confusion: confusionOf(scored, () => 1),
+    ...(scored.some(({ weight }) => weight !== 1) ? { weighted: confusionOf(scored, ({ weight }) => weight) } : {}),
   };
 }
 
 function rateOf(traces: readonly ScoredTrace[], isSuccess: (one: ScoredTrace) => boolean): Estimate {
-  return clusteredRate(traces.map((one) => ({ success: isSuccess(one), cluster: one.question })));
+  return clusteredRate(traces.map((one) => ({ success: isSuccess(one), cluster: one.question, weight: one.weight })));
 }
 
-function confusionOf(scored: readonly ScoredTrace[]): Confusion {
-  const count = (good: boolean, passed: boolean) =>
-    scored.filter((one) => one.good === good && one.passed === passed).length;
-  return {
-    goodPassed: count(true, true),
-    goodFailed: count(true, false),
-    badPassed: count(false, true),
-    badFailed: count(false, false),
-  };
+function confusionOf(scored: readonly ScoredTrace[], weightOf: (one: ScoredTrace) => number): Confusion {
+  const cells = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
+  for (const one of scored) cells[`${one.good ? "good" : "bad"}${one.passed ? "Passed" : "Failed"}`] += weightOf(one);
+  return cells;
 }

@@ -28,7 +28,7 @@ import {
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
 import { evalOfJudge } from "./judge-eval.js";
-import { randomHeldOutLabels } from "./labels.js";
+import { type LabelSample, sampledHeldOutLabels } from "./labels.js";
 import {
   BACKENDS_WITHOUT_MODELS,
   type EvalBackends,
@@ -62,10 +62,13 @@ export interface PassRates {
   /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
   readonly labelErrors: number | null;
   /**
-   * Number of random held-out labels among the traces. With at least MIN_LABELS_OF_RUN, the corrected rate is estimated
-   * from them and does not depend on the error rates of the test. Otherwise 0.
+   * Number of held-out labels among the traces that were drawn with a known probability. With at least
+   * MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates of the test.
+   * Otherwise 0.
    */
   readonly labelsOfRun: number;
+  /** Whether these labels are weighted, because traces had different probabilities. */
+  readonly isWeighted: boolean;
   /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
   readonly falseAlarms: Estimate | null;
 }
@@ -102,21 +105,21 @@ export class PassTally {
 
   /**
    * @param agreement from the newest test of the version that scored the run, or null if it was not tested
-   * @param labels random held-out labels by trace. True means good
+   * @param labels held-out labels that represent the traces
    */
-  figures(agreement: Agreement | null, labels: ReadonlyMap<string, boolean>): PassRates {
+  figures(agreement: Agreement | null, labels: LabelSample): PassRates {
     const passRate = clusteredRate(this.trials);
-    if (agreement === null) return { passRate, corrected: null, falseAlarms: null, labelErrors: null, labelsOfRun: 0 };
+    const none = { passRate, corrected: null, falseAlarms: null, labelErrors: null, labelsOfRun: 0, isWeighted: false };
+    if (agreement === null) return none;
     const { falseFailureRate, labelPairs: pairs = null } = agreement;
-    const labelsOfRun = this.trials.filter(({ traceId }) => labels.has(traceId)).length;
-    const isLabeled = labelsOfRun >= MIN_LABELS_OF_RUN;
+    const ofRun = this.trials.flatMap(({ traceId }) => labels.get(traceId) ?? []);
+    const isLabeled = ofRun.length >= MIN_LABELS_OF_RUN;
     const corrected = isLabeled
       ? predictionPoweredRate(
-          this.trials.map(({ success, cluster, traceId }) => ({
-            passed: success,
-            good: labels.get(traceId) ?? null,
-            cluster,
-          })),
+          this.trials.map(({ success, cluster, traceId }) => {
+            const { isGood: good = null, weight = 1 } = labels.get(traceId) ?? {};
+            return { passed: success, good, weight, cluster };
+          }),
           pairs,
         )
       : rateDespiteLabelErrors(independentTrials(passRate), independentCounts(agreement), pairs);
@@ -125,7 +128,8 @@ export class PassTally {
       corrected: { ...corrected, n: passRate.n },
       falseAlarms: falseFailureRate,
       labelErrors: pairs === null || pairs.n === 0 ? null : errorRate(pairs.alike / pairs.n),
-      labelsOfRun: isLabeled ? labelsOfRun : 0,
+      labelsOfRun: isLabeled ? ofRun.length : 0,
+      isWeighted: isLabeled && ofRun.some(({ weight }) => weight !== 1),
     };
   }
 }
@@ -283,7 +287,7 @@ export function evalHistory(
 }
 
 /**
- * Returns the agreement from an eval's newest test and the random labels of its criterion, for correcting a rate. Uses
+ * Returns the agreement from an eval's newest test and the drawn labels of its criterion, for correcting a rate. Uses
  * the version recorded for the run, otherwise the version in use. Throws a UserError if it has no test, or if the
  * test's labels have changed.
  */
@@ -310,8 +314,7 @@ export function agreementFor(db: Db, score: ValidatedScore, run: ScoredRun | nul
 /** The errors of an eval from its newest test, and labels that it can be compared with. */
 export interface MeasuredErrors {
   readonly agreement: Agreement;
-  /** Random held-out labels by trace. True means good. */
-  readonly labels: ReadonlyMap<string, boolean>;
+  readonly labels: LabelSample;
 }
 
 /** Returns the errors of an eval, or null if no test used the current labels. */
@@ -320,7 +323,7 @@ export function measuredErrors(db: Db, described: DescribedEval | null): Measure
   const { agreement, criterion } = described.test.report;
   // A judge cannot be corrected with its own verdicts.
   const onlyPeople = described.stored.definition.kind === "judge";
-  return { agreement, labels: randomHeldOutLabels(db, criterion, onlyPeople) };
+  return { agreement, labels: sampledHeldOutLabels(db, criterion, onlyPeople) };
 }
 
 /** Returns the corrected rates of the scores of a run whose eval was tested on the current labels. */

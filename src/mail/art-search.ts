@@ -25,6 +25,14 @@ export interface ArtHit {
   readonly snippet: string;
 }
 
+type MailText = readonly [mailId: number, subject: string, body: string];
+
+interface KeywordPart {
+  readonly text: string;
+  /** False for keywords in scripts without spaces, because words are not separated in such text either. */
+  readonly isWord: boolean;
+}
+
 /**
  * ART's search returns mail from or to an address that contains every keyword unstemmed, newest first. Our index
  * contains stems, so it yields a superset. An in-memory index with ART's tokenizer (SQLite's default) filters the
@@ -73,14 +81,6 @@ function inAll(lists: readonly TermPostings[], sets: readonly PositionSet[], ran
   return within(shortest?.rowids ?? new Int32Array(), range).filter(
     (position) => sets.every((set) => set.has(position)) && others.every((list) => hasPosition(list, position)),
   );
-}
-
-type MailText = readonly [mailId: number, subject: string, body: string];
-
-interface KeywordPart {
-  readonly text: string;
-  /** False for keywords in scripts without spaces, because words are not separated in such text either. */
-  readonly isWord: boolean;
 }
 
 function wordsOf(keyword: string): KeywordPart[] {

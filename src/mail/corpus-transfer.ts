@@ -21,8 +21,40 @@ import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
 import { copyMailOnThread } from "./import/copy-mail.js";
 
+export interface CorpusServer {
+  readonly url: string;
+  /** Access token, or null if the server does not require one. */
+  readonly token: string | null;
+}
+
 /** Compressing takes 28 s per GB of mail at this level. Level 6 takes 50% longer and saves only 0.5%. */
 const GZIP_LEVEL = 5;
+
+/** Maximum size of an unpacked database in bytes: five times the maximum download size. */
+const MAX_DATABASE_BYTES = 100_000_000_000;
+
+/** Description of a compressed database that contains a server's mail and is ready for download. */
+const corpusCopyFileSchema = z.strictObject({
+  /** Fingerprint of the mail, equal for the same mail in the same mailboxes. */
+  fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Size of the compressed file. */
+  bytes: z.number().int().positive(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Size of the unpacked database. */
+  database_bytes: z.number().int().positive().max(MAX_DATABASE_BYTES),
+});
+
+type CorpusCopyFile = z.output<typeof corpusCopyFileSchema>;
+
+export const corpusDescriptionSchema = z.strictObject({
+  version: z.string().meta({ description: "Version of art-e. The snapshot can only be used by the same version" }),
+  fingerprint: z.string(),
+  snapshot: corpusCopyFileSchema
+    .nullable()
+    .meta({ description: "Null while the copy is being created. Request it again later" }),
+});
+
+type CorpusDescription = z.output<typeof corpusDescriptionSchema>;
 
 /** Copies of a server's mail, created on request and kept in the cache folder until the mail changes. */
 export class CorpusCopies {
@@ -139,12 +171,6 @@ function updating(hash: Hash): Transform {
 /** Reads the fingerprint from the copy, because the mail might have changed since the request. */
 function fingerprintOf(path: string): string {
   return withReadOnly(path, (db) => readFingerprint(db) ?? "");
-}
-
-export interface CorpusServer {
-  readonly url: string;
-  /** Access token, or null if the server does not require one. */
-  readonly token: string | null;
 }
 
 /** Polling interval while the server creates the copy. */
@@ -291,32 +317,6 @@ function refused(why: string, cause?: unknown): UserError {
     { cause },
   );
 }
-
-/** Maximum size of an unpacked database in bytes: five times the maximum download size. */
-const MAX_DATABASE_BYTES = 100_000_000_000;
-
-/** Description of a compressed database that contains a server's mail and is ready for download. */
-const corpusCopyFileSchema = z.strictObject({
-  /** Fingerprint of the mail, equal for the same mail in the same mailboxes. */
-  fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Size of the compressed file. */
-  bytes: z.number().int().positive(),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Size of the unpacked database. */
-  database_bytes: z.number().int().positive().max(MAX_DATABASE_BYTES),
-});
-
-type CorpusCopyFile = z.output<typeof corpusCopyFileSchema>;
-
-export const corpusDescriptionSchema = z.strictObject({
-  version: z.string().meta({ description: "Version of art-e. The snapshot can only be used by the same version" }),
-  fingerprint: z.string(),
-  snapshot: corpusCopyFileSchema
-    .nullable()
-    .meta({ description: "Null while the copy is being created. Request it again later" }),
-});
-
-type CorpusDescription = z.output<typeof corpusDescriptionSchema>;
 
 /** Returns the SQL of every table, index, view and trigger, to recognize databases with this program's tables. */
 function readSchema(db: Db): string {

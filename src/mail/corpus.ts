@@ -5,6 +5,22 @@ import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { listImportedInboxes } from "./owners.js";
 
+export interface CorpusStats {
+  /** Number of Message-IDs, equal to `SELECT COUNT(*) FROM emails`. */
+  readonly messages: number;
+  /** Number of emails, not counting copies. */
+  readonly distinct: number;
+  /** Number of mailboxes with a known owner address. */
+  readonly inboxes: number;
+  /** Number of owner folders without a known address. */
+  readonly unresolvedOwners: number;
+  readonly addresses: number;
+  readonly firstDate: string | null;
+  readonly lastDate: string | null;
+  /** Equal for the same mail in the same mailboxes, regardless of the source format. Null if there is no mail. */
+  readonly fingerprint: string | null;
+}
+
 /**
  * Throws if questions could only get wrong answers, because there is no mail or their mailbox was not imported. Call it
  * before any money is spent. `allowPartial` is undefined if the command does not have a flag for it.
@@ -27,28 +43,12 @@ export function checkMailboxes(
   const count = questions.filter((q) => !imported.has(q.inbox_address)).length;
   const some = missing.slice(0, 5).join(", ") + (missing.length > 5 ? `, and ${missing.length - 5} more` : "");
   const partial = allowPartial === undefined ? "" : ", or pass --partial-inboxes to search their imported mail";
-  const known = [...imported].sort().slice(0, 8).join(", ") || "none";
+  const examples = [...imported].sort().slice(0, 8).join(", ") || "none";
   throw new UserError(
     "inbox_missing",
     `${count} of ${questions.length} questions are about mailboxes that were not imported: ${some}.`,
-    `Import them, choose others with --inbox, or map their folders to addresses with --owner-map at import${partial}. Imported: ${known}.`,
+    `Import them, choose others with --inbox, or map their folders to addresses with --owner-map at import${partial}. Imported: ${examples}.`,
   );
-}
-
-export interface CorpusStats {
-  /** Number of Message-IDs, equal to `SELECT COUNT(*) FROM emails`. */
-  readonly messages: number;
-  /** Number of emails, not counting copies. */
-  readonly distinct: number;
-  /** Number of mailboxes with a known owner address. */
-  readonly inboxes: number;
-  /** Number of owner folders without a known address. */
-  readonly unresolvedOwners: number;
-  readonly addresses: number;
-  readonly firstDate: string | null;
-  readonly lastDate: string | null;
-  /** Equal for the same mail in the same mailboxes, regardless of the source format. Null if there is no mail. */
-  readonly fingerprint: string | null;
 }
 
 /** Returns `art` if all mail passed ART's filter, or null if nothing was imported. */

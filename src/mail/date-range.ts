@@ -8,6 +8,11 @@ export interface DateRange {
   readonly before: string | null;
 }
 
+export interface PositionRange {
+  readonly first: number;
+  readonly last: number;
+}
+
 /**
  * Returns the range of the mail that an agent can see with a cutoff (ISO 8601 UTC, exclusive), or of all mail if the
  * cutoff is null.
@@ -30,11 +35,6 @@ export function intersection(a: DateRange, b: DateRange): DateRange {
 export function isInRange(date: string | null, { after, before }: DateRange): boolean {
   if (date === null) return after === null && before === null;
   return (after === null || date >= after) && (before === null || date < before);
-}
-
-export interface PositionRange {
-  readonly first: number;
-  readonly last: number;
 }
 
 export const ALL_POSITIONS: PositionRange = { first: 0, last: Number.MAX_SAFE_INTEGER };

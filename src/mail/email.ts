@@ -1,40 +1,6 @@
 import { withoutQuotations } from "./email/quoted-text.js";
 
-/** Returns the sender's own text: the body without quoted and forwarded email. Empty if everything is quoted. */
-export function ownText(body: string): string {
-  const mayQuote = body.includes(">") || /[:：]/.test(body) || body.includes("--");
-  return mayQuote ? withoutQuotations(body) : body.trim();
-}
-
-/** Removes Re:, Fw: and Fwd: from a subject. */
-export function plainSubject(subject: string): string {
-  return subject.replace(/^(\s*(re|fwd?)\s*:)+/i, "").trim();
-}
-
-/** Removes the angle brackets from a Message-ID. Both spellings are in use. */
-export function bareMessageId(messageId: string): string {
-  return messageId.trim().replace(/^<|>$/g, "");
-}
-
 type Shown = Pick<Email, "messageId" | "date" | "sender" | "to" | "cc" | "bcc" | "subject" | "body">;
-
-/** Formats an email as text: headers, an empty line, and the body. `labelWidth` aligns the header values. */
-export function formatMail(mail: Shown, labelWidth = 0): string {
-  const header = (label: string, value: string) => `${`${label}:`.padEnd(labelWidth)} ${value}`;
-  const list = (label: string, addresses: readonly string[]) =>
-    addresses.length === 0 ? [] : [header(label, addresses.join(", "))];
-  return [
-    header("Message-ID", mail.messageId),
-    header("Date", mail.date ?? "unknown"),
-    header("From", mail.sender),
-    ...list("To", mail.to),
-    ...list("Cc", mail.cc),
-    ...list("Bcc", mail.bcc),
-    header("Subject", mail.subject),
-    "",
-    mail.body,
-  ].join("\n");
-}
 
 /** An email as returned by every reader. Addresses are lower case, and lists keep the header's order. */
 export interface Email {
@@ -106,14 +72,48 @@ export interface CorpusBatch<Mail = FiledEmail> {
   readonly bytesRead: number;
 }
 
-export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox", "eml", "zip"] as const;
-
-export type CorpusFormat = (typeof CORPUS_FORMATS)[number];
-
 /** An open mail source. If the signal aborts, reading stops at the end of the batch. */
 export interface CorpusSource<Mail = FiledEmail> {
   readonly format: CorpusFormat;
   /** Total size in bytes for progress reports, or null if it is not known in advance. */
   readonly totalBytes: number | null;
   batches(signal: AbortSignal): AsyncIterable<CorpusBatch<Mail>>;
+}
+
+export const CORPUS_FORMATS = ["maildir", "tar", "kaggle-csv", "parsed-csv", "parquet", "mbox", "eml", "zip"] as const;
+
+export type CorpusFormat = (typeof CORPUS_FORMATS)[number];
+
+/** Returns the sender's own text: the body without quoted and forwarded email. Empty if everything is quoted. */
+export function ownText(body: string): string {
+  const mayQuote = body.includes(">") || /[:：]/.test(body) || body.includes("--");
+  return mayQuote ? withoutQuotations(body) : body.trim();
+}
+
+/** Removes Re:, Fw: and Fwd: from a subject. */
+export function plainSubject(subject: string): string {
+  return subject.replace(/^(\s*(re|fwd?)\s*:)+/i, "").trim();
+}
+
+/** Removes the angle brackets from a Message-ID. Both spellings are in use. */
+export function bareMessageId(messageId: string): string {
+  return messageId.trim().replace(/^<|>$/g, "");
+}
+
+/** Formats an email as text: headers, an empty line, and the body. `labelWidth` aligns the header values. */
+export function formatMail(mail: Shown, labelWidth = 0): string {
+  const header = (label: string, value: string) => `${`${label}:`.padEnd(labelWidth)} ${value}`;
+  const list = (label: string, addresses: readonly string[]) =>
+    addresses.length === 0 ? [] : [header(label, addresses.join(", "))];
+  return [
+    header("Message-ID", mail.messageId),
+    header("Date", mail.date ?? "unknown"),
+    header("From", mail.sender),
+    ...list("To", mail.to),
+    ...list("Cc", mail.cc),
+    ...list("Bcc", mail.bcc),
+    header("Subject", mail.subject),
+    "",
+    mail.body,
+  ].join("\n");
 }

@@ -80,8 +80,8 @@ export async function downloadEnronEmails(
 
 async function createPin(hub: Hub, path: string, signal: AbortSignal): Promise<Pin> {
   const commit = await resolveRevision(hub, EMAILS_DATASET, "main", signal);
-  const listed = await listFolder(hub, EMAILS_DATASET, commit, "data", signal);
-  const files = listed.filter((file) => SHARD.test(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const listing = await listFolder(hub, EMAILS_DATASET, commit, "data", signal);
+  const files = listing.filter((file) => SHARD.test(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const announced = Number(SHARD.exec(files[0]?.path ?? "")?.[1] ?? 0);
   if (files.length === 0 || files.length !== announced) {
     throw new RequestFailed(`data/ lists ${files.length} of ${announced} shards of the mail`, { retryable: false });

@@ -51,6 +51,14 @@ interface ImportMonitor {
   letSignalsEnd(): () => void;
 }
 
+/** The list of skipped emails. Each line contains the location and the reason, separated by a tab. */
+interface SkippedFile {
+  add(bad: BadEmail): void;
+  /** Returns the path, or null if nothing was skipped and no file was written. */
+  finish(): string | null;
+  abandon(): void;
+}
+
 const MAILBOXES_LISTED = 5;
 
 /** Number of emails from which indexing takes longer than a few seconds. */
@@ -110,9 +118,9 @@ async function openSources(options: ImportOptions, context: AppContext): Promise
   if (options.sources.length === 0) {
     return [await open(await download(options.limit, context), options.format ?? "parquet", EMAILS_DATASET)];
   }
-  const opened: NamedSource[] = [];
-  for (const path of options.sources) opened.push(await open(path, options.format));
-  return opened;
+  const sources: NamedSource[] = [];
+  for (const path of options.sources) sources.push(await open(path, options.format));
+  return sources;
 }
 
 /** Throws if the import reads a file that it would also write, or delete as a leftover. */
@@ -149,14 +157,6 @@ async function download(limit: number, { settings, note, progress, signal }: App
       return limit > 0 && mails >= limit;
     },
   ).finally(() => bar.stop());
-}
-
-/** The list of skipped emails. Each line contains the location and the reason, separated by a tab. */
-interface SkippedFile {
-  add(bad: BadEmail): void;
-  /** Returns the path, or null if nothing was skipped and no file was written. */
-  finish(): string | null;
-  abandon(): void;
 }
 
 function openSkippedFile(path: string): SkippedFile {

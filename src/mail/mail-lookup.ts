@@ -28,6 +28,30 @@ export interface MailboxListing {
   complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
 }
 
+export interface StoredMail extends Omit<Email, "headerNames" | "asWritten"> {
+  readonly mailId: number;
+}
+
+export interface MailLookup {
+  /** Returns the email with this Message-ID, with or without angle brackets, or null if it is unknown. */
+  get(messageId: string): StoredMail | null;
+  isInInbox(mailId: number, addressId: number): boolean;
+  /** Returns the same id for all Message-IDs of an email. Returns an unknown id unchanged. */
+  canonicalId(messageId: string): string;
+}
+
+interface StoredMailRow {
+  mailId: number;
+  messageId: string;
+  subject: string;
+  sender: string;
+  recipients: string;
+  toCount: number;
+  ccCount: number;
+  date: string | null;
+  body: string;
+}
+
 /**
  * Maximum number of Message-IDs scanned per completion. Most start with a digit, and a one-digit prefix matches a tenth
  * of all mail.
@@ -111,8 +135,8 @@ export function resolveInbox(db: Db, address: string): string {
       `Import mail first: ${commandLine`art-e import SOURCE`}`,
     );
   }
-  const named = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
-  throw unknown(db, address, `Addresses with the most mail: ${named}.`);
+  const list = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
+  throw unknown(db, address, `Addresses with the most mail: ${list}.`);
 }
 
 /** Minimum Dice coefficient of the local parts (0 to 1). */
@@ -169,30 +193,6 @@ function diceCoefficient(bigrams: ReadonlySet<number>, word: string): number {
 
 function unknown(db: Db, address: string, hint: string): UserError {
   return new UserError("inbox_unknown", `No mail in ${db.name} is from or to ${address}.`, hint);
-}
-
-export interface StoredMail extends Omit<Email, "headerNames" | "asWritten"> {
-  readonly mailId: number;
-}
-
-export interface MailLookup {
-  /** Returns the email with this Message-ID, with or without angle brackets, or null if it is unknown. */
-  get(messageId: string): StoredMail | null;
-  isInInbox(mailId: number, addressId: number): boolean;
-  /** Returns the same id for all Message-IDs of an email. Returns an unknown id unchanged. */
-  canonicalId(messageId: string): string;
-}
-
-interface StoredMailRow {
-  mailId: number;
-  messageId: string;
-  subject: string;
-  sender: string;
-  recipients: string;
-  toCount: number;
-  ccCount: number;
-  date: string | null;
-  body: string;
 }
 
 export const LOOKUP_SQL = {

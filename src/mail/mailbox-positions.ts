@@ -2,6 +2,21 @@ import { LRUCache } from "lru-cache";
 import type { Db } from "../store/open-store.js";
 import type { AddressCount } from "./owners.js";
 
+export interface SearchableMail {
+  /** Returns the mailbox of an address, or all mail if the id is null. */
+  mailbox(addressId: number | null): PositionSet;
+  /** Returns the emails sent by, or sent to, any of the addresses. */
+  withParty(addressIds: readonly number[], role: "sender" | "recipient" | "either"): PositionSet;
+  /** Sent time per position in seconds since 1970, or NaN if undated. Set only for members of loaded mailboxes. */
+  readonly sentAt: Float64Array;
+  /** UTF-8 length of subject and body per position, in bytes. Set only for members of loaded mailboxes. */
+  readonly bytes: Uint32Array;
+  /** Sums per position during a search, all zero between searches. Allocating arrays per search would take 0.5 ms. */
+  readonly scratch: { readonly scores: Float64Array; readonly matched: Uint8Array };
+}
+
+type PartyRow = readonly [position: number, isSender: number, isRecipient: number];
+
 /** The mailboxes of all addresses, as positions in date order. */
 
 /** Each column is one JSON array: reading 35,000 separate rows takes twice as long. */
@@ -38,21 +53,6 @@ export class PositionSet {
   }
 }
 
-export interface SearchableMail {
-  /** Returns the mailbox of an address, or all mail if the id is null. */
-  mailbox(addressId: number | null): PositionSet;
-  /** Returns the emails sent by, or sent to, any of the addresses. */
-  withParty(addressIds: readonly number[], role: "sender" | "recipient" | "either"): PositionSet;
-  /** Sent time per position in seconds since 1970, or NaN if undated. Set only for members of loaded mailboxes. */
-  readonly sentAt: Float64Array;
-  /** UTF-8 length of subject and body per position, in bytes. Set only for members of loaded mailboxes. */
-  readonly bytes: Uint32Array;
-  /** Sums per position during a search, all zero between searches. Allocating arrays per search would take 0.5 ms. */
-  readonly scratch: { readonly scores: Float64Array; readonly matched: Uint8Array };
-}
-
-type PartyRow = readonly [position: number, isSender: number, isRecipient: number];
-
 /** Maximum number of cached sets. A set takes one bit per email in the database and four bytes per member. */
 const MAX_KEPT_SETS = 300;
 
@@ -79,13 +79,13 @@ export function openSearchableMail(db: Db): SearchableMail {
     mailbox: (addressId) =>
       remember(String(addressId), () => {
         const columns = (addressId === null ? selectAll.get() : selectMailbox.get(addressId)) as string[];
-        const [positions, sent, lengths] = columns.map((json) => JSON.parse(json)) as [
+        const [positions, sentPositions, lengths] = columns.map((json) => JSON.parse(json)) as [
           number[],
           (number | null)[],
           number[],
         ];
         for (const [i, position] of positions.entries()) {
-          sentAt[position] = sent[i] ?? Number.NaN;
+          sentAt[position] = sentPositions[i] ?? Number.NaN;
           bytes[position] = lengths[i] as number;
         }
         return new PositionSet(Int32Array.from(positions), total);

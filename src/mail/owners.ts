@@ -2,6 +2,27 @@ import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";
 
+type AddressCounts = ReadonlyMap<number, readonly AddressCount[]>;
+
+/** Source of an owner folder's address. */
+type OwnerBasis = "map" | "source" | "sent" | "received";
+
+export interface Owner {
+  readonly id: number;
+  readonly folder: string;
+  readonly address: string | null;
+  readonly basis: OwnerBasis | null;
+}
+
+export interface AddressCount {
+  readonly address: string;
+  readonly mails: number;
+}
+
+interface OwnerCount extends AddressCount {
+  ownerId: number;
+}
+
 /** Minimum fraction of the sent mail (0 to 1) required of an address that matches the owner's name. */
 const MIN_NAMED_SHARE = 0.02;
 
@@ -30,8 +51,6 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
   return changed;
 }
 
-type AddressCounts = ReadonlyMap<number, readonly AddressCount[]>;
-
 function resolve(
   owner: Owner,
   map: ReadonlyMap<string, string>,
@@ -40,8 +59,8 @@ function resolve(
 ): [string | null, OwnerBasis | null] {
   const mapped = map.get(owner.folder);
   if (mapped !== undefined) return [mapped, "map"];
-  const named = namedSender(owner, senders);
-  if (named !== null) return [named, "sent"];
+  const ownAddress = namedSender(owner, senders);
+  if (ownAddress !== null) return [ownAddress, "sent"];
   const received = recipients.get(owner.id) ?? [];
   const addressed = received.find((count) => matchesOwnerName(count.address, owner.folder));
   if (addressed !== undefined) return [addressed.address, "received"];
@@ -52,12 +71,12 @@ function resolve(
 }
 
 function namedSender(owner: Owner, senders: AddressCounts): string | null {
-  const sent = senders.get(owner.id) ?? [];
-  const total = sent.reduce((sum, count) => sum + count.mails, 0);
-  const named = sent.filter(
+  const counts = senders.get(owner.id) ?? [];
+  const total = counts.reduce((sum, count) => sum + count.mails, 0);
+  const matches = counts.filter(
     (count) => count.mails >= total * MIN_NAMED_SHARE && matchesOwnerName(count.address, owner.folder),
   );
-  return named[0]?.address ?? null;
+  return matches[0]?.address ?? null;
 }
 
 /**
@@ -106,21 +125,6 @@ export function readOwnerMap(path: string): Map<string, string> {
   return map;
 }
 
-/** Source of an owner folder's address. */
-type OwnerBasis = "map" | "source" | "sent" | "received";
-
-export interface Owner {
-  readonly id: number;
-  readonly folder: string;
-  readonly address: string | null;
-  readonly basis: OwnerBasis | null;
-}
-
-export interface AddressCount {
-  readonly address: string;
-  readonly mails: number;
-}
-
 export function listOwners(db: Db): Owner[] {
   return db.prepare("SELECT id, folder, address, basis FROM owners ORDER BY folder").all() as Owner[];
 }
@@ -161,10 +165,6 @@ export function countRecipients(db: Db, ownerIds: readonly number[]): Map<number
      WHERE f.owner_id = ? GROUP BY r.value ORDER BY mails DESC, address LIMIT 200`,
   );
   return group(ownerIds.flatMap((id) => statement.all(id) as OwnerCount[]));
-}
-
-interface OwnerCount extends AddressCount {
-  ownerId: number;
 }
 
 function group(rows: readonly OwnerCount[]): Map<number, AddressCount[]> {

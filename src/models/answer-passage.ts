@@ -64,9 +64,9 @@ export function pickPassage(
   const wants = KINDS.find(({ asks }) => asks.test(question))?.wants;
   let best: { mail: SeenMail; found: FoundPassage } | null = null;
   for (const mail of mails) {
-    const found = bestPassage(mail, weights, wants);
+    const candidate = bestPassage(mail, weights, wants);
     // Compare passages, not emails, because a long email is more likely to contain the words somewhere.
-    if (best === null || found.fit > best.found.fit * CLEARLY_BETTER) best = { mail, found };
+    if (best === null || candidate.fit > best.found.fit * CLEARLY_BETTER) best = { mail, found: candidate };
   }
   return best === null ? null : { mail: best.mail, passage: shorten(best.found.passage, weights, wants) };
 }

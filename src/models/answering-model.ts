@@ -11,11 +11,11 @@ const MAX_REPORTED = 20;
 /**
  * Returns whether a reply is from a different model than requested. A name matches its dated snapshot, the same name
  * with a maker prefix, and the same name with dots instead of dashes. A moving alias (`-latest`) matches any version.
- * `asked` is `provider/name`.
+ * `model` is `provider/name`.
  */
-export function isOtherModel(model: string, named: string): boolean {
+export function isOtherModel(model: string, answeredBy: string): boolean {
   const a = plainName(model);
-  const b = plainName(named);
+  const b = plainName(answeredBy);
   if (a === b || /(^|-)latest$/.test(a)) return false;
   const [snapshotA, snapshotB] = [SNAPSHOT.test(a), SNAPSHOT.test(b)];
   // Two snapshots with different names are different models.
@@ -35,31 +35,31 @@ function familyOf(name: string): string {
 }
 
 /** Returns the models in replies that differ from the requested model. Always empty for offline and replay models. */
-export function otherModels(requested: string, named: Readonly<Record<string, number>> = {}): string[] {
-  return isAskedByName(requested) ? Object.keys(named).filter((model) => isOtherModel(requested, model)) : [];
+export function otherModels(requested: string, replies: Readonly<Record<string, number>> = {}): string[] {
+  return isAskedByName(requested) ? Object.keys(replies).filter((model) => isOtherModel(requested, model)) : [];
 }
 
 /** Decorates a model: reports each different model that appears in its replies, once per model. */
 export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
   if (!isAskedByName(model.id)) return model;
-  const seen = new Set<string>();
+  const reported = new Set<string>();
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
       const reply = await model.complete(request, signal);
-      const { model: named } = reply;
-      if (named !== undefined && !seen.has(named) && seen.size < MAX_REPORTED) {
-        seen.add(named);
-        if (isOtherModel(model.id, named)) note(otherModelNote(model.id, named));
+      const { model: answeredBy } = reply;
+      if (answeredBy !== undefined && !reported.has(answeredBy) && reported.size < MAX_REPORTED) {
+        reported.add(answeredBy);
+        if (isOtherModel(model.id, answeredBy)) note(otherModelNote(model.id, answeredBy));
       }
       return reply;
     },
   };
 }
 
-function otherModelNote(requested: string, named: string): string {
+function otherModelNote(requested: string, answeredBy: string): string {
   return stripControls(
-    `Requested ${requested}, but replies are from ${named}. The provider might have substituted another model.`,
+    `Requested ${requested}, but replies are from ${answeredBy}. The provider might have substituted another model.`,
   );
 }
 

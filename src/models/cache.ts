@@ -10,6 +10,18 @@ import { parseModelName } from "./model-names.js";
 import type { RequestExtras } from "./request-extras.js";
 import { reasoningRoom, rulesFor } from "./request-parameters.js";
 
+export interface JsonFileCache {
+  /** Returns null if the value is missing or unreadable. */
+  get(key: JsonValue): unknown;
+  put(key: JsonValue, value: JsonValue): Promise<void>;
+}
+
+interface CachedServer extends RequestExtras {
+  readonly model: string;
+  readonly baseUrl: string | null;
+  readonly wireApi: "chat" | "responses" | null;
+}
+
 /** `sha256` is the hash of the completion. It detects corrupted files. */
 const keptSchema = z.object({ key: z.string(), sha256: z.string(), completion: completionSchema });
 
@@ -44,12 +56,6 @@ async function readCached(path: string, key: string): Promise<Completion | null>
   } catch {
     return null;
   }
-}
-
-export interface JsonFileCache {
-  /** Returns null if the value is missing or unreadable. */
-  get(key: JsonValue): unknown;
-  put(key: JsonValue, value: JsonValue): Promise<void>;
 }
 
 /**
@@ -104,12 +110,6 @@ export function cacheKey(server: CachedServer, request: ModelRequest): string {
   const epoch = request.task?.epoch ?? 1;
   const extras = { extraHeaders, extraBody };
   return digest({ model, baseUrl, wireApi, ...extras, ...deciding(request), reasoningTokens, epoch });
-}
-
-interface CachedServer extends RequestExtras {
-  readonly model: string;
-  readonly baseUrl: string | null;
-  readonly wireApi: "chat" | "responses" | null;
 }
 
 function deciding(request: ModelRequest) {

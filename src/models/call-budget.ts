@@ -55,7 +55,7 @@ export class BudgetReached extends Error {
 }
 
 /** Decorates a model: checks the budget before each call. Cached replies cost nothing. */
-export function withCallBudget(model: Model, budget: CallBudget, priceOf: PriceOf): Model {
+function withCallBudget(model: Model, budget: CallBudget, priceOf: PriceOf): Model {
   return {
     id: model.id,
     async complete(request, signal) {

@@ -6,6 +6,25 @@ import type { ModelError } from "./model.js";
 import { providerError, sentenceIn } from "./provider-errors.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 
+export interface EndpointSettings {
+  readonly apiKey: string | null;
+  /** Server address, or null for the provider's default. */
+  readonly baseUrl: string | null;
+  /** Only for the openai provider. If null, the format depends on the server. */
+  readonly wireApi: "chat" | "responses" | null;
+  /** Timeout per attempt in milliseconds, including the response body. */
+  readonly timeoutMs: number;
+  readonly extras?: SentExtras | undefined;
+}
+
+export interface Endpoint {
+  readonly apiKey: string;
+  readonly baseUrl: string | null;
+  readonly timeoutMs: number;
+  /** Headers and body fields that the user adds to each request. */
+  readonly extras?: SentExtras | undefined;
+}
+
 export const OPENAI_URL = "https://api.openai.com/v1";
 
 /** Placeholder key for local servers that need none, because the SDK requires one. */
@@ -82,25 +101,6 @@ function minimaxFailure(body: unknown): ModelError | null {
   if (data === undefined || data.choices !== undefined) return null;
   const { status_code: code, status_msg: message } = data.base_resp;
   return providerError({ status: 500, message: `${message} (${code})`, body: { code, message } });
-}
-
-export interface EndpointSettings {
-  readonly apiKey: string | null;
-  /** Server address, or null for the provider's default. */
-  readonly baseUrl: string | null;
-  /** Only for the openai provider. If null, the format depends on the server. */
-  readonly wireApi: "chat" | "responses" | null;
-  /** Timeout per attempt in milliseconds, including the response body. */
-  readonly timeoutMs: number;
-  readonly extras?: SentExtras | undefined;
-}
-
-export interface Endpoint {
-  readonly apiKey: string;
-  readonly baseUrl: string | null;
-  readonly timeoutMs: number;
-  /** Headers and body fields that the user adds to each request. */
-  readonly extras?: SentExtras | undefined;
 }
 
 /** Validates a base URL and strips its trailing slashes. Throws a UserError that mentions the flag. */

@@ -8,7 +8,7 @@ import type { ModelErrorKind } from "./model.js";
 /** `stops`: no task in the run can succeed, so the remaining tasks are left for `--resume`. */
 export type Consequence = "retried" | "fails" | "refused" | "stops";
 
-export interface FailureClass {
+interface FailureClass {
   readonly kind: ModelErrorKind;
   readonly consequence: Consequence;
   /** Lowercase codes, types, statuses and reasons in the error. A trailing `*` matches any suffix. */
@@ -16,6 +16,19 @@ export interface FailureClass {
   readonly statuses: readonly number[];
   /** Message patterns for servers that do not send an error code, and the statuses that the patterns apply to. */
   readonly words?: { readonly statuses: readonly number[]; readonly pattern: RegExp };
+}
+
+/** The parts of a provider's error that identify the kind of failure. */
+interface ProviderFailure {
+  readonly status: number;
+  /** Untruncated error message. */
+  readonly message: string;
+  /** Lowercase codes, types, statuses and reasons in the error. */
+  readonly codes: readonly string[];
+  /** Whether the error lists reasons for declining the prompt (OpenRouter). */
+  readonly isDeclined: boolean;
+  /** Exceeded Google quotas (google.rpc.QuotaFailure). */
+  readonly quotas: readonly { readonly id: string; readonly value: string }[];
 }
 
 /**
@@ -153,19 +166,6 @@ export const classOf = (kind: ModelErrorKind) => FAILURE_CLASSES.find((one) => o
 /** Returns whether every other call in the run would fail the same way. */
 export function stopsRun(kind: ModelErrorKind): boolean {
   return classOf(kind).consequence === "stops";
-}
-
-/** The parts of a provider's error that identify the kind of failure. */
-export interface ProviderFailure {
-  readonly status: number;
-  /** Untruncated error message. */
-  readonly message: string;
-  /** Lowercase codes, types, statuses and reasons in the error. */
-  readonly codes: readonly string[];
-  /** Whether the error lists reasons for declining the prompt (OpenRouter). */
-  readonly isDeclined: boolean;
-  /** Exceeded Google quotas (google.rpc.QuotaFailure). */
-  readonly quotas: readonly { readonly id: string; readonly value: string }[];
 }
 
 export function classifyFailure({ status, message, codes, isDeclined, quotas }: ProviderFailure): FailureClass {

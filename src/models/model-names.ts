@@ -1,6 +1,18 @@
 import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 
+export interface ModelName {
+  readonly provider: Provider;
+  /** Model name at the provider, or a file path for `replay`. Can contain slashes. */
+  readonly name: string;
+  readonly id: string;
+}
+
+/** `offline` and `replay` send no requests. */
+export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] as const;
+
+export type Provider = (typeof PROVIDERS)[number];
+
 /**
  * Returns whether a model is one of OpenAI's reasoning models (o1, o3, o4, codex, and GPT-5 or later except `-chat`),
  * which reject `temperature` and `max_tokens`. Handles the maker prefix of routers (`openai/gpt-5-mini`) and the names
@@ -72,11 +84,6 @@ export function makersName(name: string): { readonly maker: Provider; readonly n
   return { maker, name: maker === "anthropic" ? bare.replace(/(\d)\.(\d)/g, "$1-$2") : bare };
 }
 
-/** `offline` and `replay` send no requests. */
-export const PROVIDERS = ["anthropic", "openai", "google", "offline", "replay"] as const;
-
-export type Provider = (typeof PROVIDERS)[number];
-
 /** Environment variables for each provider's API key. The first one that is set is used. Only commands read them. */
 export const API_KEY_VARIABLES: Readonly<Record<Provider, readonly string[]>> = {
   anthropic: ["ANTHROPIC_API_KEY"],
@@ -109,13 +116,6 @@ export const ANSWERING_MODELS = {
   openai: "openai/gpt-6.1-sol",
   google: "google/gemini-3.8-flash",
 } as const;
-
-export interface ModelName {
-  readonly provider: Provider;
-  /** Model name at the provider, or a file path for `replay`. Can contain slashes. */
-  readonly name: string;
-  readonly id: string;
-}
 
 const EXAMPLES = `${Object.values(ANSWERING_MODELS).join(", ")}, offline/baseline, replay/FILE`;
 

@@ -4,11 +4,6 @@ import { type JsonSchema, jsonObjectsIn, jsonValueSchema } from "../platform/jso
 import type { TaskId } from "../tasks/question.js";
 import type { ReasoningEffort } from "./reasoning-effort.js";
 
-/** Returns the length of a request as JSON, in characters, for token estimates. */
-export function promptChars({ system, messages, tools }: ModelRequest): number {
-  return JSON.stringify([system, messages, tools]).length;
-}
-
 interface ForcedToolCall {
   readonly system: string;
   readonly content: string;
@@ -17,23 +12,8 @@ interface ForcedToolCall {
   readonly temperature?: number;
 }
 
-/** Returns a single-message request that the model must answer by calling `tool`. */
-export function forcedToolCall({ system, content, tool, ...limits }: ForcedToolCall): ModelRequest {
-  return { system, messages: [{ role: "user", content }], tools: [tool], toolChoice: "required", ...limits };
-}
-
 /** The parts of a reply that can contain the arguments of a forced call. */
 export type ForcedReply = Pick<Completion, "toolCalls"> & Partial<Pick<Completion, "content">>;
-
-/**
- * Returns the arguments of each valid call of `tool`. If there is no call, reads them from JSON in the text, because
- * models that think reject forced tool calls. The caller validates the arguments, and decides what to do if there are
- * several calls.
- */
-export function argumentsOf({ toolCalls, content = "" }: ForcedReply, tool: string): unknown[] {
-  const calls = toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined);
-  return calls.length > 0 ? calls.map((call) => call.arguments) : jsonObjectsIn(content);
-}
 
 /** Text that a model sees but must not obey. `name` appears in the marks around the text. */
 export interface UntrustedText {
@@ -41,123 +21,16 @@ export interface UntrustedText {
   readonly text: string;
 }
 
-/** Maximum characters sent per text. */
-const MAX_CHARS = 20_000;
-
-/**
- * Builds a prompt from untrusted texts between marks, followed by the `instruction`. Texts cannot forge the marks: each
- * mark's ID is a hash over all texts, and the angle bracket of anything in a text that looks like a mark or system
- * prompt is replaced. Invisible characters are removed, because they could hide words.
- */
-export function delimitUntrusted(texts: readonly UntrustedText[], instruction: string): string {
-  const boundary = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
-  const names = [...new Set(texts.map(({ name }) => name)), "instructions?", "system"];
-  const mark = new RegExp(`<(?=\\s*(?:/\\s*)?(${names.join("|")})\\b)`, "gi");
-  return [
-    ...texts.map(
-      ({ name, text }) => `<${name} id="${boundary}">\n${escapeMarks(text, mark)}\n</${name} id="${boundary}">`,
-    ),
-    `End of the data marked ${boundary}. ${instruction}`,
-  ].join("\n\n");
-}
-
-function escapeMarks(text: string, mark: RegExp): string {
-  const truncated =
-    text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)} [cut: ${text.length - MAX_CHARS} characters more]`;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
-  return truncated.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{DI}]/gu, "").replace(mark, "‹");
-}
-
 export type TaskActivity =
   | CallProgress
   | { readonly type: "tool"; readonly name: string }
   | { readonly type: "judging" };
-
-/** Number of replies per model name. */
-export const answeredBySchema = z.record(z.string(), z.number().int().positive()).readonly();
-
-export type AnsweredBy = z.output<typeof answeredBySchema>;
-
-export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
-  const sums = new Map(Object.entries(a));
-  for (const [model, replies] of Object.entries(b)) sums.set(model, (sums.get(model) ?? 0) + replies);
-  return Object.fromEntries(sums);
-}
-
-/** Counts turns or votes per model name. */
-export function repliesBy(named: readonly { readonly model?: string }[]): AnsweredBy {
-  return named.reduce<AnsweredBy>(
-    (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
-    {},
-  );
-}
-
-/** Returns the property for a result, or no property if no reply specified its model. */
-export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
-  return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
-}
-
-const tokens = z.number().int().nonnegative();
-
-/** Tokens of one call or a sum of calls. `inputTokens` includes cache reads and cache writes. */
-export const usageSchema = z.object({
-  inputTokens: tokens,
-  outputTokens: tokens,
-  cachedInputTokens: tokens,
-  cacheWriteTokens: tokens
-    .exactOptional()
-    .describe("Input tokens written to a cache. They cost more than other input tokens. Absent if there are none."),
-  cacheWrite1hTokens: tokens
-    .exactOptional()
-    .describe(
-      "Part of cacheWriteTokens that the cache keeps for an hour. They cost even more. Absent if there are none.",
-    ),
-  reasoningTokens: tokens
-    .exactOptional()
-    .describe("Output tokens spent on reasoning, included in outputTokens. Absent if none were reported."),
-});
-
-export type Usage = z.output<typeof usageSchema>;
-
-export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
-
-export function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-    ...cacheWrites(
-      (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0),
-      (a.cacheWrite1hTokens ?? 0) + (b.cacheWrite1hTokens ?? 0),
-    ),
-    ...reasoningUsage((a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)),
-  };
-}
-
-/** Returns the usage property for reasoning tokens, which is absent if there are none. */
-export function reasoningUsage(tokens: number | null | undefined): Pick<Usage, "reasoningTokens"> {
-  return tokens ? { reasoningTokens: tokens } : {};
-}
-
-/**
- * Returns the usage properties for cache writes, which are absent if nothing was written. `tokens` includes
- * `forAnHour`.
- */
-export function cacheWrites(tokens: number, forAnHour = 0): Pick<Usage, "cacheWriteTokens" | "cacheWrite1hTokens"> {
-  if (tokens === 0) return {};
-  return { cacheWriteTokens: tokens, ...(forAnHour === 0 ? {} : { cacheWrite1hTokens: forAnHour }) };
-}
 
 /**
  * Returns the cost of a call in US dollars, or null if the price is unknown. `answeredBy` is the model that the reply
  * specifies.
  */
 export type PriceOf = (usage: Usage, answeredBy?: string) => number | null;
-
-/** `broken_call`: the reply contains an unreadable tool call. `other`: only in traces of earlier versions. */
-export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "broken_call", "other"] as const;
-
-export type FinishReason = (typeof FINISH_REASONS)[number];
 
 export interface ToolSpec {
   readonly name: string;
@@ -199,6 +72,65 @@ export type ReplyDelta =
   | { readonly type: "tool_call"; readonly index: number; readonly id: string; readonly name: string }
   /** Part of the JSON text of a call's arguments. */
   | { readonly type: "tool_arguments"; readonly index: number; readonly text: string };
+
+/** Progress of a call before its reply. */
+export type CallProgress =
+  /** The call is waiting in the rate limiter. */
+  | { readonly type: "queued" }
+  /** An attempt is running. `waitedFor` is the limit that delayed it, or null if none did. */
+  | { readonly type: "calling"; readonly waitedFor?: LimitReason | null | undefined }
+  /** An attempt failed. The next one starts after `waitedMs`. */
+  | { readonly type: "retry"; readonly retry: Retry };
+
+/**
+ * Port for language models. `complete` returns a reply or throws a `ModelError`. If `signal` aborts, it rejects with
+ * the signal's reason and sends nothing more.
+ */
+export interface Model {
+  readonly id: string;
+  complete(request: ModelRequest, signal: AbortSignal): Promise<Completion>;
+}
+
+type ModelErrorDetails = Pick<
+  ModelError,
+  "status" | "retryable" | "unreachable" | "retryAfterMs" | "retries" | "billed"
+>;
+
+type ModelErrorChanges = Partial<ModelErrorDetails> & { readonly kind?: ModelErrorKind; readonly message?: string };
+
+export type ToolMessage = Extract<Message, { role: "tool" }>;
+
+/** Number of replies per model name. */
+export const answeredBySchema = z.record(z.string(), z.number().int().positive()).readonly();
+
+export type AnsweredBy = z.output<typeof answeredBySchema>;
+
+const tokens = z.number().int().nonnegative();
+
+/** Tokens of one call or a sum of calls. `inputTokens` includes cache reads and cache writes. */
+export const usageSchema = z.object({
+  inputTokens: tokens,
+  outputTokens: tokens,
+  cachedInputTokens: tokens,
+  cacheWriteTokens: tokens
+    .exactOptional()
+    .describe("Input tokens written to a cache. They cost more than other input tokens. Absent if there are none."),
+  cacheWrite1hTokens: tokens
+    .exactOptional()
+    .describe(
+      "Part of cacheWriteTokens that the cache keeps for an hour. They cost even more. Absent if there are none.",
+    ),
+  reasoningTokens: tokens
+    .exactOptional()
+    .describe("Output tokens spent on reasoning, included in outputTokens. Absent if none were reported."),
+});
+
+export type Usage = z.output<typeof usageSchema>;
+
+/** `broken_call`: the reply contains an unreadable tool call. `other`: only in traces of earlier versions. */
+export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "broken_call", "other"] as const;
+
+export type FinishReason = (typeof FINISH_REASONS)[number];
 
 export const sentParametersSchema = z.strictObject({
   maxTokens: z.number().int().describe("Maximum tokens per reply, including reasoning."),
@@ -248,15 +180,6 @@ export const LIMIT_REASONS = ["concurrency", "rate", "tokens", "server"] as cons
 
 export type LimitReason = (typeof LIMIT_REASONS)[number];
 
-/** Progress of a call before its reply. */
-export type CallProgress =
-  /** The call is waiting in the rate limiter. */
-  | { readonly type: "queued" }
-  /** An attempt is running. `waitedFor` is the limit that delayed it, or null if none did. */
-  | { readonly type: "calling"; readonly waitedFor?: LimitReason | null | undefined }
-  /** An attempt failed. The next one starts after `waitedMs`. */
-  | { readonly type: "retry"; readonly retry: Retry };
-
 /** Time spent before the reply: waiting for a slot or a limit, a failed attempt, or the pause after one. */
 export const callWaitSchema = z.object({
   kind: z.enum(["slot", "throttled", "failed_attempt", "pause"]),
@@ -264,15 +187,6 @@ export const callWaitSchema = z.object({
 });
 
 export type CallWait = z.output<typeof callWaitSchema>;
-
-/**
- * Port for language models. `complete` returns a reply or throws a `ModelError`. If `signal` aborts, it rejects with
- * the signal's reason and sends nothing more.
- */
-export interface Model {
-  readonly id: string;
-  complete(request: ModelRequest, signal: AbortSignal): Promise<Completion>;
-}
 
 /** `unavailable`: the account has no credit, or the server requests a longer wait than the retries allow. */
 export const MODEL_ERROR_KINDS = [
@@ -292,12 +206,186 @@ export const MODEL_ERROR_KINDS = [
 
 export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
-type ModelErrorDetails = Pick<
-  ModelError,
-  "status" | "retryable" | "unreachable" | "retryAfterMs" | "retries" | "billed"
->;
+/**
+ * Tool call requested by the model. If the arguments are not a JSON object, `invalid` contains the raw text and
+ * `arguments` is `{}`. Such a call is answered with an error and never executed.
+ */
+const toolCallSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  arguments: jsonValueSchema,
+  invalid: z.string().optional(),
+});
 
-type ModelErrorChanges = Partial<ModelErrorDetails> & { readonly kind?: ModelErrorKind; readonly message?: string };
+export type ToolCall = Readonly<z.output<typeof toolCallSchema>>;
+
+/**
+ * Data that a provider requires unchanged in the next request (Anthropic thinking blocks, Gemini thought signatures,
+ * OpenAI reasoning items). Only the same provider's code and `reasoningText` read `value`.
+ */
+const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
+
+/** Provider-neutral messages. Requests pass the system prompt separately. */
+export const messageSchema = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("system"), content: z.string() }),
+  z.object({ role: z.literal("user"), content: z.string() }),
+  z.object({
+    role: z.literal("assistant"),
+    content: z.string(),
+    toolCalls: z.array(toolCallSchema),
+    /** Reasoning extracted from the text. Never sent back. */
+    reasoning: z.string().optional(),
+    providerState: providerStateSchema.optional(),
+  }),
+  z.object({
+    role: z.literal("tool"),
+    toolCallId: z.string(),
+    name: z.string(),
+    content: z.string(),
+    isError: z.boolean(),
+  }),
+]);
+
+export type Message = z.output<typeof messageSchema>;
+
+/**
+ * One reply. `latencyMs` covers only the successful attempt. `usage` and `costUsd` include billed failed attempts,
+ * which are listed in `retries`.
+ */
+export const completionSchema = z.object({
+  content: z.string(),
+  toolCalls: z.array(toolCallSchema),
+  /** Reasoning extracted from the text. */
+  reasoning: z.string().optional(),
+  /** Kinds of content that the server left unparsed in the text. */
+  unparsed: z.array(z.enum(["reasoning", "tool_call"])).optional(),
+  finishReason: z.enum(FINISH_REASONS),
+  /** The provider's own name for the finish reason. */
+  rawFinishReason: z.string(),
+  /** The answering model according to the server. */
+  model: z.string().optional(),
+  /** ID for finding the reply in the provider's logs. */
+  responseId: z.string().optional(),
+  /** Null if the server did not report usage. */
+  usage: usageSchema.nullable(),
+  providerState: providerStateSchema.optional(),
+  /** Absent for offline models, which send nothing, and for replies cached by older versions. */
+  sent: sentParametersSchema.optional(),
+  latencyMs: z.number().nonnegative(),
+  /** Total time spent on rate limiting, failed attempts and pauses between attempts. */
+  waitedMs: z.number().nonnegative().optional(),
+  /** Breakdown of the waiting time in order, if known. */
+  waits: z.array(callWaitSchema).optional(),
+  retries: z.array(retrySchema),
+  /** Whether the reply is from the cache of an earlier run (`--cache`), so no request was made. */
+  cached: z.boolean().optional(),
+  /** Whether the reply was paid before the run was resumed and comes from its journal. */
+  resumed: z.boolean().optional(),
+  /**
+   * US dollars as reported by the server, or the original cost of a cached or recorded reply. Absent if today's price
+   * applies.
+   */
+  costUsd: z.number().nullable().optional(),
+  /** Unusual server behavior to report to the user once per run. */
+  notes: z.array(z.string()).optional(),
+});
+
+export type Completion = Readonly<z.output<typeof completionSchema>>;
+
+/** Returns the length of a request as JSON, in characters, for token estimates. */
+export function promptChars({ system, messages, tools }: ModelRequest): number {
+  return JSON.stringify([system, messages, tools]).length;
+}
+
+/** Returns a single-message request that the model must answer by calling `tool`. */
+export function forcedToolCall({ system, content, tool, ...limits }: ForcedToolCall): ModelRequest {
+  return { system, messages: [{ role: "user", content }], tools: [tool], toolChoice: "required", ...limits };
+}
+
+/**
+ * Returns the arguments of each valid call of `tool`. If there is no call, reads them from JSON in the text, because
+ * models that think reject forced tool calls. The caller validates the arguments, and decides what to do if there are
+ * several calls.
+ */
+export function argumentsOf({ toolCalls, content = "" }: ForcedReply, tool: string): unknown[] {
+  const calls = toolCalls.filter(({ name, invalid }) => name === tool && invalid === undefined);
+  return calls.length > 0 ? calls.map((call) => call.arguments) : jsonObjectsIn(content);
+}
+
+/** Maximum characters sent per text. */
+const MAX_CHARS = 20_000;
+
+/**
+ * Builds a prompt from untrusted texts between marks, followed by the `instruction`. Texts cannot forge the marks: each
+ * mark's ID is a hash over all texts, and the angle bracket of anything in a text that looks like a mark or system
+ * prompt is replaced. Invisible characters are removed, because they could hide words.
+ */
+export function delimitUntrusted(texts: readonly UntrustedText[], instruction: string): string {
+  const boundary = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
+  const names = [...new Set(texts.map(({ name }) => name)), "instructions?", "system"];
+  const mark = new RegExp(`<(?=\\s*(?:/\\s*)?(${names.join("|")})\\b)`, "gi");
+  return [
+    ...texts.map(
+      ({ name, text }) => `<${name} id="${boundary}">\n${escapeMarks(text, mark)}\n</${name} id="${boundary}">`,
+    ),
+    `End of the data marked ${boundary}. ${instruction}`,
+  ].join("\n\n");
+}
+
+function escapeMarks(text: string, mark: RegExp): string {
+  const truncated =
+    text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)} [cut: ${text.length - MAX_CHARS} characters more]`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
+  return truncated.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{DI}]/gu, "").replace(mark, "‹");
+}
+
+export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
+  const sums = new Map(Object.entries(a));
+  for (const [model, replies] of Object.entries(b)) sums.set(model, (sums.get(model) ?? 0) + replies);
+  return Object.fromEntries(sums);
+}
+
+/** Counts turns or votes per model name. */
+export function repliesBy(replies: readonly { readonly model?: string }[]): AnsweredBy {
+  return replies.reduce<AnsweredBy>(
+    (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
+    {},
+  );
+}
+
+/** Returns the property for a result, or no property if no reply specified its model. */
+export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
+  return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
+}
+
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    ...cacheWrites(
+      (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0),
+      (a.cacheWrite1hTokens ?? 0) + (b.cacheWrite1hTokens ?? 0),
+    ),
+    ...reasoningUsage((a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)),
+  };
+}
+
+/** Returns the usage property for reasoning tokens, which is absent if there are none. */
+export function reasoningUsage(tokens: number | null | undefined): Pick<Usage, "reasoningTokens"> {
+  return tokens ? { reasoningTokens: tokens } : {};
+}
+
+/**
+ * Returns the usage properties for cache writes, which are absent if nothing was written. `tokens` includes
+ * `forAnHour`.
+ */
+export function cacheWrites(tokens: number, forAnHour = 0): Pick<Usage, "cacheWriteTokens" | "cacheWrite1hTokens"> {
+  if (tokens === 0) return {};
+  return { cacheWriteTokens: tokens, ...(forAnHour === 0 ? {} : { cacheWrite1hTokens: forAnHour }) };
+}
 
 /** Error for a call without a usable reply. The message never contains a key or a request body. */
 export class ModelError extends Error {
@@ -358,90 +446,3 @@ export function addCost(a: number | null, b: number | null): number | null {
 
 /** Message of the `protocol` error for an address that returns web pages. Every call to that address fails with it. */
 export const ANSWERED_WEB_PAGE = "the server returned a web page (HTML) instead of an API response";
-
-/**
- * Tool call requested by the model. If the arguments are not a JSON object, `invalid` contains the raw text and
- * `arguments` is `{}`. Such a call is answered with an error and never executed.
- */
-export const toolCallSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  arguments: jsonValueSchema,
-  invalid: z.string().optional(),
-});
-
-export type ToolCall = Readonly<z.output<typeof toolCallSchema>>;
-
-/**
- * Data that a provider requires unchanged in the next request (Anthropic thinking blocks, Gemini thought signatures,
- * OpenAI reasoning items). Only the same provider's code and `reasoningText` read `value`.
- */
-export const providerStateSchema = z.object({ provider: z.string(), value: jsonValueSchema });
-
-/** Provider-neutral messages. Requests pass the system prompt separately. */
-export const messageSchema = z.discriminatedUnion("role", [
-  z.object({ role: z.literal("system"), content: z.string() }),
-  z.object({ role: z.literal("user"), content: z.string() }),
-  z.object({
-    role: z.literal("assistant"),
-    content: z.string(),
-    toolCalls: z.array(toolCallSchema),
-    /** Reasoning extracted from the text. Never sent back. */
-    reasoning: z.string().optional(),
-    providerState: providerStateSchema.optional(),
-  }),
-  z.object({
-    role: z.literal("tool"),
-    toolCallId: z.string(),
-    name: z.string(),
-    content: z.string(),
-    isError: z.boolean(),
-  }),
-]);
-
-export type Message = z.output<typeof messageSchema>;
-export type ToolMessage = Extract<Message, { role: "tool" }>;
-
-/**
- * One reply. `latencyMs` covers only the successful attempt. `usage` and `costUsd` include billed failed attempts,
- * which are listed in `retries`.
- */
-export const completionSchema = z.object({
-  content: z.string(),
-  toolCalls: z.array(toolCallSchema),
-  /** Reasoning extracted from the text. */
-  reasoning: z.string().optional(),
-  /** Kinds of content that the server left unparsed in the text. */
-  unparsed: z.array(z.enum(["reasoning", "tool_call"])).optional(),
-  finishReason: z.enum(FINISH_REASONS),
-  /** The provider's own name for the finish reason. */
-  rawFinishReason: z.string(),
-  /** The answering model according to the server. */
-  model: z.string().optional(),
-  /** ID for finding the reply in the provider's logs. */
-  responseId: z.string().optional(),
-  /** Null if the server did not report usage. */
-  usage: usageSchema.nullable(),
-  providerState: providerStateSchema.optional(),
-  /** Absent for offline models, which send nothing, and for replies cached by older versions. */
-  sent: sentParametersSchema.optional(),
-  latencyMs: z.number().nonnegative(),
-  /** Total time spent on rate limiting, failed attempts and pauses between attempts. */
-  waitedMs: z.number().nonnegative().optional(),
-  /** Breakdown of the waiting time in order, if known. */
-  waits: z.array(callWaitSchema).optional(),
-  retries: z.array(retrySchema),
-  /** Whether the reply is from the cache of an earlier run (`--cache`), so no request was made. */
-  cached: z.boolean().optional(),
-  /** Whether the reply was paid before the run was resumed and comes from its journal. */
-  resumed: z.boolean().optional(),
-  /**
-   * US dollars as reported by the server, or the original cost of a cached or recorded reply. Absent if today's price
-   * applies.
-   */
-  costUsd: z.number().nullable().optional(),
-  /** Unusual server behavior to report to the user once per run. */
-  notes: z.array(z.string()).optional(),
-});
-
-export type Completion = Readonly<z.output<typeof completionSchema>>;

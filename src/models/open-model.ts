@@ -44,6 +44,11 @@ interface OpenOptions {
   readonly note?: (text: string) => void;
 }
 
+interface ModelAtServer {
+  readonly model: string;
+  readonly baseUrl?: string | null | undefined;
+}
+
 /**
  * Opens a model for a run, a judge or a command. From the inside out, the decorators are: prices, rate limiter,
  * retries, cost limit, cache. Throws a UserError if the API key is missing.
@@ -60,13 +65,13 @@ export async function openModel(
     costLimit,
     cache = false,
     note,
-    ...given
+    ...options
   }: OpenOptions,
   { env, cacheDir }: AppSettings,
 ): Promise<{ readonly model: Model; readonly throttle: RateLimiter }> {
   const limiter = throttle ?? new RateLimiter({ concurrency: "auto", rpm: null, tpm: null, shared });
   const connection = connectionOf(name.provider, { baseUrl, wireApi, timeoutMs, extras }, env);
-  const priceOf = given.priceOf ?? (await pricesOf(name));
+  const priceOf = options.priceOf ?? (await pricesOf(name));
   let model = await resolveModel(name, connection, DEFAULT_RETRY, limiter, priceOf);
   if (costLimit !== undefined) model = costLimit.applyTo(model, priceOf);
   if (cache && isRemote(name.provider)) {
@@ -107,11 +112,6 @@ export async function pricesOf({ id, provider }: ModelName): Promise<PriceOf> {
   if (!isRemote(provider)) return () => 0;
   const { priceOfReply } = await import("./price-lookup.js");
   return (usage, answeredBy) => priceOfReply(id, answeredBy, usage);
-}
-
-interface ModelAtServer {
-  readonly model: string;
-  readonly baseUrl?: string | null | undefined;
 }
 
 /** Returns whether two models share a rate limiter, because limits apply per account. */

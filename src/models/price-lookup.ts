@@ -9,6 +9,16 @@ interface PriceEntry {
   readonly options: PriceOptions;
 }
 
+/** List prices of a model. `long` applies to the entire call if its input exceeds `above` tokens. */
+interface Rates {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly written?: number;
+  readonly writtenForAnHour?: number;
+  readonly long?: { readonly above: number; readonly input: number; readonly output: number };
+}
+
 /**
  * Entries per model ID, or null if no table contains the model. Cached because the library scans its table on every
  * call.
@@ -49,8 +59,8 @@ export function priceOfReply(modelId: string, answeredBy: string | undefined, us
 }
 
 function entryOf(modelId: string): PriceEntry | null {
-  const known = entries.get(modelId);
-  if (known !== undefined) return known;
+  const cached = entries.get(modelId);
+  if (cached !== undefined) return cached;
   const entry = findEntry(modelId);
   if (entries.size >= MAX_ENTRIES) entries.clear();
   entries.set(modelId, entry);
@@ -63,8 +73,8 @@ function findEntry(modelId: string): PriceEntry | null {
   const name = modelId.slice(slash + 1);
   const own = entryAt(provider, name);
   if (own !== null || !name.includes("/")) return own;
-  const made = makersName(name);
-  return made === null ? null : entryAt(made.maker, made.name);
+  const original = makersName(name);
+  return original === null ? null : entryAt(original.maker, original.name);
 }
 
 function entryAt(provider: string, requested: string): PriceEntry | null {
@@ -81,16 +91,6 @@ function entryAt(provider: string, requested: string): PriceEntry | null {
  * format, entered on 2026-11-22. The comment on each entry is the maker's page. Remove an entry once the library
  * includes it.
  */
-
-/** List prices of a model. `long` applies to the entire call if its input exceeds `above` tokens. */
-interface Rates {
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-  readonly written?: number;
-  readonly writtenForAnHour?: number;
-  readonly long?: { readonly above: number; readonly input: number; readonly output: number };
-}
 
 /** `long.input` multiplies the input and cache rates, and `long.output` multiplies the output rate. */
 function prices({ input, output, cached, written, writtenForAnHour, long }: Rates): ConditionalPrice["prices"] {

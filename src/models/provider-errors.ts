@@ -4,6 +4,14 @@ import { parseJsonOrNull } from "../platform/json.js";
 import { classifyFailure, classOf } from "./failure-classes.js";
 import { ModelError } from "./model.js";
 
+interface ProviderError {
+  readonly status: number;
+  /** One line without keys. */
+  readonly message: string;
+  readonly body?: unknown;
+  readonly headers?: Headers | undefined;
+}
+
 const MAX_LENGTH = 300;
 
 /** Certificate errors, which do not go away on a retry. */
@@ -31,6 +39,38 @@ const httpErrorSchema = z.object({
     .catch(undefined),
   error: z.unknown().optional(),
 });
+
+const textSchema = z.coerce.string().catch("");
+
+/** The parts of an error body that identify its kind. */
+const errorSchema = z.looseObject({
+  code: textSchema,
+  type: textSchema,
+  status: textSchema,
+  innererror: z.looseObject({ code: textSchema }).optional().catch(undefined),
+  // google.rpc.Status (https://cloud.google.com/apis/design/errors).
+  details: z
+    .array(
+      z.looseObject({
+        reason: textSchema,
+        violations: z
+          .array(z.looseObject({ quotaId: textSchema, quotaValue: textSchema }))
+          .optional()
+          .catch(undefined),
+      }),
+    )
+    .catch([]),
+  // OpenRouter (https://openrouter.ai/docs/api-reference/errors).
+  metadata: z
+    .looseObject({
+      reasons: z.array(z.unknown()).catch([]),
+      headers: z.record(z.string(), z.unknown()).catch({}),
+    })
+    .optional()
+    .catch(undefined),
+});
+
+type ErrorBody = z.output<typeof errorSchema>;
 
 /**
  * Converts any error from an SDK to a ModelError. Removes keys from the message, and does not keep the SDK's error as
@@ -68,38 +108,6 @@ function causesOf(error: unknown): Error[] {
   return chain;
 }
 
-const textSchema = z.coerce.string().catch("");
-
-/** The parts of an error body that identify its kind. */
-const errorSchema = z.looseObject({
-  code: textSchema,
-  type: textSchema,
-  status: textSchema,
-  innererror: z.looseObject({ code: textSchema }).optional().catch(undefined),
-  // google.rpc.Status (https://cloud.google.com/apis/design/errors).
-  details: z
-    .array(
-      z.looseObject({
-        reason: textSchema,
-        violations: z
-          .array(z.looseObject({ quotaId: textSchema, quotaValue: textSchema }))
-          .optional()
-          .catch(undefined),
-      }),
-    )
-    .catch([]),
-  // OpenRouter (https://openrouter.ai/docs/api-reference/errors).
-  metadata: z
-    .looseObject({
-      reasons: z.array(z.unknown()).catch([]),
-      headers: z.record(z.string(), z.unknown()).catch({}),
-    })
-    .optional()
-    .catch(undefined),
-});
-
-type ErrorBody = z.output<typeof errorSchema>;
-
 /** Returns the error object in a body: `{error}`, `[{error}]`, or the body itself. */
 function errorIn(body: unknown): ErrorBody {
   const outer = z.looseObject({ error: z.looseObject({}) }).safeParse(Array.isArray(body) ? body[0] : body).data;
@@ -109,14 +117,6 @@ function errorIn(body: unknown): ErrorBody {
 function codesOf({ code, type, status, innererror, details }: ErrorBody): string[] {
   const all = [code, type, status, innererror?.code ?? "", ...details.map(({ reason }) => reason)];
   return all.map((name) => name.toLowerCase()).filter((name) => name !== "" && name !== "undefined");
-}
-
-interface ProviderError {
-  readonly status: number;
-  /** One line without keys. */
-  readonly message: string;
-  readonly body?: unknown;
-  readonly headers?: Headers | undefined;
 }
 
 /** Returns the error for an HTTP status, or for an equivalent code in a 200 reply. */
@@ -189,9 +189,9 @@ export function sentenceIn(body: unknown, depth = 0): string | null {
   if (depth > 4) return null;
   if (typeof body === "string") return body.trim() === "" ? null : body;
   if (Array.isArray(body)) return sentenceIn(body[0], depth + 1);
-  const said = sentenceSchema.safeParse(body).data;
-  if (said !== undefined) {
-    const { message, code, param = "", metadata } = said;
+  const problem = sentenceSchema.safeParse(body).data;
+  if (problem !== undefined) {
+    const { message, code, param = "", metadata } = problem;
     const unnamed = param !== "" && !message.includes(param) ? param : "";
     const about = [typeof code === "string" ? code : "", unnamed].filter((word) => word !== "");
     const sentence = about.length > 0 ? `${message} (${about.join(", ")})` : message;

@@ -7,6 +7,28 @@ import { parseJsonOrNull } from "../platform/json.js";
 import { openConnections } from "../platform/outgoing-connections.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
 
+/** A reply with status 200. */
+export interface JsonReply {
+  readonly body: unknown;
+  header(name: string): string | null;
+}
+
+interface HttpRequest {
+  readonly method: Dispatcher.HttpMethod;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | null;
+}
+
+interface HttpOptions {
+  readonly signal: AbortSignal;
+  /** Timeout in milliseconds, or null to rely only on the signal. */
+  readonly timeoutMs: number | null;
+}
+
+type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
 /** Response with an HTTP status of 400 or above, with the same properties as the SDKs' errors. */
 class HttpError extends Error {
   constructor(
@@ -48,12 +70,6 @@ export function joinObjects(first: Buffer, second: Buffer): Buffer {
 }
 
 const COMMA = Buffer.from(",");
-
-/** A reply with status 200. */
-export interface JsonReply {
-  readonly body: unknown;
-  header(name: string): string | null;
-}
 
 /** Returns the reply to an SDK call. */
 export async function sdkReply(call: {
@@ -113,18 +129,6 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLeng
   deflate: promisify(inflate),
   br: promisify(brotliDecompress),
 };
-
-interface HttpRequest {
-  readonly method: Dispatcher.HttpMethod;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer | null;
-}
-
-interface HttpOptions {
-  readonly signal: AbortSignal;
-  /** Timeout in milliseconds, or null to rely only on the signal. */
-  readonly timeoutMs: number | null;
-}
 
 function toHeaderRecord(headers: RequestInit["headers"]): Record<string, string> {
   return Object.fromEntries([...new Headers(headers)].filter(([name]) => ALLOWED.has(name)));
@@ -258,8 +262,6 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
 class WholeReply {
   readonly ok: boolean;
   private read: Headers | null = null;
@@ -310,8 +312,6 @@ async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Pro
     throw new ModelError("protocol", "the reply cannot be decompressed, or is incomplete", { retryable: true });
   }
 }
-
-type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** Statuses that do not allow a body in a Response. */
 const WITHOUT_BODY = new Set([204, 205, 304]);

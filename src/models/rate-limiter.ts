@@ -1,6 +1,56 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type CallProgress, type CallWait, type LimitReason, type Model, ModelError } from "./model.js";
 
+export interface RateLimiterOptions {
+  /** Maximum concurrent calls. `auto` adapts to the server's capacity. */
+  readonly concurrency: number | "auto";
+  /** Maximum requests per minute, or null to rely on the server's limit. */
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  readonly shared?: SharedLimiter | undefined;
+}
+
+export type RateLimits = Pick<RateLimiterOptions, "concurrency" | "rpm" | "tpm">;
+
+/** Port for call limits shared by several machines. */
+export interface SharedLimiter {
+  state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null };
+  enter(signal: AbortSignal): Promise<void>;
+  spend(tokens: number): Promise<void>;
+  /** Reports a refused call. `ms` is the wait requested by the server, or 0 if it requested none. */
+  pause(ms: number): Promise<void>;
+}
+
+export interface RateLimiterState {
+  readonly limit: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly why: LimitReason | null;
+  readonly refused: number;
+}
+
+/** Time source in milliseconds. Tests replace it. */
+export interface Clock {
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Calls that started since the last judgment of the rate. */
+interface Trial {
+  readonly since: number;
+  started: number;
+  accepted: number;
+  refused: number;
+  /** Longest requested wait in milliseconds. */
+  pauseMs: number;
+}
+
+/** A rate that was cut, and the fraction of refused calls that caused the cut. */
+interface CutRate {
+  readonly perMs: number;
+  readonly share: number;
+}
+
 /** Runs `call` when the rate limiter admits it. Reports both waiting and starting to `onProgress`. */
 export function callThrottled<T>(
   throttle: RateLimiter,
@@ -67,40 +117,6 @@ export class CallWaits {
   private push(wait: CallWait): void {
     if (wait.durationMs >= SHORTEST_MS) this.waits.push(wait);
   }
-}
-
-export interface RateLimiterOptions {
-  /** Maximum concurrent calls. `auto` adapts to the server's capacity. */
-  readonly concurrency: number | "auto";
-  /** Maximum requests per minute, or null to rely on the server's limit. */
-  readonly rpm: number | null;
-  readonly tpm: number | null;
-  readonly shared?: SharedLimiter | undefined;
-}
-
-export type RateLimits = Pick<RateLimiterOptions, "concurrency" | "rpm" | "tpm">;
-
-/** Port for call limits shared by several machines. */
-export interface SharedLimiter {
-  state(): { readonly waiting: number; readonly why: "rate" | "tokens" | "server" | null };
-  enter(signal: AbortSignal): Promise<void>;
-  spend(tokens: number): Promise<void>;
-  /** Reports a refused call. `ms` is the wait requested by the server, or 0 if it requested none. */
-  pause(ms: number): Promise<void>;
-}
-
-export interface RateLimiterState {
-  readonly limit: number;
-  readonly running: number;
-  readonly waiting: number;
-  readonly why: LimitReason | null;
-  readonly refused: number;
-}
-
-/** Time source in milliseconds. Tests replace it. */
-export interface Clock {
-  now(): number;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 const REAL_CLOCK: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
@@ -458,11 +474,11 @@ export class AdaptiveRate {
 
   private judge(now: number): number {
     const { trial } = this;
-    const ended = trial.accepted + trial.refused;
+    const finishedCalls = trial.accepted + trial.refused;
     const blocked = trial.refused >= MANY_REFUSALS && trial.accepted <= trial.refused;
-    if (ended < EVIDENCE && !blocked) return 1;
+    if (finishedCalls < EVIDENCE && !blocked) return 1;
     this.trial = newTrial(now);
-    const share = trial.refused / ended;
+    const share = trial.refused / finishedCalls;
     const isQuota = trial.pauseMs >= TRIAL_MS;
     if (!isQuota && share <= 1.5 * this.tolerated + NEGLIGIBLE) return this.grow();
     const { before } = this;
@@ -492,8 +508,8 @@ export class AdaptiveRate {
   }
 
   private cut(trial: Trial, share: number, now: number): void {
-    const sent = trial.started / Math.max(now - trial.since, 1);
-    const perMs = Math.min(this.perMs ?? sent, sent);
+    const ratePerMs = trial.started / Math.max(now - trial.since, 1);
+    const perMs = Math.min(this.perMs ?? ratePerMs, ratePerMs);
     const succeeded = this.successRate(now, trial.pauseMs);
     const isPaused = trial.pauseMs > 0 && succeeded < perMs;
     this.before = { perMs, share };
@@ -541,21 +557,5 @@ export class AdaptiveRate {
 
 /** Returns the factor for the number of concurrent calls based on the fraction of refused calls. */
 const shrink = (share: number) => Math.max(SHRINK, 1 - share);
-
-/** Calls that started since the last judgment of the rate. */
-interface Trial {
-  readonly since: number;
-  started: number;
-  accepted: number;
-  refused: number;
-  /** Longest requested wait in milliseconds. */
-  pauseMs: number;
-}
-
-/** A rate that was cut, and the fraction of refused calls that caused the cut. */
-interface CutRate {
-  readonly perMs: number;
-  readonly share: number;
-}
 
 const newTrial = (since: number): Trial => ({ since, started: 0, accepted: 0, refused: 0, pauseMs: 0 });

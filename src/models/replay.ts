@@ -19,6 +19,50 @@ import {
   usageSchema,
 } from "./model.js";
 
+/** Outcome of a call without a reply: an error from the model's server, or the task timeout. */
+const recordedFailureSchema = z.union([
+  z.strictObject({ timedOut: z.literal(true) }),
+  z.strictObject({
+    kind: z.enum(MODEL_ERROR_KINDS),
+    message: z.string(),
+    retries: z.array(retrySchema),
+    billed: billedSchema.exactOptional(),
+  }),
+]);
+
+const recordedKey = { key: z.string(), model: z.string() };
+
+/** Line written by `recording`. `key` was computed for `model`. */
+const recordedSchema = z.object({ ...recordedKey, completion: completionSchema });
+
+const failedSchema = z.object({ ...recordedKey, failure: recordedFailureSchema });
+
+type RecordedFailure = z.output<typeof recordedFailureSchema>;
+
+const scriptedReplySchema = z.strictObject({
+  content: z.string().default(""),
+  toolCalls: z
+    .array(z.strictObject({ name: z.string(), arguments: jsonValueSchema, invalid: z.string().optional() }))
+    .default([]),
+  finishReason: z.enum(FINISH_REASONS).optional(),
+  usage: usageSchema.default(NO_USAGE),
+});
+
+/**
+ * All replies to one question in order. Without `taskQuestion`, the script applies to every question without its own
+ * script.
+ */
+const scriptSchema = z.strictObject({
+  taskQuestion: z.string().optional(),
+  replies: z.array(scriptedReplySchema),
+});
+
+type Recorded = z.output<typeof recordedSchema> | z.output<typeof failedSchema>;
+
+type Script = z.output<typeof scriptSchema>;
+
+type ScriptedReply = z.output<typeof scriptedReplySchema>;
+
 /**
  * Creates the model `replay/FILE`, which answers offline from a file. A recorded reply answers its original request. If
  * the same request was recorded several times, its replies are returned in order. A script replies to its question,
@@ -130,48 +174,6 @@ function failureOf(error: unknown): RecordedFailure | null {
   }
   return error instanceof DOMException && error.name === "TimeoutError" ? { timedOut: true } : null;
 }
-
-/** Outcome of a call without a reply: an error from the model's server, or the task timeout. */
-const recordedFailureSchema = z.union([
-  z.strictObject({ timedOut: z.literal(true) }),
-  z.strictObject({
-    kind: z.enum(MODEL_ERROR_KINDS),
-    message: z.string(),
-    retries: z.array(retrySchema),
-    billed: billedSchema.exactOptional(),
-  }),
-]);
-
-const recordedKey = { key: z.string(), model: z.string() };
-
-/** Line written by `recording`. `key` was computed for `model`. */
-const recordedSchema = z.object({ ...recordedKey, completion: completionSchema });
-
-const failedSchema = z.object({ ...recordedKey, failure: recordedFailureSchema });
-
-type RecordedFailure = z.output<typeof recordedFailureSchema>;
-
-const scriptedReplySchema = z.strictObject({
-  content: z.string().default(""),
-  toolCalls: z
-    .array(z.strictObject({ name: z.string(), arguments: jsonValueSchema, invalid: z.string().optional() }))
-    .default([]),
-  finishReason: z.enum(FINISH_REASONS).optional(),
-  usage: usageSchema.default(NO_USAGE),
-});
-
-/**
- * All replies to one question in order. Without `taskQuestion`, the script applies to every question without its own
- * script.
- */
-const scriptSchema = z.strictObject({
-  taskQuestion: z.string().optional(),
-  replies: z.array(scriptedReplySchema),
-});
-
-type Recorded = z.output<typeof recordedSchema> | z.output<typeof failedSchema>;
-type Script = z.output<typeof scriptSchema>;
-type ScriptedReply = z.output<typeof scriptedReplySchema>;
 
 /**
  * Reads a replay file: either JSON lines, or one JSON document with an entry or a list of entries. Throws a UserError.

@@ -112,8 +112,8 @@ const jsonOfTools = new WeakMap<ModelRequest["tools"], string>();
 
 /** Memoized, because all calls of an agent pass the same array. */
 function toolsJson(tools: ModelRequest["tools"]): string {
-  const known = jsonOfTools.get(tools);
-  if (known !== undefined) return known;
+  const cached = jsonOfTools.get(tools);
+  if (cached !== undefined) return cached;
   const json = JSON.stringify(tools);
   jsonOfTools.set(tools, json);
   return json;

@@ -2,6 +2,22 @@ import { isJsonObject, parseJsonOrNull } from "../platform/json.js";
 import type { Completion, Model, ModelRequest, ReplyDelta, ToolCall, ToolSpec } from "./model.js";
 import { readArguments, uniqueIds } from "./tool-calls.js";
 
+type UnidentifiedCall = Omit<ToolCall, "id">;
+
+type FoundCalls =
+  | { readonly kind: "none" }
+  /** A call in an unknown form or to an unknown tool. */
+  | { readonly kind: "unreadable" }
+  | { readonly kind: "calls"; readonly calls: readonly UnidentifiedCall[]; readonly text: string };
+
+/** Notation of tool calls. `read` returns null if the text between the marks is unreadable. */
+interface CallFormat {
+  readonly pattern: RegExp;
+  read(groups: Readonly<Record<string, string | undefined>>, tools: Tools): UnidentifiedCall[] | null;
+}
+
+type Tools = ReadonlyMap<string, ToolSpec>;
+
 /**
  * Extracts the reasoning and tool calls that a server without the right parser leaves in the text of a reply, in the
  * tokens of the model's chat template. This way, reasoning is never taken for an answer, and every call is either made
@@ -214,23 +230,7 @@ function namedFunction(tool: string, body: string): string {
   return `<function=${withoutNamespace(tool)}>${body}</function>`;
 }
 
-type UnidentifiedCall = Omit<ToolCall, "id">;
-
-type FoundCalls =
-  | { readonly kind: "none" }
-  /** A call in an unknown form or to an unknown tool. */
-  | { readonly kind: "unreadable" }
-  | { readonly kind: "calls"; readonly calls: readonly UnidentifiedCall[]; readonly text: string };
-
 const NO_CALLS: FoundCalls = { kind: "none" };
-
-/** Notation of tool calls. `read` returns null if the text between the marks is unreadable. */
-interface CallFormat {
-  readonly pattern: RegExp;
-  read(groups: Readonly<Record<string, string | undefined>>, tools: Tools): UnidentifiedCall[] | null;
-}
-
-type Tools = ReadonlyMap<string, ToolSpec>;
 
 const CALL_FORMATS: readonly CallFormat[] = [
   // Hermes and Qwen: JSON. Qwen3-Coder: <function=...>. GLM: the name, followed by <arg_key> and <arg_value>.
@@ -307,7 +307,7 @@ function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
     if (matches.length === 0) continue;
     const calls = matches.map(({ groups = {} }) => read(groups, byName));
     if (calls.some((call) => call === null)) return { kind: "unreadable" };
-    const all = calls.flatMap((found) => found ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
+    const all = calls.flatMap((call) => call ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
     if (all.length === 0 || !all.every(({ name }) => byName.has(name))) return { kind: "unreadable" };
     return { kind: "calls", calls: all, text: text.replace(pattern, "").trim() };
   }
@@ -390,7 +390,7 @@ function pythonValue(text: string): unknown {
 function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools: Tools): UnidentifiedCall[] | null {
   const calls = [...body.matchAll(pattern)].map(({ groups = {} }) => read(groups, tools));
   if (calls.length === 0 || calls.some((call) => call === null)) return null;
-  return calls.flatMap((found) => found ?? []);
+  return calls.flatMap((call) => call ?? []);
 }
 
 const PARAMETER = /<[^<>\s]*parameter(?:=|\s+name=)"?(?<key>[\w.-]+)"?[^<>]*>(?<value>[\s\S]*?)<\/[^<>\s]*parameter>/gi;

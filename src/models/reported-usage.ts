@@ -113,7 +113,7 @@ function toUsage(report: Report): Usage | null {
     report.cache_read_input_tokens,
     report.cachedContentTokenCount,
   );
-  const written = most(
+  const writes = most(
     report.prompt_tokens_details?.cache_write_tokens,
     report.input_tokens_details?.cache_write_tokens,
     report.cache_creation_input_tokens,
@@ -130,7 +130,7 @@ function toUsage(report: Report): Usage | null {
     inputTokens,
     outputTokens: outputOf(report, inputTokens, reasoning),
     cachedInputTokens: cached,
-    ...cacheWrites(written, Math.min(written, report.cache_creation?.ephemeral_1h_input_tokens ?? 0)),
+    ...cacheWrites(writes, Math.min(writes, report.cache_creation?.ephemeral_1h_input_tokens ?? 0)),
     ...reasoningUsage(reasoning),
   };
 }
@@ -162,8 +162,8 @@ function most(...counts: (number | null | undefined)[]): number {
 }
 
 function costOf(report: Report | null): number | null {
-  const { cost: told, estimated_cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
-  const cost = told ?? estimated_cost;
+  const { cost: totalCost, estimated_cost, is_byok, cost_details, cost_in_usd_ticks } = report ?? {};
+  const cost = totalCost ?? estimated_cost;
   if (cost != null) {
     // If the user has their own key for the provider, the cost that OpenRouter reports is only its fee.
     return cost + (is_byok === true ? (cost_details?.upstream_inference_cost ?? 0) : 0);

@@ -148,9 +148,9 @@ const KEY_VALUE = /\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|hf_\w{20,}|gh[pousr]_\w{20,
 type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /** Parses the `NAME=VALUE` arguments of all `--header` flags. */
-export function parseHeaders(written: readonly string[]): Parsed<Record<string, string>> {
+export function parseHeaders(flagValues: readonly string[]): Parsed<Record<string, string>> {
   const headers: Record<string, string> = {};
-  for (const text of written) {
+  for (const text of flagValues) {
     const { name, value } = splitAtEquals(text);
     if (name === null) return wrong(`expected NAME=VALUE, got ${shown(text)}`);
     if (!HEADER_NAME.test(name)) return wrong(`${shown(name)} is not a valid header name`);

@@ -11,7 +11,7 @@ import {
 } from "./reasoning-effort.js";
 
 /** The request parameters accepted by a model. Text values explain why a parameter is not accepted. */
-export interface ParameterRules {
+interface ParameterRules {
   readonly noTemperature: string | null;
   readonly noForcedTools: string | null;
   /** Whether the model reasons before it answers. Its provider counts the reasoning as output. */
@@ -27,7 +27,21 @@ export interface ParameterRules {
   readonly limitField?: { readonly name: LimitField; readonly reason: string };
 }
 
-export type LimitField = "max_tokens" | "max_completion_tokens";
+type LimitField = "max_tokens" | "max_completion_tokens";
+
+type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffort" | "temperature" | "toolChoice"> & {
+  readonly hasTools: boolean;
+};
+
+type Adjusted = NonNullable<SentParameters["adjusted"]>[number];
+
+interface SentEffort {
+  /** A level, or a budget in tokens. */
+  readonly sent: string | number | null;
+  readonly adjusted?: Adjusted;
+}
+
+type Refusable = Adjusted["parameter"];
 
 /**
  * Reasoning tokens added to the agent's `maxTokens`. The sum is at most MOST_TOKENS, because a larger limit might
@@ -103,10 +117,6 @@ export function rulesFor({ provider, name }: ModelName, wireApi: "chat" | "respo
   return provider === "openai" ? openaiRules(name, wireApi) : null;
 }
 
-type Asked = Pick<ModelRequest, "maxTokens" | "reasoningTokens" | "reasoningEffort" | "temperature" | "toolChoice"> & {
-  readonly hasTools: boolean;
-};
-
 /** Returns the parameters to send for a request, with the reason for each difference from it. */
 export function sentParameters(rules: ParameterRules, requested: Asked): SentParameters {
   const { maxTokens: asksTokens, temperature: asksTemperature, hasTools } = requested;
@@ -149,14 +159,6 @@ export function sentParameters(rules: ParameterRules, requested: Asked): SentPar
     ...(effort === null ? {} : { reasoningEffort: effort.sent }),
     ...(adjusted.length === 0 ? {} : { adjusted }),
   };
-}
-
-type Adjusted = NonNullable<SentParameters["adjusted"]>[number];
-
-interface SentEffort {
-  /** A level, or a budget in tokens. */
-  readonly sent: string | number | null;
-  readonly adjusted?: Adjusted;
 }
 
 /**
@@ -218,25 +220,25 @@ export class AdaptiveParameters {
   private learn({ kind, status, message }: ModelError, sent: SentParameters): void {
     if (kind !== "bad_request" || (status !== 400 && status !== 422)) return;
     const isUnsupported = UNSUPPORTED.test(message);
-    const said = `the server rejects it (${message.slice(0, 150)})`;
+    const explanation = `the server rejects it (${message.slice(0, 150)})`;
     const most = maximumIn(message, sent.maxTokens);
     switch (refusedParameter(message, sent)) {
       case "maxTokens":
         if (most !== null)
-          this.change({ mostTokens: { tokens: most, reason: said } }, `max_tokens above ${most}`, said);
+          this.change({ mostTokens: { tokens: most, reason: explanation } }, `max_tokens above ${most}`, explanation);
         else if (this.limitField !== null && this.rules.limitField === undefined && isUnsupported) {
           const name = this.limitName === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-          const reason = `sent as ${name}: ${said}`;
+          const reason = `sent as ${name}: ${explanation}`;
           // Only reasoning models refuse the older name.
           const reasons = this.rules.reasons || name === "max_completion_tokens";
           this.change({ limitField: { name, reason }, reasons }, this.limitName, reason);
         }
         break;
       case "temperature":
-        if (isUnsupported) this.change({ noTemperature: said }, "temperature", `not sent: ${said}`);
+        if (isUnsupported) this.change({ noTemperature: explanation }, "temperature", `not sent: ${explanation}`);
         break;
       case "toolChoice":
-        if (isUnsupported) this.change({ noForcedTools: said }, "tool_choice", `sent as auto: ${said}`);
+        if (isUnsupported) this.change({ noForcedTools: explanation }, "tool_choice", `sent as auto: ${explanation}`);
         break;
       case "reasoningEffort": {
         const { reasoningEffort: effort = null } = sent;
@@ -258,8 +260,6 @@ export class AdaptiveParameters {
 
 /** Maximum number of changes, more than there are parameters. Stops retrying if a server contradicts itself. */
 const MAX_CHANGES = 10;
-
-type Refusable = Adjusted["parameter"];
 
 const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
   maxTokens: /max_(completion_|output_)?tokens|maxOutputTokens/i,
@@ -285,14 +285,14 @@ function refusedParameter(message: string, sent: SentParameters): Refusable | nu
     toolChoice: toolChoice === "required",
     reasoningEffort: reasoningEffort !== null,
   };
-  const named = (Object.keys(PARAMETER_NAMES) as Refusable[])
+  const mentions = (Object.keys(PARAMETER_NAMES) as Refusable[])
     .map((parameter) => {
       const at = message.search(PARAMETER_NAMES[parameter]);
       return { parameter, at, order: parameter === "reasoningEffort" ? message.length + at : at };
     })
     .filter(({ parameter, at }) => at !== -1 && wasSent[parameter])
     .sort((a, b) => a.order - b.order);
-  return named[0]?.parameter ?? null;
+  return mentions[0]?.parameter ?? null;
 }
 
 const MAXIMUM =
@@ -310,10 +310,10 @@ function maximumIn(message: string, sentTokens: number): number | null {
 /** Returns the output tokens reserved for reasoning: the requested number, otherwise a default for the model. */
 export function reasoningRoom(
   rules: ParameterRules | null,
-  asked: Pick<Asked, "maxTokens" | "reasoningTokens" | "reasoningEffort">,
+  request: Pick<Asked, "maxTokens" | "reasoningTokens" | "reasoningEffort">,
 ): number {
   if (rules === null) return 0;
-  const { maxTokens, reasoningTokens, reasoningEffort: effort = "none" } = asked;
+  const { maxTokens, reasoningTokens, reasoningEffort: effort = "none" } = request;
   // A budget has a lower bound, and must be less than the reply's limit.
   const least = effort !== "none" && rules.effort.forms[0] === "budget" ? rules.effort.budgets.least : 0;
   if (reasoningTokens !== undefined) return Math.max(least, reasoningTokens);

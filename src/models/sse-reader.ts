@@ -6,7 +6,7 @@ import { redactStart } from "../platform/secrets.js";
 import { ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 
-export interface StreamRequest {
+interface StreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -23,29 +23,31 @@ const MAX_ERROR_BYTES = 64_000;
 
 let connections: Dispatcher | undefined;
 
+type StreamReply = Awaited<ReturnType<typeof request>>;
+
 /**
  * Posts JSON and yields the data of each server-sent event when it arrives. The caller stops after the last event.
  * Throws a ModelError if the reply is not an event stream, or the signal's reason. If the stream ends inside a frame,
  * that part is still yielded.
  */
-export async function* readServerSentEvents(sent: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
+export async function* readServerSentEvents(streamRequest: StreamRequest, signal: AbortSignal): AsyncGenerator<string> {
   signal.throwIfAborted();
   connections ??= openConnections({ connections: null });
   try {
-    const reply = await request(sent.url, {
+    const reply = await request(streamRequest.url, {
       dispatcher: connections,
       method: "POST",
-      headers: { ...sent.headers, "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify(sent.body),
-      headersTimeout: sent.idleMs,
-      bodyTimeout: sent.idleMs,
+      headers: { ...streamRequest.headers, "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify(streamRequest.body),
+      headersTimeout: streamRequest.idleMs,
+      bodyTimeout: streamRequest.idleMs,
       signal,
     });
-    checkHead(reply.statusCode, reply.headers, await errorBody(reply, sent.apiKey), sent);
+    checkHead(reply.statusCode, reply.headers, await errorBody(reply, streamRequest.apiKey), streamRequest);
     yield* eventData(reply.body);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw toModelError(error, [sent.apiKey]);
+    throw toModelError(error, [streamRequest.apiKey]);
   }
 }
 
@@ -80,8 +82,6 @@ function streamTooLong(): ModelError {
     retryable: false,
   });
 }
-
-type StreamReply = Awaited<ReturnType<typeof request>>;
 
 /**
  * Returns the body of a reply that is not an event stream, such as an error or another program's page, or null for an

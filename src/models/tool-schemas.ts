@@ -9,7 +9,7 @@ import type { ModelRequest, ToolSpec } from "./model.js";
 
 export type SchemaDialect = "anthropic" | "google" | "openai";
 
-export interface AdaptedTool extends Pick<ToolSpec, "name" | "description"> {
+interface AdaptedTool extends Pick<ToolSpec, "name" | "description"> {
   /** Null for a tool without parameters at Google, which must not declare any. */
   readonly parameters: JsonSchema | null;
 }
@@ -21,6 +21,19 @@ export interface AdaptedTools {
   /** Restores the tool's own parameter names in a call's arguments. */
   restore(tool: string, args: JsonValue): JsonValue;
 }
+
+interface Renamed {
+  readonly root: JsonSchema;
+  /** Original names by sent name. */
+  readonly originals: ReadonlyMap<string, string>;
+}
+
+interface Root {
+  readonly schema: JsonSchema;
+  parts: number;
+}
+
+type Node = { [key: string]: JsonValue };
 
 /**
  * Returns a function that converts a request's tools for a provider. It caches the last tools, because all calls of a
@@ -112,9 +125,9 @@ function mergeProperties(schemas: readonly JsonSchema[]): Record<string, JsonVal
   const merged = new Map<string, JsonValue[]>();
   for (const { properties } of schemas) {
     for (const [name, schema] of Object.entries(isJsonObject(properties) ? properties : {})) {
-      const known = merged.get(name) ?? [];
-      const isNew = known.every((one) => JSON.stringify(one) !== JSON.stringify(schema));
-      merged.set(name, isNew ? [...known, schema] : known);
+      const alternatives = merged.get(name) ?? [];
+      const isNew = alternatives.every((one) => JSON.stringify(one) !== JSON.stringify(schema));
+      merged.set(name, isNew ? [...alternatives, schema] : alternatives);
     }
   }
   return Object.fromEntries(
@@ -227,12 +240,6 @@ function unescapePointer(part: string): string {
   }
 }
 
-interface Renamed {
-  readonly root: JsonSchema;
-  /** Original names by sent name. */
-  readonly originals: ReadonlyMap<string, string>;
-}
-
 /**
  * Restores the tool's own parameter names in arguments. Follows `$ref` and alternatives. A key that is not a property
  * at that place in the schema is data and remains unchanged.
@@ -329,11 +336,6 @@ const MAX_DEPTH = 12;
 /** More parts than any tool's schema has. Stops schemas in which each part refers to several others, level by level. */
 const MAX_PARTS = 5_000;
 
-interface Root {
-  readonly schema: JsonSchema;
-  parts: number;
-}
-
 /**
  * Converts JSON Schema to the OpenAPI subset of Google's function declarations. Returns null for a tool without
  * parameters, which must not declare any. Anything that the subset does not support (number enums, other formats) is
@@ -345,8 +347,6 @@ export function googleSchema(parameters: JsonSchema): JsonSchema | null {
     ? { ...schema, type: "object" }
     : null;
 }
-
-type Node = { [key: string]: JsonValue };
 
 function convert(schema: JsonValue | undefined, root: Root, depth: number): Node {
   const source = resolve(schema, root);
@@ -361,16 +361,17 @@ function convert(schema: JsonValue | undefined, root: Root, depth: number): Node
   const choices = asArray(source.anyOf ?? source.oneOf);
   const options = choices.map((choice) => resolve(choice, root)).filter((choice) => choice?.type !== "null");
   if (types.includes("null") || options.length < choices.length) out.nullable = true;
-  const named = types.filter((type) => type !== "null");
+  const nonNullTypes = types.filter((type) => type !== "null");
 
-  if (options.length > 1 || named.length > 1) {
-    const alternatives = options.length > 1 ? options : named.map((type) => ({ ...source, type, description: null }));
+  if (options.length > 1 || nonNullTypes.length > 1) {
+    const alternatives =
+      options.length > 1 ? options : nonNullTypes.map((type) => ({ ...source, type, description: null }));
     out.anyOf = alternatives.map((choice) => convert(choice, root, depth + 1));
   } else if (options.length === 1) {
     Object.assign(out, convert(options[0], root, depth + 1));
     if (typeof out.description === "string") notes.push(out.description);
   } else {
-    convertSingle(source, named[0] ?? guessType(source), out, notes, root, depth);
+    convertSingle(source, nonNullTypes[0] ?? guessType(source), out, notes, root, depth);
   }
   if (notes.length > 0) out.description = notes.join(" ");
   return out;
@@ -382,11 +383,11 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
   if (Array.isArray(allowed)) {
     const values = allowed.filter((value) => value !== null);
     if (values.length < allowed.length) out.nullable = true;
-    const named = values.filter((value) => value !== "");
-    if (type === "string" && named.length > 0) out.enum = named.map(String);
+    const nonEmpty = values.filter((value) => value !== "");
+    if (type === "string" && nonEmpty.length > 0) out.enum = nonEmpty.map(String);
     else if (type !== "string") notes.push(`One of: ${values.join(", ")}.`);
     // Google rejects empty strings in an enum.
-    if (named.length < values.length) notes.push("An empty string is allowed too.");
+    if (nonEmpty.length < values.length) notes.push("An empty string is allowed too.");
   }
   if (typeof source.format === "string") {
     if (FORMATS[type]?.includes(source.format)) out.format = source.format;
@@ -405,7 +406,7 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
       convert(schema, root, depth + 1),
     ]);
     out.properties = Object.fromEntries(properties);
-    const required = asArray(source.required).filter((name) => properties.some(([known]) => known === name));
+    const required = asArray(source.required).filter((name) => properties.some(([property]) => property === name));
     if (required.length > 0) out.required = required;
   }
 }

@@ -28,11 +28,6 @@ export interface Person {
   close(): void;
 }
 
-/** The person's input has ended. */
-export class PersonLeft extends Error {
-  override readonly name = "PersonLeft";
-}
-
 /** The caller's side of an operation: settings, output for notes and progress, and cancellation. */
 export interface AppContext {
   readonly settings: AppSettings;
@@ -46,6 +41,11 @@ export interface AppContext {
   readonly signal: AbortSignal;
   /** Returns a signal that aborts when the user interrupts a second time. `message` is shown at the first. */
   untilSecond(message: () => string): AbortSignal;
+}
+
+/** The person's input has ended. */
+export class PersonLeft extends Error {
+  override readonly name = "PersonLeft";
 }
 
 /** The user interrupted the work. The message says what was saved and how to resume. */

@@ -54,10 +54,10 @@ export function splitShellWords(line: string, flag: string): string[] {
 const wrongLetters = (name: string) => Math.max(1, Math.floor(name.length / 3));
 
 /** Returns up to three known names that a mistyped one probably meant, most similar first. */
-export function nearestNames(mistyped: string, known: Iterable<string>): string[] {
+export function nearestNames(mistyped: string, names: Iterable<string>): string[] {
   const word = mistyped.toLowerCase();
   const limit = wrongLetters(word);
-  return [...known]
+  return [...names]
     .map((name) => ({ name, wrong: wrongIn(word, name.toLowerCase()) }))
     .filter(({ wrong }) => wrong <= limit)
     .sort((a, b) => a.wrong - b.wrong)
@@ -76,8 +76,8 @@ function sorted(word: string): string {
 }
 
 /** Returns `Did you mean --limit? ` with a trailing space, or an empty string if no name is similar. */
-export function didYouMean(mistyped: string, known: Iterable<string>): string {
-  const near = nearestNames(mistyped, known);
+export function didYouMean(mistyped: string, names: Iterable<string>): string {
+  const near = nearestNames(mistyped, names);
   return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
 }
 

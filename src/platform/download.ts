@@ -38,6 +38,61 @@ export interface DownloadRequest {
   readonly hints: DownloadHints;
 }
 
+/** Receives the bytes so far and in total, or null if the total is unknown. */
+export type OnProgress = (bytes: number, total: number | null) => void;
+
+/** Offset of the body in the file, and the file size if the server sent it. */
+interface Extent {
+  readonly start: number;
+  readonly total: number | null;
+}
+
+/**
+ * An unfinished download that a later attempt can resume: a folder `<target>.partial` with the bytes and their ETag.
+ *
+ * A process locks the folder by renaming it to a name with its host and process id. A rename succeeds for only one
+ * process, so no two processes write the same bytes, and none waits. A process that finds no folder creates one, and
+ * takes over folders of killed processes in the same way.
+ */
+interface PartialDownload {
+  readonly bytesPath: string;
+  /** Number of bytes so far and their strong ETag. Without an ETag they cannot be resumed. */
+  state(): Promise<{ size: number; etag: string | null }>;
+  /** Deletes the bytes and stores the ETag of the next ones. */
+  restart(etag: string | null): Promise<void>;
+  /** Unlocks the folder for the next download if its bytes can be resumed. Otherwise deletes it. */
+  release(): Promise<void>;
+  /** Deletes this and all abandoned folders after the bytes have been moved to the target. */
+  finish(): Promise<void>;
+}
+
+export interface DownloadHints {
+  /** A sentence that says how to do without the download. */
+  readonly manual: string;
+  /** Returns a sentence about one failure. */
+  of(error: RequestFailed): string;
+}
+
+/** Expected values of a cached file. Undefined values match anything. */
+interface Expected {
+  readonly revision?: string | null | undefined;
+  readonly size?: number | undefined;
+  readonly sha256?: string | undefined;
+}
+
+/** Record of a cached file, stored as `<file>.json`. A file without a record is not used. */
+const cacheRecordSchema = z.object({
+  url: z.string(),
+  /** Commit of the dataset, or null if the server sent none. */
+  revision: z.string().nullable(),
+  size: z.number().int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  etag: z.string().nullable(),
+  downloadedAt: z.string(),
+});
+
+export type CacheRecord = z.output<typeof cacheRecordSchema>;
+
 /**
  * Downloads and verifies `target` and returns its record. A verified cached file needs no request. An interrupted
  * download resumes, now or in a later process, as long as the server has the same file.
@@ -115,17 +170,8 @@ async function publish(partial: PartialDownload, target: string, record: CacheRe
   await partial.finish();
 }
 
-/** Receives the bytes so far and in total, or null if the total is unknown. */
-export type OnProgress = (bytes: number, total: number | null) => void;
-
 /** Maximum size of a downloaded file in bytes, regardless of the announced size. */
 const MAX_FILE_BYTES = 20_000_000_000;
-
-/** Offset of the body in the file, and the file size if the server sent it. */
-interface Extent {
-  readonly start: number;
-  readonly total: number | null;
-}
 
 /** Bytes per attempt that count as progress and reset the failure count. */
 const PROGRESS_BYTES = 1 << 20;
@@ -234,25 +280,6 @@ function strongEtag(response: Response): string | null {
   return etag === null || etag.startsWith("W/") ? null : etag;
 }
 
-/**
- * An unfinished download that a later attempt can resume: a folder `<target>.partial` with the bytes and their ETag.
- *
- * A process locks the folder by renaming it to a name with its host and process id. A rename succeeds for only one
- * process, so no two processes write the same bytes, and none waits. A process that finds no folder creates one, and
- * takes over folders of killed processes in the same way.
- */
-interface PartialDownload {
-  readonly bytesPath: string;
-  /** Number of bytes so far and their strong ETag. Without an ETag they cannot be resumed. */
-  state(): Promise<{ size: number; etag: string | null }>;
-  /** Deletes the bytes and stores the ETag of the next ones. */
-  restart(etag: string | null): Promise<void>;
-  /** Unlocks the folder for the next download if its bytes can be resumed. Otherwise deletes it. */
-  release(): Promise<void>;
-  /** Deletes this and all abandoned folders after the bytes have been moved to the target. */
-  finish(): Promise<void>;
-}
-
 const stateSchema = z.object({ etag: z.string().nullable() });
 
 /** Folders in use by this process. */
@@ -354,13 +381,6 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
-export interface DownloadHints {
-  /** A sentence that says how to do without the download. */
-  readonly manual: string;
-  /** Returns a sentence about one failure. */
-  of(error: RequestFailed): string;
-}
-
 /**
  * Runs a download. Converts its final error to a `UserError`; aborts and unexpected errors pass unchanged.
  * @param what the URL or name of the download
@@ -390,26 +410,6 @@ export async function withDownloadHint<T>(what: string, hints: DownloadHints, wo
  */
 function isFileSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
-}
-
-/** Record of a cached file, stored as `<file>.json`. A file without a record is not used. */
-const cacheRecordSchema = z.object({
-  url: z.string(),
-  /** Commit of the dataset, or null if the server sent none. */
-  revision: z.string().nullable(),
-  size: z.number().int().nonnegative(),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  etag: z.string().nullable(),
-  downloadedAt: z.string(),
-});
-
-export type CacheRecord = z.output<typeof cacheRecordSchema>;
-
-/** Expected values of a cached file. Undefined values match anything. */
-interface Expected {
-  readonly revision?: string | null | undefined;
-  readonly size?: number | undefined;
-  readonly sha256?: string | undefined;
 }
 
 function recordPath(file: string): string {

@@ -17,6 +17,14 @@ export type Environment = Readonly<Record<string, string | undefined>> & {
   };
 };
 
+/** A base URL from an environment variable, with the variables of its keys. */
+export interface AddressedKey {
+  readonly url: string;
+  /** Variables for the key. The first one that is set is used. */
+  readonly keys: readonly string[];
+  readonly flag: string;
+}
+
 export function readEnvironment(): Environment {
   let text: string;
   try {
@@ -56,14 +64,6 @@ function malformedLines(text: string): number[] {
     if (isOpen && lines.slice(i + 1).some((later) => later.includes(opening))) quote = opening;
   }
   return malformed;
-}
-
-/** A base URL from an environment variable, with the variables of its keys. */
-export interface AddressedKey {
-  readonly url: string;
-  /** Variables for the key. The first one that is set is used. */
-  readonly keys: readonly string[];
-  readonly flag: string;
 }
 
 /** The providers' own URLs, which a `.env` file may set. */

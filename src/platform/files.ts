@@ -20,6 +20,8 @@ import { UserError } from "./errors.js";
 import { linkStatOf, statOf } from "./file-stats.js";
 import { refuseReserved } from "./reserved-files.js";
 
+export type Cell = string | number | null;
+
 /** Maximum number of symbolic links to follow for a file that does not exist yet. */
 const MAX_LINKS = 40;
 
@@ -61,8 +63,6 @@ function resolvedPath(path: string, links: number): string {
     return resolve(path);
   }
 }
-
-export type Cell = string | number | null;
 
 /** Without this mark, Excel reads UTF-8 as Latin-1. */
 export const BYTE_ORDER_MARK = "\ufeff";

@@ -44,6 +44,21 @@ interface ValueTraits {
   readonly risk?: "program" | "address" | "variables";
 }
 
+/** A flag that several commands have. */
+export interface SharedFlag {
+  /** Schema of the value as typed. Contains the default, if there is one. */
+  readonly schema: z.ZodType;
+  readonly help: string;
+  readonly alias?: string;
+  /** Placeholder for the value in help [default: the value's]. */
+  readonly placeholder?: string;
+}
+
+/** Shape of a zod object with the flags' values. */
+type FlagShape<T extends Readonly<Record<string, SharedFlag>>> = {
+  -readonly [Name in keyof T]: T[Name]["schema"];
+};
+
 /** Traits by schema. They are not in zod's own registry, because that one is printed in JSON Schemas. */
 const TRAITS = new WeakMap<z.core.$ZodType, ValueTraits>();
 
@@ -74,31 +89,16 @@ export function withTraits<T extends z.ZodType>(
   return copy;
 }
 
-/** A flag that several commands have. */
-export interface SharedFlag {
-  /** Schema of the value as typed. Contains the default, if there is one. */
-  readonly schema: z.ZodType;
-  readonly help: string;
-  readonly alias?: string;
-  /** Placeholder for the value in help [default: the value's]. */
-  readonly placeholder?: string;
-}
-
-/** Shape of a zod object with the flags' values. */
-export type FlagShape<T extends Readonly<Record<string, SharedFlag>>> = {
-  -readonly [Name in keyof T]: T[Name]["schema"];
-};
-
 /** Returns the schemas of flags with their help texts, for `z.object`. */
 export function shapeOf<T extends Readonly<Record<string, SharedFlag>>>(flags: T): FlagShape<T> {
-  const described = Object.entries(flags).map(([name, { schema, help, alias, placeholder }]) => [
+  const entries = Object.entries(flags).map(([name, { schema, help, alias, placeholder }]) => [
     name,
     schema.meta({
       description: help,
       ...presentProperties({ alias, placeholder }),
     }),
   ]);
-  return Object.fromEntries(described) as FlagShape<T>;
+  return Object.fromEntries(entries) as FlagShape<T>;
 }
 
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
@@ -177,8 +177,8 @@ export const listText = withTraits(text, {
 });
 
 /** Splits a list at commas and white space, such as `a,b c`. */
-export function splitList(written: string): string[] {
-  return written.split(/[\s,]+/).filter((word) => word !== "");
+export function splitList(list: string): string[] {
+  return list.split(/[\s,]+/).filter((word) => word !== "");
 }
 
 /** Comma-separated words. */

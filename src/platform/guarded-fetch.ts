@@ -4,23 +4,6 @@ import ipaddr from "ipaddr.js";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
 import { proxySettings } from "./proxied-fetch/proxies.js";
 
-/**
- * IPv4-compatible IPv6 addresses (https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.1, deprecated), which ipaddr.js
- * does not classify.
- */
-const IPV4_COMPATIBLE = ipaddr.IPv6.parseCIDR("::/96");
-
-/**
- * Returns whether an IP address from a resolver is on the public internet: not private, loopback, link-local (such as
- * cloud metadata) or reserved, and not an IPv6 address that embeds an IPv4 address.
- */
-export function isPublicAddress(address: string): boolean {
-  if (isIP(address) === 0) return false;
-  const parsed = ipaddr.parse(address);
-  if (parsed.range() !== "unicast") return false;
-  return parsed instanceof ipaddr.IPv4 || !parsed.match(IPV4_COMPATIBLE);
-}
-
 export interface WebRequest {
   readonly method: string;
   readonly url: string;
@@ -36,6 +19,23 @@ interface WebAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
+}
+
+/**
+ * IPv4-compatible IPv6 addresses (https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.1, deprecated), which ipaddr.js
+ * does not classify.
+ */
+const IPV4_COMPATIBLE = ipaddr.IPv6.parseCIDR("::/96");
+
+/**
+ * Returns whether an IP address from a resolver is on the public internet: not private, loopback, link-local (such as
+ * cloud metadata) or reserved, and not an IPv6 address that embeds an IPv4 address.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== "unicast") return false;
+  return parsed instanceof ipaddr.IPv4 || !parsed.match(IPV4_COMPATIBLE);
 }
 
 /** A request that was not sent or has no usable response. The message says why, and contains no header. */

@@ -4,6 +4,13 @@ import { firstIssue } from "./json.js";
 import { proxiedFetch } from "./proxied-fetch.js";
 import { type RetryPolicy, retry } from "./retry-delay.js";
 
+interface ConnectionFault {
+  /** Never empty. */
+  readonly message: string;
+  /** Whether another attempt could succeed, such as after a refused or reset connection. */
+  readonly retryable: boolean;
+}
+
 /** Returns an http or https URL without a user name or password, or null for any other text. */
 export function parseHttpUrl(text: string): URL | null {
   const url = URL.parse(text.trim());
@@ -52,8 +59,8 @@ export function isOwnOrigin(origin: string, hostHeader: string | undefined): boo
 export function bearerTokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(token);
   return (authorization) => {
-    const [, sent = ""] = /^Bearer +(\S+)\s*$/i.exec(authorization ?? "") ?? [];
-    return timingSafeEqual(digest(sent), expected);
+    const [, bearerToken = ""] = /^Bearer +(\S+)\s*$/i.exec(authorization ?? "") ?? [];
+    return timingSafeEqual(digest(bearerToken), expected);
   };
 }
 
@@ -175,13 +182,6 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
 
 /** Name resolution and certificate errors are permanent. */
 const PERMANENT_ERROR_CODE = /^(ENOTFOUND|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_INVALID_URL)/;
-
-interface ConnectionFault {
-  /** Never empty. */
-  readonly message: string;
-  /** Whether another attempt could succeed, such as after a refused or reset connection. */
-  readonly retryable: boolean;
-}
 
 /** Returns the fault of a failed fetch. Its own message is "fetch failed", and the reason is in its causes. */
 export function connectionFault(error: Error): ConnectionFault {

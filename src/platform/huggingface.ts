@@ -17,6 +17,11 @@ export interface Hub {
   readonly retry?: RetryPolicy | undefined;
 }
 
+/** A dataset file. `sha256` is null for files that are not in LFS. */
+export const hubFileSchema = z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() });
+
+type HubFile = z.output<typeof hubFileSchema>;
+
 /**
  * Returns a valid hub URL without trailing slashes.
  * @throws UserError if the URL is not a plain http(s) URL
@@ -59,11 +64,6 @@ async function askHub<T>(hub: Hub, path: string, schema: z.ZodType<T>, signal: A
   const { value } = await getJson(url, authorization(hub.token), schema, hub.retry ?? DEFAULT_RETRY, signal);
   return value;
 }
-
-/** A dataset file. `sha256` is null for files that are not in LFS. */
-export const hubFileSchema = z.object({ path: z.string(), size: z.number().int(), sha256: z.string().nullable() });
-
-type HubFile = z.output<typeof hubFileSchema>;
 
 const treeSchema = z.array(
   z.object({

@@ -55,7 +55,7 @@ const MAX_BRACES = 200;
 export function jsonObjectsIn(text: string): JsonObject[] {
   const objects: JsonObject[] = [];
   let at = text.indexOf("{");
-  for (let tried = 0; at !== -1 && tried < MAX_BRACES; tried++) {
+  for (let attempts = 0; at !== -1 && attempts < MAX_BRACES; attempts++) {
     const end = closingBrace(text, at);
     const value = end === -1 ? null : parseJsonOrNull(text.slice(at, end + 1));
     if (isJsonObject(value) && isShallow(value)) objects.push(value);

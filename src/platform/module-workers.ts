@@ -29,9 +29,14 @@ const messageSchema = z.union([
   z.object({ id: z.number(), error: z.string() }),
 ]);
 
-export interface ModuleStart {
+interface ModuleStart {
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
+}
+
+interface PendingCall {
+  resolve(value: JsonValue): void;
+  reject(error: unknown): void;
 }
 
 /** A failure to load or call a module. The message says why. */
@@ -45,11 +50,6 @@ export class ModuleFailed extends Error {
   ) {
     super(message);
   }
-}
-
-interface PendingCall {
-  resolve(value: JsonValue): void;
-  reject(error: unknown): void;
 }
 
 /** A module on its own thread. */
@@ -160,8 +160,8 @@ export class ModuleWorkers {
 
   private module(start: ModuleStart): LoadedModule {
     const key = JSON.stringify([start.path, start.env]);
-    const known = this.loaded.get(key);
-    if (known !== undefined && !known.gone) return known;
+    const existing = this.loaded.get(key);
+    if (existing !== undefined && !existing.gone) return existing;
     const fresh = new LoadedModule(start);
     this.loaded.set(key, fresh);
     return fresh;

@@ -7,13 +7,13 @@ interface PageHeader {
 }
 
 /** hyparquet's header reader, which moves the offset past the header. */
-export type ReadPageHeader = (reader: { view: DataView; offset: number }) => PageHeader;
+type ReadPageHeader = (reader: { view: DataView; offset: number }) => PageHeader;
 
 /** Reads part of a file. The result is shorter at the end of the file. */
-export type ReadBytes = (start: number, end: number) => Promise<ArrayBuffer> | ArrayBuffer;
+type ReadBytes = (start: number, end: number) => Promise<ArrayBuffer> | ArrayBuffer;
 
 /** Byte range of one column's pages. */
-export interface ColumnChunk {
+interface ColumnChunk {
   readonly name: string;
   readonly start: number;
   readonly end: number;

@@ -16,7 +16,30 @@ interface ProgramOutput {
   readonly tooLong: boolean;
 }
 
+export interface ProgramStart {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+}
+
+export interface SupervisedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when the program and all its child processes have ended. */
+  readonly ended: Promise<ProgramEnd>;
+  kill(): void;
+}
+
 const STDERR_CHARS = 2_000;
+
+/** How a program ended: with a code, by a signal, or not started at all. */
+const endSchema = z.union([
+  z.object({ code: z.number().nullable(), signal: z.string().nullable() }),
+  z.object({ error: z.string() }),
+]);
+
+type ProgramEnd = z.output<typeof endSchema>;
 
 /**
  * Runs a program once with `input` on its stdin. On abort, kills it and rejects with the signal's reason. Redacts
@@ -89,29 +112,6 @@ export async function openInBrowser(target: string): Promise<boolean> {
 
 const KEEPER = fileURLToPath(programFile("bin/process-supervisor.mjs"));
 
-/** How a program ended: with a code, by a signal, or not started at all. */
-const endSchema = z.union([
-  z.object({ code: z.number().nullable(), signal: z.string().nullable() }),
-  z.object({ error: z.string() }),
-]);
-
-type ProgramEnd = z.output<typeof endSchema>;
-
-export interface ProgramStart {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string | undefined;
-}
-
-export interface SupervisedProcess {
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  /** Resolves when the program and all its child processes have ended. */
-  readonly ended: Promise<ProgramEnd>;
-  kill(): void;
-}
-
 /** Milliseconds for the supervisor to kill the child processes. */
 const KILL_MS = 5_000;
 
@@ -132,7 +132,7 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
     line.destroy();
     timer ??= setTimeout(() => killGroup(keeper), KILL_MS).unref();
   };
-  const ended = new Promise<ProgramEnd>((resolve) => {
+  const programEnd = new Promise<ProgramEnd>((resolve) => {
     let end: ProgramEnd = { error: "its supervisor failed" };
     let reportText = "";
     line.setEncoding("utf8").on("data", (text: string) => {
@@ -153,7 +153,7 @@ export function startSupervised(start: ProgramStart): SupervisedProcess {
   line.write(`${JSON.stringify(start)}\n`);
   const [stdin, stdout, stderr] = [keeper.stdin, keeper.stdout, keeper.stderr];
   for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
-  return { stdin, stdout, stderr, ended, kill };
+  return { stdin, stdout, stderr, ended: programEnd, kill };
 }
 
 function killGroup({ pid }: ChildProcess): void {

@@ -1,5 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 
+interface PackageManifest {
+  readonly version: string;
+  /** Version ranges by package name. */
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
 /** The folder that contains package.json. The build moves this code to a file at another depth. */
 const FOLDER = packageFolder(new URL("./", import.meta.url));
 
@@ -26,12 +32,6 @@ export function builtFile(path: string): URL {
 /** Returns the text of a built file. */
 export function readBuiltFile(path: string): string {
   return readFileSync(builtFile(path), "utf8");
-}
-
-interface PackageManifest {
-  readonly version: string;
-  /** Version ranges by package name. */
-  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 /** Reads this program's package.json. */

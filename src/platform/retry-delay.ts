@@ -23,8 +23,6 @@ export const DEFAULT_RETRY: RetryPolicy = {
 
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
-
 interface AttemptFailure {
   readonly retryable: boolean;
   /** Wait that the server requested, in milliseconds. */
@@ -33,7 +31,7 @@ interface AttemptFailure {
   readonly progressed?: boolean;
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly policy: RetryPolicy;
   readonly signal: AbortSignal;
   readonly sleep?: Sleep | undefined;
@@ -41,6 +39,8 @@ export interface RetryOptions {
   readonly failureOf: (error: unknown) => AttemptFailure | null;
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
+
+const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
 /**
  * Repeats `attempt` while it throws a retryable error and the policy allows it. Waits with full jitter

@@ -19,8 +19,8 @@ const formsBySecrets = new WeakMap<readonly string[], SecretForms>();
 
 /** Returns each secret's forms: plain, JSON-escaped, URL-encoded, in base64 and in hex. */
 function formsOf(secrets: readonly string[]): SecretForms {
-  const known = formsBySecrets.get(secrets);
-  if (known !== undefined) return known;
+  const cached = formsBySecrets.get(secrets);
+  if (cached !== undefined) return cached;
   const long = secrets.filter((secret) => secret.length >= MIN_LENGTH);
   const encoded = new Set(long.flatMap(encodedForms));
   const escaped = long.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), ...urlForms(secret)]);
@@ -109,10 +109,10 @@ export function longestSecret(secrets: readonly string[]): number {
   return 2 * (formsOf(secrets).whole[0]?.length ?? 0);
 }
 
-/** Returns the last `shown` characters of a text whose end was buffered, without a partial secret at its start. */
-export function redactEnd(text: string, isCut: boolean, shown: number, secrets: readonly string[]): string {
+/** Returns the last `maxChars` characters of a text whose end was buffered, without a partial secret at its start. */
+export function redactEnd(text: string, isCut: boolean, maxChars: number, secrets: readonly string[]): string {
   const clean = redact(text, secrets);
-  return (isCut ? clean.slice(longestSecret(secrets)) : clean).slice(-shown);
+  return (isCut ? clean.slice(longestSecret(secrets)) : clean).slice(-maxChars);
 }
 
 /** Returns a text whose start was buffered, without a partial secret at its end. */

@@ -24,6 +24,16 @@ interface RpcError {
 
 type ThrownError = Error & { readonly code?: string };
 
+interface WorkerRpcOptions {
+  readonly data: unknown;
+  /** Size of V8's young generation in MB. A larger one fills with garbage, which counts as memory. */
+  readonly youngGenerationMb?: number;
+  /** Memory limit in MB. A thread that needs more ends with ERR_WORKER_OUT_OF_MEMORY. */
+  readonly oldGenerationMb?: number;
+  /** Milliseconds within which calls after a batch are sent together, because waking a thread costs time. */
+  readonly batchDelayMs?: number;
+}
+
 function toRpcError(error: ThrownError): RpcError {
   const { message, code, stack } = error;
   if (!(error instanceof UserError)) return { message, code, stack };
@@ -63,16 +73,6 @@ export function serveCalls<Call, Answer>(
     for (const call of calls) parentPort?.postMessage([await toRpcAnswer(call)]);
   });
   tellLoaded();
-}
-
-export interface WorkerRpcOptions {
-  readonly data: unknown;
-  /** Size of V8's young generation in MB. A larger one fills with garbage, which counts as memory. */
-  readonly youngGenerationMb?: number;
-  /** Memory limit in MB. A thread that needs more ends with ERR_WORKER_OUT_OF_MEMORY. */
-  readonly oldGenerationMb?: number;
-  /** Milliseconds within which calls after a batch are sent together, because waking a thread costs time. */
-  readonly batchDelayMs?: number;
 }
 
 /** Maximum milliseconds to wait for termination. A thread inside a SQLite statement terminates only after it. */

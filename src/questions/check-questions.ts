@@ -123,15 +123,15 @@ export async function checkQuestion(
     const email = mailbox.get(messageId);
     return { messageId, mail: email?.mail ?? null, isInInbox: email?.isInInbox ?? false };
   };
-  const cited = question.message_ids.map(citedMail);
-  const gold = checkGold(question, cited);
+  const goldMails = question.message_ids.map(citedMail);
+  const gold = checkGold(question, goldMails);
   if (!gold.passed || checker === null) return { checks: [gold], equivalent: [] };
   const canonical = new Set(question.message_ids.map((id) => mailbox.canonicalId(id)));
   const others = mailbox
     .bestMatches(question.question, question.query_date, OTHER_MATCHES + canonical.size)
     .filter(({ messageId }) => !canonical.has(mailbox.canonicalId(messageId)))
     .slice(0, OTHER_MATCHES);
-  const sources = cited.flatMap(({ mail }) => mail ?? []);
+  const sources = goldMails.flatMap(({ mail }) => mail ?? []);
   const { checks, equivalent } = await checkByModel(question, { sources, others, isChange }, checker, signal);
   // A checker might list more emails than the ones that contain its answer.
   const holding = equivalent.filter((id) => checkGold(question, [citedMail(id)]).passed);

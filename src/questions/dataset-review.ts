@@ -57,6 +57,14 @@ interface Decided {
   readonly seen: string | null;
 }
 
+interface ReviewedFile {
+  readonly path: string;
+  readonly sha256: string;
+  readonly questions: readonly Question[];
+  /** The line of each question in a JSON Lines file, or null for other formats. */
+  readonly lines: readonly string[] | null;
+}
+
 /**
  * A person's review of a dataset. Decisions are stored only in files, so several people can review it at the same time.
  */
@@ -218,7 +226,7 @@ async function writeReviewed(
   { path, questions, lines }: ReviewedFile,
   reviews: ReadonlyMap<number, QuestionReview>,
 ): Promise<void> {
-  const chosen = questions.flatMap((question, i) => {
+  const accepted = questions.flatMap((question, i) => {
     const review = reviews.get(question.id);
     return review === undefined || review.decision === "rejected" || !isAbout(review, question)
       ? []
@@ -229,9 +237,9 @@ async function writeReviewed(
       ? await encodeTable(
           "jsonl",
           questionsTable("jsonl"),
-          chosen.map(({ question, edited }) => ({ ...question, ...edited })),
+          accepted.map(({ question, edited }) => ({ ...question, ...edited })),
         )
-      : chosen.map(({ line = "", edited }) => `${replaceJsonTexts(line, edited)}\n`);
+      : accepted.map(({ line = "", edited }) => `${replaceJsonTexts(line, edited)}\n`);
   await writeFileAtomically(reviewedPath(path), pieces);
 }
 
@@ -259,14 +267,6 @@ function readLines<T extends z.ZodType>(path: string, schema: T): z.output<T>[] 
       { cause },
     );
   }
-}
-
-interface ReviewedFile {
-  readonly path: string;
-  readonly sha256: string;
-  readonly questions: readonly Question[];
-  /** The line of each question in a JSON Lines file, or null for other formats. */
-  readonly lines: readonly string[] | null;
 }
 
 /** Opens a dataset. Throws a UserError that names the file and the first bad row. */

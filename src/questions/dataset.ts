@@ -20,6 +20,35 @@ import { DEFAULT_SPLIT, validateQuestions } from "./dataset/dataset-files.js";
 import { loadQuestions } from "./dataset/published-questions.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "./published-dataset.js";
 
+export type QuestionOptions = DatasetOptions & SelectionOptions;
+
+interface DatasetOptions {
+  /** If undefined, selects the only split in `dataset`, otherwise `test`. */
+  readonly split?: Split | undefined;
+  /** Path of a question file that replaces the published dataset. */
+  readonly dataset?: string | undefined;
+  readonly useJson: boolean;
+  readonly revision?: string | undefined;
+}
+
+export interface SelectionOptions {
+  /** Minimum `how_realistic`, 0 to 1. */
+  readonly minRealism?: number | undefined;
+  /** Maximum number of gold emails. ART uses 1. */
+  readonly maxSources?: number | undefined;
+  /** Selects these ids, in dataset order. */
+  readonly ids?: readonly number[] | undefined;
+  /** Selects the questions about this mailbox. */
+  readonly inbox?: string | undefined;
+  /** Whether to leave out `KNOWN_BAD_IDS`. Intended for the hub's dataset and copies of it. */
+  readonly excludeKnownBad: boolean;
+  readonly shuffle: boolean;
+  /** Seed of the shuffle, 1 by default. */
+  readonly seed?: number | undefined;
+  /** Maximum number of questions (0 = all). */
+  readonly limit: number;
+}
+
 const BINS = 10;
 
 export function questionStatistics({ split, questions }: Pick<QuestionSet, "split" | "questions">): QuestionStatistics {
@@ -45,8 +74,6 @@ function histogram(values: readonly number[]): RealismBin[] {
     return { from, to, count: values.filter((value) => value >= from && (value < to || isLast)).length };
   });
 }
-
-export type QuestionOptions = DatasetOptions & SelectionOptions;
 
 /**
  * Opens ART-E's questions, or a file in the same format, as a suite. Each question is about one mailbox, and its answer
@@ -112,33 +139,6 @@ function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedT
     grade: async () => ({ kind: "question", task: question }),
     close: async () => {},
   };
-}
-
-export interface DatasetOptions {
-  /** If undefined, selects the only split in `dataset`, otherwise `test`. */
-  readonly split?: Split | undefined;
-  /** Path of a question file that replaces the published dataset. */
-  readonly dataset?: string | undefined;
-  readonly useJson: boolean;
-  readonly revision?: string | undefined;
-}
-
-export interface SelectionOptions {
-  /** Minimum `how_realistic`, 0 to 1. */
-  readonly minRealism?: number | undefined;
-  /** Maximum number of gold emails. ART uses 1. */
-  readonly maxSources?: number | undefined;
-  /** Selects these ids, in dataset order. */
-  readonly ids?: readonly number[] | undefined;
-  /** Selects the questions about this mailbox. */
-  readonly inbox?: string | undefined;
-  /** Whether to leave out `KNOWN_BAD_IDS`. Intended for the hub's dataset and copies of it. */
-  readonly excludeKnownBad: boolean;
-  readonly shuffle: boolean;
-  /** Seed of the shuffle, 1 by default. */
-  readonly seed?: number | undefined;
-  /** Maximum number of questions (0 = all). */
-  readonly limit: number;
 }
 
 /** Throws for contradictory options before anything is opened or downloaded. */

@@ -100,9 +100,9 @@ function checkRequests(batches: readonly AddressedBatch[], drafts: number): Mode
   return Array.from({ length: drafts }, (_, i) => batches[i % batches.length] as AddressedBatch).flatMap((batch) => {
     const question = { question: SAMPLE.question, inbox_address: batch.address, query_date: SAMPLE.query_date };
     const mails = batch.read();
-    const shown = [mails.slice(0, 1), [], mails.slice(0, OTHER_MATCHES)];
+    const mailsPerCall = [mails.slice(0, 1), [], mails.slice(0, OTHER_MATCHES)];
     const verdict = verdictProtocol.request({ question: SAMPLE.question, gold: SAMPLE.answer, answer: SAMPLE.answer });
-    return [...shown.map((mails) => answerRequest(question, mails)), verdict];
+    return [...mailsPerCall.map((mails) => answerRequest(question, mails)), verdict];
   });
 }
 

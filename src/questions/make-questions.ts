@@ -62,6 +62,57 @@ export interface MadeQuestions {
   readonly hint: string | null;
 }
 
+interface MadeQuestion {
+  readonly question: Question;
+  readonly provenance: QuestionProvenance;
+}
+
+interface CollectRequest {
+  readonly mailboxes: ReadonlyMap<string, QuestionMailbox>;
+  readonly usable: readonly UsableMailbox[];
+  readonly models: OpenedModels;
+  readonly refusals: NamedCounts;
+}
+
+interface CollectedQuestions {
+  readonly questions: readonly VerifiedQuestion[];
+  /** Why no more questions were made, as a sentence without its full stop. */
+  readonly stopped: string;
+  /** A remedy for the user, or an empty string. */
+  readonly advice: string;
+}
+
+/** A draft that passed, the reason why it was rejected, or the cost limit because of which it was not checked. */
+type Verified =
+  | { readonly kept: VerifiedQuestion }
+  | { readonly refused: string; readonly fault: string | null }
+  | CostLimitReached;
+
+interface Tally {
+  answerable: number;
+  unanswerable: number;
+}
+
+interface TakenDraft {
+  /** The draft to check, possibly with an earlier date. */
+  readonly draft: QuestionDraft;
+  /** The original draft. */
+  readonly drafted: QuestionDraft;
+}
+
+interface VerifiedQuestion {
+  readonly question: Omit<Question, "id">;
+  readonly provenance: Omit<QuestionProvenance, "id">;
+}
+
+interface VerifySettings {
+  readonly madeBy: string;
+  readonly synthetic: boolean;
+  /** The checker model, or null if only rules check. */
+  readonly checker: Checker | null;
+  readonly seed: number;
+}
+
 /** Makes questions from mailboxes, checks each, and writes the dataset and a provenance file next to it. */
 export function makeQuestions(options: MakeOptions, context: AppContext): Promise<MadeQuestions> {
   const { settings } = context;
@@ -75,14 +126,18 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
     const mailboxes = new Map(inboxes.map((inbox) => [inbox, open(inbox)]));
     const read = readMailboxes([...mailboxes.values()], options.minChars);
     const refusals = new NamedCounts();
-    const made = await collectQuestions(options, { mailboxes, usable: read.mailboxes, models, refusals }, context);
-    const hint = made.advice || shorterMailHint(options, read.mails);
-    if (made.questions.length === 0) throw noQuestions(made.stopped, hint, read.mails, refusals);
+    const collection = await collectQuestions(
+      options,
+      { mailboxes, usable: read.mailboxes, models, refusals },
+      context,
+    );
+    const hint = collection.advice || shorterMailHint(options, read.mails);
+    if (collection.questions.length === 0) throw noQuestions(collection.stopped, hint, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
       options.output,
       format,
-      made.questions.map(({ question, provenance }, i) => ({
+      collection.questions.map(({ question, provenance }, i) => ({
         question: { id: i + 1, ...question, split: split(question.inbox_address) },
         provenance: { id: i + 1, ...provenance },
       })),
@@ -92,15 +147,15 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       provenance: provenancePath(options.output),
       model: options.model,
       checker: models.checker?.id ?? null,
-      ...countsOf(made.questions),
+      ...countsOf(collection.questions),
       mailboxes: inboxes.length,
       mails: read.mails,
       refused: refusals.sorted(),
       costUsd: spending.limit.costUsd,
       calls: spending.limit.calls,
       cachedReplies: spending.cachedReplies,
-      shortfall: made.questions.length < options.number ? made.stopped : null,
-      hint: made.questions.length < options.number ? hint : null,
+      shortfall: collection.questions.length < options.number ? collection.stopped : null,
+      hint: collection.questions.length < options.number ? hint : null,
     };
   });
 }
@@ -166,23 +221,22 @@ function countsOf(questions: readonly VerifiedQuestion[]) {
   };
 }
 
-interface MadeQuestion {
-  readonly question: Question;
-  readonly provenance: QuestionProvenance;
-}
-
 /** `my.parquet` -> `my.provenance.jsonl` */
 export function provenancePath(dataset: string): string {
   return sidecarPath(dataset, ".provenance.jsonl");
 }
 
 /** Writes the provenance first, so that a dataset never exists without it. */
-async function writeQuestions(path: string, format: TableFormat, made: readonly MadeQuestion[]): Promise<void> {
+async function writeQuestions(
+  path: string,
+  format: TableFormat,
+  madeQuestions: readonly MadeQuestion[],
+): Promise<void> {
   await writeFileAtomically(
     provenancePath(path),
-    made.map(({ provenance }) => `${toWellFormedJson(provenance)}\n`),
+    madeQuestions.map(({ provenance }) => `${toWellFormedJson(provenance)}\n`),
   );
-  const questions = made.map(({ question }) => question);
+  const questions = madeQuestions.map(({ question }) => question);
   await writeFileAtomically(path, await encodeTable(format, questionsTable(format), questions));
 }
 
@@ -200,21 +254,6 @@ function formatOfDataset(path: string): TableFormat {
 /** Returns the path of a file next to a dataset: `my.jsonl` and `.review.jsonl` -> `my.review.jsonl`. */
 export function sidecarPath(dataset: string, end: string): string {
   return `${dataset.slice(0, dataset.length - extname(dataset).length)}${end}`;
-}
-
-interface CollectRequest {
-  readonly mailboxes: ReadonlyMap<string, QuestionMailbox>;
-  readonly usable: readonly UsableMailbox[];
-  readonly models: OpenedModels;
-  readonly refusals: NamedCounts;
-}
-
-interface CollectedQuestions {
-  readonly questions: readonly VerifiedQuestion[];
-  /** Why no more questions were made, as a sentence without its full stop. */
-  readonly stopped: string;
-  /** A remedy for the user, or an empty string. */
-  readonly advice: string;
 }
 
 /** Drafts and checks questions until there are enough, or until the mail or the cost budget is used up. */
@@ -268,12 +307,6 @@ function draftGroups(
     : draftsOfModel(usable, writer, options, () => quota.missing, refusals, signal);
 }
 
-/** A draft that passed, the reason why it was rejected, or the cost limit because of which it was not checked. */
-type Verified =
-  | { readonly kept: VerifiedQuestion }
-  | { readonly refused: string; readonly fault: string | null }
-  | CostLimitReached;
-
 /** Checks drafts concurrently. The results are in the order of the drafts. */
 function verifyAll(
   drafts: readonly TakenDraft[],
@@ -296,21 +329,9 @@ function verifyAll(
 /** Counts a rejected draft. Throws if the checker returns nothing usable. */
 function recordRefusal(verified: Verified, refusals: NamedCounts, streak: FailureStreak): void {
   if (verified instanceof CostLimitReached) return;
-  const refused = "kept" in verified ? null : verified;
-  if (refused !== null) refusals.add(refused.refused);
-  streak.add(refused?.fault ?? null);
-}
-
-interface Tally {
-  answerable: number;
-  unanswerable: number;
-}
-
-interface TakenDraft {
-  /** The draft to check, possibly with an earlier date. */
-  readonly draft: QuestionDraft;
-  /** The original draft. */
-  readonly drafted: QuestionDraft;
+  const refusal = "kept" in verified ? null : verified;
+  if (refusal !== null) refusals.add(refusal.refused);
+  streak.add(refusal?.fault ?? null);
 }
 
 /**
@@ -403,19 +424,6 @@ function asAskedTooEarly(draft: QuestionDraft): QuestionDraft | null {
   return { ...draft, question: draft.askedTooEarly, answer: "I don't know", unanswerable: "mail_later" };
 }
 
-interface VerifiedQuestion {
-  readonly question: Omit<Question, "id">;
-  readonly provenance: Omit<QuestionProvenance, "id">;
-}
-
-interface VerifySettings {
-  readonly madeBy: string;
-  readonly synthetic: boolean;
-  /** The checker model, or null if only rules check. */
-  readonly checker: Checker | null;
-  readonly seed: number;
-}
-
 /** Checks a draft by rules and then with the checker. A rejection states the reason of the first failed check. */
 async function verifyDraft(
   draft: QuestionDraft,
@@ -427,12 +435,12 @@ async function verifyDraft(
   const isTooEarly = draft.unanswerable === "mail_later";
   const day = dayOf(draft, seed);
   // An email that quotes the source can arrive after the question.
-  const cited = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) < day);
+  const earlierSources = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) < day);
   const question: Question = {
     id: 0,
     question: draft.question,
     answer: draft.answer,
-    message_ids: cited.map(({ messageId }) => messageId),
+    message_ids: earlierSources.map(({ messageId }) => messageId),
     how_realistic: draft.howRealistic,
     inbox_address: mailbox.address,
     query_date: day,

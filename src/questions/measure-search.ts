@@ -16,23 +16,6 @@ interface MeasuredSearch {
   readonly source: string;
 }
 
-/** Measures how well email_search finds the gold emails if the query is the question itself. */
-export function measureMailSearch(options: QuestionOptions, context: AppContext): Promise<MeasuredSearch> {
-  return withStore(context.settings, async (db) => {
-    const set = await loadDataset(options, context);
-    noteKnownBad(set, options, context);
-    const questions = select(set, options);
-    checkMailboxes(db, questions);
-    const { search, mails, addresses } = openMailbox(db);
-    const quality = measureSearch(
-      questions,
-      (question) => search.bestFirst(questionQuery(question, addresses)).hits.map((hit) => hit.messageId),
-      (id) => mails.canonicalId(id),
-    );
-    return { quality, source: set.source };
-  });
-}
-
 type SearchForQuestion = (question: Question) => readonly string[];
 
 export interface GoldRank {
@@ -57,6 +40,23 @@ export interface SearchQuality extends Readonly<Record<SearchMetric, number | nu
   readonly missed: readonly number[];
   /** The rank for every question, for paired comparisons of two versions. */
   readonly ranks: readonly GoldRank[];
+}
+
+/** Measures how well email_search finds the gold emails if the query is the question itself. */
+export function measureMailSearch(options: QuestionOptions, context: AppContext): Promise<MeasuredSearch> {
+  return withStore(context.settings, async (db) => {
+    const set = await loadDataset(options, context);
+    noteKnownBad(set, options, context);
+    const questions = select(set, options);
+    checkMailboxes(db, questions);
+    const { search, mails, addresses } = openMailbox(db);
+    const quality = measureSearch(
+      questions,
+      (question) => search.bestFirst(questionQuery(question, addresses)).hits.map((hit) => hit.messageId),
+      (id) => mails.canonicalId(id),
+    );
+    return { quality, source: set.source };
+  });
 }
 
 const DEPTH = 10;

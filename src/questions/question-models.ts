@@ -25,6 +25,33 @@ interface ModelChoice extends Pick<MakeOptions, "baseUrl" | "checker" | "checker
   readonly writer: string | null;
 }
 
+interface QuestionModel {
+  readonly model: Model;
+  readonly throttle: RateLimiter;
+  readonly baseUrl: string | null;
+}
+
+export interface MakeOptions {
+  /** Addresses of mailboxes. Empty means every imported mailbox. */
+  readonly inbox: readonly string[];
+  readonly number: number;
+  readonly output: string;
+  readonly model: string;
+  readonly baseUrl?: string | undefined;
+  /** provider/model, or `off`. Undefined selects the writing model, or only rules if that is offline/patterns. */
+  readonly checker?: string | undefined;
+  readonly checkerBaseUrl?: string | undefined;
+  /** Fraction of questions that are unanswerable, 0 to 1. */
+  readonly unanswerable: number;
+  /** Fraction of mailboxes whose questions are for training, 0 to 1. */
+  readonly train: number;
+  readonly seed: number;
+  /** Minimum email length in characters. Shorter emails rarely contain an answer. */
+  readonly minChars: number;
+  readonly maxCost?: number | undefined;
+  readonly overwrite: boolean;
+}
+
 /** Opens the models. Without a separate checker, the writer checks its own questions. */
 export async function openModels(
   options: ModelChoice,
@@ -94,12 +121,6 @@ async function openChecker(
 /** Timeout per call. It is long because a batch of emails is long and reasoning models are slow. */
 const TIMEOUT_MS = 300_000;
 
-interface QuestionModel {
-  readonly model: Model;
-  readonly throttle: RateLimiter;
-  readonly baseUrl: string | null;
-}
-
 /** Tracks the cost of a command's calls against its limit, and the number of cached replies. */
 export class ModelSpending {
   cachedReplies = 0;
@@ -121,27 +142,6 @@ export class ModelSpending {
       },
     };
   }
-}
-
-export interface MakeOptions {
-  /** Addresses of mailboxes. Empty means every imported mailbox. */
-  readonly inbox: readonly string[];
-  readonly number: number;
-  readonly output: string;
-  readonly model: string;
-  readonly baseUrl?: string | undefined;
-  /** provider/model, or `off`. Undefined selects the writing model, or only rules if that is offline/patterns. */
-  readonly checker?: string | undefined;
-  readonly checkerBaseUrl?: string | undefined;
-  /** Fraction of questions that are unanswerable, 0 to 1. */
-  readonly unanswerable: number;
-  /** Fraction of mailboxes whose questions are for training, 0 to 1. */
-  readonly train: number;
-  readonly seed: number;
-  /** Minimum email length in characters. Shorter emails rarely contain an answer. */
-  readonly minChars: number;
-  readonly maxCost?: number | undefined;
-  readonly overwrite: boolean;
 }
 
 export const PATTERNS_MODEL = "offline/patterns";

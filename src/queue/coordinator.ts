@@ -43,6 +43,28 @@ import {
 } from "./protocol/shared-state.js";
 import { WorkersWatch } from "./status.js";
 
+interface ReturnedResult extends Answered, Pick<ResultMessage, "server"> {}
+
+interface OutstandingTask {
+  readonly planned: PlannedTask;
+  readonly message: TaskMessage;
+  /** Settles the task with its answer, or leaves it for a resume if `answer` is null. */
+  settle(answer: Answered | null): void;
+}
+
+interface DispatchRequest {
+  readonly redis: QueueConnection;
+  readonly manifest: RunManifest;
+  readonly budget: Budget;
+  readonly journal: Pick<RunJournal, "restore">;
+  mayStart(): boolean;
+  isPaused(): boolean;
+  readonly onControl: StartedRun["onControl"];
+  isSaved(traceId: string): boolean;
+  onTrace(trace: Trace): void;
+  note(text: string): void;
+}
+
 /**
  * Maximum number of tasks on the queue: enough work for the workers while the coordinator is away. More would only fill
  * Redis's memory.
@@ -131,18 +153,16 @@ async function manifestOf(
   };
 }
 
-interface ReturnedResult extends Answered, Pick<ResultMessage, "server"> {}
-
 /**
  * Returns the trace of a finished task, or a failed trace with the reason if the worker's result is missing or invalid.
  */
 async function readResult(
   finished: FinishedTask,
-  planned: PlannedTask,
+  plannedTask: PlannedTask,
   manifest: RunManifest,
 ): Promise<ReturnedResult> {
   const failed = (why: string): ReturnedResult => ({
-    trace: failedTrace(why, planned, manifest),
+    trace: failedTrace(why, plannedTask, manifest),
     isHeld: false,
     abandoned: null,
     server: "answering",
@@ -150,10 +170,10 @@ async function readResult(
   if ("failure" in finished) return failed(reasonOf(finished.failure));
   const { result } = finished;
   try {
-    const schema = planned.kind === "question" ? traceSchema : suiteTraceSchema;
+    const schema = plannedTask.kind === "question" ? traceSchema : suiteTraceSchema;
     const read = async (text: string) => {
       const trace = await readCompressed("The trace", text, schema);
-      checkSameTask(trace, planned, manifest);
+      checkSameTask(trace, plannedTask, manifest);
       return trace;
     };
     const { isHeld, server } = result;
@@ -187,19 +207,12 @@ function checkSameTask(trace: Trace, { task, epoch }: PlannedTask, { runId }: Ru
 }
 
 /** Returns the trace of an infrastructure fault, which is never graded. */
-function failedTrace(why: string, planned: PlannedTask, { runId, settings }: RunManifest): Trace {
+function failedTrace(why: string, plannedTask: PlannedTask, { runId, settings }: RunManifest): Trace {
   const { agentId, model, maxTurns } = settings;
-  const { kind, task } = planned;
+  const { kind, task } = plannedTask;
   const record =
     kind === "question" ? ({ kind, task } as const) : ungraded(task, { state: "agent_error", reason: why });
-  return newTaskTrace({ runId, agentId, model, maxTurns }, planned, notAttempted("interrupted", why), record);
-}
-
-interface OutstandingTask {
-  readonly planned: PlannedTask;
-  readonly message: TaskMessage;
-  /** Settles the task with its answer, or leaves it for a resume if `answered` is null. */
-  settle(answered: Answered | null): void;
+  return newTaskTrace({ runId, agentId, model, maxTurns }, plannedTask, notAttempted("interrupted", why), record);
 }
 
 /** The requested tasks without an answer, by their queue ids. */
@@ -227,25 +240,25 @@ class OutstandingTasks {
   }
 
   /** Resolves when the task is settled, with null if the signal aborts. Rejects if the tasks end with a fault. */
-  add(planned: PlannedTask, replies: string | null, signal: AbortSignal): Promise<Answered | null> {
-    const id = taskKey(planned.task.id, planned.epoch);
+  add(plannedTask: PlannedTask, replies: string | null, signal: AbortSignal): Promise<Answered | null> {
+    const id = taskKey(plannedTask.task.id, plannedTask.epoch);
     return new Promise((resolve, reject) => {
-      const settle = (answered: Answered | null) => {
+      const settle = (answer: Answered | null) => {
         signal.removeEventListener("abort", leave);
         this.tasks.delete(id);
-        if (this.fault === null) resolve(answered);
+        if (this.fault === null) resolve(answer);
         else reject(this.fault.error);
       };
       const leave = () => settle(null);
       if (this.isOver) return settle(null);
       signal.addEventListener("abort", leave, { once: true });
-      this.tasks.set(id, { planned, message: messageOf(planned, replies), settle });
+      this.tasks.set(id, { planned: plannedTask, message: messageOf(plannedTask, replies), settle });
       this.unsent.push(id);
     });
   }
 
-  settle(id: string, answered: Answered | null): void {
-    this.tasks.get(id)?.settle(answered);
+  settle(id: string, answer: Answered | null): void {
+    this.tasks.get(id)?.settle(answer);
   }
 
   /** Marks tasks to be added to the queue, again or for the first time. */
@@ -291,19 +304,6 @@ const LONGEST_PAUSE_MS = 200;
 /** Milliseconds between two checks that workers are present and that Redis still has the tasks. */
 const LOOK_EVERY_MS = 1_000;
 
-interface DispatchRequest {
-  readonly redis: QueueConnection;
-  readonly manifest: RunManifest;
-  readonly budget: Budget;
-  readonly journal: Pick<RunJournal, "restore">;
-  mayStart(): boolean;
-  isPaused(): boolean;
-  readonly onControl: StartedRun["onControl"];
-  isSaved(traceId: string): boolean;
-  onTrace(trace: Trace): void;
-  note(text: string): void;
-}
-
 /** Lets workers answer the tasks of a run: adds each task to the queue and collects its trace from there. */
 class DispatchedTasks implements TaskAnswerer {
   readonly watch: WorkersWatch;
@@ -329,11 +329,11 @@ class DispatchedTasks implements TaskAnswerer {
   }
 
   /** Resolves with null if the run stops before the task is answered. */
-  async answer(planned: PlannedTask, signal: AbortSignal, { journal }: TaskCalls): Promise<Answered | null> {
+  async answer(plannedTask: PlannedTask, signal: AbortSignal, { journal }: TaskCalls): Promise<Answered | null> {
     if (signal.aborted) return null;
-    this.results.expect(taskKey(planned.task.id, planned.epoch));
+    this.results.expect(taskKey(plannedTask.task.id, plannedTask.epoch));
     const { stored } = journal;
-    return this.tasks.add(planned, stored.length === 0 ? null : await compressJson("Its replies", stored), signal);
+    return this.tasks.add(plannedTask, stored.length === 0 ? null : await compressJson("Its replies", stored), signal);
   }
 
   saved({ taskId, epoch }: Trace): void {
@@ -532,14 +532,14 @@ class ResultCollector {
 
   private async takeIn(finished: FinishedTask): Promise<void> {
     const { id } = finished;
-    const planned = this.tasks.planned(id);
-    if (planned === undefined) {
+    const plannedTask = this.tasks.planned(id);
+    if (plannedTask === undefined) {
       // The task is requested later, or an earlier attempt at the run has saved its result.
       this.seen.add(id);
       if (await this.isOfSavedTrace(finished)) this.unneeded.push(id);
       return;
     }
-    const { server, ...answered } = await readResult(finished, planned, this.request.manifest);
+    const { server, ...answered } = await readResult(finished, plannedTask, this.request.manifest);
     const { trace, isHeld } = answered;
     if (this.request.isSaved(trace.traceId)) {
       // A coordinator was killed after saving this result and before removing it. Now the task is requested again.

@@ -16,6 +16,29 @@ import {
 } from "./protocol/shared-state.js";
 import { shorten } from "./protocol/worker-refusals.js";
 
+interface QueuedRun extends QueueCounts {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly corpus: string;
+  readonly workers: readonly string[];
+  /** Why the run's description cannot be used, or null if it can. */
+  readonly fault: string | null;
+}
+
+export interface QueueStatus {
+  /** URL of the server, without its password. */
+  readonly queue: string;
+  readonly runs: readonly QueuedRun[];
+  readonly workers: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly runs: readonly string[];
+    readonly underWay: number;
+    readonly answered: number;
+  }[];
+}
+
 /** Number of checks within which workers report after they start or find Redis again. */
 const PATIENCE_LOOKS = 6;
 
@@ -95,31 +118,8 @@ export class WorkersWatch {
 
 const NO_WORKER = "art-e: no worker is working on this run yet. Start one: art-e worker --queue URL --db FILE";
 
-interface QueuedRun extends QueueCounts {
-  readonly runId: string;
-  readonly agentId: string;
-  readonly model: string;
-  readonly corpus: string;
-  readonly workers: readonly string[];
-  /** Why the run's description cannot be used, or null if it can. */
-  readonly fault: string | null;
-}
-
-export interface QueueStatus {
-  /** URL of the server, without its password. */
-  readonly queue: string;
-  readonly runs: readonly QueuedRun[];
-  readonly workers: readonly {
-    readonly name: string;
-    readonly version: string;
-    readonly runs: readonly string[];
-    readonly underWay: number;
-    readonly answered: number;
-  }[];
-}
-
 export function readQueueStatus(url: string): Promise<QueueStatus> {
-  return withQueue(url, async (redis, shown) => {
+  return withQueue(url, async (redis, address) => {
     const workers = await listWorkers(redis);
     const ids = [...(await listPublishedRuns(redis)).keys()];
     const runs: QueuedRun[] = [];
@@ -128,7 +128,7 @@ export function readQueueStatus(url: string): Promise<QueueStatus> {
       runs.push({ ...(await describeRun(redis, runId)), workers: names });
     }
     return {
-      queue: shown,
+      queue: address,
       runs,
       workers: workers.map(({ name, programVersion, runs: own }) => ({
         name,
@@ -145,14 +145,14 @@ export function readQueueStatus(url: string): Promise<QueueStatus> {
 export function cleanQueue(url: string, only: string | undefined): Promise<readonly string[]> {
   return withQueue(url, async (redis) => {
     const ids = [...(await listPublishedRuns(redis)).keys()];
-    const chosen = only === undefined ? ids : ids.filter((runId) => runId.startsWith(only));
-    for (const runId of chosen) {
+    const selectedIds = only === undefined ? ids : ids.filter((runId) => runId.startsWith(only));
+    for (const runId of selectedIds) {
       const queue = new RunQueue(redis, runId, { isVisitor: true });
       await queue.obliterate();
       await queue.close();
       await withdrawRun(redis, runId);
     }
-    return chosen;
+    return selectedIds;
   });
 }
 
@@ -174,7 +174,7 @@ async function describeRun(redis: Redis, runId: string): Promise<Omit<QueuedRun,
   }
 }
 
-async function withQueue<T>(url: string, use: (redis: Redis, shown: string) => Promise<T>): Promise<T> {
+async function withQueue<T>(url: string, use: (redis: Redis, address: string) => Promise<T>): Promise<T> {
   const address = parseQueueUrl(url);
   const redis = await connectRedis(address, null);
   try {

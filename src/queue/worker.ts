@@ -68,6 +68,24 @@ interface WorkOptions {
   readonly corpus: CorpusServer | null;
 }
 
+interface OpenAnswerContext {
+  readonly model: CreatedModel;
+  readonly answerer: TaskAnswerer;
+  toTask(message: TaskMessage): PlannedTask;
+  close(): Promise<void>;
+}
+
+interface WorkerResources {
+  readonly redis: QueueConnection;
+  readonly name: string;
+  readonly tools: ToolResources;
+  /** The suite in this machine's folder, or null if it has none. */
+  readonly suite: (IdentifiedSuite & { readonly path: string }) | null;
+  readonly context: AppContext;
+  readonly concurrency: number | "auto";
+  readonly lockMs: number;
+}
+
 /** Milliseconds between two updates: the worker looks for runs and publishes its state. */
 const LOOK_EVERY_MS = 1_000;
 
@@ -196,8 +214,8 @@ class RunsOfWorker {
       }
       if (run.fault !== null || isOver(runId)) this.leave(runId, run);
     }
-    for (const known of [this.refused, this.faults]) {
-      for (const runId of known.keys()) if (isOver(runId)) known.delete(runId);
+    for (const problems of [this.refused, this.faults]) {
+      for (const runId of problems.keys()) if (isOver(runId)) problems.delete(runId);
     }
     this.published = published;
     for (const [runId, attempt] of published) await this.join(runId, attempt);
@@ -212,12 +230,12 @@ class RunsOfWorker {
     this.isStopping = true;
     for (const run of this.joined.values()) void run.pause();
     const closed = this.close();
-    const ended = new AbortController();
-    const patience = delay(graceMs, undefined, { signal: AbortSignal.any([stopNow, ended.signal]) }).catch(
+    const end = new AbortController();
+    const patience = delay(graceMs, undefined, { signal: AbortSignal.any([stopNow, end.signal]) }).catch(
       () => undefined,
     );
     if (this.underWay > 0 || !redis.isAway) await Promise.race([closed, patience]);
-    ended.abort();
+    end.abort();
     for (const run of [...this.joined.values(), ...this.leaving.keys()]) run.abort();
     redis.endPatience();
     const giveUp = setTimeout(() => redis.abandon(), GIVE_BACK_MS);
@@ -316,13 +334,6 @@ function tasksOf(runs: Iterable<WorkerRun>): number {
   return [...runs].reduce((sum, { underWay }) => sum + underWay, 0);
 }
 
-interface OpenAnswerContext {
-  readonly model: CreatedModel;
-  readonly answerer: TaskAnswerer;
-  toTask(message: TaskMessage): PlannedTask;
-  close(): Promise<void>;
-}
-
 /** Loads the run's agent, tools, judge and suite. Throws a UserError if one of them is unavailable on this machine. */
 async function openAnswerContext(
   manifest: RunManifest,
@@ -399,17 +410,6 @@ function questionOf({ task, epoch }: TaskMessage): PlannedTask {
   return { kind: "question", task, epoch };
 }
 
-interface WorkerResources {
-  readonly redis: QueueConnection;
-  readonly name: string;
-  readonly tools: ToolResources;
-  /** The suite in this machine's folder, or null if it has none. */
-  readonly suite: (IdentifiedSuite & { readonly path: string }) | null;
-  readonly context: AppContext;
-  readonly concurrency: number | "auto";
-  readonly lockMs: number;
-}
-
 const WINDOW_MS = 30_000;
 
 /** Counts items: in total, and per second over the last half minute. */
@@ -478,8 +478,8 @@ class WorkerRun {
     onFault: (error: unknown) => void,
   ): Promise<WorkerRun> {
     const watch = new ServerWatch();
-    const opened = await openAnswerContext(manifest, shared, watch, onFault);
-    return new WorkerRun(manifest, attempt, opened, watch, shared, onFault);
+    const answerContext = await openAnswerContext(manifest, shared, watch, onFault);
+    return new WorkerRun(manifest, attempt, answerContext, watch, shared, onFault);
   }
 
   get fault(): ServerFault | null {
@@ -569,16 +569,16 @@ class WorkerRun {
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {
     this.active++;
     try {
-      const planned = this.opened.toTask(message);
-      const journal = await this.openJournal(planned, message).catch(this.onFault);
+      const plannedTask = this.opened.toTask(message);
+      const journal = await this.openJournal(plannedTask, message).catch(this.onFault);
       if (journal === undefined) return null;
-      const answered = await this.opened.answerer.answer(planned, signal, { budget: this.budget, journal });
-      if (answered === null) {
+      const answer = await this.opened.answerer.answer(plannedTask, signal, { budget: this.budget, journal });
+      if (answer === null) {
         // Otherwise this worker would immediately take the task again.
         await this.tasks.pause();
         return null;
       }
-      const { trace, isHeld, abandoned } = answered;
+      const { trace, isHeld, abandoned } = answer;
       const { name, redis } = this.shared;
       this.rate.add();
       await addTask(redis, this.manifest.runId, isFailure(trace.ending)).catch(this.onFault);

@@ -77,7 +77,9 @@ function caseLines(title: string, cases: readonly RegressionCase[]): string[] {
       `  task ${task}: ${oneLine(from.question, 140)}`,
       `    gold: ${oneLine(from.gold, 140)}`,
       `    answer: ${oneLine(from.answer ?? "(none)", 140)}`,
-      `    key terms found: ${found}/${terms.length}${from.missing.length === 0 ? "" : `, missing: ${from.missing.join(", ")}`}`,
+      terms.length === 0
+        ? "    must cite a gold email"
+        : `    key terms found: ${found}/${terms.length}${from.missing.length === 0 ? "" : `, missing: ${from.missing.join(", ")}`}`,
     ];
   });
   return section(title, lines);

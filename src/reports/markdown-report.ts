@@ -175,11 +175,11 @@ function headlines(runs: readonly RunFigures[]): string[][] {
 function errorsAndTools({ label, errors, refusals, tools }: RunFigures, hasSeveralRuns: boolean): string[] {
   const of = hasSeveralRuns ? ` of ${label}` : "";
   const failed = errors.map(({ message, tasks }) => [count(tasks), message]);
-  const refused = refusals.map(({ message, tasks }) => [count(tasks), message]);
+  const rows = refusals.map(({ message, tasks }) => [count(tasks), message]);
   const used = tools.map(({ name, calls, errors: failures }) => [name, count(calls), count(failures)]);
   return compact([
     failed.length > 0 && details(`Errors${of}`, table(["Tasks", "Error"], failed)),
-    refused.length > 0 && details(`Refusals${of}`, table(["Tasks", "Reason"], refused)),
+    rows.length > 0 && details(`Refusals${of}`, table(["Tasks", "Reason"], rows)),
     used.length > 0 && details(`Tools${of}`, table(["Tool", "Calls", "Refused or failed"], used)),
   ]);
 }
@@ -188,12 +188,12 @@ function sliceTable(by: SliceName, leader: ReportHead["scores"][number], runs: r
   const title = SLICE_TITLES[by];
   const labels = [...new Set(runs.flatMap((run) => (run.slices[by] ?? []).map(({ label }) => label)))];
   if (labels.length === 0) return [];
-  const shown = by === "inbox" ? labels.slice(0, MAX_INBOXES) : labels;
-  const rows = shown.map((label) => [
+  const listedLabels = by === "inbox" ? labels.slice(0, MAX_INBOXES) : labels;
+  const rows = listedLabels.map((label) => [
     label,
     ...runs.map((run) => figureText(run.slices[by]?.find((slice) => slice.label === label)?.scores[leader.name])),
   ]);
-  const hidden = labels.length - shown.length;
+  const hidden = labels.length - listedLabels.length;
   const more = hidden === 0 ? "" : `\n\n${count(hidden)} more mailboxes are not shown.`;
   return [
     details(`${leader.label} by ${title.toLowerCase()}`, table([title, ...runs.map((run) => run.label)], rows) + more),

@@ -312,7 +312,7 @@ export interface ReportComparison {
 }
 
 /** A setting with its values as text. */
-export interface DifferingSetting {
+interface DifferingSetting {
   readonly name: string;
   readonly baseline: string;
   readonly candidate: string;

@@ -55,8 +55,8 @@ export class TaskRows {
     const facts = suiteFacts(result);
     const row: QuestionRow = [taskId, question, groundTruth, inbox, queryDate ?? "", realism, goldSources, facts];
     const key = JSON.stringify(row);
-    const known = this.indexes.get(key);
-    if (known !== undefined) return known;
+    const existing = this.indexes.get(key);
+    if (existing !== undefined) return existing;
     this.indexes.set(key, this.questions.length);
     return this.questions.push(row) - 1;
   }

@@ -25,7 +25,7 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
     ])
     .parse(value);
   if (emails.length === 0) return "No emails found.";
-  const shown = emails.map((mail, i) =>
+  const lines = emails.map((mail, i) =>
     compact([
       `${mail.message_id}${mail.match === undefined ? "" : `  (${mail.match.replace("_", " ")})`}`,
       mail.subject !== undefined && `  ${mail.date?.slice(0, 10) ?? "no date"}  ${mail.sender}  ${mail.subject}`,
@@ -37,7 +37,7 @@ export function searchHits(value: unknown, explanations: readonly string[] = [])
     ]).join("\n"),
   );
   return [
-    ...shown,
+    ...lines,
     `${count(emails.length)} of ${count(total)} emails. Read one with ${commandLine`art-e show '<MESSAGE-ID>'`}.`,
   ].join("\n\n");
 }

@@ -92,10 +92,10 @@ function goldLines(trace: Trace): string[] {
 /** Shown only if there are images. `art-e report` shows the images themselves. */
 function pictureLine({ pictures, omitted }: FinalState = { pictures: [], omitted: 0 }): string[] {
   if (pictures.length + omitted === 0) return [];
-  const named = pictures.map(
+  const lines = pictures.map(
     ({ path, cell, width, height }) => `${path}${cell === null ? "" : ` cell ${cell}`} (${width} x ${height})`,
   );
-  return [`Pictures: ${compact([...named, omitted > 0 && `${count(omitted)} omitted`]).join(", ")}`];
+  return [`Pictures: ${compact([...lines, omitted > 0 && `${count(omitted)} omitted`]).join(", ")}`];
 }
 
 /** Shown only if a model other than the requested one replied. */

@@ -212,19 +212,19 @@ export function buildAnswerContext(
  */
 async function answerTask(
   run: AnswerContext,
-  planned: PlannedTask,
+  plannedTask: PlannedTask,
   { signal, calls }: { readonly signal: AbortSignal; readonly calls: TaskCalls },
   onFailure: (error: unknown) => void,
 ): Promise<Trace> {
   const startedAt = new Date();
   const { runId, agent, model } = run;
   const fields = { runId, agentId: agent.id, model: model.id, maxTurns: agent.settings.maxTurns };
-  const opening = await run.suite.open(planned, signal);
+  const opening = await run.suite.open(plannedTask, signal);
   if (!opening.ok) {
-    return newTaskTrace(fields, planned, notAttempted(opening.ending, opening.reason, startedAt), opening.record);
+    return newTaskTrace(fields, plannedTask, notAttempted(opening.ending, opening.reason, startedAt), opening.record);
   }
   const { opened } = opening;
-  const key = { id: planned.task.id, epoch: planned.epoch };
+  const key = { id: plannedTask.task.id, epoch: plannedTask.epoch };
   const onActivity = (activity: TaskActivity) => run.onActivity?.(key, activity);
   let trace: Trace;
   try {
@@ -250,7 +250,7 @@ async function answerTask(
       chargeFailedCall(attempted.rollout, attempted.thrown);
     }
     const record = await opened.grade(attempted.rollout, signal);
-    trace = withoutSecrets(newTaskTrace(fields, planned, attempted, record), secrets);
+    trace = withoutSecrets(newTaskTrace(fields, plannedTask, attempted, record), secrets);
   } finally {
     await opened.close();
   }
@@ -264,27 +264,27 @@ function withoutSecrets(trace: Trace, secrets: readonly string[]): Trace {
 }
 
 /** Returns the ending for a failure, or null for a bug in art-e, which must not be recorded as a model failure. */
-function endingOfFailure(thrown: unknown): Ending | null {
+function endingOfFailure(error: unknown): Ending | null {
   // A replay throws the recorded timeout.
-  if (thrown instanceof DOMException && thrown.name === "TimeoutError") return "timeout";
+  if (error instanceof DOMException && error.name === "TimeoutError") return "timeout";
   // The task itself is fine. A resume with a working key or model name can answer it.
-  if (failsEveryTask(thrown) !== null || thrown instanceof BudgetReached) return "interrupted";
-  return thrown instanceof ModelError ? "model_error" : null;
+  if (failsEveryTask(error) !== null || error instanceof BudgetReached) return "interrupted";
+  return error instanceof ModelError ? "model_error" : null;
 }
 
 /** Adds the attempts of a failed call to the trace as an incomplete turn, because they do not belong to another one. */
-function chargeFailedCall({ turns }: Rollout, thrown: unknown): void {
-  if (!(thrown instanceof ModelError) || (thrown.retries.length === 0 && thrown.billed === null)) return;
-  const { usage, costUsd } = thrown.billedInAll ?? { usage: NO_USAGE, costUsd: 0 };
+function chargeFailedCall({ turns }: Rollout, error: unknown): void {
+  if (!(error instanceof ModelError) || (error.retries.length === 0 && error.billed === null)) return;
+  const { usage, costUsd } = error.billedInAll ?? { usage: NO_USAGE, costUsd: 0 };
   turns.push({
     startedAt: new Date().toISOString(),
     latencyMs: 0,
-    waitedMs: thrown.retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
+    waitedMs: error.retries.reduce((sum, { waitedMs }) => sum + waitedMs, 0),
     finishReason: "other",
-    rawFinishReason: thrown.kind,
+    rawFinishReason: error.kind,
     usage,
     costUsd,
-    retries: [...thrown.retries],
+    retries: [...error.retries],
     cached: false,
   });
 }

@@ -8,9 +8,9 @@ import { runLimitsSchema } from "../traces/run-settings.js";
 /** Maximum characters of a message. */
 export const MAX_MESSAGE_CHARS = 1_000_000;
 
-const reason = z.string().max(1_000).nullable().describe("Reason from the user, or null.");
+const reason = z.string().max(1_000).nullable().default(null).describe("Reason from the user, or null.");
 
-export const controlChangesSchema = z.strictObject({
+const controlChangesSchema = z.strictObject({
   concurrency: z.union([z.literal("auto"), z.number().int().min(1).max(100_000)]).exactOptional(),
   rpm: z.number().positive().exactOptional().describe("Requests per minute."),
   tpm: z.number().positive().exactOptional().describe("Tokens per minute."),
@@ -22,18 +22,25 @@ export const controlChangesSchema = z.strictObject({
 
 export type ControlChanges = Readonly<z.output<typeof controlChangesSchema>>;
 
-export const controlRequestSchema = z.discriminatedUnion("command", [
-  z.strictObject({ command: z.literal("show"), showText: z.boolean() }),
+export const controlCommandSchema = z.discriminatedUnion("command", [
   z.strictObject({ command: z.enum(["pause", "resume", "requeue"]), reason }),
   z.strictObject({ command: z.literal("cancel"), now: z.boolean().describe("Stop running tasks, too."), reason }),
   z.strictObject({ command: z.literal("set"), changes: controlChangesSchema, reason }),
+]);
+
+/** A request that changes the run. */
+export type ControlCommand = Readonly<z.output<typeof controlCommandSchema>>;
+
+export const controlRequestSchema = z.discriminatedUnion("command", [
+  z.strictObject({ command: z.literal("show"), showText: z.boolean() }),
+  ...controlCommandSchema.options,
 ]);
 
 export type ControlRequest = Readonly<z.output<typeof controlRequestSchema>>;
 
 const count = z.number().int().nonnegative();
 
-const runStateSchema = z.strictObject({
+export const controlledRunSchema = z.strictObject({
   runId: z.string(),
   pid: z.number().int(),
   db: z.string().describe("Path of the database."),
@@ -58,10 +65,10 @@ const runStateSchema = z.strictObject({
 });
 
 /** State of a running run. Contains no email text unless it was requested. */
-export type ControlledRun = Readonly<z.output<typeof runStateSchema>>;
+export type ControlledRun = Readonly<z.output<typeof controlledRunSchema>>;
 
 export const controlReplySchema = z.discriminatedUnion("ok", [
-  z.strictObject({ ok: z.literal(true), run: runStateSchema, message: z.string() }),
+  z.strictObject({ ok: z.literal(true), run: controlledRunSchema, message: z.string() }),
   z.strictObject({ ok: z.literal(false), code: z.string(), message: z.string(), hint: z.string() }),
 ]);
 

@@ -179,9 +179,13 @@ export function checkStoredValues(db: Db): Finding {
       if (fault !== null) bad.push(`table ${table.name}, row ${keyOf(table, row)}, ${fault}`);
     }
   }
-  const shown =
+  const faults =
     bad.length > FAULTS_SHOWN ? [...bad.slice(0, FAULTS_SHOWN), `and ${bad.length - FAULTS_SHOWN} more`] : bad;
-  return { check: "Stored values", ok: bad.length === 0, detail: bad.length === 0 ? "all readable" : shown.join("; ") };
+  return {
+    check: "Stored values",
+    ok: bad.length === 0,
+    detail: bad.length === 0 ? "all readable" : faults.join("; "),
+  };
 }
 
 /** Returns the damage behind an unexpected error, or null if the file is intact and the error is a bug. */

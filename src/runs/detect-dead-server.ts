@@ -147,6 +147,6 @@ function dead(error: unknown): ServerFault {
   }
   const { message } = error;
   const why = /ECONNREFUSED/.test(message) ? "connection refused" : /ENOTFOUND/.test(message) ? "no such host" : null;
-  const said = error.status === null ? "the server does not answer" : "the server answers only with errors";
-  return { by: "server", why: `${said}${why === null ? "" : ` (${why})`}: ${message}` };
+  const reason = error.status === null ? "the server does not answer" : "the server answers only with errors";
+  return { by: "server", why: `${reason}${why === null ? "" : ` (${why})`}: ${message}` };
 }

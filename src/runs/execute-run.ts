@@ -52,7 +52,7 @@ export function runBenchmark(
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
   if (request.queue !== undefined) refuseFlags("queue", request.explicitFlags);
-  return withDatabase(request, context, (opened) => execute(opened, request, context, monitor, openQueue));
+  return withDatabase(request, context, (database) => execute(database, request, context, monitor, openQueue));
 }
 
 export function estimateBenchmark(request: RunRequest, context: AppContext): Promise<RunEstimate> {
@@ -64,7 +64,7 @@ export function estimateBenchmark(request: RunRequest, context: AppContext): Pro
 async function withDatabase<T>(
   request: RunRequest,
   context: AppContext,
-  use: (opened: OpenDatabase) => Promise<T>,
+  use: (database: OpenDatabase) => Promise<T>,
 ): Promise<T> {
   const path = context.settings.db;
   const readsMail = needsMail(request, context);
@@ -127,22 +127,22 @@ interface RunOutcome {
  * refused is refused before the first task.
  */
 async function execute(
-  opened: OpenDatabase,
+  database: OpenDatabase,
   request: RunRequest,
   context: AppContext,
   openMonitor: OpenMonitor,
   openQueue: OpenQueue,
 ): Promise<RunOutcome> {
-  const { db } = opened;
+  const { db } = database;
   return withPlan(db, request, context, async (plan, gates, until) => {
     await checkJudgePriced(plan.settings.judge, plan.limits);
     const evals = evalsAmong(db, plan.settings.scorers, context.settings);
     refuseUncountedRubrics(evals, plan.limits);
     const opening =
       request.queue === undefined
-        ? await localAnswerer(opened, plan, request, context)
+        ? await localAnswerer(database, plan, request, context)
         : await openQueue(plan, request.queue, request, context);
-    const end = await answerAll(opened, plan, { opening, evals, until }, request, context, openMonitor);
+    const end = await answerAll(database, plan, { opening, evals, until }, request, context, openMonitor);
     if (plan.output !== undefined) await saveResults(db, plan.output, end.totals);
     // A run that was stopped early is not gated, because it can be resumed first.
     const isWhole = end.stopped === null || end.stopped.by === "evidence";
@@ -400,8 +400,8 @@ async function estimateRun(db: Db, plan: RunPlan, until: Until | null, options: 
   const { settings, model } = plan;
   const tasks = await plan.tasks();
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
-  const known = averageTask(db, settings.agentId, settings.model);
-  const each = known ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
+  const average = averageTask(db, settings.agentId, settings.model);
+  const each = average ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
   const usage = usageOf(each, tasks, Math.round);
   // Priced per call, like the bill. A higher price for long prompts does not apply to many short ones.
   const calls = Math.max(1, each.turns);
@@ -418,7 +418,7 @@ async function estimateRun(db: Db, plan: RunPlan, until: Until | null, options: 
     judge: judge?.model ?? null,
     judgeCalls: judge === null ? 0 : tasks * judge.votes,
     seconds: Math.max((tasks * each.seconds) / Math.min(concurrency, tasks || 1), byRate),
-    basis: known === null ? null : known.tasks,
+    basis: average === null ? null : average.tasks,
     until: until === null ? null : until.expectedStops(Math.round(tasks / settings.epochs)),
   };
 }

@@ -52,7 +52,7 @@ export async function exportTables(
     for (const name of names) runs.push(await sources.open(name));
     refuseTwice(runs);
     const withoutTraces = runs.filter(({ traces }) => traces === null).map(({ head }) => head.runId);
-    const written: WrittenTable[] = [];
+    const writtenTables: WrittenTable[] = [];
     for (const name of tables ?? tablesOf(withoutTraces.length < runs.length)) {
       if (name !== "tasks" && withoutTraces.length === runs.length) throw noTraces(name, withoutTraces);
       const table = tableOf(name, runs);
@@ -62,9 +62,9 @@ export async function exportTables(
       if (output !== undefined) createFolder("--output", output);
       if (path === null) await write(pieces as Iterable<string>);
       else await writeFileAtomically(path, pieces);
-      written.push({ table: name, path, rows: counter.count });
+      writtenTables.push({ table: name, path, rows: counter.count });
     }
-    return { runs: runs.map(({ head }) => head.runId), withoutTraces, tables: written };
+    return { runs: runs.map(({ head }) => head.runId), withoutTraces, tables: writtenTables };
   } finally {
     bar.stop();
     sources.close();

@@ -97,12 +97,12 @@ export async function createModel(
   // Opened even if the model is not called, so that an unset variable is found before the run starts.
   const extras = options.queue === undefined ? openExtras(run, options, settings.env) : undefined;
   const connection = { baseUrl, wireApi, timeoutMs: options.requestTimeout * 1_000, extras };
-  const opened = isCalled
+  const created = isCalled
     ? (await openModel(name, { ...connection, throttle, priceOf, cache: options.cache, note }, settings)).model
     : neverCalled(run.model);
   const record =
     options.record === undefined ? null : openRecord(options.record, options.resume === undefined ? "w" : "a");
-  const model = record === null ? opened : recording(opened, record.write);
+  const model = record === null ? created : recording(created, record.write);
   return { ...limits, model, priceOf, close: () => record?.close() };
 }
 

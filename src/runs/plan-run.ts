@@ -48,9 +48,11 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
   const model = await createModel(settings, request, context);
-  const { questions: given } = request;
+  const { questions: questionSet } = request;
   const suite =
-    given === undefined ? artESuite(settings.cutoff, request, context) : suiteOfQuestions(settings.cutoff, given);
+    questionSet === undefined
+      ? artESuite(settings.cutoff, request, context)
+      : suiteOfQuestions(settings.cutoff, questionSet);
   const list = await suite.list();
   const questions = list.tasks.map(({ task }) => task);
   if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);
@@ -203,10 +205,10 @@ export async function withUntil<Settings extends ExecutedRunSettings>(
  */
 export function inTestOrder(tasks: readonly PlannedTask[], seed: number): PlannedTask[] {
   const byQuestion = new Map<TaskId, PlannedTask[]>();
-  for (const planned of tasks) {
-    const epochs = byQuestion.get(planned.task.id) ?? [];
-    epochs.push(planned);
-    byQuestion.set(planned.task.id, epochs);
+  for (const task of tasks) {
+    const epochs = byQuestion.get(task.task.id) ?? [];
+    epochs.push(task);
+    byQuestion.set(task.task.id, epochs);
   }
   return shuffled([...byQuestion.values()], seed).flat();
 }

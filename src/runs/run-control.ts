@@ -5,7 +5,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { openReadOnly } from "../store/open-store.js";
-import { getRun } from "../traces/runs-store.js";
+import { getRun, type RunRow } from "../traces/runs-store.js";
 import {
   type ControlledRun,
   type ControlReply,
@@ -26,16 +26,23 @@ export async function listControlledRuns({ cacheDir }: AppSettings): Promise<Con
   return runs.sort((a, b) => (a.runId < b.runId ? -1 : 1));
 }
 
-/**
- * Sends a request to the process that executes a run of the database. Returns the run's state after the change, and a
- * text that describes the change. Throws a UserError if the run is unknown or does not run on this machine.
- */
-export async function controlRun(
-  name: string,
+/** Sends a request to the process that executes a run of the database at `db`. Throws a UserError if there is none. */
+export function controlRun(name: string, request: ControlRequest, { db, cacheDir }: AppSettings): Promise<Controlled> {
+  return controlStoredRun(findRun(db, name), request, cacheDir);
+}
+
+/** The run's state after a request, and a text that describes the change. */
+interface Controlled {
+  readonly run: ControlledRun;
+  readonly message: string;
+}
+
+/** Sends a request to the process that executes a run. Throws a UserError if the run is not running on this machine. */
+export async function controlStoredRun(
+  { id, status }: Pick<RunRow, "id" | "status">,
   request: ControlRequest,
-  { db: path, cacheDir }: AppSettings,
-): Promise<{ readonly run: ControlledRun; readonly message: string }> {
-  const { id, status } = findRun(path, name);
+  cacheDir: string,
+): Promise<Controlled> {
   const reply = await ask(socketPath(socketFolder(cacheDir), id), request);
   if (reply === null) {
     throw new UserError(

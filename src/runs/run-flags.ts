@@ -100,11 +100,11 @@ const LONGEST_TIMER_S = 2_147_483;
 
 const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
 
-type Parse<T> = (written: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
+type Parse<T> = (values: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
 
 function parsedBy<T>(values: z.ZodType<string[], string[]>, parse: Parse<T>) {
-  return values.transform((written, issues): T => {
-    const parsed = parse(written);
+  return values.transform((words, issues): T => {
+    const parsed = parse(words);
     if (parsed.ok) return parsed.value;
     issues.addIssue({ code: "custom", message: parsed.problem });
     return z.NEVER;
@@ -139,8 +139,8 @@ const bodyFields = parsedBy(
 
 const reasoningEffort = oneOf(REASONING_EFFORTS);
 
-const claim = text.transform((written, issues) => {
-  const parsed = parseClaim(written);
+const claim = text.transform((claimText, issues) => {
+  const parsed = parseClaim(claimText);
   if (parsed.ok) return parsed.value;
   issues.addIssue({ code: "custom", message: parsed.problem });
   return z.NEVER;

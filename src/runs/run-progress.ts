@@ -317,8 +317,8 @@ class FinishedTasks {
       // An earlier attempt ended before this one started.
       return endedAt < Date.parse(task.startedAt);
     });
-    const ended = process.underWay.length - underWay.length;
-    return { ...process, underWay, underWayCount: process.underWayCount - ended };
+    const endedTasks = process.underWay.length - underWay.length;
+    return { ...process, underWay, underWayCount: process.underWayCount - endedTasks };
   }
 
   figures() {
@@ -375,10 +375,15 @@ function scoreLine(scorer: string, questions: readonly (readonly number[])[]): S
     const { n, sum } = sumsOf(values);
     sums.add(n, sum);
   }
-  const known: ScoreDescription | undefined = SCORES[scorer];
+  const description: ScoreDescription | undefined = SCORES[scorer];
   // An eval, or a scorer from another version of art-e.
-  const { label, kind, better } = known ?? { label: scorer, kind: "rate", better: "higher" };
-  return { scorer, label, better, ...estimateOf({ kind, ...(known?.scale && { scale: known.scale }) }, sums) };
+  const { label, kind, better } = description ?? { label: scorer, kind: "rate", better: "higher" };
+  return {
+    scorer,
+    label,
+    better,
+    ...estimateOf({ kind, ...(description?.scale && { scale: description.scale }) }, sums),
+  };
 }
 
 function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTaskLine {

@@ -85,12 +85,12 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const stop = AbortSignal.any([signal, fault.signal, serverDead.signal]);
   // Every running judge call listens to this signal, so many listeners are not a leak.
   setMaxListeners(0, stop);
-  let left = session.left;
-  const asked = session.left + session.finished;
+  let remaining = session.left;
+  const requestedTasks = session.left + session.finished;
   /** Tasks that failed without a reply. They are saved if the server answers again, otherwise left for a resume. */
-  const held: Answered[] = [];
+  const heldAnswers: Answered[] = [];
 
-  const planned = session.tasks[Symbol.iterator]();
+  const iterator = session.tasks[Symbol.iterator]();
   const mustEnd = () =>
     stop.aborted ||
     windDown?.aborted === true ||
@@ -102,10 +102,10 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     if (mustEnd()) return null;
     const again = steering?.nextRequeued() ?? null;
     if (again !== null) {
-      left++;
+      remaining++;
       return again;
     }
-    const { done, value } = planned.next();
+    const { done, value } = iterator.next();
     return done || mustEnd() ? null : value;
   };
 
@@ -126,30 +126,30 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     const taskJournal = journal.open(task);
     const share = budget.start(costOfEntries(taskJournal.stored));
     emit({ type: "task_started", taskId: task.task.id, epoch: task.epoch });
-    const answered = await answerer.answer(task, stop, { budget: share, journal: taskJournal });
+    const answer = await answerer.answer(task, stop, { budget: share, journal: taskJournal });
     if (watch.fault?.by === "server") serverDead.abort(new Error(watch.fault.why));
     // Must happen before the slot is free, because the next task might exceed the budget.
-    await share.end(answered === null ? null : taskCost(answered.trace), answered?.trace.ending ?? null);
-    if (answered === null) return null;
-    const { trace, isHeld } = answered;
+    await share.end(answer === null ? null : taskCost(answer.trace), answer?.trace.ending ?? null);
+    if (answer === null) return null;
+    const { trace, isHeld } = answer;
     emit({ type: "task_answered", taskId: trace.taskId, epoch: trace.epoch });
-    if (!isHeld) return answered;
-    held.push(answered);
+    if (!isHeld) return answer;
+    heldAnswers.push(answer);
     return null;
   };
 
   const saveHeld = async (): Promise<void> => {
-    for (const answered of held.splice(0)) await save(answered);
+    for (const answer of heldAnswers.splice(0)) await save(answer);
   };
 
   // Answered tasks are scored even if the run was stopped in the meantime.
   const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
 
-  const scored = async (answered: Trace): Promise<Trace> => {
+  const scored = async (trace: Trace): Promise<Trace> => {
     try {
-      return await scoreJoined(answered);
+      return await scoreJoined(trace);
     } catch (error) {
-      writer.keep(answered);
+      writer.keep(trace);
       throw error;
     }
   };
@@ -161,7 +161,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     const isSaved = await writer.save(trace, result, canBeRetried(trace.ending) ? "failed" : "finished", abandoned);
     if (!isSaved) return;
     answerer.saved?.(trace);
-    left--;
+    remaining--;
     until?.add(result);
     emit({ type: "task_finished", result });
   };
@@ -175,7 +175,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     });
   };
   try {
-    emit({ type: "run_started", runId, tasks: asked });
+    emit({ type: "run_started", runId, tasks: requestedTasks });
     for await (const result of session.done) {
       if (stop.aborted || windDown?.aborted) break;
       until?.add(result);
@@ -187,8 +187,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     };
     await runConcurrently({ [Symbol.iterator]: () => startable }, request.onConcurrency, {
       answer: (task) => answer(task).catch(stopAll),
-      save: async (answered) => {
-        if (answered !== null) await save(answered).catch(stopAll);
+      save: async (answer) => {
+        if (answer !== null) await save(answer).catch(stopAll);
         if (watch.isAnswering) await saveHeld().catch(stopAll);
       },
       hasRoom: () => budget.hasRoom(),
@@ -212,11 +212,11 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     await finish("interrupted").catch(() => undefined);
     throw error;
   }
-  await finish(left > 0 ? "interrupted" : "completed");
-  emit({ type: "run_finished", runId, interrupted: left > 0 });
+  await finish(remaining > 0 ? "interrupted" : "completed");
+  emit({ type: "run_finished", runId, interrupted: remaining > 0 });
   const totals = await computeRunTotals(db, getRun(db, runId));
-  const end = { totals, asked, until: until?.outcome() ?? null };
-  if (left === 0) return { ...end, stopped: null };
+  const end = { totals, asked: requestedTasks, until: until?.outcome() ?? null };
+  if (remaining === 0) return { ...end, stopped: null };
   if (until?.isSettled) return { ...end, stopped: { by: "evidence" } };
   const limit = budget.reached();
   const byRun: RunStop | null = watch.fault ?? (limit === null ? null : { by: "limit", ...limit });

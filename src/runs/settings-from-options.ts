@@ -372,19 +372,19 @@ export function refuseOracle(model: string): void {
   );
 }
 
-export async function oracleSettings(model: string, named: string | undefined, folder: SuiteFolder) {
+export async function oracleSettings(model: string, requestedPath: string | undefined, folder: SuiteFolder) {
   if (model === ORACLE_MODEL) {
     const { findOracleFile } = await import("../suites/oracle.js");
-    return { oracle: findOracleFile(named, folder) };
+    return { oracle: findOracleFile(requestedPath, folder) };
   }
-  if (named !== undefined) throw notFor(model);
+  if (requestedPath !== undefined) throw notFor(model);
   return {};
 }
 
-function requestedOracle(stored: OwnRunSettings, named: string | undefined) {
-  if (named === undefined) return {};
+function requestedOracle(stored: OwnRunSettings, requestedPath: string | undefined) {
+  if (requestedPath === undefined) return {};
   if (stored.oracle === undefined) throw notFor(stored.model);
-  return { oracle: resolve(named) };
+  return { oracle: resolve(requestedPath) };
 }
 
 function notFor(model: string): UserError {

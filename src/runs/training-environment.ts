@@ -340,8 +340,8 @@ export class TrainingEnvironment {
     if (question === undefined) {
       throw new NoSuchTask(`Unknown task ${index}. Split "${name}" has the tasks 0 to ${questions.length - 1}.`);
     }
-    const { id: task_id, question: asked, inbox_address, query_date } = question;
-    return { split: name, index, task_id, question: asked, inbox_address, query_date };
+    const { id: task_id, question: text, inbox_address, query_date } = question;
+    return { split: name, index, task_id, question: text, inbox_address, query_date };
   }
 
   /**
@@ -401,8 +401,8 @@ export class TrainingEnvironment {
 
   private questionsOf(split: string): { readonly name: Split } & SplitTasks {
     for (const [name, tasks] of this.parts.taskSets) if (name === split) return { name, ...tasks };
-    const known = [...this.parts.taskSets.keys()].join(", ");
-    throw new NoSuchTask(`Unknown split "${split.slice(0, 100)}". Available: ${known}.`);
+    const names = [...this.parts.taskSets.keys()].join(", ");
+    throw new NoSuchTask(`Unknown split "${split.slice(0, 100)}". Available: ${names}.`);
   }
 
   /** Creates the run with the first episode of its split. */

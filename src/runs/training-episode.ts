@@ -299,12 +299,12 @@ function rewardOf(trace: QuestionTrace, name: ScorerName, { sameMail, judge }: S
       explanation: `semanticScore, because ${name} has no value: ${explanation ?? "no reason given"}`,
     };
   }
-  const paid = scorer.better === "higher" ? value : scorer.kind === "rate" ? 1 - value : 1 / value;
+  const reward = scorer.better === "higher" ? value : scorer.kind === "rate" ? 1 - value : 1 / value;
   if (isUnjudged && scorer.judge !== undefined) {
     const why = `no verdict from the judge (${trace.judge?.reason ?? "not called"}): semanticScore ${overlap.toFixed(3)}`;
-    return { value: paid, explanation: `${why} counts as ${overlap >= CORRECT_FROM ? "correct" : "wrong"}` };
+    return { value: reward, explanation: `${why} counts as ${overlap >= CORRECT_FROM ? "correct" : "wrong"}` };
   }
-  return explanation === undefined ? { value: paid } : { value: paid, explanation };
+  return explanation === undefined ? { value: reward } : { value: reward, explanation };
 }
 
 function withoutVerdict(judgement: Judgement | null, overlap: number): Judgement | null {

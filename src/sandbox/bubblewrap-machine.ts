@@ -33,6 +33,28 @@ interface GuestSettings {
   readonly limits: MachineLimits;
 }
 
+interface MachineMounts {
+  /** Host folders that are readable in the machine, in addition to the packages. */
+  readonly readOnly: readonly string[];
+  /** Host folders whose contents must not be visible, even inside readable folders. */
+  readonly hidden: readonly string[];
+}
+
+/** Components of task machines on the host. */
+export interface MachineHost {
+  /** Path of bwrap. */
+  readonly program: string;
+  readonly python: FoundPython;
+  readonly filter: Buffer;
+  /** Source files of the machine's first process, by name. */
+  readonly guest: Readonly<Record<string, string>>;
+  readonly cgroups: CgroupParent | null;
+}
+
+export type MachineHostChoice =
+  | { readonly ok: true; readonly host: MachineHost }
+  | { readonly ok: false; readonly why: string; readonly hint: string };
+
 /** Starts a machine. Throws an Error with the reason if it cannot start, or the signal's reason if it aborts. */
 export async function startGuest(
   host: MachineHost,
@@ -131,13 +153,6 @@ const PRIVATE = ["/usr/src", "/usr/local/src", "/usr/local/etc"];
 /** Descriptors: the filter, bwrap's status, the guest's ready signal, and then one per file. */
 const DESCRIPTORS = { filter: 3, status: 4, ready: 5, files: 6 } as const;
 
-interface MachineMounts {
-  /** Host folders that are readable in the machine, in addition to the packages. */
-  readonly readOnly: readonly string[];
-  /** Host folders whose contents must not be visible, even inside readable folders. */
-  readonly hidden: readonly string[];
-}
-
 /**
  * Returns bwrap's arguments: only the host's packages, read-only, file systems in memory with a fixed maximum size,
  * only the loopback network, and a first process that cannot be killed from inside.
@@ -216,8 +231,8 @@ async function openFolder(folder: string, files: readonly BuiltInFile[]): Promis
   const entries = (await readdir(folder, { withFileTypes: true })).filter(
     ({ name }) => !replaced.has(`${folder}/${name}`),
   );
-  const shown = entries.map(async ({ name }) => await systemFolder(`${folder}/${name}`));
-  return ["--tmpfs", folder, ...(await Promise.all(shown)).flat()];
+  const mounts = entries.map(async ({ name }) => await systemFolder(`${folder}/${name}`));
+  return ["--tmpfs", folder, ...(await Promise.all(mounts)).flat()];
 }
 
 /** Returns the files of a Python outside the system folders, for example in /opt. */
@@ -239,21 +254,6 @@ async function hiddenFolders(readable: readonly string[], hidden: readonly strin
 export function isBelowAny(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
-
-/** Components of task machines on the host. */
-export interface MachineHost {
-  /** Path of bwrap. */
-  readonly program: string;
-  readonly python: FoundPython;
-  readonly filter: Buffer;
-  /** Source files of the machine's first process, by name. */
-  readonly guest: Readonly<Record<string, string>>;
-  readonly cgroups: CgroupParent | null;
-}
-
-export type MachineHostChoice =
-  | { readonly ok: true; readonly host: MachineHost }
-  | { readonly ok: false; readonly why: string; readonly hint: string };
 
 /** Finds the programs for machines on this host. Only an actual start shows whether they work. */
 export async function findMachineHost(): Promise<MachineHostChoice> {

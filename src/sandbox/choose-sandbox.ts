@@ -19,15 +19,15 @@ const HINTS: Readonly<Record<PythonSandbox["kind"], string>> = {
   host: "Install Python 3.",
 };
 
-let chosen: Promise<SandboxChoice> | undefined;
+let sandboxChoice: Promise<SandboxChoice> | undefined;
 
 /**
  * Returns this machine's sandbox: bubblewrap, otherwise Docker, otherwise none with the reason. Probes each by running
  * a program, because an installed one might not work (user namespaces can be forbidden). Probes once per process.
  */
 export function chooseSandbox(): Promise<SandboxChoice> {
-  chosen ??= probeAll();
-  return chosen;
+  sandboxChoice ??= probeAll();
+  return sandboxChoice;
 }
 
 async function probeAll(): Promise<SandboxChoice> {

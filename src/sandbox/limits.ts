@@ -27,6 +27,15 @@ export interface MachineLimits {
   readonly copyFiles: number;
 }
 
+/** Totals for a process and its descendants from /proc. Ended or unreadable processes count as 0. */
+interface TreeUsage {
+  /** Resident or swapped memory, including page tables. */
+  readonly memoryBytes: number;
+  /** Bytes written to disks, including by ended processes that were waited for. */
+  readonly writtenBytes: number;
+  readonly pids: readonly number[];
+}
+
 /** Limits of one task's machine. */
 export const MACHINE_LIMITS: MachineLimits = {
   memoryBytes: 4 * 2 ** 30,
@@ -103,21 +112,12 @@ export const PYTHON_LIMITS = {
   printedBytes: 4 * 2 ** 20,
 } as const;
 
-/** Totals for a process and its descendants from /proc. Ended or unreadable processes count as 0. */
-interface TreeUsage {
-  /** Resident or swapped memory, including page tables. */
-  readonly memoryBytes: number;
-  /** Bytes written to disks, including by ended processes that were waited for. */
-  readonly writtenBytes: number;
-  readonly pids: readonly number[];
-}
-
 export async function usageOfTree(pid: number): Promise<TreeUsage> {
-  const [memory, written, children] = await Promise.all([memoryOf(pid), writtenBy(pid), childrenOf(pid)]);
+  const [memory, ioBytes, children] = await Promise.all([memoryOf(pid), writtenBy(pid), childrenOf(pid)]);
   const below = await Promise.all(children.map(usageOfTree));
   return {
     memoryBytes: below.reduce((sum, { memoryBytes }) => sum + memoryBytes, memory),
-    writtenBytes: below.reduce((sum, { writtenBytes }) => sum + writtenBytes, written),
+    writtenBytes: below.reduce((sum, { writtenBytes }) => sum + writtenBytes, ioBytes),
     pids: [pid, ...below.flatMap(({ pids }) => pids)],
   };
 }

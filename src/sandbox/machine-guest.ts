@@ -6,6 +6,29 @@ import { z } from "zod";
 import { type MachineLimits, SHIMS } from "./limits.js";
 import { HOME } from "./task-machine.js";
 
+interface CopyBudget {
+  files: number;
+  bytes: number;
+}
+
+/** A read-only file that is in the machine from the start. */
+export interface BuiltInFile {
+  readonly path: string;
+  readonly content: string | Buffer;
+  readonly mode: string;
+}
+
+interface Pending {
+  /** Returns whether this was the last reply. */
+  readonly onReply: (frame: GuestFrame) => boolean;
+  readonly reject: (error: Error) => void;
+}
+
+interface GuestFrame {
+  readonly head: unknown;
+  readonly body: Buffer;
+}
+
 /** Returns the limits that the machine's first process applies to itself and its commands. */
 export function guestLimits(limits: MachineLimits): object {
   return {
@@ -29,11 +52,6 @@ export async function copyIntoMachine(
 ): Promise<void> {
   const budget = { files: limits.copyFiles, bytes: limits.copyBytes };
   await copyEntry(guest, from, absolute(path), budget, true);
-}
-
-interface CopyBudget {
-  files: number;
-  bytes: number;
 }
 
 async function copyEntry(
@@ -141,13 +159,6 @@ function absolute(path: string): string {
   return normal;
 }
 
-/** A read-only file that is in the machine from the start. */
-export interface BuiltInFile {
-  readonly path: string;
-  readonly content: string | Buffer;
-  readonly mode: string;
-}
-
 /** Folder of the first process's program in the machine. */
 export const GUEST = "/opt/machine/guest";
 
@@ -179,12 +190,6 @@ export function builtInFiles(
 }
 
 const headSchema = z.looseObject({ id: z.number().int(), error: z.string().optional() });
-
-interface Pending {
-  /** Returns whether this was the last reply. */
-  readonly onReply: (frame: GuestFrame) => boolean;
-  readonly reject: (error: Error) => void;
-}
 
 /** Connection to the machine's first process: sends requests and receives replies. */
 export class GuestConnection {
@@ -274,11 +279,6 @@ const LENGTHS = 8;
 /** Maximum sizes of a frame from the guest: the output of a command, or part of a file. */
 const MOST_HEAD = 64 * 2 ** 10;
 const MOST_BODY = 16 * 2 ** 20;
-
-interface GuestFrame {
-  readonly head: unknown;
-  readonly body: Buffer;
-}
 
 /** Encodes a frame: two lengths, a JSON object and raw bytes. */
 export function toFrame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {

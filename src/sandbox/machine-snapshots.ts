@@ -7,13 +7,116 @@ import { UserError } from "../platform/errors.js";
 import { builtFile } from "../platform/program-files.js";
 import { findProgram } from "./python.js";
 
+interface SnapshotStatus {
+  readonly name: string;
+  readonly ready: boolean;
+  /** One line for the user that explains why the snapshot is not ready, or null if it is ready. */
+  readonly why: string | null;
+  /** Programs and modules that are missing. */
+  readonly missing: readonly string[];
+}
+
+interface SnapshotsStatus {
+  readonly snapshots: readonly SnapshotStatus[];
+  /** Command line that installs all missing parts that have a Debian package, or null if there are no such parts. */
+  readonly install: string | null;
+  /** Missing programs and modules without a package. Install them in one of the snapshot's `readOnly` folders. */
+  readonly withoutPackage: readonly string[];
+}
+
+type Entry = readonly [name: string, from: string | null];
+
+/** A snapshot merged with the ones it extends. */
+export interface Snapshot extends Omit<SnapshotEntry, "extends" | "image" | "unavailable" | "note"> {
+  readonly name: string;
+  /** Docker image, or null for bubblewrap with the host's packages. */
+  readonly image: string | null;
+  readonly unavailable: string | null;
+  readonly note: string | null;
+}
+
 const NAME = "snapshots.json";
 const MOST_BYTES = 2 ** 20;
 
+/** Parents of the host folders that a suite can show. They contain packages, but no personal files. */
+const BINDABLE = ["/opt/", "/usr/", "/nix/store/"];
+
+/** Folders for a snapshot's files, which tasks can write to. */
+const WRITABLE = ["/home/user/", "/tmp/", "/mnt/"];
+
+const absolutePath = z
+  .string()
+  .max(4096)
+  .refine((path) => posix.isAbsolute(path) && posix.normalize(path) === path && !path.includes("\0"), {
+    message: "must be an absolute path without . and ..",
+  });
+
+const bindable = absolutePath.refine((path) => BINDABLE.some((folder) => path.startsWith(folder)), {
+  message: `must be below ${BINDABLE.join(" or ")}`,
+});
+
+const writable = absolutePath.refine((path) => WRITABLE.some((folder) => path.startsWith(folder)), {
+  message: `must be below ${WRITABLE.join(" or ")}`,
+});
+
+const programName = z.string().regex(/^[\w.+-]+$/, "must be a program name");
+
+const moduleName = z.string().regex(/^[A-Za-z_]\w*$/, "must be a Python module name");
+
+const variableName = z.string().regex(/^[A-Za-z_]\w*$/, "must be a variable name");
+
+/** A Debian package, or null if Debian has none. */
+const packageName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9.+-]+$/, "must be a Debian package name")
+  .nullable();
+
+const script = z.string().max(100_000);
+
+/** A snapshot as written in `snapshots.json`. */
+const snapshotSchema = z.strictObject({
+  /** Name of another snapshot whose contents this one includes. */
+  extends: z.string().optional(),
+  /** Required programs, each with its package. */
+  commands: z.record(programName, packageName).default({}),
+  /**
+   * Programs that only some tasks call, each with its package. Without such a program, a task whose scripts call it
+   * cannot run.
+   */
+  optional: z.record(programName, packageName).default({}),
+  /** Required Python modules, each with its package. */
+  modules: z.record(moduleName, packageName).default({}),
+  /** Host folders that are visible read-only in addition to the packages. */
+  readOnly: z.array(bindable).max(50).default([]),
+  /** The snapshot's own programs, first on the path: names and shell scripts. */
+  shims: z.record(programName, script).default({}),
+  /** Files and folders that exist from the start. */
+  files: z.record(writable, script).default({}),
+  folders: z.array(writable).max(100).default([]),
+  env: z.record(variableName, z.string().max(10_000)).default({}),
+  /** Commands to run in the machine before the task's own setup. */
+  setUp: z
+    .array(z.array(z.string().max(10_000)).min(1))
+    .max(20)
+    .default([]),
+  /** Docker image with the snapshot's programs and modules. Its machines are containers without `readOnly` folders. */
+  image: z
+    .string()
+    .max(255)
+    .regex(/^[a-z0-9][\w./:@-]*$/, "must be a Docker image name")
+    .optional(),
+  /** Why no machine can provide the snapshot: the missing requirements of its tasks. */
+  unavailable: z.string().min(1).optional(),
+  /** What the snapshot lacks compared with the application, for people who look at a task. */
+  note: z.string().min(1).max(500).optional(),
+});
+
+type SnapshotEntry = z.output<typeof snapshotSchema>;
+
 /** Returns all snapshots by name: the built-in ones, and those of the suite's own file, which take precedence. */
 export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyMap<string, Snapshot>> {
-  const written: unknown = JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8"));
-  const builtIn = new Map(Object.entries(snapshotsSchema.parse(written)));
+  const json: unknown = JSON.parse(await readFile(builtFile("sandbox/builtin-snapshots.json"), "utf8"));
+  const builtIn = new Map(Object.entries(snapshotsSchema.parse(json)));
   const file = join(suiteRoot ?? "", NAME);
   const text = suiteRoot === null ? null : await readRegular(file);
   const entries = new Map([...builtIn, ...Object.entries(text === null ? {} : parse(text, file))]);
@@ -24,10 +127,10 @@ export async function readSnapshots(suiteRoot: string | null): Promise<ReadonlyM
 export function snapshotOf(name: string, snapshots: ReadonlyMap<string, Snapshot>): Snapshot {
   const snapshot = snapshots.get(name);
   if (snapshot !== undefined) return snapshot;
-  const known = [...snapshots.keys()].sort().join(", ");
+  const available = [...snapshots.keys()].sort().join(", ");
   throw new UserError(
     "snapshot_unknown",
-    `Unknown snapshot "${name}". Available: ${known}.`,
+    `Unknown snapshot "${name}". Available: ${available}.`,
     `Add it to ${NAME} in the suite's folder.`,
   );
 }
@@ -126,23 +229,6 @@ def found(name):
 sys.path += json.loads(sys.argv[2])
 print(json.dumps([name for name in json.loads(sys.argv[1]) if not found(name)]))`;
 
-interface SnapshotStatus {
-  readonly name: string;
-  readonly ready: boolean;
-  /** One line for the user that explains why the snapshot is not ready, or null if it is ready. */
-  readonly why: string | null;
-  /** Programs and modules that are missing. */
-  readonly missing: readonly string[];
-}
-
-interface SnapshotsStatus {
-  readonly snapshots: readonly SnapshotStatus[];
-  /** Command line that installs all missing parts that have a Debian package, or null if there are no such parts. */
-  readonly install: string | null;
-  /** Missing programs and modules without a package. Install them in one of the snapshot's `readOnly` folders. */
-  readonly withoutPackage: readonly string[];
-}
-
 /**
  * Returns the snapshots that this machine can provide, and the missing requirements of the others. Starts and imports
  * nothing.
@@ -156,11 +242,11 @@ export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<Sna
     const missing = missingOf[i] ?? [];
     const { name, unavailable } = snapshot;
     if (unavailable !== null) return { name, ready: false, why: unavailable, missing: [] };
-    for (const [wanted, from] of missing) {
-      if (from === null) withoutPackage.add(wanted);
+    for (const [program, from] of missing) {
+      if (from === null) withoutPackage.add(program);
       else packages.add(from);
     }
-    const names = missing.map(([wanted]) => wanted);
+    const names = missing.map(([program]) => program);
     const why = names.length === 0 ? null : `missing: ${names.join(", ")}`;
     return { name, ready: names.length === 0, why, missing: names };
   });
@@ -170,8 +256,6 @@ export async function checkSnapshots(snapshots: Iterable<Snapshot>): Promise<Sna
     withoutPackage: [...withoutPackage].sort(),
   };
 }
-
-type Entry = readonly [name: string, from: string | null];
 
 async function missingEntries({ commands, modules, shims, env, unavailable }: Snapshot): Promise<readonly Entry[]> {
   if (unavailable !== null) return [];
@@ -188,11 +272,11 @@ export async function missingOptional(
   scripts: readonly string[],
 ): Promise<readonly Entry[]> {
   const path = env.PATH?.split(":") ?? PATH;
-  const called = Object.entries(optional).filter(
+  const calledPrograms = Object.entries(optional).filter(
     ([name]) => !(name in shims) && scripts.some((script) => callsProgram(script, name)),
   );
-  const programs = await Promise.all(called.map(([name]) => findProgram(name, path)));
-  return called.filter((_, i) => programs[i] === null);
+  const programs = await Promise.all(calledPrograms.map(([name]) => findProgram(name, path)));
+  return calledPrograms.filter((_, i) => programs[i] === null);
 }
 
 /**
@@ -224,82 +308,6 @@ async function missingModules(
   } catch {
     return new Set(names);
   }
-}
-
-/** Parents of the host folders that a suite can show. They contain packages, but no personal files. */
-const BINDABLE = ["/opt/", "/usr/", "/nix/store/"];
-/** Folders for a snapshot's files, which tasks can write to. */
-const WRITABLE = ["/home/user/", "/tmp/", "/mnt/"];
-
-const absolutePath = z
-  .string()
-  .max(4096)
-  .refine((path) => posix.isAbsolute(path) && posix.normalize(path) === path && !path.includes("\0"), {
-    message: "must be an absolute path without . and ..",
-  });
-const bindable = absolutePath.refine((path) => BINDABLE.some((folder) => path.startsWith(folder)), {
-  message: `must be below ${BINDABLE.join(" or ")}`,
-});
-const writable = absolutePath.refine((path) => WRITABLE.some((folder) => path.startsWith(folder)), {
-  message: `must be below ${WRITABLE.join(" or ")}`,
-});
-const programName = z.string().regex(/^[\w.+-]+$/, "must be a program name");
-const moduleName = z.string().regex(/^[A-Za-z_]\w*$/, "must be a Python module name");
-const variableName = z.string().regex(/^[A-Za-z_]\w*$/, "must be a variable name");
-/** A Debian package, or null if Debian has none. */
-const packageName = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9.+-]+$/, "must be a Debian package name")
-  .nullable();
-const script = z.string().max(100_000);
-
-/** A snapshot as written in `snapshots.json`. */
-const snapshotSchema = z.strictObject({
-  /** Name of another snapshot whose contents this one includes. */
-  extends: z.string().optional(),
-  /** Required programs, each with its package. */
-  commands: z.record(programName, packageName).default({}),
-  /**
-   * Programs that only some tasks call, each with its package. Without such a program, a task whose scripts call it
-   * cannot run.
-   */
-  optional: z.record(programName, packageName).default({}),
-  /** Required Python modules, each with its package. */
-  modules: z.record(moduleName, packageName).default({}),
-  /** Host folders that are visible read-only in addition to the packages. */
-  readOnly: z.array(bindable).max(50).default([]),
-  /** The snapshot's own programs, first on the path: names and shell scripts. */
-  shims: z.record(programName, script).default({}),
-  /** Files and folders that exist from the start. */
-  files: z.record(writable, script).default({}),
-  folders: z.array(writable).max(100).default([]),
-  env: z.record(variableName, z.string().max(10_000)).default({}),
-  /** Commands to run in the machine before the task's own setup. */
-  setUp: z
-    .array(z.array(z.string().max(10_000)).min(1))
-    .max(20)
-    .default([]),
-  /** Docker image with the snapshot's programs and modules. Its machines are containers without `readOnly` folders. */
-  image: z
-    .string()
-    .max(255)
-    .regex(/^[a-z0-9][\w./:@-]*$/, "must be a Docker image name")
-    .optional(),
-  /** Why no machine can provide the snapshot: the missing requirements of its tasks. */
-  unavailable: z.string().min(1).optional(),
-  /** What the snapshot lacks compared with the application, for people who look at a task. */
-  note: z.string().min(1).max(500).optional(),
-});
-
-type SnapshotEntry = z.output<typeof snapshotSchema>;
-
-/** A snapshot merged with the ones it extends. */
-export interface Snapshot extends Omit<SnapshotEntry, "extends" | "image" | "unavailable" | "note"> {
-  readonly name: string;
-  /** Docker image, or null for bubblewrap with the host's packages. */
-  readonly image: string | null;
-  readonly unavailable: string | null;
-  readonly note: string | null;
 }
 
 const snapshotsSchema = z.record(z.string().min(1).max(100), snapshotSchema);

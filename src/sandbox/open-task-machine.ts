@@ -37,6 +37,14 @@ export interface MachineAvailability {
   readonly withoutPackage: readonly string[];
 }
 
+interface MachineOptions {
+  /** Host folders whose contents must never be visible: suites with their gold files, and art-e's own files. */
+  readonly hidden: readonly string[];
+  readonly limits?: MachineLimits;
+  /** Read-only files that are in the machine from the start. */
+  readonly files?: readonly BuiltInFile[];
+}
+
 /** Returns the availability of the built-in snapshots. */
 export async function machineAvailability(): Promise<MachineAvailability> {
   const snapshots = await readSnapshots(null);
@@ -59,15 +67,15 @@ export async function machineAvailability(): Promise<MachineAvailability> {
   };
 }
 
-let chosen: Promise<MachineHostChoice> | undefined;
+let hostChoice: Promise<MachineHostChoice> | undefined;
 
 /**
  * Returns the components of task machines on this host, or why no machine can start and how to fix it. Probes once per
  * process by running a command in a machine, because the system might not allow an installed bubblewrap to work.
  */
 export function chooseMachineHost(): Promise<MachineHostChoice> {
-  chosen ??= findMachineHost().then((choice) => (choice.ok ? probe(choice) : choice));
-  return chosen;
+  hostChoice ??= findMachineHost().then((choice) => (choice.ok ? probe(choice) : choice));
+  return hostChoice;
 }
 
 async function probe(choice: Extract<MachineHostChoice, { ok: true }>): Promise<MachineHostChoice> {
@@ -101,14 +109,6 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   // Machines do not have a screen to draw on.
   MPLBACKEND: "Agg",
 };
-
-interface MachineOptions {
-  /** Host folders whose contents must never be visible: suites with their gold files, and art-e's own files. */
-  readonly hidden: readonly string[];
-  readonly limits?: MachineLimits;
-  /** Read-only files that are in the machine from the start. */
-  readonly files?: readonly BuiltInFile[];
-}
 
 /** Starts a machine with the snapshot's folders, files and setup. The caller must close it. */
 export async function openTaskMachine(
@@ -149,8 +149,8 @@ async function furnish(
     for (const argv of snapshot.setUp) {
       const result = await machine.run({ argv, cwd: null, env: {}, timeoutMs: SET_UP_MS }, signal);
       if (result.exitCode !== 0) {
-        const said = lastLine(result.stderr) || lastLine(result.stdout);
-        throw new Error(`cannot set up the machine: ${argv.join(" ")} (exit code ${result.exitCode}): ${said}`);
+        const message = lastLine(result.stderr) || lastLine(result.stdout);
+        throw new Error(`cannot set up the machine: ${argv.join(" ")} (exit code ${result.exitCode}): ${message}`);
       }
     }
     return machine;
@@ -320,8 +320,8 @@ async function bytesInSockets(pid: number): Promise<number> {
     ["tcp", "tcp6", "udp", "udp6"].map((name) => readFile(`/proc/${pid}/net/${name}`, "utf8").catch(() => "")),
   );
   let waiting = 0;
-  for (const [, sent = "0", received = "0"] of tables.join("\n").matchAll(/ ([0-9A-F]{8}):([0-9A-F]{8}) \d\d:/g)) {
-    waiting += Number.parseInt(sent, 16) + Number.parseInt(received, 16);
+  for (const [, sendQueue = "0", received = "0"] of tables.join("\n").matchAll(/ ([0-9A-F]{8}):([0-9A-F]{8}) \d\d:/g)) {
+    waiting += Number.parseInt(sendQueue, 16) + Number.parseInt(received, 16);
   }
   return waiting + (await socketBytesOf(pid));
 }

@@ -46,6 +46,18 @@ export type SandboxChoice =
   | { readonly ok: true; readonly sandbox: PythonSandbox }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 
+/** A Python on this machine and every file it needs, for a sandbox that shows nothing else. */
+export interface FoundPython {
+  readonly version: string;
+  readonly program: string;
+  /** Folders of the standard library. */
+  readonly library: readonly string[];
+  /** Folders inside `library` that contain third-party packages. */
+  readonly packages: readonly string[];
+  /** The dynamic linker and all shared libraries of Python and of its extension modules. */
+  readonly shared: readonly string[];
+}
+
 /** Runs outside of the user code's namespace, and does not appear in its tracebacks. */
 const PREAMBLE = `
 import sys
@@ -108,18 +120,6 @@ export const PYTHON_FLAGS = ["-I", "-S", "-B", "-u", "-X", "utf8"] as const;
 
 const run = promisify(execFile);
 
-/** A Python on this machine and every file it needs, for a sandbox that shows nothing else. */
-export interface FoundPython {
-  readonly version: string;
-  readonly program: string;
-  /** Folders of the standard library. */
-  readonly library: readonly string[];
-  /** Folders inside `library` that contain third-party packages. */
-  readonly packages: readonly string[];
-  /** The dynamic linker and all shared libraries of Python and of its extension modules. */
-  readonly shared: readonly string[];
-}
-
 const ASK = `
 import glob, json, os, sys, sysconfig
 library = sorted({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
@@ -150,8 +150,8 @@ export async function findPython(): Promise<FoundPython | null> {
   for (const candidate of CANDIDATES) {
     try {
       const { stdout } = await run(candidate, ["-I", "-S", "-c", ASK], { timeout: 10_000 });
-      const { extensions, ...found } = answerSchema.parse(JSON.parse(stdout));
-      return { ...found, shared: await sharedLibraries([found.program, ...extensions]) };
+      const { extensions, ...installation } = answerSchema.parse(JSON.parse(stdout));
+      return { ...installation, shared: await sharedLibraries([installation.program, ...extensions]) };
     } catch {
       // The program is missing or is not Python 3. Try the next one.
     }

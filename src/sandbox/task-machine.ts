@@ -1,24 +1,5 @@
 import type { Readable } from "node:stream";
 
-const MOST_CHARS = 4096;
-
-/** Collects the first characters of a program's output. Returns a function that returns the text so far. */
-export function outputStart(stream: Readable): () => string {
-  let text = "";
-  stream.setEncoding("utf8").on("data", (part: string) => {
-    if (text.length < MOST_CHARS) text = (text + part).slice(0, MOST_CHARS);
-  });
-  stream.on("error", () => undefined);
-  return () => text;
-}
-
-export function lastLine(text: string): string {
-  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
-}
-
-/** Home folder of the user that agents and suite scripts run as. */
-export const HOME = "/home/user";
-
 export interface MachineCommand {
   /** Program and arguments. To run a shell, specify it explicitly. */
   readonly argv: readonly string[];
@@ -70,3 +51,22 @@ export interface TaskMachines {
   /** Opens a machine. Call `findObstacle` first. */
   open(snapshot: string, signal: AbortSignal): Promise<OpenedMachine>;
 }
+
+const MOST_CHARS = 4096;
+
+/** Collects the first characters of a program's output. Returns a function that returns the text so far. */
+export function outputStart(stream: Readable): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (part: string) => {
+    if (text.length < MOST_CHARS) text = (text + part).slice(0, MOST_CHARS);
+  });
+  stream.on("error", () => undefined);
+  return () => text;
+}
+
+export function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+}
+
+/** Home folder of the user that agents and suite scripts run as. */
+export const HOME = "/home/user";

@@ -21,6 +21,45 @@ import pLimit, { type LimitFunction } from "p-limit";
 import { isProcessAlive } from "../platform/processes.js";
 import { sandboxUser, WORKSPACE_LIMITS } from "./limits.js";
 
+interface Entry {
+  /** Relative to the listed folder, with slashes. */
+  readonly path: string;
+  readonly type: "file" | "folder" | "link" | "other";
+  /** Length in bytes, 0 for anything but files. */
+  readonly size: number;
+  /** The larger of length and disk usage, so that sparse files count in full. */
+  readonly counted: number;
+}
+
+interface Usage {
+  readonly files: number;
+  readonly bytes: number;
+  /** False if the workspace exceeds its limits or has uncountable parts. */
+  readonly fits: boolean;
+}
+
+/** A task's folders on this machine, and the owner of new files. */
+export interface WorkspaceFolders {
+  /** Files that the agent sees. */
+  readonly files: string;
+  /** Temporary files of programs, hidden from the agent. */
+  readonly temporary: string;
+  /** Owner of new files, or null for the user of this process. */
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+}
+
+/** The files of one task. The folder is created at the first use and removed on close. */
+export interface Workspace {
+  /** Runs `work` in it, one at a time. Throws after `close`. */
+  use<T>(work: (folders: WorkspaceFolders) => Promise<T>): Promise<T>;
+  /** Waits for running work, then removes the folder. */
+  close(): Promise<void>;
+}
+
+const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task", "oracle", "eval"] as const;
+
+type TemporaryFolder = (typeof TEMPORARY_FOLDERS)[number];
+
 /** Opens the workspace of one task, a folder below the system's temporary folder that is created at the first use. */
 export function openWorkspace(): Workspace {
   let oneAtATime: LimitFunction | undefined;
@@ -61,10 +100,6 @@ export async function makeTemporaryFolder(kind: TemporaryFolder): Promise<string
   // The name identifies the process that owns the folder.
   return mkdtemp(join(await realpath(tmpdir()), `art-e-${kind}-${await processIds()}-${process.pid}-`));
 }
-
-const TEMPORARY_FOLDERS = ["workspace", "machine", "machine-file", "left", "task", "oracle", "eval"] as const;
-
-type TemporaryFolder = (typeof TEMPORARY_FOLDERS)[number];
 
 /** Removes folders of killed processes, once per process. Failures are ignored. */
 async function clearStale(): Promise<void> {
@@ -226,7 +261,7 @@ async function inFolder<T>(
   make: boolean,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const opened: FileHandle[] = [];
+  const handles: FileHandle[] = [];
   let path = folders.files;
   try {
     for (const part of [null, ...parts]) {
@@ -235,14 +270,14 @@ async function inFolder<T>(
         if (make) await makeFolderNoFollow(path, folders);
       }
       const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-      opened.push(handle);
+      handles.push(handle);
       if (ANCHORED) path = `/proc/self/fd/${handle.fd}`;
     }
     return await work(path);
   } catch (error) {
     throw refusalOf(error, parts.join("/"));
   } finally {
-    for (const handle of opened) await handle.close();
+    for (const handle of handles) await handle.close();
   }
 }
 
@@ -289,8 +324,8 @@ async function makeFolderNoFollow(path: string, { owner }: WorkspaceFolders): Pr
     throw error;
   }
   if (owner === null) return;
-  const made = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  await made.chown(owner.uid, owner.gid).finally(() => made.close());
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  await handle.chown(owner.uid, owner.gid).finally(() => handle.close());
 }
 
 /** An error about a path or file that the agent can fix. The message is for the agent. */
@@ -319,16 +354,6 @@ const MEANINGS: Readonly<Record<string, string>> = {
   EDQUOT: "cannot be written: the disk is full.",
 };
 
-interface Entry {
-  /** Relative to the listed folder, with slashes. */
-  readonly path: string;
-  readonly type: "file" | "folder" | "link" | "other";
-  /** Length in bytes, 0 for anything but files. */
-  readonly size: number;
-  /** The larger of length and disk usage, so that sparse files count in full. */
-  readonly counted: number;
-}
-
 /**
  * Yields all entries below a folder, parents first. Lists links without following them. A null entry represents
  * something unreadable (no permission, nested too deeply).
@@ -349,13 +374,6 @@ async function* entriesOf(folder: string, below = "", depth = 1): AsyncGenerator
     // Removed in the meantime.
     if (!isGone(error)) yield null;
   }
-}
-
-interface Usage {
-  readonly files: number;
-  readonly bytes: number;
-  /** False if the workspace exceeds its limits or has uncountable parts. */
-  readonly fits: boolean;
 }
 
 /** Counts files and bytes. Stops counting at the limit. */
@@ -388,22 +406,4 @@ async function sizeOf(path: string): Promise<typeof NOTHING> {
 function isGone(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOENT" || code === "ENOTDIR";
-}
-
-/** A task's folders on this machine, and the owner of new files. */
-export interface WorkspaceFolders {
-  /** Files that the agent sees. */
-  readonly files: string;
-  /** Temporary files of programs, hidden from the agent. */
-  readonly temporary: string;
-  /** Owner of new files, or null for the user of this process. */
-  readonly owner: { readonly uid: number; readonly gid: number } | null;
-}
-
-/** The files of one task. The folder is created at the first use and removed on close. */
-export interface Workspace {
-  /** Runs `work` in it, one at a time. Throws after `close`. */
-  use<T>(work: (folders: WorkspaceFolders) => Promise<T>): Promise<T>;
-  /** Waits for running work, then removes the folder. */
-  close(): Promise<void>;
 }

@@ -73,21 +73,21 @@ function parseValues(text: string): ParsedValues {
 type IsInAnswer = (answer: ParsedValues) => boolean;
 
 /**
- * Scores 1 if the answer contains every value of the gold answer that `wanted` selects, in any format. Additional
+ * Scores 1 if the answer contains every value of the gold answer that `requirements` selects, in any format. Additional
  * values in the answer are ignored. Applies to questions whose gold answer contains such a value.
  */
 function containsAll(
-  wanted: (gold: ParsedValues) => readonly IsInAnswer[],
+  requirements: (gold: ParsedValues) => readonly IsInAnswer[],
   kind: string,
 ): { score: Scorer; appliesTo(question: ScorableQuestion): boolean } {
   return {
     score({ answer, task }) {
-      const checks = wanted(parseValues(task.answer));
+      const checks = requirements(parseValues(task.answer));
       if (checks.length === 0) return { value: null, explanation: `the gold answer contains no ${kind}` };
       const values = parseValues(answer ?? "");
       return { value: checks.every((isInAnswer) => isInAnswer(values)) ? 1 : 0 };
     },
-    appliesTo: ({ goldAnswer }) => wanted(parseValues(goldAnswer)).length > 0,
+    appliesTo: ({ goldAnswer }) => requirements(parseValues(goldAnswer)).length > 0,
   };
 }
 

@@ -62,9 +62,9 @@ export function ask(
           timeoutMs: settings.taskTimeoutMs,
         },
       );
-      const answered = await answerChat(chat, onEvent, context.signal);
-      refuseFailedQuestion(answered, chosen);
-      const trace = await saveScored(db, answered.trace);
+      const turn = await answerChat(chat, onEvent, context.signal);
+      refuseFailedQuestion(turn, chosen);
+      const trace = await saveScored(db, turn.trace);
       return { trace, cited: citedMails(trace, mailbox) };
     } finally {
       model.close();
@@ -115,9 +115,9 @@ export interface CitedMail {
 function citedMails({ sources, inbox, queryDate }: ChatTrace, mailbox: Mailbox): CitedMail[] {
   const context = { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate), signal: NEVER };
   return sources.map((messageId) => {
-    const found = findReadableMail(messageId, context, mailbox);
-    if (!found.ok) return { messageId, mail: null };
-    const { subject, sender, date } = found.mail;
-    return { messageId: found.mail.messageId, mail: { subject, sender, date } };
+    const result = findReadableMail(messageId, context, mailbox);
+    if (!result.ok) return { messageId, mail: null };
+    const { subject, sender, date } = result.mail;
+    return { messageId: result.mail.messageId, mail: { subject, sender, date } };
   });
 }

@@ -24,6 +24,7 @@ import { chatRoutes } from "./routes/chats.js";
 import { errorAnalysisRoutes } from "./routes/error-analysis.js";
 import { corpusRoutes, mailRoutes, metaRoutes, sessionRoutes } from "./routes/mail.js";
 import { playgroundSessionRoutes } from "./routes/playground-sessions.js";
+import { runControlRoutes } from "./routes/run-control.js";
 import { isReport, ReportLinks, runRoutes } from "./routes/runs.js";
 import { toolRoutes } from "./routes/tools.js";
 import { feedbackRoutes, labelRoutes, traceRoutes } from "./routes/traces.js";
@@ -83,6 +84,7 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...labelRoutes(services),
     ...errorAnalysisRoutes(services),
     ...runRoutes(services),
+    ...runControlRoutes(services),
     ...runStreamRoutes(services, streams),
     ...corpusRoutes(services),
     ...reports.routes(),

@@ -11,7 +11,7 @@ const CLIENTS = {
   art: { output: "art_e_rollout.py", source: "art_client.py" },
 } as const;
 
-export type Trainer = keyof typeof CLIENTS;
+type Trainer = keyof typeof CLIENTS;
 export const TRAINERS = Object.keys(CLIENTS) as [Trainer, ...Trainer[]];
 
 /**

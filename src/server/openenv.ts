@@ -134,9 +134,9 @@ function httpApp(environment: TrainingEnvironment, mcp: McpEndpoint, options: Op
   app.get("/state", (c) => c.json({ episode_id: null, step_count: 0 }));
   app.post("/reset", async (c) => {
     const { request, ignored } = readReset(await readBody(c, resetSchema));
-    const begun = await environment.begin(request, false);
-    await begun.episode.interrupt("HTTP does not support episodes.");
-    return c.json(resetObservation(begun, ignored));
+    const episode = await environment.begin(request, false);
+    await episode.episode.interrupt("HTTP does not support episodes.");
+    return c.json(resetObservation(episode, ignored));
   });
   app.post("/step", async (c) => {
     const action = readAction((await readBody(c, stepBodySchema)).action);
@@ -440,8 +440,8 @@ class SocketSession {
       if (isBinary) throw new Refused("SESSION_ERROR", "Expected a text message, not a binary one.", {}, true);
       answer = await withinTime(this.answer(data.toString()));
     } catch (error) {
-      const refused = error instanceof Refused ? error : this.toRefused(error);
-      answer = { message: refused.toJson(), ends: refused.ends };
+      const refusal = error instanceof Refused ? error : this.toRefused(error);
+      answer = { message: refusal.toJson(), ends: refusal.ends };
     }
     if (answer.message !== null) await this.send(JSON.stringify(answer.message));
     if (answer.ends) this.client.close(1000);
@@ -455,8 +455,8 @@ class SocketSession {
 
   /** Resolves immediately, unless the client is far behind in reading. */
   private async send(answer: string): Promise<void> {
-    const sent = new Promise<void>((resolve) => this.client.send(answer, () => resolve()));
-    if (this.client.bufferedAmount > MAX_UNREAD_BYTES) await sent;
+    const delivery = new Promise<void>((resolve) => this.client.send(answer, () => resolve()));
+    if (this.client.bufferedAmount > MAX_UNREAD_BYTES) await delivery;
   }
 }
 
@@ -494,8 +494,8 @@ function readMessage(text: string): Message {
 async function answerMessage(message: Message, session: Session, mcp: McpEndpoint): Promise<Answer> {
   const { type } = message;
   if (typeof type !== "string" || !Object.hasOwn(envelopes, type)) {
-    const named = typeof type === "string" ? type.slice(0, 100) : "";
-    throw new Refused("UNKNOWN_TYPE", `Unknown message type: ${named}`);
+    const name = typeof type === "string" ? type.slice(0, 100) : "";
+    throw new Refused("UNKNOWN_TYPE", `Unknown message type: ${name}`);
   }
   const read = envelopes[type as keyof typeof envelopes].safeParse(message);
   if (!read.success) throw invalid(read.error, message);

@@ -49,14 +49,24 @@ export function clusteredKappa(pairs: readonly RatedPair[]): Estimate {
   return { value: beyondChance(agreed), n, low: beyondChance(low), high: beyondChance(high) };
 }
 
-/** Returns the success rate of trials that are dependent within each cluster. */
-export function clusteredRate(trials: readonly { readonly success: boolean; readonly cluster: string }[]): Estimate {
+/** A trial, with its weight if trials were drawn with different probabilities. Absent means 1. */
+interface Trial {
+  readonly success: boolean;
+  readonly cluster: string;
+  readonly weight?: number;
+}
+
+/** Returns the weighted success rate of trials that are dependent within each cluster. */
+export function clusteredRate(trials: readonly Trial[]): Estimate {
+  // Scaled so that the weights add up to the number of trials.
+  const scale = trials.length / trials.reduce((sum, { weight = 1 }) => sum + weight, 0);
   const clusters = new Map<string, { n: number; successes: number }>();
-  for (const { success, cluster } of trials) {
+  for (const { success, cluster, weight = 1 } of trials) {
     const sums = clusters.get(cluster) ?? { n: 0, successes: 0 };
-    clusters.set(cluster, { n: sums.n + 1, successes: sums.successes + Number(success) });
+    const scaled = weight * scale;
+    clusters.set(cluster, { n: sums.n + scaled, successes: sums.successes + (success ? scaled : 0) });
   }
   const mean = new ClusteredMean();
   for (const { n, successes } of clusters.values()) mean.add(n, successes);
-  return mean.rate();
+  return { ...mean.rate(), n: trials.length };
 }

@@ -73,12 +73,15 @@ export class ClusteredMean {
     return both;
   }
 
-  /** Estimates the rate of values that are 0 or 1. With one value per cluster, the interval is Wilson's. */
+  /**
+   * Estimates the rate of values that are 0 or 1. With one value per cluster, the interval is Wilson's. Weighted values
+   * are clusters with fractional numbers of values.
+   */
   rate(): Estimate {
     if (this.n === 0) return NO_ESTIMATE;
     const { n, clusters } = this;
     const value = this.sum / n;
-    if (clusters === n) return { value, n, ...wilson(this.sum, n), method: "wilson" };
+    if (this.isIndependent) return { value, n, ...wilson(this.sum, n), method: "wilson" };
     if (clusters === 1) return { value, n, low: null, high: null };
     const variance = Math.max(this.varianceOfMean(value), (value * (1 - value)) / n);
     const effective = this.effectiveNumber(value, variance, this.effectiveClusters - 1);
@@ -134,6 +137,11 @@ export class ClusteredMean {
   private effectiveNumber(share: number, variance: number, degrees: number): number {
     const effective = variance <= 1e-15 ? this.effectiveClusters : (share * (1 - share)) / variance;
     return effective * (Z_975 / t975(degrees)) ** 2;
+  }
+
+  /** Whether each cluster contains one value with a weight of 1. */
+  private get isIndependent(): boolean {
+    return this.clusters === Math.round(this.n) && Math.abs(this.clusterNSquares - this.n) < 1e-9 * this.n;
   }
 
   /**

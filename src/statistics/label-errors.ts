@@ -10,6 +10,11 @@ export interface LabelTable {
   readonly goodFailed: number;
   readonly badPassed: number;
   readonly badFailed: number;
+  /**
+   * Number of items that a bad count stands for, relative to a good one, if the labels were drawn with different
+   * probabilities. Absent means 1.
+   */
+  readonly badWeight?: number;
 }
 
 /** Pairs of labels of the same item, by one person twice or by two people, and how many of them are alike. */
@@ -86,10 +91,11 @@ export function errorRate(alike: number): number {
 
 /** Returns the test's rates on truly good and truly bad items, or null if the labels are too noisy to say. */
 export function trueRates(
-  { goodPassed, goodFailed, badPassed, badFailed }: LabelTable,
+  { goodPassed, goodFailed, badWeight = 1, ...bads }: LabelTable,
   noise: number,
 ): TestRates | null {
   if (noise >= MAX_NOISE) return null;
+  const [badPassed, badFailed] = [bads.badPassed * badWeight, bads.badFailed * badWeight];
   // Labels mix the items: an item labeled good is truly bad with the probability of an error, and the reverse.
   const unmix = (own: number, other: number) => Math.max(0, ((1 - noise) * own - noise * other) / (1 - 2 * noise));
   const [passedGood, passedBad] = [unmix(goodPassed, badPassed), unmix(badPassed, goodPassed)];
@@ -119,6 +125,7 @@ function drawNoise(pairs: LabelPairs | null, draw: Sampler): number {
 
 function drawTable(table: LabelTable, draw: Sampler): LabelTable {
   return {
+    ...table,
     goodPassed: draw.gamma(table.goodPassed + PRIOR),
     goodFailed: draw.gamma(table.goodFailed + PRIOR),
     badPassed: draw.gamma(table.badPassed + PRIOR),

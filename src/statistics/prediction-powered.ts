@@ -9,44 +9,56 @@ import { seededRandom } from "./seeded-random.js";
 export interface PredictedTrace {
   readonly passed: boolean;
   readonly good: boolean | null;
+  /** Weight of a label whose trace was drawn with another probability than the others. Absent means 1. */
+  readonly weight?: number;
   /** Traces with the same value are dependent. */
   readonly cluster: string;
 }
 
 /**
- * Power-tuned prediction-powered estimate (PPI++): the mean label plus the part `lambda` of the difference between the
- * eval's pass rates on unlabeled and labeled traces, with the `lambda` that minimizes the variance. It is unbiased
- * whatever the eval's errors are, also on a changed agent, but only if every trace had the same chance to be labeled.
- * Source: Angelopoulos, Duchi and Zrnic (2023), arXiv 2311.01453, example 6.1.
+ * Power-tuned prediction-powered estimate (PPI++): the part `beta` of the eval's pass rate on all traces plus the mean of
+ * label minus `beta` times result on the labeled ones, with the `beta` that minimizes the variance. It is unbiased
+ * whatever the eval's errors are, also on a changed agent. Labels are weighted by the inverse of their probability to be
+ * drawn (Hájek's form of the difference estimator: Särndal, Swensson and Wretman 1992, Model Assisted Survey Sampling,
+ * sections 5.7 and 6.3). For equal weights, it is the estimate of Angelopoulos, Duchi and Zrnic (2023), arXiv 2311.01453,
+ * example 6.1.
  *
  * The interval is Wilson's with the effective number of labels, because few labels near 0 or 1 are not normal. If
  * `pairs` is known, the mean label is solved for the fraction of wrong labels, with a bootstrap interval.
  */
 export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: LabelPairs | null): Estimate {
   const labeled = traces.filter(({ good }) => good !== null);
-  const unlabeled = traces.filter(({ good }) => good === null);
   if (labeled.length < 2) return NO_ESTIMATE;
+  const weights = labeled.map(({ weight = 1 }) => weight);
   const passes = labeled.map(({ passed }) => Number(passed));
   const labels = labeled.map(({ good }) => Number(good));
-  const lambda = tunedLambda(passes, labels, unlabeled.length);
-  const residuals = labels.map((label, i) => label - lambda * (passes[i] ?? 0));
-  const rest = unlabeled.map(({ passed }) => lambda * Number(passed));
-  const mean = clip(average(residuals) + average(rest));
-  const variance = varianceOfMean(residuals, labeled) + (rest.length < 2 ? 0 : varianceOfMean(rest, unlabeled));
+  const beta = tunedBeta(passes, labels, weights);
+  const residuals = labels.map((label, i) => label - beta * (passes[i] ?? 0));
+  const results = traces.map(({ passed }) => beta * Number(passed));
+  const equal = traces.map(() => 1);
+  const mean = clip(average(residuals, weights) + average(results, equal));
+  const variance = varianceOfMean(residuals, weights, labeled) + varianceOfMean(results, equal, traces);
   const known = pairs === null || pairs.n === 0 ? null : pairs;
-  const effective = effectiveLabels(mean, variance, labels);
+  const effective = effectiveLabels(mean, variance, labels, weights);
   const { low, high } = known === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, known);
   const value = known === null ? mean : solvedRate(mean, known.alike / known.n);
   return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
 /** Returns the weight of the eval: 0 if it does not tell anything about the labels. */
-function tunedLambda(passes: readonly number[], labels: readonly number[], unlabeled: number): number {
-  const [meanPass, meanLabel, n] = [average(passes), average(labels), passes.length];
-  const variance = passes.reduce((sum, pass) => sum + (pass - meanPass) ** 2, 0) / n;
-  if (variance === 0 || unlabeled < 2) return 0;
-  const covariance = passes.reduce((sum, pass, i) => sum + (pass - meanPass) * ((labels[i] ?? 0) - meanLabel), 0) / n;
-  return Math.min(1, Math.max(0, covariance / variance / (1 + n / unlabeled)));
+function tunedBeta(passes: readonly number[], labels: readonly number[], weights: readonly number[]): number {
+  const [meanPass, meanLabel] = [average(passes, weights), average(labels, weights)];
+  const pass = passes.map((value) => value - meanPass);
+  const variance = average(
+    pass.map((value) => value ** 2),
+    weights,
+  );
+  if (variance === 0) return 0;
+  const covariance = average(
+    pass.map((value, i) => value * ((labels[i] ?? 0) - meanLabel)),
+    weights,
+  );
+  return clip(covariance / variance);
 }
 
 /** Solves mean = rate (1 - 2e) + e for the probability e of a wrong label. */
@@ -73,10 +85,15 @@ function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Int
  * Returns the number of independent labels with this variance of their mean. The observed variance depends on the
  * labels of the rarer kind. If there are few, it is often too small, so PRIOR_LABELS without an eval are added.
  */
-function effectiveLabels(mean: number, variance: number, labels: readonly number[]): number {
-  const n = labels.length;
-  const good = labels.filter((label) => label === 1).length;
-  const rare = Math.min(good, n - good);
+function effectiveLabels(
+  mean: number,
+  variance: number,
+  labels: readonly number[],
+  weights: readonly number[],
+): number {
+  const n = effectiveNumber(weights);
+  const kinds = [0, 1].map((kind) => effectiveNumber(weights.filter((_, i) => labels[i] === kind)));
+  const rare = Math.min(...kinds);
   const smoothed = (mean * n + 1) / (n + 2);
   const spread = smoothed * (1 - smoothed);
   return spread / ((rare * variance + PRIOR_LABELS * (spread / n)) / (rare + PRIOR_LABELS));
@@ -85,19 +102,36 @@ function effectiveLabels(mean: number, variance: number, labels: readonly number
 /** With 80 labels, 5% bad: without it, the interval covered the rate in 91% of samples, and with it in 94%. */
 const PRIOR_LABELS = 2;
 
-/** Variance of the mean of values that are dependent within a cluster, corrected for few clusters (CR1). */
-function varianceOfMean(values: readonly number[], traces: readonly PredictedTrace[]): number {
-  const mean = average(values);
+/**
+ * Variance of the weighted mean of values that are dependent within a cluster, linearized and corrected for few clusters
+ * (CR1).
+ */
+function varianceOfMean(
+  values: readonly number[],
+  weights: readonly number[],
+  traces: readonly PredictedTrace[],
+): number {
+  const mean = average(values, weights);
   const sums = new Map<string, number>();
   for (const [i, { cluster }] of traces.entries())
-    sums.set(cluster, (sums.get(cluster) ?? 0) + (values[i] ?? 0) - mean);
+    sums.set(cluster, (sums.get(cluster) ?? 0) + (weights[i] ?? 0) * ((values[i] ?? 0) - mean));
   if (sums.size < 2) return 1;
   const squares = [...sums.values()].reduce((sum, one) => sum + one ** 2, 0);
-  return ((sums.size / (sums.size - 1)) * squares) / values.length ** 2;
+  return ((sums.size / (sums.size - 1)) * squares) / total(weights) ** 2;
 }
 
-function average(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+/** Number of equally weighted values with the same information (Kish 1965). */
+function effectiveNumber(weights: readonly number[]): number {
+  const squares = weights.reduce((sum, weight) => sum + weight ** 2, 0);
+  return squares === 0 ? 0 : total(weights) ** 2 / squares;
+}
+
+function average(values: readonly number[], weights: readonly number[]): number {
+  return values.reduce((sum, value, i) => sum + (weights[i] ?? 0) * value, 0) / total(weights);
+}
+
+function total(weights: readonly number[]): number {
+  return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
 function clip(rate: number): number {

@@ -7,11 +7,14 @@ import { UserError } from "../platform/errors.js";
  */
 
 /** Location of a value in the database. `row` is the row's primary key in readable form. */
-export interface ColumnPlace {
+interface ColumnPlace {
   readonly table: string;
   readonly row: string | number;
   readonly column: string;
 }
+
+/** JSON types of the properties that every reader of a value needs. */
+export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
 
 export class DamagedRowError extends UserError {
   constructor(
@@ -28,9 +31,6 @@ export class DamagedRowError extends UserError {
     );
   }
 }
-
-/** JSON types of the properties that every reader of a value needs. */
-export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
 
 /**
  * Returns the value of a JSON column. Only `shape` is checked: validating the entire schema would take three times as

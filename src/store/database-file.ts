@@ -22,6 +22,14 @@ import { Database } from "./sqlite.js";
 
 export type Db = BetterSqlite3.Database;
 
+/** Faults of a database file while it is open. Each completes the sentence "the file was ...". */
+export type FileFault = "deleted" | "replaced" | "truncated" | "separated from its -wal file";
+
+interface Identity {
+  readonly ino: bigint;
+  readonly dev: bigint;
+}
+
 /** Files that SQLite keeps next to the database. A process also holds locks on `-shm`. */
 const SIDE_FILES = ["-wal", "-shm", "-journal"];
 
@@ -74,14 +82,6 @@ export function hasSqliteHeader(path: string): boolean | null {
   } finally {
     closeSync(file);
   }
-}
-
-/** Faults of a database file while it is open. Each completes the sentence "the file was ...". */
-export type FileFault = "deleted" | "replaced" | "truncated" | "separated from its -wal file";
-
-interface Identity {
-  readonly ino: bigint;
-  readonly dev: bigint;
 }
 
 /**

@@ -17,7 +17,7 @@ interface Migration {
 }
 
 /** Receives the progress of a migration that rebuilds the index, which takes half as long as the import. */
-export type IndexingListener = (done: number, total: number) => void;
+type IndexingListener = (done: number, total: number) => void;
 
 let listener: IndexingListener = () => undefined;
 
@@ -35,20 +35,20 @@ const REPORT_EVERY = 1_000;
  * @throws UserError if the file is from a newer program, or if its applied migrations differ from the program's
  */
 export function migrate(db: Database.Database, path: string): void {
-  const known = readMigrations();
+  const migrations = readMigrations();
   const current = db.pragma("user_version", { simple: true }) as number;
-  if (current > known.length) {
+  if (current > migrations.length) {
     throw new UserError(
       "db_newer",
-      `Cannot open ${path}: a newer version of art-e created it (schema version ${current}, this program supports up to ${known.length}).`,
+      `Cannot open ${path}: a newer version of art-e created it (schema version ${current}, this program supports up to ${migrations.length}).`,
       "Update art-e, or pass another file with --db.",
     );
   }
   // Checked before the migrations, which would fail with SQL errors on tables with another history.
-  if (current > 0) checkHistory(db, path, known.slice(0, current));
-  if (current === known.length) return;
+  if (current > 0) checkHistory(db, path, migrations.slice(0, current));
+  if (current === migrations.length) return;
   addFunctions(db, current === 0 ? 0 : (db.prepare("SELECT count(*) FROM mail_order").pluck().get() as number));
-  for (const migration of known) {
+  for (const migration of migrations) {
     if (migration.number > current) apply(db, migration, path);
   }
 }
@@ -110,12 +110,12 @@ function apply(db: Database.Database, migration: Migration, path: string): void 
   }
 }
 
-function checkHistory(db: Database.Database, path: string, known: readonly Migration[]): void {
+function checkHistory(db: Database.Database, path: string, migrations: readonly Migration[]): void {
   const rows = db.prepare("SELECT number, sha256 FROM migrations ORDER BY number").all() as {
     number: number;
     sha256: string;
   }[];
-  const changed = known.find((migration, i) => rows[i]?.sha256 !== migration.sha256);
+  const changed = migrations.find((migration, i) => rows[i]?.sha256 !== migration.sha256);
   if (changed) {
     throw new UserError(
       "db_other_history",

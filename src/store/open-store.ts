@@ -9,6 +9,12 @@ import { connect, connectToCopy, type Db, hasSqliteHeader } from "./database-fil
 import { migrate } from "./migrate.js";
 import { Database } from "./sqlite.js";
 
+/** Options for waiting while another program, such as an import, holds the write lock. */
+export interface LockWait {
+  readonly signal: AbortSignal;
+  onWait(): void;
+}
+
 /**
  * Runs all reads of one event loop tick in one transaction. A concurrent writer invalidates SQLite's page cache once
  * per transaction, so a transaction per tick saves most of that. Longer transactions bring nothing and block
@@ -59,12 +65,6 @@ export function waitForWriter({ note, settings }: AppContext, signal: AbortSigna
       isNoted = true;
     },
   };
-}
-
-/** Options for waiting while another program, such as an import, holds the write lock. */
-export interface LockWait {
-  readonly signal: AbortSignal;
-  onWait(): void;
 }
 
 /** Short, because SQLite's busy timeout blocks the thread. The event loop runs between attempts. */

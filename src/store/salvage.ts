@@ -25,6 +25,10 @@ export interface DamagedFile {
   close(): void;
 }
 
+type Repair = (page: Buffer, fileBytes: number) => void;
+
+export type Row = Readonly<Record<string, unknown>>;
+
 /**
  * Opens a damaged file for reading. If SQLite refuses its first page, opens a copy at `copyPath` with a new header, or
  * with the first page of a new database, which has the same tables in the same places.
@@ -39,12 +43,12 @@ export function openDamaged(path: string, copyPath: string): DamagedFile {
       if (repair !== null) copyRepaired(path, copyPath, repair);
       db = connect(file, { readonly: true });
       if (countKnownTables(db) > 0) {
-        const opened = db;
+        const connection = db;
         return {
           db,
           repaired: what,
           close() {
-            opened.close();
+            connection.close();
             if (repair !== null) removeCopy(copyPath);
           },
         };
@@ -64,8 +68,6 @@ export function openDamaged(path: string, copyPath: string): DamagedFile {
     { cause: first },
   );
 }
-
-type Repair = (page: Buffer, fileBytes: number) => void;
 
 const REPAIRS: readonly { readonly what: string | null; readonly repair: Repair | null }[] = [
   { what: null, repair: null },
@@ -128,9 +130,9 @@ function removeCopy(copyPath: string): void {
 }
 
 function countKnownTables(db: Db): number {
-  const known = new Set(newTables().map(({ name }) => name));
+  const knownNames = new Set(newTables().map(({ name }) => name));
   const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
-  return names.filter((name) => known.has(name)).length;
+  return names.filter((name) => knownNames.has(name)).length;
 }
 
 /** Tables that are rebuilt from the mail, or by the program itself. */
@@ -162,8 +164,6 @@ export function newTables(): readonly StoredTable[] {
   }
   return tablesOfNew;
 }
-
-export type Row = Readonly<Record<string, unknown>>;
 
 /** Failed reads per table after which the rest of a damaged part is abandoned. Ids can be millions apart. */
 const MAX_FAILURES = 20_000;

@@ -37,6 +37,31 @@ export interface SuiteCheck {
   readonly notReady: readonly { readonly snapshot: string; readonly tasks: number; readonly why: string }[];
 }
 
+/** Everything that a check of one task can use. */
+interface CheckContext {
+  readonly suite: SuiteFolder;
+  readonly tasks: readonly ReadTask[];
+  readonly byId: ReadonlyMap<string, ReadTask>;
+  /** The user's functions, in addition to the dialect's. */
+  readonly custom: CustomFunctions;
+  /** Snapshots by name, or null if they could not be read or are not checked. */
+  readonly snapshots: ReadonlyMap<string, unknown> | null;
+}
+
+/** A check of one task. */
+type TaskCheck = (read: ReadTask, context: CheckContext) => SuiteFinding[];
+
+type PathCheck = (
+  namedPath: NamedPath,
+  paths: readonly NamedPath[],
+  read: ReadTask,
+  context: CheckContext,
+) => SuiteFinding[];
+
+const MEANINGS = { input: "input", script: "script", gold: "gold file" } as const;
+
+type FilePath = NamedPath & { readonly kind: keyof typeof MEANINGS };
+
 /** Checks a suite folder. `functions` is the path of the user's module. */
 export async function checkSuiteFolder(folder: string, functions: string | undefined): Promise<SuiteCheck> {
   const read = readSuite(openSuiteFolder(folder));
@@ -88,20 +113,6 @@ export function checkSuite(
   const ofTasks = tasks.flatMap((read) => [...read.findings, ...checks.flatMap((check) => check(read, context))]);
   return [...problems, ...ofTasks, ...checkIndexes(suite, tasks), ...checkSettings(suite, tasks)];
 }
-
-/** Everything that a check of one task can use. */
-interface CheckContext {
-  readonly suite: SuiteFolder;
-  readonly tasks: readonly ReadTask[];
-  readonly byId: ReadonlyMap<string, ReadTask>;
-  /** The user's functions, in addition to the dialect's. */
-  readonly custom: CustomFunctions;
-  /** Snapshots by name, or null if they could not be read or are not checked. */
-  readonly snapshots: ReadonlyMap<string, unknown> | null;
-}
-
-/** A check of one task. */
-type TaskCheck = (read: ReadTask, context: CheckContext) => SuiteFinding[];
 
 /** Returns functions that create findings about one task. */
 function findingsOf({ task, path }: ReadTask, { suite }: CheckContext) {
@@ -190,14 +201,14 @@ const checkTags: TaskCheck = (read, context) => {
     ["guidance", INSTRUCTION_STYLES],
     ["domain", DOMAIN_TAGS],
   ] as const;
-  for (const [kind, known] of kinds) {
-    const count = tags.filter((tag) => (known as readonly string[]).includes(tag)).length;
+  for (const [kind, allowedTags] of kinds) {
+    const count = tags.filter((tag) => (allowedTags as readonly string[]).includes(tag)).length;
     // Custom tasks do not need tags. Require a kind of tag only if the suite uses it.
     const isUsed = context.tasks.some(({ task }) =>
-      task.tags.some((tag) => (known as readonly string[]).includes(tag)),
+      task.tags.some((tag) => (allowedTags as readonly string[]).includes(tag)),
     );
     if (count === 1 || !isUsed) continue;
-    const message = `has ${count === 0 ? "no" : count} ${kind} tags, expected one of ${known.join(", ")}`;
+    const message = `has ${count === 0 ? "no" : count} ${kind} tags, expected one of ${allowedTags.join(", ")}`;
     findings.push(warning("tag_count", "tags", message));
   }
   const needsAccount = read.calls.find((call) => needOf(call, dialect, context.custom) === "account");
@@ -222,8 +233,8 @@ const checkCounterpart: TaskCheck = (read, context) => {
   if (other === undefined) return [error("counterpart_missing", "counterpart", `${counterpart} is not in the suite`)];
   const findings: SuiteFinding[] = [];
   if (other.counterpart !== id) {
-    const named = other.counterpart === counterpart ? "itself" : (other.counterpart ?? "none");
-    const message = `${counterpart} does not refer back: its counterpart is ${named}`;
+    const target = other.counterpart === counterpart ? "itself" : (other.counterpart ?? "none");
+    const message = `${counterpart} does not refer back: its counterpart is ${target}`;
     findings.push(error("counterpart_not_mutual", "counterpart", message));
   }
   const shared = INSTRUCTION_STYLES.filter((tag) => tags.includes(tag) && other.tags.includes(tag));
@@ -300,37 +311,32 @@ const named = (calls: readonly LocatedCall[]) => [...new Set(calls.map(({ func }
  */
 const checkMachinePaths: TaskCheck = (read, context) => {
   const paths = namedPaths(read);
-  return paths.flatMap((named) => {
-    if (!isInMachine(named)) return [];
+  return paths.flatMap((namedPath) => {
+    if (!isInMachine(namedPath)) return [];
     return [
-      ...checkAbsolute(named, paths, read, context),
-      ...(named.kind === "result"
-        ? [...checkUploadFolder(named, paths, read, context), ...checkSwappedFiles(named, paths, read, context)]
+      ...checkAbsolute(namedPath, paths, read, context),
+      ...(namedPath.kind === "result"
+        ? [...checkUploadFolder(namedPath, paths, read, context), ...checkSwappedFiles(namedPath, paths, read, context)]
         : []),
     ];
   });
 };
 
-type PathCheck = (
-  named: NamedPath,
-  paths: readonly NamedPath[],
-  read: ReadTask,
-  context: CheckContext,
-) => SuiteFinding[];
-
 /**
  * Checks for a relative path in the machine. If there is an absolute path for a suite file next to it, the two are
  * swapped.
  */
-const checkAbsolute: PathCheck = (named, paths, read, context) => {
-  if (isAbsolute(named.path)) return [];
+const checkAbsolute: PathCheck = (namedPath, paths, read, context) => {
+  if (isAbsolute(namedPath.path)) return [];
   const { error, warning } = findingsOf(read, context);
-  const swapped = paths.find((other) => isFile(other) && isSamePair(other, named) && isAbsolute(other.path));
+  const swapped = paths.find((other) => isFile(other) && isSamePair(other, namedPath) && isAbsolute(other.path));
   if (swapped !== undefined) {
-    const message = `${named.path} is not a path in the machine, but ${swapped.path} is. Are the arguments swapped?`;
-    return [error("arguments_swapped", named.field, message)];
+    const message = `${namedPath.path} is not a path in the machine, but ${swapped.path} is. Are the arguments swapped?`;
+    return [error("arguments_swapped", namedPath.field, message)];
   }
-  return [warning("machine_path_relative", named.field, `${named.path} is not an absolute path in the machine`)];
+  return [
+    warning("machine_path_relative", namedPath.field, `${namedPath.path} is not an absolute path in the machine`),
+  ];
 };
 
 /** Checks for a result with the file name of an upload, but in a different folder. */
@@ -371,8 +377,6 @@ const isSamePair = (a: NamedPath, b: NamedPath) =>
 
 const isGetter = ({ call }: NamedPath) => call.role === "result" || call.role === "expected";
 
-const MEANINGS = { input: "input", script: "script", gold: "gold file" } as const;
-
 const FAULTS: Readonly<Record<FileState, { readonly code: string; readonly message: string } | null>> = {
   file: null,
   folder: { code: "file_is_folder", message: "is a folder" },
@@ -382,9 +386,7 @@ const FAULTS: Readonly<Record<FileState, { readonly code: string; readonly messa
   special: { code: "file_is_special", message: "is not a regular file" },
 };
 
-type FilePath = NamedPath & { readonly kind: keyof typeof MEANINGS };
-
-const isFilePath = (named: NamedPath): named is FilePath => named.kind in MEANINGS;
+const isFilePath = (namedPath: NamedPath): namedPath is FilePath => namedPath.kind in MEANINGS;
 
 /** Checks that the inputs, scripts and gold files of a task are regular files in the suite. */
 const checkFiles: TaskCheck = (read, context) => {
@@ -488,14 +490,14 @@ const HARBOR_CHECKS: readonly TaskCheck[] = [checkDuplicates];
  * allowed.
  */
 function checkIndexes(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFinding[] {
-  const known = new Set(tasks.map(({ task, path }) => `${path.tool}/${task.id}`));
+  const indexIds = new Set(tasks.map(({ task, path }) => `${path.tool}/${task.id}`));
   const names = readdirSync(suite.content, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".json"))
     .map(({ name }) => name)
     .sort();
   return names.flatMap((name): SuiteFinding[] => {
     const path = join(suite.content, name);
-    const missing = (parseIndexFile(path) ?? []).filter(({ tool, id }) => !known.has(`${tool}/${id}`));
+    const missing = (parseIndexFile(path) ?? []).filter(({ tool, id }) => !indexIds.has(`${tool}/${id}`));
     return missing.map(({ tool, id }) => ({
       level: "error",
       code: "index_task_unknown",
@@ -512,14 +514,14 @@ function checkSettings(suite: SuiteFolder, tasks: readonly ReadTask[]): SuiteFin
   const users = new Map<string, number>(templatesOf(suite).map((path) => [path, 0]));
   const outside: SuiteFinding[] = [];
   for (const read of tasks) {
-    const named = namedPaths(read).filter(({ kind }) => kind === "settings");
-    for (const { path, field } of named) {
+    const settingsFiles = namedPaths(read).filter(({ kind }) => kind === "settings");
+    for (const { path, field } of settingsFiles) {
       if (!["outside", "link"].includes(fileStateOf(suite.root, path))) continue;
       const at = { task: read.task.id, file: pathInSuite(suite, read.path.file), field };
       const message = `settings file ${path} is outside of the suite's folder, or is reached through a link`;
       outside.push({ level: "error", code: "path_outside", ...at, message });
     }
-    for (const path of new Set(named.map((one) => join(one.path)))) users.set(path, (users.get(path) ?? 0) + 1);
+    for (const path of new Set(settingsFiles.map((one) => join(one.path)))) users.set(path, (users.get(path) ?? 0) + 1);
   }
   const findings = [...users].flatMap(([path, count]) => describeState(suite, path, count));
   return [...outside, ...findings];

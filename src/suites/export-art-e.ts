@@ -27,14 +27,14 @@ export async function exportArtE(
   const folder = resolve(path);
   checkNewFolder(flag, folder);
   const { set, questions } = await loadSelection(options, context);
-  const written = questions.map((question) => ({ question, id: taskIdOf(question, set) }));
-  const oracle = written.map(({ question, id }) => oracleLine(question, id, basename(folder)));
+  const exported = questions.map((question) => ({ question, id: taskIdOf(question, set) }));
+  const oracle = exported.map(({ question, id }) => oracleLine(question, id, basename(folder)));
   const files = new Map([
-    ...written.map(({ question, id }) => {
+    ...exported.map(({ question, id }) => {
       const task = taskFile(question, id, set);
       return [`examples/${TOOL}/${id}/${id}.json`, `${toWellFormedJson(task, 2)}\n`] as const;
     }),
-    [INDEX, `${JSON.stringify({ [TOOL]: written.map(({ id }) => id) }, null, 2)}\n`],
+    [INDEX, `${JSON.stringify({ [TOOL]: exported.map(({ id }) => id) }, null, 2)}\n`],
     [OWN_ORACLE, oracle.map((line) => `${toWellFormedJson(line)}\n`).join("")],
   ]);
   await writeFolderAtomically(flag, folder, files);

@@ -33,6 +33,12 @@ interface ExportedHarbor {
 
 type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
 
+interface Source {
+  readonly db: Db;
+  readonly set: TaskSet;
+  readonly options: HarborOptions;
+}
+
 /**
  * Writes questions as Harbor tasks (https://harborframework.com), one folder per task. The environment contains the
  * mailbox up to the question's date and a command to search it. Only the tests and the solution contain the gold
@@ -81,12 +87,6 @@ export async function exportHarbor(
 /** Returns a name like `test-00012`, so that the folders sort by id. */
 function folderName({ id, split }: Question, set: TaskSet): string {
   return `${split ?? set.split}-${String(id).padStart(5, "0")}`;
-}
-
-interface Source {
-  readonly db: Db;
-  readonly set: TaskSet;
-  readonly options: HarborOptions;
 }
 
 function harborTask(question: Question, id: string, source: Source) {

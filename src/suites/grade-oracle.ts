@@ -33,6 +33,11 @@ export interface OracleReport {
   readonly skipped: number;
 }
 
+interface LineSources extends TaskSources {
+  /** Folder of the files in `derived`. */
+  readonly derivedFolder: string;
+}
+
 const STOPPED = "Interrupted. Nothing was saved.";
 /** Number of tasks graded concurrently. On two cores, a higher number is not faster. */
 const CONCURRENCY = 4;
@@ -94,11 +99,6 @@ export function isEqual({ score, expected }: GradedLine): boolean {
 const failed = (reason: string): Grade => ({ state: "setup_error", score: null, reason });
 
 const UNKNOWN_TASK = failed("unknown task");
-
-interface LineSources extends TaskSources {
-  /** Folder of the files in `derived`. */
-  readonly derivedFolder: string;
-}
 
 /** Grades a task with a line's files. Throws a UserError if the suite cannot be graded. */
 async function gradeOracleLine(

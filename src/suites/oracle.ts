@@ -18,17 +18,60 @@ export interface SuiteOracle {
   open(task: SuiteTask, machine: TaskMachine): TaskOracle & { excuse(grade: Grade): Grade };
 }
 
+interface Placed {
+  /** Missing files. Some suites omit files that do not affect the grade. */
+  readonly missing: readonly string[];
+  /** Why the result is not graded, or null if it is. */
+  readonly refused: string | null;
+}
+
+const paths = z.record(z.string().startsWith("/"), z.string());
+
+const processSchema = z.object({
+  cmd: z.array(z.string()).min(1),
+  /** Address that must accept connections before grading. */
+  ready: z
+    .string()
+    .regex(/^tcp:[\w.-]+:\d{1,5}$/, "expected tcp:HOST:PORT")
+    .optional(),
+});
+
+type OracleProcess = z.output<typeof processSchema>;
+
+const oracleLineSchema = z.object({
+  suite: z.string(),
+  uuid: z.string(),
+  /** `gold` is a solution with score 1, and `initial` is the unchanged initial state. */
+  state: z.string(),
+  /** Files of the task's folder, by path in the machine. */
+  files: paths.default({}),
+  /** Files next to the oracle file, by path in the machine. */
+  derived: paths.default({}),
+  /** Paths to remove in the machine. */
+  remove: z.array(z.string()).default([]),
+  /** Processes that the agent left running. They live until the task is graded. */
+  processes: z.array(processSchema).default([]),
+  /** The agent's answer, and the Message-IDs of its sources. */
+  answer: z.string().optional(),
+  sources: z.array(z.string()).default([]),
+  expected_score: z.number(),
+  grading: z.string().default("files"),
+});
+
+/** An agent's result for a task, and the score for it. */
+export type OracleLine = z.output<typeof oracleLineSchema>;
+
 /**
  * Returns the absolute path of the specified oracle file, otherwise that of the suite's own file. For Harbor tasks,
  * returns the suite.
  */
-export function findOracleFile(named: string | undefined, { form, root, name }: SuiteFolder): string {
+export function findOracleFile(requestedPath: string | undefined, { form, root, name }: SuiteFolder): string {
   if (form === "harbor") {
-    if (named === undefined) return root;
+    if (requestedPath === undefined) return root;
     throw new UserError("flags_contradict", "--oracle: Harbor tasks have their own solutions.", "Omit --oracle.");
   }
-  const path = resolve(named ?? join(root, OWN_ORACLE));
-  if (named !== undefined || statOf(path)?.isFile()) return path;
+  const path = resolve(requestedPath ?? join(root, OWN_ORACLE));
+  if (requestedPath !== undefined || statOf(path)?.isFile()) return path;
   throw new UserError(
     "oracle_missing",
     `Cannot find an oracle file: ${name} has no ${OWN_ORACLE}.`,
@@ -44,8 +87,8 @@ export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
   const best = new Map<string, OracleLine>();
   for (const line of readOracle(path)) {
     if (line.suite !== suite.name) continue;
-    const known = best.get(line.uuid);
-    if (known === undefined || line.expected_score > known.expected_score) best.set(line.uuid, line);
+    const bestLine = best.get(line.uuid);
+    if (bestLine === undefined || line.expected_score > bestLine.expected_score) best.set(line.uuid, line);
   }
   const derivedFolder = dirname(path);
   return {
@@ -139,17 +182,10 @@ async function startProcesses(
     const [host = "", port = ""] = ready.slice("tcp:".length).split(/:(?=\d+$)/);
     const { exitCode, stderr } = await bash(WAIT, host, port, started.stdout.trim(), log);
     if (exitCode === 0) continue;
-    const said = stderr.trim();
-    return `${cmd.join(" ")} is not ready at ${host}:${port}${said === "" ? "" : `: ${said}`}`;
+    const message = stderr.trim();
+    return `${cmd.join(" ")} is not ready at ${host}:${port}${message === "" ? "" : `: ${message}`}`;
   }
   return null;
-}
-
-interface Placed {
-  /** Missing files. Some suites omit files that do not affect the grade. */
-  readonly missing: readonly string[];
-  /** Why the result is not graded, or null if it is. */
-  readonly refused: string | null;
 }
 
 /** Copies a line's files into the machine, except for the ones that it removes. */
@@ -181,42 +217,6 @@ const REFUSALS = {
 } as const;
 
 const MAX_BYTES = 50_000_000;
-
-const paths = z.record(z.string().startsWith("/"), z.string());
-
-const processSchema = z.object({
-  cmd: z.array(z.string()).min(1),
-  /** Address that must accept connections before grading. */
-  ready: z
-    .string()
-    .regex(/^tcp:[\w.-]+:\d{1,5}$/, "expected tcp:HOST:PORT")
-    .optional(),
-});
-
-type OracleProcess = z.output<typeof processSchema>;
-
-const oracleLineSchema = z.object({
-  suite: z.string(),
-  uuid: z.string(),
-  /** `gold` is a solution with score 1, and `initial` is the unchanged initial state. */
-  state: z.string(),
-  /** Files of the task's folder, by path in the machine. */
-  files: paths.default({}),
-  /** Files next to the oracle file, by path in the machine. */
-  derived: paths.default({}),
-  /** Paths to remove in the machine. */
-  remove: z.array(z.string()).default([]),
-  /** Processes that the agent left running. They live until the task is graded. */
-  processes: z.array(processSchema).default([]),
-  /** The agent's answer, and the Message-IDs of its sources. */
-  answer: z.string().optional(),
-  sources: z.array(z.string()).default([]),
-  expected_score: z.number(),
-  grading: z.string().default("files"),
-});
-
-/** An agent's result for a task, and the score for it. */
-export type OracleLine = z.output<typeof oracleLineSchema>;
 
 export function readOracle(path: string): OracleLine[] {
   const lines = readLines(path);

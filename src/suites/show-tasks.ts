@@ -20,6 +20,19 @@ export interface ShownTask {
   readonly findings: readonly SuiteFinding[];
 }
 
+export interface ListedSuiteTask {
+  readonly id: string;
+  readonly tool: string;
+  readonly tags: readonly string[];
+  readonly actionNumber: number | null;
+  /** The evaluation functions, such as `compare_csv` or `check_yaml_file and compare_csv`. */
+  readonly evaluation: string;
+  readonly counterpart: string | null;
+  readonly takes: TaskRequirement;
+  /** Why the task cannot run on this machine, or null if it can. */
+  readonly obstacle: Obstacle | null;
+}
+
 /** Returns a task by its id or a prefix of it, with its problems. */
 export async function showTask(
   folder: string,
@@ -41,19 +54,6 @@ export async function showTask(
     machineNote: (await readSnapshots(suite.root)).get(task.snapshot)?.note ?? null,
     findings: checkSuite(read, sources.custom).filter((finding) => finding.task === task.id),
   };
-}
-
-export interface ListedSuiteTask {
-  readonly id: string;
-  readonly tool: string;
-  readonly tags: readonly string[];
-  readonly actionNumber: number | null;
-  /** The evaluation functions, such as `compare_csv` or `check_yaml_file and compare_csv`. */
-  readonly evaluation: string;
-  readonly counterpart: string | null;
-  readonly takes: TaskRequirement;
-  /** Why the task cannot run on this machine, or null if it can. */
-  readonly obstacle: Obstacle | null;
 }
 
 export async function listTasks(

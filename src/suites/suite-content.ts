@@ -10,6 +10,12 @@ import { listSuiteDocuments } from "./task/document-search.js";
 import { readSuite } from "./task/task-file.js";
 import { suiteFilesOf } from "./task-needs.js";
 
+/** The tasks that a run stored, with the digest of their suite. */
+interface StoredSuite {
+  readonly sha256: string;
+  readonly tasks: readonly PlannedSuiteTask[];
+}
+
 /**
  * A suite's content, independent of its folder: task definitions, files in the task folders (inputs, setup scripts,
  * gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part of it. A
@@ -23,13 +29,13 @@ export async function planTasks(
   signal: AbortSignal,
 ): Promise<PlannedSuiteTask[]> {
   const { name, root } = suite;
-  const planned: PlannedSuiteTask[] = [];
+  const plannedTasks: PlannedSuiteTask[] = [];
   // One task after another, because a suite can have thousands of files.
   for (const task of tasks) {
     const suiteTask = { ...task, suite: { name, root }, sha256: null };
-    planned.push({ ...suiteTask, sha256: await taskDigest(suiteTask, suite, signal) });
+    plannedTasks.push({ ...suiteTask, sha256: await taskDigest(suiteTask, suite, signal) });
   }
-  return planned;
+  return plannedTasks;
 }
 
 async function taskDigest(task: PlannedSuiteTask, suite: SuiteFolder, signal: AbortSignal): Promise<string> {
@@ -86,12 +92,6 @@ export async function suiteDigest(
   return hash.digest("hex");
 }
 
-/** The tasks that a run stored, with the digest of their suite. */
-export interface StoredSuite {
-  readonly sha256: string;
-  readonly tasks: readonly PlannedSuiteTask[];
-}
-
 /** Describes how a folder differs from the suite that a run stored. Empty if it contains the same tasks and files. */
 export async function suiteDifferences(
   stored: StoredSuite,
@@ -100,19 +100,19 @@ export async function suiteDifferences(
 ): Promise<string[]> {
   const ids = new Set(stored.tasks.map(({ id }) => id));
   const here = readSuite(suite).tasks.filter(({ task }) => ids.has(task.id));
-  const planned = await planTasks(
+  const plannedTasks = await planTasks(
     here.map(({ task }) => task),
     suite,
     signal,
   );
-  const byId = new Map(planned.map((task) => [task.id, task]));
+  const byId = new Map(plannedTasks.map((task) => [task.id, task]));
   const missing = stored.tasks.filter(({ id }) => !byId.has(id)).map(({ id }) => id);
   if (missing.length > 0) return [`${naming(missing)} missing from ${suite.root}`];
   const changed = stored.tasks.filter((task) => !isSame(task, byId.get(task.id))).map(({ id }) => id);
   if (changed.length > 0) return [`${naming(changed)} different in ${suite.root} (definition or files)`];
   // A task without its own digest was stored by a version whose suite digest covered only the definitions.
   if (stored.tasks.some(({ sha256 }) => sha256 === null)) return [];
-  const isUnchanged = (await suiteDigest(planned, suite, signal)) === stored.sha256;
+  const isUnchanged = (await suiteDigest(plannedTasks, suite, signal)) === stored.sha256;
   return isUnchanged ? [] : [`the documents are different in ${suite.root}`];
 }
 

@@ -19,6 +19,49 @@ export interface IndexedTask {
   readonly id: string;
 }
 
+/** Schema of a function's arguments. */
+export type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
+
+/** Location of a task's file: `examples/<tool>/<folderName>/<fileName>`. */
+export interface TaskFilePath {
+  readonly tool: string;
+  readonly folder: string;
+  readonly folderName: string;
+  readonly file: string;
+}
+
+/** Type of the file at a relative path. `outside` means that the path is absolute or leaves the folder. */
+export type FileState = "file" | "folder" | "missing" | "outside" | "link" | "special";
+
+/** A folder of tasks. All paths are absolute. */
+export interface SuiteFolder {
+  /** Whether the folder contains task files in `examples/`, or folders of Harbor tasks. */
+  readonly form: "examples" | "harbor";
+  /** Name of the root folder. */
+  readonly name: string;
+  /** Spider2-V's paths are relative to this folder, because they start with `evaluation_examples/`. */
+  readonly root: string;
+  /** Folder of the tasks, `settings/` and the index files: the root, or `evaluation_examples/` in it. */
+  readonly content: string;
+}
+
+/** `error` means that the task cannot be set up or graded as written, or that files contradict each other. */
+export type FindingLevel = "error" | "warning";
+
+/** Result of a check. */
+export interface SuiteFinding {
+  readonly level: FindingLevel;
+  /** Name in snake_case, such as `file_missing`. */
+  readonly code: string;
+  /** Id of the task, or null if the finding is not about a readable task. */
+  readonly task: string | null;
+  /** Relative to the suite's root. */
+  readonly file: string;
+  /** Path like `config[0].arguments.local_path`, or empty for the entire file. */
+  readonly field: string;
+  readonly message: string;
+}
+
 /** Reads an index file. `path` is its path, or the name of a file next to `examples/`. */
 export function readIndexFile(path: string, suite: SuiteFolder): IndexedTask[] {
   const indexFile = [path, join(suite.content, path)].find(isFile);
@@ -56,9 +99,6 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Schema of a function's arguments. */
-export type ArgumentSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
-
 /** Parses a function's arguments like the original suite: a missing argument is an error. */
 export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
   const parsed = schema.safeParse(args);
@@ -68,14 +108,6 @@ export function parseArguments<T>(schema: z.ZodType<T>, args: JsonObject): T {
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Location of a task's file: `examples/<tool>/<folderName>/<fileName>`. */
-export interface TaskFilePath {
-  readonly tool: string;
-  readonly folder: string;
-  readonly folderName: string;
-  readonly file: string;
 }
 
 /** Returns the task files of a suite, sorted by path, and findings about folders without one. Does not follow links. */
@@ -107,9 +139,6 @@ function foldersIn(folder: string): string[] {
     .sort();
 }
 
-/** Type of the file at a relative path. `outside` means that the path is absolute or leaves the folder. */
-export type FileState = "file" | "folder" | "missing" | "outside" | "link" | "special";
-
 /** Returns the state of a task's path. Checks each part, because links are not followed. */
 export function fileStateOf(folder: string, path: string): FileState {
   const parts = normalize(path).split("/");
@@ -133,18 +162,6 @@ export function stateOf(path: string): FileState {
   } catch {
     return "missing";
   }
-}
-
-/** A folder of tasks. All paths are absolute. */
-export interface SuiteFolder {
-  /** Whether the folder contains task files in `examples/`, or folders of Harbor tasks. */
-  readonly form: "examples" | "harbor";
-  /** Name of the root folder. */
-  readonly name: string;
-  /** Spider2-V's paths are relative to this folder, because they start with `evaluation_examples/`. */
-  readonly root: string;
-  /** Folder of the tasks, `settings/` and the index files: the root, or `evaluation_examples/` in it. */
-  readonly content: string;
 }
 
 /** Spider2-V's folder of tasks. */
@@ -199,28 +216,10 @@ function isFolder(path: string, look: typeof statOf): boolean {
   return look(path)?.isDirectory() ?? false;
 }
 
-/** `error` means that the task cannot be set up or graded as written, or that files contradict each other. */
-export type FindingLevel = "error" | "warning";
-
-/** Result of a check. */
-export interface SuiteFinding {
-  readonly level: FindingLevel;
-  /** Name in snake_case, such as `file_missing`. */
-  readonly code: string;
-  /** Id of the task, or null if the finding is not about a readable task. */
-  readonly task: string | null;
-  /** Relative to the suite's root. */
-  readonly file: string;
-  /** Path like `config[0].arguments.local_path`, or empty for the entire file. */
-  readonly field: string;
-  readonly message: string;
-}
-
 /** Returns a field's path in the usual notation: `config[0].func`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
-    (written, part) =>
-      typeof part === "number" ? `${written}[${part}]` : `${written}${written === "" ? "" : "."}${String(part)}`,
+    (text, part) => (typeof part === "number" ? `${text}[${part}]` : `${text}${text === "" ? "" : "."}${String(part)}`),
     "",
   );
 }

@@ -28,17 +28,30 @@ import { readSuite } from "./task/task-file.js";
 import type { SetUpRefusal } from "./task/task-setup.js";
 import { findObstacle, needsMachine, type TaskSources } from "./task-needs.js";
 
-/** Returns the Dockerfile for a snapshot that is built in, or that belongs to the suite in `folder`. */
-export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
-  const root = folder === undefined ? null : openSuiteFolder(folder).root;
-  return writeDockerfile(snapshotOf(name, await readSnapshots(root)));
-}
-
 interface SuiteOptions extends SuiteSelectionOptions, TaskSourceOptions {
   /** Maximum number of tasks, or null for all selected ones. */
   readonly limit: number | null;
   /** Whether the agent can see mail from after a task's date. */
   readonly cutoff: "query_date" | "off";
+}
+
+type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
+
+/** A suite's folder, identified by its content: the coordinator and each worker has its own copy. */
+export interface IdentifiedSuite {
+  readonly name: string;
+  /** SHA-256 of all tasks with their files. */
+  readonly digest: string;
+  /** Tasks by id. */
+  readonly tasks: ReadonlyMap<string, PlannedSuiteTask>;
+  /** Whether any task is about a mailbox. */
+  readonly hasMail: boolean;
+}
+
+/** Returns the Dockerfile for a snapshot that is built in, or that belongs to the suite in `folder`. */
+export async function snapshotImage(name: string, folder: string | undefined): Promise<string> {
+  const root = folder === undefined ? null : openSuiteFolder(folder).root;
+  return writeDockerfile(snapshotOf(name, await readSnapshots(root)));
 }
 
 /** Opens the tasks of a suite's folder, each in its own machine. Throws a UserError if the folder cannot be used. */
@@ -74,7 +87,7 @@ export async function openSuite(
       if (!opening.ok) return refusal(task, opening);
       const { machine, secrets, grade, close } = opening.opened;
       const ownDocuments = documents.open(task.folder);
-      const begun = new Date();
+      const start = new Date();
       const inbox = attachedInbox(task);
       const mailbox = inbox === null ? null : taskMailbox(inbox, options.cutoff);
       const oracle = sources.oracle?.open(task, machine);
@@ -94,7 +107,7 @@ export async function openSuite(
           },
           secrets,
           async grade(rollout, stop) {
-            const finalState = hasMachine ? await collectFinalState(machine, begun, stop) : null;
+            const finalState = hasMachine ? await collectFinalState(machine, start, stop) : null;
             const record = await gradeRollout(task, rollout, async () => {
               const graded = await grade(stop, (gold) => similarity(rollout.answer, gold));
               return oracle?.excuse(graded) ?? graded;
@@ -154,25 +167,23 @@ async function withMachines(
   note: AppContext["note"],
 ): Promise<readonly SuiteTask[]> {
   const runnable: SuiteTask[] = [];
-  const refused: string[] = [];
+  const refusals: string[] = [];
   for (const task of tasks) {
     const obstacle = await findObstacle(task, sources);
     if (obstacle === null) runnable.push(task);
-    else refused.push(`${task.id}: ${obstacle.reason}`);
+    else refusals.push(`${task.id}: ${obstacle.reason}`);
   }
   if (runnable.length === 0) {
     const { name, root } = sources.suite;
     throw new UserError(
       "tasks_none",
-      `None of the selected tasks in ${name} can run on this machine: ${refused.slice(0, 3).join("; ")}.`,
+      `None of the selected tasks in ${name} can run on this machine: ${refusals.slice(0, 3).join("; ")}.`,
       `Run art-e suite check ${shellWord(root)} to see what each task needs.`,
     );
   }
-  for (const one of refused) note(`art-e: skipped: ${one}`);
+  for (const one of refusals) note(`art-e: skipped: ${one}`);
   return runnable;
 }
-
-type SuiteTaskRecord = Pick<SuiteTrace, "kind" | "task" | "grade">;
 
 /** The suites' names for how a task ended. A graded task is a success, regardless of the agent's answer. */
 const STATES: Readonly<Record<Ending, TaskState>> = {
@@ -229,17 +240,6 @@ function factsOf(task: PlannedSuiteTask): SuiteTaskFacts {
     counterpart,
     ...presentProperties({ emailQuestion }),
   };
-}
-
-/** A suite's folder, identified by its content: the coordinator and each worker has its own copy. */
-export interface IdentifiedSuite {
-  readonly name: string;
-  /** SHA-256 of all tasks with their files. */
-  readonly digest: string;
-  /** Tasks by id. */
-  readonly tasks: ReadonlyMap<string, PlannedSuiteTask>;
-  /** Whether any task is about a mailbox. */
-  readonly hasMail: boolean;
 }
 
 /** Identifies a suite. Throws a UserError if the folder is not a suite. */

@@ -24,6 +24,24 @@ export interface NamedPath {
   readonly call: LocatedCall;
 }
 
+/**
+ * Whether a task can run on this machine, and how it is graded: by `files`, by a `script` in its machine, or by the
+ * answer to a question about a `mailbox`. Other tasks need a `screen`, a `server`, an `account` or `docker`, use an
+ * `unsupported` or `unknown` function, or have no function that grades them (`none`).
+ */
+export type TaskRequirement = FunctionNeed | "docker" | "unknown" | "none";
+
+/** Everything on this machine that is needed to run tasks. */
+export interface TaskSources {
+  readonly suite: SuiteFolder;
+  readonly machines: TaskMachines;
+  /** Sources for tasks tagged `account`, which cannot run without them. */
+  readonly accounts?: AccountSettings | undefined;
+  readonly custom?: CustomFunctions | undefined;
+  /** For runs of the agent `oracle`. */
+  readonly oracle?: SuiteOracle | undefined;
+}
+
 export function namedPaths({ task, calls }: Pick<ReadTask, "task" | "calls">): NamedPath[] {
   return calls.flatMap((call) => pathsIn(call.arguments, call.argumentsField, "", call, task.dialect));
 }
@@ -72,13 +90,6 @@ function spiderKind(key: string, path: string, { func, role }: LocatedCall): Nam
   return path.startsWith("evaluation_examples/") ? "input" : null;
 }
 
-/**
- * Whether a task can run on this machine, and how it is graded: by `files`, by a `script` in its machine, or by the
- * answer to a question about a `mailbox`. Other tasks need a `screen`, a `server`, an `account` or `docker`, use an
- * `unsupported` or `unknown` function, or have no function that grades them (`none`).
- */
-export type TaskRequirement = FunctionNeed | "docker" | "unknown" | "none";
-
 /** Returns a function's requirement, or null if the function is unknown. Skipped setup functions need nothing. */
 export function needOf(
   { role, func }: LocatedCall,
@@ -89,8 +100,8 @@ export function needOf(
   if (role === "result" || role === "expected") {
     return custom.getters.has(func) ? "files" : evaluationNeed(dialect, "getter", func);
   }
-  const known = findSetupFunction(dialect, func, custom);
-  return known?.isPassedOver ? "files" : (known?.need ?? null);
+  const setupFunction = findSetupFunction(dialect, func, custom);
+  return setupFunction?.isPassedOver ? "files" : (setupFunction?.need ?? null);
 }
 
 export function classifyTask({ task, calls, findings }: ReadTask, custom?: CustomFunctions): TaskRequirement {
@@ -117,17 +128,6 @@ export function needsMachine({ dialect, config, evaluation }: SuiteTask): boolea
     ...(evaluation?.metrics ?? []).map(({ func }) => evaluationNeed(dialect, "evaluation", func)),
   ];
   return evaluation === null || needs.some((need) => need !== "mailbox");
-}
-
-/** Everything on this machine that is needed to run tasks. */
-export interface TaskSources {
-  readonly suite: SuiteFolder;
-  readonly machines: TaskMachines;
-  /** Sources for tasks tagged `account`, which cannot run without them. */
-  readonly accounts?: AccountSettings | undefined;
-  readonly custom?: CustomFunctions | undefined;
-  /** For runs of the agent `oracle`. */
-  readonly oracle?: SuiteOracle | undefined;
 }
 
 /** Returns why a task cannot run on this machine, as far as known before anything starts, or null if it can. */

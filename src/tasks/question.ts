@@ -20,13 +20,6 @@ export const taskIdSchema = z.union([z.int(), z.string().min(1)]);
 
 export type TaskId = z.output<typeof taskIdSchema>;
 
-/** Compares ids in the database's order: numbers first, by value, then strings. */
-export function compareTaskIds(a: TaskId, b: TaskId): number {
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  if (typeof a === typeof b) return a < b ? -1 : Number(a > b);
-  return typeof a === "number" ? -1 : 1;
-}
-
 export interface QuestionStatistics {
   readonly split: Split;
   readonly totalTasks: number;
@@ -57,21 +50,6 @@ export interface PlannedSuiteTask extends SuiteTask {
   readonly sha256: string | null;
 }
 
-/** The stored form of a suite task. It omits the suite folder, because copies of the suite can be elsewhere. */
-export function portableTask({ suite, sha256: _, ...task }: PlannedSuiteTask): SuiteTask {
-  return { ...task, folder: relative(suite.root, task.folder) };
-}
-
-/** Returns a stored suite task as a task in the suite folder `root`. */
-export function placeSuiteTask(stored: SuiteTask, root: string, sha256: string | null): PlannedSuiteTask {
-  return { ...stored, folder: join(root, stored.folder), suite: { name: basename(root), root }, sha256 };
-}
-
-/** Returns the same task in another copy of the suite. */
-export function moveSuiteTask(task: PlannedSuiteTask, root: string): PlannedSuiteTask {
-  return placeSuiteTask(portableTask(task), root, task.sha256);
-}
-
 /** A question about a mailbox or a suite task. */
 export type Task =
   | { readonly kind: "question"; readonly task: Question }
@@ -81,6 +59,17 @@ export type TaskOf<Kind extends Task["kind"]> = Extract<Task, { kind: Kind }>;
 
 /** A single execution of a task in a run. `epoch` counts the repetitions from 1. */
 export type PlannedTask = Task & { readonly epoch: number };
+
+/** Questions and their origin. */
+export interface QuestionSet extends TaskSet {
+  readonly split: Split;
+  readonly questions: readonly Question[];
+}
+
+/** A question about a mailbox, or the facts about a suite task. */
+export type TaskFacts =
+  | { readonly kind: "question"; readonly task: Question }
+  | { readonly kind: "suite"; readonly task: SuiteTaskFacts };
 
 export const SPLITS = ["train", "test"] as const;
 
@@ -113,12 +102,6 @@ export const questionSchema = z.object({
 
 export type Question = z.output<typeof questionSchema>;
 
-/** Questions and their origin. */
-export interface QuestionSet extends TaskSet {
-  readonly split: Split;
-  readonly questions: readonly Question[];
-}
-
 /** The facts about a suite task that a run stores. They stay valid if the suite folder moves. */
 export const suiteTaskFactsSchema = z.object({
   id: z.string().min(1),
@@ -148,10 +131,27 @@ export const gradeSchema = z.object({
 
 export type TaskGrade = Readonly<z.output<typeof gradeSchema>>;
 
-/** A question about a mailbox, or the facts about a suite task. */
-export type TaskFacts =
-  | { readonly kind: "question"; readonly task: Question }
-  | { readonly kind: "suite"; readonly task: SuiteTaskFacts };
+/** Compares ids in the database's order: numbers first, by value, then strings. */
+export function compareTaskIds(a: TaskId, b: TaskId): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a === typeof b) return a < b ? -1 : Number(a > b);
+  return typeof a === "number" ? -1 : 1;
+}
+
+/** The stored form of a suite task. It omits the suite folder, because copies of the suite can be elsewhere. */
+export function portableTask({ suite, sha256: _, ...task }: PlannedSuiteTask): SuiteTask {
+  return { ...task, folder: relative(suite.root, task.folder) };
+}
+
+/** Returns a stored suite task as a task in the suite folder `root`. */
+export function placeSuiteTask(stored: SuiteTask, root: string, sha256: string | null): PlannedSuiteTask {
+  return { ...stored, folder: join(root, stored.folder), suite: { name: basename(root), root }, sha256 };
+}
+
+/** Returns the same task in another copy of the suite. */
+export function moveSuiteTask(task: PlannedSuiteTask, root: string): PlannedSuiteTask {
+  return placeSuiteTask(portableTask(task), root, task.sha256);
+}
 
 /** The text that the agent receives. */
 export function instructionOf({ kind, task }: TaskFacts): string {

@@ -108,29 +108,17 @@ interface Counterpart {
   readonly counterpart: string | null;
 }
 
-/**
- * Maps the id of each task to the id of its counterpart. It is enough that one of the two tasks names the other. One
- * real task names itself and is still paired with the task that names it.
- */
-export function pairTasks(tasks: readonly Counterpart[]): ReadonlyMap<string, string> {
-  const byId = new Map(tasks.map((task) => [task.id, task]));
-  const nameOf = (task: Counterpart) =>
-    task.counterpart !== null && task.counterpart !== task.id && byId.has(task.counterpart) ? task.counterpart : null;
-  const pairs = new Map<string, string>();
-  for (const task of tasks) {
-    const other = byId.get(nameOf(task) ?? "");
-    if (other === undefined || (nameOf(other) !== null && nameOf(other) !== task.id)) continue;
-    if (pairs.has(other.id) && pairs.get(other.id) !== task.id) continue;
-    pairs.set(task.id, other.id);
-    pairs.set(other.id, task.id);
-  }
-  return pairs;
+/** Why a task cannot run on this machine. */
+export interface Obstacle {
+  readonly state: ObstacleState;
+  /** Reason for the user, in one line. */
+  readonly reason: string;
 }
 
 /** Limits on the pictures stored per task: their number, the bytes of each, and their total bytes. */
 export const MAX_PICTURES = 8;
+
 export const MAX_PICTURE_BYTES = 300_000;
-export const MAX_PICTURES_BYTES = 1_000_000;
 
 /** A picture that an agent created in the task's machine: a file or an output of a notebook cell. */
 const pictureSchema = z.object({
@@ -171,16 +159,6 @@ export const OBSTACLE_STATES = [
 
 export type ObstacleState = (typeof OBSTACLE_STATES)[number];
 
-/** Why a task cannot run on this machine. */
-export interface Obstacle {
-  readonly state: ObstacleState;
-  /** Reason for the user, in one line. */
-  readonly reason: string;
-}
-
-/** Which task of each pair is selected. */
-export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;
-
 export const TASK_STATES = [
   "success",
   "max_steps",
@@ -193,3 +171,27 @@ export const TASK_STATES = [
 
 /** How a suite task ended. The score is null for obstacles and errors. */
 export type TaskState = (typeof TASK_STATES)[number];
+
+/**
+ * Maps the id of each task to the id of its counterpart. It is enough that one of the two tasks names the other. One
+ * real task names itself and is still paired with the task that names it.
+ */
+export function pairTasks(tasks: readonly Counterpart[]): ReadonlyMap<string, string> {
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  const nameOf = (task: Counterpart) =>
+    task.counterpart !== null && task.counterpart !== task.id && byId.has(task.counterpart) ? task.counterpart : null;
+  const pairs = new Map<string, string>();
+  for (const task of tasks) {
+    const other = byId.get(nameOf(task) ?? "");
+    if (other === undefined || (nameOf(other) !== null && nameOf(other) !== task.id)) continue;
+    if (pairs.has(other.id) && pairs.get(other.id) !== task.id) continue;
+    pairs.set(task.id, other.id);
+    pairs.set(other.id, task.id);
+  }
+  return pairs;
+}
+
+export const MAX_PICTURES_BYTES = 1_000_000;
+
+/** Which task of each pair is selected. */
+export const COUNTERPARTS = ["both", "abstract", "verbose"] as const;

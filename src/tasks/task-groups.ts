@@ -5,16 +5,16 @@ export const INSTRUCTION_STYLES = ["abstract", "verbose"] as const;
 
 export type InstructionStyle = (typeof INSTRUCTION_STYLES)[number];
 
+/** Bands of the action number, which is the number of steps a person takes. */
+export const DIFFICULTIES = ["up to 5", "6 to 15", "above 15", "not given"] as const;
+
+export type Difficulty = (typeof DIFFICULTIES)[number];
+
 /** The style in the tags, or null if they name neither style or both. */
 export function instructionStyleOf(tags: readonly string[]): InstructionStyle | null {
   const [first, second] = INSTRUCTION_STYLES.filter((tag) => tags.includes(tag));
   return second === undefined ? (first ?? null) : null;
 }
-
-/** Bands of the action number, which is the number of steps a person takes. */
-export const DIFFICULTIES = ["up to 5", "6 to 15", "above 15", "not given"] as const;
-
-export type Difficulty = (typeof DIFFICULTIES)[number];
 
 export function difficultyOf(actionNumber: number | null): Difficulty {
   if (actionNumber === null) return "not given";

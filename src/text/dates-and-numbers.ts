@@ -5,6 +5,25 @@ export interface ParsedNumber {
   readonly isPronoun: boolean;
 }
 
+/** A date as written in a text. Omitted parts are null. */
+export interface CalendarDay {
+  readonly year: number | null;
+  readonly month: number;
+  readonly day: number | null;
+}
+
+/** All possible readings of one time of day, in minutes after midnight. `9:30` could be am or pm. */
+export type TimeOfDay = ReadonlySet<number>;
+
+interface DatesAndTimes {
+  readonly days: readonly CalendarDay[];
+  readonly times: readonly TimeOfDay[];
+  /** The text with the dates and times masked, so that their digits are not read as numbers. */
+  readonly rest: string;
+}
+
+type Groups = readonly (string | undefined)[];
+
 const SCALES: Readonly<Record<string, number>> = {
   hundred: 100,
   dozen: 12,
@@ -92,23 +111,6 @@ function valueOfWords(text: string): number | null {
   return Number.isFinite(total + part) ? total + part : null;
 }
 
-/** A date as written in a text. Omitted parts are null. */
-export interface CalendarDay {
-  readonly year: number | null;
-  readonly month: number;
-  readonly day: number | null;
-}
-
-/** All possible readings of one time of day, in minutes after midnight. `9:30` could be am or pm. */
-export type TimeOfDay = ReadonlySet<number>;
-
-interface DatesAndTimes {
-  readonly days: readonly CalendarDay[];
-  readonly times: readonly TimeOfDay[];
-  /** The text with the dates and times masked, so that their digits are not read as numbers. */
-  readonly rest: string;
-}
-
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 /** The names and abbreviations of the months, as alternatives of a regular expression. */
 export const MONTH_NAMES =
@@ -120,8 +122,6 @@ const DAY = "(\\d{1,2})(?:st|nd|rd|th)?(?!:?\\d|[a-z]|,\\d{3}(?!\\d)|\\.\\d)";
 const YEAR = "(\\d{4}|'\\d{2})(?!\\d)";
 const HOUR_MINUTE = "(\\d{1,2})(?:[:.](\\d{2}))?";
 const AM_PM = "([ap])\\.?m\\b\\.?";
-
-type Groups = readonly (string | undefined)[];
 
 /** Tried in this order. Each pattern's matches are masked before the next is tried; null if a match is not a date. */
 const DATE_PATTERNS: readonly (readonly [RegExp, (groups: Groups) => CalendarDay | null])[] = [

@@ -1,6 +1,14 @@
 import stringWidth from "string-width";
 import type { Estimate } from "../statistics/estimate.js";
 
+export interface FittedColumn {
+  readonly title: string;
+  /** Minimum width in terminal columns to which cells can be truncated. */
+  readonly least?: number;
+  /** Order of omitting columns if truncating is not enough, the highest number first. */
+  readonly leaveOut?: number;
+}
+
 /** Returns aligned columns under a heading and a rule. The last column is not padded. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heading.map((title, i) => widestOf(title, rows, i));
@@ -40,14 +48,6 @@ function truncateToWidth(text: string, width: number): string {
   return `${prefix}…`;
 }
 
-export interface FittedColumn {
-  readonly title: string;
-  /** Minimum width in terminal columns to which cells can be truncated. */
-  readonly least?: number;
-  /** Order of omitting columns if truncating is not enough, the highest number first. */
-  readonly leaveOut?: number;
-}
-
 /**
  * Returns a `table` that is at most `width` characters wide if possible, or unlimited if `width` is null. `left` lists
  * the omitted columns.
@@ -58,23 +58,23 @@ export function fittedTable(
   width: number | null,
 ): { readonly text: string; readonly left: readonly string[] } {
   const natural = columns.map(({ title }, i) => widestOf(title, rows, i));
-  const shown = columns.map((_, i) => i);
+  const visible = columns.map((_, i) => i);
   const omitted: string[] = [];
   const excess = (widths: readonly number[]) =>
-    width === null ? 0 : shown.reduce((sum, i) => sum + (widths[i] ?? 0), 2 * (shown.length - 1)) - width;
+    width === null ? 0 : visible.reduce((sum, i) => sum + (widths[i] ?? 0), 2 * (visible.length - 1)) - width;
   const leastOf = (i: number) =>
     Math.min(natural[i] ?? 0, Math.max(columns[i]?.least ?? Number.POSITIVE_INFINITY, columns[i]?.title.length ?? 0));
   while (excess(columns.map((_, i) => leastOf(i))) > 0) {
-    const [least] = shown
+    const [least] = visible
       .filter((i) => columns[i]?.leaveOut !== undefined)
       .sort((a, b) => (columns[b]?.leaveOut ?? 0) - (columns[a]?.leaveOut ?? 0));
     if (least === undefined) break;
     omitted.push(columns[least]?.title ?? "");
-    shown.splice(shown.indexOf(least), 1);
+    visible.splice(visible.indexOf(least), 1);
   }
   const widths = [...natural];
   while (excess(widths) > 0) {
-    const [widest] = shown
+    const [widest] = visible
       .filter((i) => (widths[i] ?? 0) > leastOf(i))
       .sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     if (widest === undefined) break;
@@ -82,8 +82,8 @@ export function fittedTable(
   }
   return {
     text: table(
-      shown.map((i) => columns[i]?.title ?? ""),
-      rows.map((row) => shown.map((i) => truncateToWidth(row[i] ?? "", widths[i] ?? 0))),
+      visible.map((i) => columns[i]?.title ?? ""),
+      rows.map((row) => visible.map((i) => truncateToWidth(row[i] ?? "", widths[i] ?? 0))),
     ),
     left: omitted,
   };

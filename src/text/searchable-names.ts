@@ -14,8 +14,8 @@ export function nameText(sender: string, recipients: readonly string[], displayN
 /** The display names that contain a word, not only an initial, that is not in the addresses; each once. */
 export function namesBeyondAddresses(names: readonly string[], addresses: readonly string[]): string[] {
   if (names.length === 0) return [];
-  const known = new Set(wordsOf(addressNames(addresses).join(" ")));
-  const isBeyond = (text: string) => wordsOf(text).some((word) => !known.has(word) && !isInitial(word));
+  const addressWords = new Set(wordsOf(addressNames(addresses).join(" ")));
+  const isBeyond = (text: string) => wordsOf(text).some((word) => !addressWords.has(word) && !isInitial(word));
   // Most names are those of the addresses, which one look at all of them tells.
   return isBeyond(names.join(" ")) ? [...new Set(names)].filter(isBeyond) : [];
 }

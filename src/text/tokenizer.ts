@@ -1,6 +1,33 @@
 import { readBuiltFile } from "../platform/program-files.js";
 import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";
 
+/** A word, or a sequence of characters in an unsegmented script. */
+export interface Piece {
+  readonly text: string;
+  readonly isUnsegmented: boolean;
+}
+
+/**
+ * A text folded like the index's tokenizer (`unicode61 remove_diacritics 2`): lower case, without accents, and with a
+ * space in place of each separator beyond ASCII.
+ */
+interface FoldedText {
+  readonly text: string;
+  /** The original index of each character, followed by the original length, or null if unchanged. */
+  readonly positions: Uint32Array | null;
+}
+
+/**
+ * Folding table of FTS5's tokenizer. FTS5's Unicode version differs from Node's, so the table is a file generated from
+ * FTS5. A test compares the two.
+ */
+interface Characters {
+  /** Per code unit: the folded unit, a space for separators, `MARK` or `SURROGATE`. */
+  readonly basic: Uint16Array;
+  /** Folds a code point beyond the basic plane to another such code point or a space. */
+  foldBeyond(code: number): number;
+}
+
 /**
  * Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean joins particles to words, so
  * FTS5's tokenizer treats a sentence as one word. Such text is also indexed and searched by character bigrams, as in
@@ -28,12 +55,6 @@ export function isUnsegmentedAt(text: string, index: number): boolean {
     scriptCache[unit] = script;
   }
   return script === 2;
-}
-
-/** A word, or a sequence of characters in an unsegmented script. */
-export interface Piece {
-  readonly text: string;
-  readonly isUnsegmented: boolean;
 }
 
 /** Yields the pieces of a folded text in order. */
@@ -104,16 +125,6 @@ function respelledWords(text: string): string[] {
   });
 }
 
-/**
- * A text folded like the index's tokenizer (`unicode61 remove_diacritics 2`): lower case, without accents, and with a
- * space in place of each separator beyond ASCII.
- */
-interface FoldedText {
-  readonly text: string;
-  /** The original index of each character, followed by the original length, or null if unchanged. */
-  readonly positions: Uint32Array | null;
-}
-
 const SPACE = 0x20;
 /** Table value of a combining accent, which is dropped. */
 const MARK = 1;
@@ -173,17 +184,6 @@ function toText(units: Uint16Array): string {
 /** Returns whether a folded character is part of a word. Beyond ASCII, folding has removed all separators. */
 export function isWordUnit(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit >= 0x80;
-}
-
-/**
- * Folding table of FTS5's tokenizer. FTS5's Unicode version differs from Node's, so the table is a file generated from
- * FTS5. A test compares the two.
- */
-interface Characters {
-  /** Per code unit: the folded unit, a space for separators, `MARK` or `SURROGATE`. */
-  readonly basic: Uint16Array;
-  /** Folds a code point beyond the basic plane to another such code point or a space. */
-  foldBeyond(code: number): number;
 }
 
 let characters: Characters | undefined;

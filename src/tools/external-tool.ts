@@ -40,6 +40,36 @@ type Filled =
   | { readonly ok: true; readonly values: Record<string, string> }
   | { readonly ok: false; readonly missing: string };
 
+interface ExternalCall {
+  readonly args: JsonObject;
+  readonly context: ToolContext;
+  readonly outside: ExternalResources;
+  /** Aborts when the task ends or the call times out. */
+  readonly signal: AbortSignal;
+  /** Values to redact from results. */
+  readonly secrets: readonly string[];
+}
+
+interface ExternalToolKind<Config extends CallLimits> {
+  readonly config: z.ZodType<Config>;
+  readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
+  readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
+  call(call: ExternalCall, config: Config): Promise<JsonValue>;
+}
+
+export const limitsShape = {
+  /** Maximum milliseconds per call. Longer calls are aborted. */
+  timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
+  /** Maximum response size. A larger response is an error. */
+  maxBytes: z.number().int().min(1).max(100_000_000).default(1_000_000),
+  /** Maximum characters of the result for the model. The rest is truncated. */
+  maxResultChars: z.number().int().min(100).max(1_000_000).default(20_000),
+  /** JSON Schema that every result must match. */
+  resultSchema: jsonObjectSchema.optional(),
+};
+
+type CallLimits = z.output<z.ZodObject<typeof limitsShape>>;
+
 /** Fills in environment variables. Returns the name of the first missing variable, if any. */
 export function fillInVariables(
   texts: Readonly<Record<string, string>>,
@@ -85,39 +115,9 @@ export function cleanEnvironment(names: readonly string[], env: Readonly<Record<
   return { ok: true, values };
 }
 
-export const limitsShape = {
-  /** Maximum milliseconds per call. Longer calls are aborted. */
-  timeoutMs: z.number().int().min(1).max(600_000).default(30_000),
-  /** Maximum response size. A larger response is an error. */
-  maxBytes: z.number().int().min(1).max(100_000_000).default(1_000_000),
-  /** Maximum characters of the result for the model. The rest is truncated. */
-  maxResultChars: z.number().int().min(100).max(1_000_000).default(20_000),
-  /** JSON Schema that every result must match. */
-  resultSchema: jsonObjectSchema.optional(),
-};
-
-type CallLimits = z.output<z.ZodObject<typeof limitsShape>>;
-
-interface ExternalCall {
-  readonly args: JsonObject;
-  readonly context: ToolContext;
-  readonly outside: ExternalResources;
-  /** Aborts when the task ends or the call times out. */
-  readonly signal: AbortSignal;
-  /** Values to redact from results. */
-  readonly secrets: readonly string[];
-}
-
 /** An error with a message for the model. Other errors are reported to the model in the same way. */
 export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
-}
-
-interface ExternalToolKind<Config extends CallLimits> {
-  readonly config: z.ZodType<Config>;
-  readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
-  readonly secrets?: (config: Config, outside: ExternalResources) => readonly string[];
-  call(call: ExternalCall, config: Config): Promise<JsonValue>;
 }
 
 /**
@@ -155,13 +155,13 @@ export function defineExternalTool<Config extends CallLimits>(kind: ExternalTool
 /** Rejects on abort even if the tool ignores its signal. */
 async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {};
-  const ended = new Promise<never>((_, reject) => {
+  const abort = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);
   });
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    return await Promise.race([work, ended]);
+    return await Promise.race([work, abort]);
   } finally {
     signal.removeEventListener("abort", stop);
     work.catch(() => undefined);

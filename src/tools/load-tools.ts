@@ -90,7 +90,7 @@ export function loadTools(db: Db, agentId: string, resources: ToolResources): To
 
 /** Returns the SHA-256 hash of an agent's tools, including everything the model sees and their configuration. */
 export function toolsDigest(db: Db, agentId: string): string {
-  const described = attachedOrDefault(db, agentId).map(({ tool, config }) => [
+  const descriptions = attachedOrDefault(db, agentId).map(({ tool, config }) => [
     tool.id,
     tool.description,
     tool.parametersSchema,
@@ -98,7 +98,7 @@ export function toolsDigest(db: Db, agentId: string): string {
     tool.handlerConfig,
     config,
   ]);
-  return createHash("sha256").update(JSON.stringify(described)).digest("hex");
+  return createHash("sha256").update(JSON.stringify(descriptions)).digest("hex");
 }
 
 /** Creates a callable tool from its row. Throws a UserError that names the tool if the row is invalid. */

@@ -14,6 +14,8 @@ export interface Mailbox {
   readonly addresses: AddressBook;
 }
 
+export type ToolError = Extract<ToolResult, { ok: false }>;
+
 export function openMailbox(db: Db): Mailbox {
   return {
     search: openMailSearch(db),
@@ -22,8 +24,6 @@ export function openMailbox(db: Db): Mailbox {
     addresses: openAddressBook(db),
   };
 }
-
-export type ToolError = Extract<ToolResult, { ok: false }>;
 
 export function toolError(kind: ToolError["kind"], error: string): ToolError {
   return { ok: false, kind, error };

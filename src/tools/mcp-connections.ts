@@ -27,6 +27,14 @@ const toolSchema = z.object({
 
 export type ServerTool = z.output<typeof toolSchema>;
 
+type ServerAnswer = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly error: string };
+
+type Content = CallToolResult["content"][number];
+
+export type McpServer =
+  | { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
 /** Returns whether a tool can only be called as an MCP task. Such a tool rejects the direct calls made here. */
 export function isTaskOnly({ execution }: ServerTool): boolean {
   return execution?.taskSupport === "required";
@@ -46,8 +54,8 @@ export async function listServerTools(
   for (let page = 0; page < MAX_PAGES; page++) {
     const params = cursor === undefined ? {} : { cursor };
     const answer = await client.request({ method: "tools/list", params }, pageSchema, { signal, timeout });
-    for (const listed of answer.tools) {
-      const tool = toolSchema.safeParse(listed);
+    for (const rawTool of answer.tools) {
+      const tool = toolSchema.safeParse(rawTool);
       if (tool.success) tools.push(tool.data);
       else malformed++;
     }
@@ -56,8 +64,6 @@ export async function listServerTools(
   }
   return { tools, malformed };
 }
-
-type ServerAnswer = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly error: string };
 
 /**
  * Calls a server's tool. The value is the structured content, if any. Otherwise it is the text content, parsed if it is
@@ -80,8 +86,6 @@ export async function callServerTool(
   return { ok: true, value: jsonOrText(text) };
 }
 
-type Content = CallToolResult["content"][number];
-
 function asText(content: Content): string {
   if (content.type === "text") return content.text;
   if (content.type === "resource" && "text" in content.resource) return content.resource.text;
@@ -97,10 +101,6 @@ function jsonOrText(text: string): JsonValue {
     return text;
   }
 }
-
-export type McpServer =
-  | { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
-  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
 /** The server cannot be reached or has exited. The message is one line. */
 export class McpFailed extends Error {

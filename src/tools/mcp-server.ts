@@ -40,6 +40,24 @@ export interface McpListener {
   close(): Promise<void>;
 }
 
+/** The SDK's request type. Node's own type does not satisfy it under exactOptionalPropertyTypes. */
+type NodeRequest = IncomingMessage & { method: string; url: string };
+
+interface MailShelf extends MailboxListing {
+  /** Returns the email as text, or null if it is not visible. */
+  read(messageId: string): string | null;
+}
+
+export interface MailOffer {
+  readonly version: string;
+  readonly instructions: string;
+  readonly tools: readonly Tool[];
+  readonly isReadOnly: boolean;
+  call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
+  /** The emails to serve as resources, or null for none. */
+  readonly shelf: MailShelf | null;
+}
+
 const MAX_BODY_BYTES = 1_000_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 5_000;
@@ -134,9 +152,6 @@ async function answer(
   await toNodeHandler(handler)(request as NodeRequest, response, message);
 }
 
-/** The SDK's request type. Node's own type does not satisfy it under exactOptionalPropertyTypes. */
-type NodeRequest = IncomingMessage & { method: string; url: string };
-
 /** Returns whether the client accepts a JSON response (RFC 9110, section 12.5.1). */
 function acceptsJson(accept = "*/*"): boolean {
   return accept
@@ -208,25 +223,10 @@ export function offerMailbox(db: Db, address: string, before: string | undefined
     async call(name, args, signal) {
       const tool = byId.get(name);
       if (tool !== undefined) return tool.call(args, { inbox, cutoff, signal });
-      const known = [...byId.keys()].join(", ");
-      return toolError("unknown_tool", `Unknown tool "${name}". Available: ${known}.`);
+      const available = [...byId.keys()].join(", ");
+      return toolError("unknown_tool", `Unknown tool "${name}". Available: ${available}.`);
     },
   };
-}
-
-interface MailShelf extends MailboxListing {
-  /** Returns the email as text, or null if it is not visible. */
-  read(messageId: string): string | null;
-}
-
-export interface MailOffer {
-  readonly version: string;
-  readonly instructions: string;
-  readonly tools: readonly Tool[];
-  readonly isReadOnly: boolean;
-  call(name: string, args: JsonValue, signal: AbortSignal): Promise<ToolResult>;
-  /** The emails to serve as resources, or null for none. */
-  readonly shelf: MailShelf | null;
 }
 
 const PAGE = 50;

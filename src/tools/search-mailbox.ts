@@ -10,6 +10,20 @@ import { openMailbox } from "./mailbox.js";
 import { resultValue, type ToolContext } from "./tool.js";
 import { getTool } from "./tools-store.js";
 
+interface SearchOptions {
+  readonly inbox_address: string;
+  readonly words: readonly string[];
+  readonly limit: number;
+  /** `best` uses email_search, and `newest` uses search_emails. */
+  readonly order: "best" | "newest";
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+  /** Date of an assumed question (YYYY-MM-DD). Later mail is invisible. */
+  readonly cutoff?: string | undefined;
+}
+
 export function readMail(messageId: string, settings: AppSettings): Promise<StoredMail> {
   return withStore(settings, (db) => getMail(db, messageId));
 }
@@ -41,20 +55,6 @@ export function explainSearch(options: SearchOptions, settings: AppSettings) {
     const { hits, total, corrections } = mailbox.search.explainBestFirst(prepared.query);
     return { emails: hits.map((hit) => ({ ...toResult(hit), score: hit.explanation })), total, corrections };
   });
-}
-
-interface SearchOptions {
-  readonly inbox_address: string;
-  readonly words: readonly string[];
-  readonly limit: number;
-  /** `best` uses email_search, and `newest` uses search_emails. */
-  readonly order: "best" | "newest";
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly after?: string | undefined;
-  readonly before?: string | undefined;
-  /** Date of an assumed question (YYYY-MM-DD). Later mail is invisible. */
-  readonly cutoff?: string | undefined;
 }
 
 /** Calls the same handlers as agents do, so that the result is the same as an agent's. */

@@ -58,11 +58,11 @@ export function findTool(db: Db, id: string): StoredTool | null {
 export function getTool(db: Db, id: string): StoredTool {
   const tool = findTool(db, id);
   if (tool !== null) return tool;
-  const known = db.prepare("SELECT id FROM tools ORDER BY id").pluck().all() as string[];
+  const ids = db.prepare("SELECT id FROM tools ORDER BY id").pluck().all() as string[];
   throw new UserError(
     "tool_unknown",
     `Unknown tool "${id}".`,
-    `${didYouMean(id, known)}Available: ${known.join(", ")} (${commandLine`art-e tools list`}).`,
+    `${didYouMean(id, ids)}Available: ${ids.join(", ")} (${commandLine`art-e tools list`}).`,
   );
 }
 

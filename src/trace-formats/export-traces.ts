@@ -65,6 +65,31 @@ interface Stdout {
   lines(lines: Iterable<string>): Promise<void>;
 }
 
+interface BandEntry {
+  readonly traceId: string;
+  readonly taskId: Trace["taskId"];
+  readonly epoch: number;
+  readonly score: number;
+  readonly ending: string;
+  /** Why the trace is in its band. */
+  readonly why: string;
+}
+
+/** A run by name, or the chats of one session (all sessions if null). */
+export type ExportSource = { readonly run: string } | { readonly session: string | null };
+
+/** A user's filters for traces. Scores are identified by metric name. */
+export interface TraceSelection {
+  /** The score for `band`, `bestOfEpochs` and bounds without a name, or null for the run's main score. */
+  readonly by: string | null;
+  readonly band: Band | null;
+  readonly bounds: readonly (Omit<ScoreBounds, "scorer"> & { readonly metric: string | null })[];
+  readonly failedOnly: boolean;
+  readonly ids: readonly string[] | null;
+  readonly bestOfEpochs: boolean;
+  readonly limit: number | null;
+}
+
 /** Writes traces to a file or to standard output. */
 export function exportTraces(
   { source, format, output, selection, options }: ExportRequest,
@@ -191,16 +216,6 @@ function isManifest(path: string): boolean {
 /** Format name in the manifest of a folder of traces for evals. */
 const MANIFEST_FORMAT = "art-e traces for evals, version 1";
 
-interface BandEntry {
-  readonly traceId: string;
-  readonly taskId: Trace["taskId"];
-  readonly epoch: number;
-  readonly score: number;
-  readonly ending: string;
-  /** Why the trace is in its band. */
-  readonly why: string;
-}
-
 interface EvalsManifest {
   readonly format: typeof MANIFEST_FORMAT;
   readonly runId: string;
@@ -248,13 +263,13 @@ export function openTraceTools(db: Db, run: RunRow | null): (trace: ExportedTrac
     const { tools } = run.settings.imported;
     return () => tools;
   }
-  const known = new Map<string, readonly ToolSpec[]>();
+  const specsByAgent = new Map<string, readonly ToolSpec[]>();
   return (trace) => {
     const version = agentVersionOf(trace, run);
     if (version === null) return [];
     const key = `${version} ${trace.agentId}`;
-    const specs = known.get(key) ?? toolSpecs(db, trace.agentId, version);
-    known.set(key, specs);
+    const specs = specsByAgent.get(key) ?? toolSpecs(db, trace.agentId, version);
+    specsByAgent.set(key, specs);
     return specs;
   };
 }
@@ -273,9 +288,6 @@ function toolSpecs(db: Db, agentId: string, version: number): ToolSpec[] {
   }
 }
 
-/** A run by name, or the chats of one session (all sessions if null). */
-export type ExportSource = { readonly run: string } | { readonly session: string | null };
-
 /**
  * Returns the selected trace ids and their run, which is null for chats. Score filters do not apply to chats, because
  * they have no scores.
@@ -288,18 +300,6 @@ export function selectTraces(db: Db, source: ExportSource, selection: TraceSelec
   }
   const run = getRun(db, source.run);
   return { run, ids: selectTraceIds(db, filterOf(db, run, selection)) };
-}
-
-/** A user's filters for traces. Scores are identified by metric name. */
-export interface TraceSelection {
-  /** The score for `band`, `bestOfEpochs` and bounds without a name, or null for the run's main score. */
-  readonly by: string | null;
-  readonly band: Band | null;
-  readonly bounds: readonly (Omit<ScoreBounds, "scorer"> & { readonly metric: string | null })[];
-  readonly failedOnly: boolean;
-  readonly ids: readonly string[] | null;
-  readonly bestOfEpochs: boolean;
-  readonly limit: number | null;
 }
 
 /** Resolves metric and task names. Throws a UserError for a name that the run does not have. */
@@ -345,10 +345,10 @@ function refuseImpossible(bounds: readonly ScoreBounds[]): void {
 }
 
 /** Question ids are numbers, and suite task ids are strings. */
-function taskIds(db: Db, runId: string, written: readonly string[]): TaskId[] {
-  const known = new Map(listTaskIds(db, runId).map((id) => [String(id), id]));
-  return written.map((name) => {
-    const id = known.get(name);
+function taskIds(db: Db, runId: string, names: readonly string[]): TaskId[] {
+  const idByName = new Map(listTaskIds(db, runId).map((id) => [String(id), id]));
+  return names.map((name) => {
+    const id = idByName.get(name);
     if (id !== undefined) return id;
     throw new UserError(
       "task_unknown",

@@ -18,11 +18,6 @@ import {
 import { inspectFormat } from "./inspect/inspect-write-log.js";
 import { otlpFormat } from "./otlp/otlp-write.js";
 
-/** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */
-function jsonLine(trace: ExportedTrace): string[] {
-  return [toWellFormedJson(trace)];
-}
-
 /** A span in iofold's trace format. */
 interface Step {
   readonly step_id: string;
@@ -46,6 +41,61 @@ interface Step {
     readonly tokens_output: number | null;
   };
   readonly error: string | null;
+}
+
+/** OpenAI rejects longer examples, and files with fewer examples. */
+const MAX_LINE_TOKENS = 65_536;
+
+const MIN_LINES = 10;
+
+const CHARS_PER_TOKEN = 4;
+
+/**
+ * Conversations for supervised fine-tuning, one per line. A trace qualifies if it ends with an answer and every call
+ * has a result. `openai` writes arguments as text and gives failed replies the weight 0. `hf` writes arguments as
+ * objects and does not support weights.
+ */
+const chatFormat: LineFormat = {
+  *lines(traces, context) {
+    const { report, options } = context;
+    let lines = 0;
+    let tokens = 0;
+    for (const trace of traces) {
+      const steps = stepsOf(trace);
+      const obstacle = obstacleOf(trace, steps, context);
+      const line = obstacle === null ? toWellFormedJson(conversation(trace, steps, context)) : "";
+      const size = tokensOf(trace, line);
+      if (obstacle !== null) report.leaveOut(obstacle);
+      else if (size > MAX_LINE_TOKENS) report.leaveOut(`over ${MAX_LINE_TOKENS.toLocaleString("en")} tokens`);
+      else {
+        lines++;
+        tokens += size;
+        yield line;
+      }
+    }
+    report.note(`${lines.toLocaleString("en")} lines of about ${tokens.toLocaleString("en")} tokens.`);
+    if (options.dialect === "openai" && lines < MIN_LINES) {
+      report.note(`Trainers for this format require at least ${MIN_LINES} lines.`);
+    }
+  },
+};
+
+/** Formats by name. To add one, create a file or folder in this folder and add a line here. */
+export const FORMATS = {
+  jsonl: perTrace(jsonLine),
+  iofold: perTrace(iofoldSteps),
+  inspect: inspectFormat,
+  otlp: otlpFormat,
+  chat: chatFormat,
+  atif: perTrace(atifTrajectory),
+  art: artFormat,
+} as const satisfies Record<string, TraceFormat>;
+
+export type Format = keyof typeof FORMATS;
+
+/** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */
+function jsonLine(trace: ExportedTrace): string[] {
+  return [toWellFormedJson(trace)];
 }
 
 /**
@@ -134,41 +184,6 @@ function toolStep(trace: ExportedTrace, call: ToolCallRecord, index: number): St
   };
 }
 
-/** OpenAI rejects longer examples, and files with fewer examples. */
-const MAX_LINE_TOKENS = 65_536;
-const MIN_LINES = 10;
-const CHARS_PER_TOKEN = 4;
-
-/**
- * Conversations for supervised fine-tuning, one per line. A trace qualifies if it ends with an answer and every call
- * has a result. `openai` writes arguments as text and gives failed replies the weight 0. `hf` writes arguments as
- * objects and does not support weights.
- */
-const chatFormat: LineFormat = {
-  *lines(traces, context) {
-    const { report, options } = context;
-    let lines = 0;
-    let tokens = 0;
-    for (const trace of traces) {
-      const steps = stepsOf(trace);
-      const obstacle = obstacleOf(trace, steps, context);
-      const line = obstacle === null ? toWellFormedJson(conversation(trace, steps, context)) : "";
-      const size = tokensOf(trace, line);
-      if (obstacle !== null) report.leaveOut(obstacle);
-      else if (size > MAX_LINE_TOKENS) report.leaveOut(`over ${MAX_LINE_TOKENS.toLocaleString("en")} tokens`);
-      else {
-        lines++;
-        tokens += size;
-        yield line;
-      }
-    }
-    report.note(`${lines.toLocaleString("en")} lines of about ${tokens.toLocaleString("en")} tokens.`);
-    if (options.dialect === "openai" && lines < MIN_LINES) {
-      report.note(`Trainers for this format require at least ${MIN_LINES} lines.`);
-    }
-  },
-};
-
 /** Returns the reason why a trace cannot be used as an example, or null if it can. */
 function obstacleOf(trace: ExportedTrace, steps: readonly TraceStep[], context: ExportContext): string | null {
   if (trace.answer === null || trace.answer.trim() === "") return "no answer";
@@ -188,13 +203,13 @@ function conversation(trace: ExportedTrace, steps: readonly TraceStep[], context
   const messages = trace.messages.map((message) => {
     // OpenAI's fine-tuning does not accept reasoning.
     const reasoning = dialect === "hf" ? reasoningText(message) : "";
-    const written = {
+    const converted = {
       ...openaiMessage(message, dialect === "openai" ? "text" : "object"),
       ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     };
     // Replies from earlier chats are exported as separate examples.
     const isUnweighted = message.role === "assistant" && (badReplies.has(message) || !own.has(message));
-    return dialect === "openai" && isUnweighted ? { ...written, weight: 0 } : written;
+    return dialect === "openai" && isUnweighted ? { ...converted, weight: 0 } : converted;
   });
   const tools = knownTools(trace, context).map(openaiTool);
   const settings = context.run?.settings;
@@ -226,19 +241,6 @@ function tokensOf(trace: ExportedTrace, line: string): number {
   const usage = trace.turns.findLast((turn) => turn.usage !== null && turn.usage.inputTokens > 0)?.usage;
   return usage ? usage.inputTokens + usage.outputTokens : Math.ceil(line.length / CHARS_PER_TOKEN);
 }
-
-/** Formats by name. To add one, create a file or folder in this folder and add a line here. */
-export const FORMATS = {
-  jsonl: perTrace(jsonLine),
-  iofold: perTrace(iofoldSteps),
-  inspect: inspectFormat,
-  otlp: otlpFormat,
-  chat: chatFormat,
-  atif: perTrace(atifTrajectory),
-  art: artFormat,
-} as const satisfies Record<string, TraceFormat>;
-
-export type Format = keyof typeof FORMATS;
 
 /** Formats of earlier checkouts, with their replacements. */
 export const REMOVED_FORMATS = { "inspect-json": "inspect" } as const satisfies Record<string, Format>;

@@ -6,14 +6,47 @@ import type { ImportedRunSettings } from "../traces/run-settings.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { anyTraceSchema, type ChatTrace, type Trace, withTraceKind } from "../traces/trace.js";
 
-/** Returns a file's token count, or 0 if it is missing or invalid. */
-export function tokenCount(tokens: number | null | undefined): number {
-  return Number.isSafeInteger(tokens) ? Math.max(0, tokens ?? 0) : 0;
-}
-
 interface ContentPart {
   readonly type: string;
   readonly text?: string | null | undefined;
+}
+
+interface ReadTool {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly parameters?: JsonObject | null | undefined;
+}
+
+/** A task trace if the file has a gold answer or a grade, otherwise a chat. */
+export type ImportedTrace = Trace | ChatTrace;
+
+/** Facts about the run of the imported traces. A fact that the file does not state is absent. */
+export interface RunFacts {
+  readonly status?: RunStatus | undefined;
+  /** ISO 8601. */
+  readonly startedAt?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly split?: string | undefined;
+  readonly dataset?: { readonly source: string; readonly revision: string | null } | undefined;
+  readonly corpusFingerprint?: string | undefined;
+  readonly settings?: Partial<Omit<ImportedRunSettings, "kind" | "imported">> | undefined;
+}
+
+/** The contents of one import file. */
+export interface ImportSource {
+  /** `where` is the position in the file, for error messages. */
+  traces(): AsyncIterable<{ readonly where: string; readonly trace: ImportedTrace }>;
+  /** Tools that the model received, in the part of the file read so far. */
+  tools(): readonly ToolSpec[];
+  /** Facts about the run of the most recent trace. */
+  run(): RunFacts;
+  /** Number of traces per kind of missing data, such as "no tokens". */
+  lacking(): Readonly<Record<string, number>>;
+}
+
+/** Returns a file's token count, or 0 if it is missing or invalid. */
+export function tokenCount(tokens: number | null | undefined): number {
+  return Number.isSafeInteger(tokens) ? Math.max(0, tokens ?? 0) : 0;
 }
 
 /** Returns the text of a message's content without reasoning, images and files. */
@@ -41,17 +74,14 @@ export function parseTrace(value: unknown, where: string): ImportedTrace {
 function inOrderOf(original: unknown, checked: unknown): unknown {
   if (Array.isArray(checked)) return checked.map((item, i) => inOrderOf((original as unknown[])[i], item));
   if (typeof checked !== "object" || checked === null) return checked;
-  const known = new Map(Object.entries(checked));
-  const keys = new Set([...Object.keys(original as object).filter((key) => known.has(key)), ...known.keys()]);
+  const checkedValues = new Map(Object.entries(checked));
+  const keys = new Set([
+    ...Object.keys(original as object).filter((key) => checkedValues.has(key)),
+    ...checkedValues.keys(),
+  ]);
   return Object.fromEntries(
-    [...keys].map((key) => [key, inOrderOf((original as Record<string, unknown>)[key], known.get(key))]),
+    [...keys].map((key) => [key, inOrderOf((original as Record<string, unknown>)[key], checkedValues.get(key))]),
   );
-}
-
-interface ReadTool {
-  readonly name: string;
-  readonly description?: string | null | undefined;
-  readonly parameters?: JsonObject | null | undefined;
 }
 
 /** Tools described in a file, without duplicates. */
@@ -129,32 +159,5 @@ export function notUsable(where: string, problem: string): UserError {
   );
 }
 
-/** A task trace if the file has a gold answer or a grade, otherwise a chat. */
-export type ImportedTrace = Trace | ChatTrace;
-
 /** Reason why an imported trace became a chat. */
 export const NO_GOLD = "no gold answer, so they are kept as chats";
-
-/** Facts about the run of the imported traces. A fact that the file does not state is absent. */
-export interface RunFacts {
-  readonly status?: RunStatus | undefined;
-  /** ISO 8601. */
-  readonly startedAt?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly split?: string | undefined;
-  readonly dataset?: { readonly source: string; readonly revision: string | null } | undefined;
-  readonly corpusFingerprint?: string | undefined;
-  readonly settings?: Partial<Omit<ImportedRunSettings, "kind" | "imported">> | undefined;
-}
-
-/** The contents of one import file. */
-export interface ImportSource {
-  /** `where` is the position in the file, for error messages. */
-  traces(): AsyncIterable<{ readonly where: string; readonly trace: ImportedTrace }>;
-  /** Tools that the model received, in the part of the file read so far. */
-  tools(): readonly ToolSpec[];
-  /** Facts about the run of the most recent trace. */
-  run(): RunFacts;
-  /** Number of traces per kind of missing data, such as "no tokens". */
-  lacking(): Readonly<Record<string, number>>;
-}

@@ -23,7 +23,7 @@ import {
 import { otlpSpans, type ScoreRecord, scoreRecords } from "./otlp/otlp-write.js";
 import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-server.js";
 
-export interface SendRequest {
+interface SendRequest {
   readonly source: ExportSource;
   readonly selection: TraceSelection;
   /** Whether to send messages, arguments, results, answers and explanations. */
@@ -41,6 +41,51 @@ interface SentTraces extends Delivery {
   readonly scores: number;
   /** Host and port of the server. */
   readonly host: string;
+}
+
+/** Flags for sending traces as soon as they finish. */
+export interface LiveOptions {
+  readonly otlp: boolean;
+  readonly otlpEndpoint?: string | undefined;
+  readonly scores?: ScoreApi | undefined;
+  readonly noContent: boolean;
+}
+
+export interface LiveTraces {
+  /** `add` neither waits nor throws. */
+  add(trace: ExportedTrace): void;
+  /** Sends the remaining traces for at most 10 seconds or until the signal aborts, then reports the totals. */
+  close(signal: AbortSignal): Promise<void>;
+}
+
+/** A finished trace that is waiting to be sent. */
+export interface LiveTrace {
+  /** Number of spans. */
+  readonly spans: number;
+  /** Approximate size in characters. */
+  readonly size: number;
+  toSpans(): readonly Span[];
+  toScores(): readonly ScoreRecord[];
+}
+
+/** Totals of a live delivery. */
+interface LiveSummary extends Delivery {
+  readonly scores: number;
+  /** Number of spans that were not delivered. */
+  readonly dropped: number;
+  readonly droppedScores: number;
+  /** Distinct reasons for spans that were not delivered. */
+  readonly reasons: readonly string[];
+}
+
+export interface LiveDeliveryOptions {
+  readonly server: OtlpServer;
+  /** Destination of scores, or null if scores are not sent. */
+  readonly scores: ScoreDestination | null;
+  /** Maximum characters of waiting traces. */
+  readonly maxQueued: number;
+  /** Milliseconds that the first trace waits for others that can be sent with it. */
+  readonly gatherMs: number;
 }
 
 const SCORES_AT_ONCE = 1_000;
@@ -85,15 +130,15 @@ async function sendScores(
   content: boolean,
   signal: AbortSignal,
 ): Promise<number> {
-  let sent = 0;
+  let sentSpans = 0;
   let waiting: ScoreRecord[] = [];
   for (const trace of traces) {
     waiting.push(...scoreRecords(trace, content));
     if (waiting.length < SCORES_AT_ONCE) continue;
-    sent += await deliverScores(to, waiting, signal);
+    sentSpans += await deliverScores(to, waiting, signal);
     waiting = [];
   }
-  return sent + (await deliverScores(to, waiting, signal));
+  return sentSpans + (await deliverScores(to, waiting, signal));
 }
 
 function refused({ message, status }: NotDelivered, { url, headers }: OtlpServer): UserError {
@@ -102,21 +147,6 @@ function refused({ message, status }: NotDelivered, { url, headers }: OtlpServer
   const isDenied = status === 401 || status === 403;
   const hint = isDenied ? `Check that OTEL_EXPORTER_OTLP_HEADERS ${keys}.` : AGAIN;
   return new UserError("otlp_not_delivered", `${origin}${pathname}: ${message}.`, hint, EXIT.failed);
-}
-
-/** Flags for sending traces as soon as they finish. */
-export interface LiveOptions {
-  readonly otlp: boolean;
-  readonly otlpEndpoint?: string | undefined;
-  readonly scores?: ScoreApi | undefined;
-  readonly noContent: boolean;
-}
-
-export interface LiveTraces {
-  /** `add` neither waits nor throws. */
-  add(trace: ExportedTrace): void;
-  /** Sends the remaining traces for at most 10 seconds or until the signal aborts, then reports the totals. */
-  close(signal: AbortSignal): Promise<void>;
 }
 
 /** Maximum total characters of waiting traces, enough for several thousand traces. */
@@ -177,38 +207,8 @@ function* summaryLines(summary: LiveSummary, host: string): Generator<string> {
   if (rejected > 0) yield `art-e: ${host} rejected ${rejected} spans.`;
   for (const message of messages) yield `art-e: ${host} says: ${message}`;
   if (dropped + droppedScores === 0) return;
-  const lost = droppedScores === 0 ? "" : ` and ${droppedScores} scores`;
-  yield `art-e: ${dropped} spans${lost} were not delivered: ${reasons.join("; ")}. ${commandLine`art-e export-traces --otlp`} sends them again.`;
-}
-
-/** A finished trace that is waiting to be sent. */
-export interface LiveTrace {
-  /** Number of spans. */
-  readonly spans: number;
-  /** Approximate size in characters. */
-  readonly size: number;
-  toSpans(): readonly Span[];
-  toScores(): readonly ScoreRecord[];
-}
-
-/** Totals of a live delivery. */
-interface LiveSummary extends Delivery {
-  readonly scores: number;
-  /** Number of spans that were not delivered. */
-  readonly dropped: number;
-  readonly droppedScores: number;
-  /** Distinct reasons for spans that were not delivered. */
-  readonly reasons: readonly string[];
-}
-
-export interface LiveDeliveryOptions {
-  readonly server: OtlpServer;
-  /** Destination of scores, or null if scores are not sent. */
-  readonly scores: ScoreDestination | null;
-  /** Maximum characters of waiting traces. */
-  readonly maxQueued: number;
-  /** Milliseconds that the first trace waits for others that can be sent with it. */
-  readonly gatherMs: number;
+  const scoresText = droppedScores === 0 ? "" : ` and ${droppedScores} scores`;
+  yield `art-e: ${dropped} spans${scoresText} were not delivered: ${reasons.join("; ")}. ${commandLine`art-e export-traces --otlp`} sends them again.`;
 }
 
 const MAX_REASONS = 3;

@@ -3,6 +3,14 @@ import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
 import type { RetryPolicy } from "../platform/retry-delay.js";
 
+/** Destination of telemetry. */
+export interface OtlpServer {
+  readonly url: string;
+  /** Headers, including the keys, which are never shown. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retry: RetryPolicy;
+}
+
 const FLAG = "--otlp-endpoint";
 const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
@@ -12,6 +20,11 @@ const TRACES_ADDRESS: AddressedKey = { url: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 const ADDRESS: AddressedKey = { url: "OTEL_EXPORTER_OTLP_ENDPOINT", keys: HEADERS, flag: FLAG };
 
 const TRACES_PATH = "/v1/traces";
+
+/** Servers with a separate API for scores, because they ignore score events in spans. */
+export const SCORE_APIS = ["langfuse", "phoenix"] as const;
+
+export type ScoreApi = (typeof SCORE_APIS)[number];
 
 /**
  * Returns the server for spans, from the flag or OpenTelemetry's environment variables. Headers are only read from the
@@ -49,9 +62,9 @@ function tracesUrl(value: string, name: string, isBase: boolean): string {
 }
 
 /** Parses `key=value,key=value` with percent-encoded values. */
-function headersOf(written: string | null, env: Environment): Record<string, string> {
+function headersOf(headerText: string | null, env: Environment): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const pair of (written ?? "").split(",")) {
+  for (const pair of (headerText ?? "").split(",")) {
     if (pair.trim() === "") continue;
     const at = pair.indexOf("=");
     const [name, value] = [pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())];
@@ -85,17 +98,4 @@ function unreadable(env: Environment): UserError {
     `Cannot read ${HEADERS.find((name) => env[name])}.`,
     "Write NAME=VALUE pairs separated by commas. In a value, write %2C for a comma and %20 for a space.",
   );
-}
-
-/** Servers with a separate API for scores, because they ignore score events in spans. */
-export const SCORE_APIS = ["langfuse", "phoenix"] as const;
-
-export type ScoreApi = (typeof SCORE_APIS)[number];
-
-/** Destination of telemetry. */
-export interface OtlpServer {
-  readonly url: string;
-  /** Headers, including the keys, which are never shown. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly retry: RetryPolicy;
 }

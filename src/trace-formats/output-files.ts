@@ -5,6 +5,50 @@ import { checkWritable, isSameFile } from "../platform/files.js";
 import { PARQUET_TABLE_KEY } from "./table-columns.js";
 import { QUESTIONS_TABLE } from "./tables.js";
 
+/** A file that a command would write. `path` is undefined if it was not requested. */
+export interface OutputFile {
+  readonly flag: string;
+  readonly path: string | undefined;
+  readonly kind: OutputKind;
+}
+
+/** A file that a command reads. `name` appears in messages. */
+export interface InputFile {
+  readonly name: string;
+  readonly path: string | null | undefined;
+}
+
+/** How to recognize each kind of output file from the first bytes. */
+const KINDS = {
+  results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
+  traces: ["traces file", isTraces],
+  recording: ["recording", (start: string) => /^\{"(?:key|model|request)":/.test(start)],
+  junit: ["JUnit file", (start: string) => start.includes("<testsuite")],
+  agent: ["YAML agent file", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
+  html: ["report page", (start: string) => start.includes("<title>ART-E report")],
+  md: ["Markdown report", (start: string) => start.startsWith("## ART-E")],
+  csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
+  questions: [
+    "question file",
+    (start: string, end: () => string) =>
+      /^\{"id":\d+,"question":|^id,question,answer,/.test(start) ||
+      (start.startsWith("PAR1") && isQuestionsTable(end())),
+  ],
+  provenance: ["file about the origin of questions", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
+  "jsonl-table": ["table in JSON lines", (start: string) => start.startsWith('{"runId":') && TABLE_ROW.test(start)],
+  "parquet-table": [
+    "table from art-e in Parquet",
+    (start: string, end: () => string) =>
+      start.startsWith("PAR1") && end().includes(PARQUET_TABLE_KEY) && !isQuestionsTable(end()),
+  ],
+} as const satisfies Record<string, readonly [name: string, is: (start: string, end: () => string) => boolean]>;
+
+const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*",(?:"runName":(?:null|"[^"]*"),)?"taskId":/;
+
+const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
+
+type OutputKind = keyof typeof KINDS;
+
 /** Refuses a path that is a file, and a folder with files that must not be overwritten. */
 export function checkOutputFolder(
   flag: string,
@@ -22,19 +66,6 @@ export function checkOutputFolder(
     inputs,
     options,
   );
-}
-
-/** A file that a command would write. `path` is undefined if it was not requested. */
-export interface OutputFile {
-  readonly flag: string;
-  readonly path: string | undefined;
-  readonly kind: OutputKind;
-}
-
-/** A file that a command reads. `name` appears in messages. */
-export interface InputFile {
-  readonly name: string;
-  readonly path: string | null | undefined;
 }
 
 /** Refuses outputs that cannot be written or would destroy another file, before any money is spent. */
@@ -77,35 +108,6 @@ export function replayFile(model: string | undefined): string | undefined {
   return /^(?:art:)?replay\/(.+)$/s.exec(model ?? "")?.[1];
 }
 
-/** How to recognize each kind of output file from the first bytes. */
-const KINDS = {
-  results: ["results file", (start: string) => /^\s{0,9}\{\s{0,9}"runId"\s{0,9}:/.test(start)],
-  traces: ["traces file", isTraces],
-  recording: ["recording", (start: string) => /^\{"(?:key|model|request)":/.test(start)],
-  junit: ["JUnit file", (start: string) => start.includes("<testsuite")],
-  agent: ["YAML agent file", (start: string) => /^id: [^\n]{1,200}\nname: /.test(start)],
-  html: ["report page", (start: string) => start.includes("<title>ART-E report")],
-  md: ["Markdown report", (start: string) => start.startsWith("## ART-E")],
-  csv: ["table of tasks", (start: string) => start.replace("\ufeff", "").startsWith("runId,agentId,")],
-  questions: [
-    "question file",
-    (start: string, end: () => string) =>
-      /^\{"id":\d+,"question":|^id,question,answer,/.test(start) ||
-      (start.startsWith("PAR1") && isQuestionsTable(end())),
-  ],
-  provenance: ["file about the origin of questions", (start: string) => /^\{"id":\d+,"made_by":/.test(start)],
-  "jsonl-table": ["table in JSON lines", (start: string) => start.startsWith('{"runId":') && TABLE_ROW.test(start)],
-  "parquet-table": [
-    "table from art-e in Parquet",
-    (start: string, end: () => string) =>
-      start.startsWith("PAR1") && end().includes(PARQUET_TABLE_KEY) && !isQuestionsTable(end()),
-  ],
-} as const satisfies Record<string, readonly [name: string, is: (start: string, end: () => string) => boolean]>;
-
-const TABLE_ROW = /^\{"runId":"[^"]*","agentId":"[^"]*","model":"[^"]*",(?:"runName":(?:null|"[^"]*"),)?"taskId":/;
-
-const TRACES = /^\{"(?:traceId|step_id|messages|schema_version|trajectories|resourceSpans|version":2,"status)":/;
-
 /** Checks the metadata in the footer of a Parquet file. There are a few Thrift bytes between the key and its value. */
 function isQuestionsTable(end: string): boolean {
   return new RegExp(`${PARQUET_TABLE_KEY}.{1,4}${QUESTIONS_TABLE}`, "s").test(end);
@@ -115,8 +117,6 @@ function isQuestionsTable(end: string): boolean {
 function isTraces(start: string): boolean {
   return TRACES.test(start) || (start.startsWith("PK\x03\x04") && start.includes("_journal/start.json"));
 }
-
-type OutputKind = keyof typeof KINDS;
 
 const PART_BYTES = 1 << 16;
 

@@ -13,6 +13,29 @@ export interface TaskResultRow {
   readonly result: TaskResult;
 }
 
+interface TracePart {
+  readonly run: TableSource["head"];
+  readonly trace: Trace;
+}
+
+interface TurnRow extends TracePart {
+  readonly turn: Turn;
+  readonly index: number;
+}
+
+interface ToolCallRow extends TracePart {
+  readonly call: ToolCallRecord;
+  readonly index: number;
+}
+
+export const TABLE_FORMATS = ["parquet", "csv", "jsonl"] as const;
+
+export type TableFormat = (typeof TABLE_FORMATS)[number];
+
+export const TABLES = ["tasks", "turns", "tool_calls"] as const;
+
+export type TableName = (typeof TABLES)[number];
+
 /** The table with one row per task and epoch. It has the field names of the results file, and one column per score. */
 export function tasksTable(scores: readonly string[]): Table<TaskResultRow> {
   return {
@@ -110,11 +133,6 @@ export function questionsTable(format: TableFormat): {
   };
 }
 
-interface TracePart {
-  readonly run: TableSource["head"];
-  readonly trace: Trace;
-}
-
 /** Keys that join these rows with the task rows: runId, taskId and epoch, or traceId. */
 const TRACE_COLUMNS: readonly Column<TracePart>[] = [
   ...RUN_COLUMNS,
@@ -122,11 +140,6 @@ const TRACE_COLUMNS: readonly Column<TracePart>[] = [
   { name: "epoch", type: "integer", read: ({ trace }) => trace.epoch },
   { name: "traceId", type: "text", read: ({ trace }) => trace.traceId },
 ];
-
-interface TurnRow extends TracePart {
-  readonly turn: Turn;
-  readonly index: number;
-}
 
 const TURN_COLUMNS: readonly Column<TurnRow>[] = [
   ...TRACE_COLUMNS,
@@ -165,11 +178,6 @@ export const turnsTable: Table<TurnRow> = {
   },
 };
 
-interface ToolCallRow extends TracePart {
-  readonly call: ToolCallRecord;
-  readonly index: number;
-}
-
 const TOOL_CALL_COLUMNS: readonly Column<ToolCallRow>[] = [
   ...TRACE_COLUMNS,
   { name: "turn", type: "integer", read: ({ call }) => call.turn },
@@ -201,14 +209,6 @@ export const toolCallsTable: Table<ToolCallRow> = {
 function jsonText(value: JsonValue): string | null {
   return value === null ? null : toWellFormedJson(value);
 }
-
-export const TABLE_FORMATS = ["parquet", "csv", "jsonl"] as const;
-
-export type TableFormat = (typeof TABLE_FORMATS)[number];
-
-export const TABLES = ["tasks", "turns", "tool_calls"] as const;
-
-export type TableName = (typeof TABLES)[number];
 
 export function tablePath(folder: string, table: TableName, format: TableFormat): string {
   return join(folder, `${table}.${format}`);

@@ -5,6 +5,30 @@ import type { Db } from "../store/open-store.js";
 import type { ChatSession, ChatTrace, Feedback } from "./trace.js";
 import { parseTrace } from "./traces-store.js";
 
+interface ChatSessionSummary extends ChatSession {
+  readonly chats: number;
+  /** The first question, or null if its chats were deleted. */
+  readonly question: string | null;
+}
+
+/** A session with the model and agent version of its newest chat. `chats` excludes failed chats. */
+export interface SessionDetails extends ChatSession {
+  readonly model: string;
+  readonly agentVersion: number;
+  readonly chats: number;
+}
+
+export interface FeedbackLine extends Feedback {
+  readonly agentId: string;
+}
+
+/** Filter for feedback. Null matches any value. */
+interface FeedbackQuery {
+  readonly traceId: string | null;
+  readonly agentId: string | null;
+  readonly rating: string | null;
+}
+
 const TRACE = jsonSql("trace");
 
 const COLUMNS = `s.id, s.agent_id AS agentId, s.inbox, s.query_date AS queryDate,
@@ -18,12 +42,6 @@ export function getSession(db: Db, id: string): ChatSession {
     `Unknown session "${id}".`,
     "To start a session, send a chat without a sessionId.",
   );
-}
-
-interface ChatSessionSummary extends ChatSession {
-  readonly chats: number;
-  /** The first question, or null if its chats were deleted. */
-  readonly question: string | null;
 }
 
 /** Returns a page of sessions, newest first. `total` counts the sessions on all pages. */
@@ -61,13 +79,6 @@ export function sessionMessages(db: Db, sessionId: string): Message[] {
     )
     .get(sessionId) as { id: string; trace: unknown } | undefined;
   return row === undefined ? [] : parseTrace<ChatTrace>(row.id, row.trace).messages.slice(1);
-}
-
-/** A session with the model and agent version of its newest chat. `chats` excludes failed chats. */
-export interface SessionDetails extends ChatSession {
-  readonly model: string;
-  readonly agentVersion: number;
-  readonly chats: number;
 }
 
 const CONTINUED = `session_id = s.id AND run_id IS NULL AND ${NOT_FAILED}`;
@@ -151,17 +162,6 @@ export function saveChatScores(db: Db, traces: readonly ChatTrace[]): void {
   db.transaction(() => {
     for (const { traceId, scores } of traces) update.run(JSON.stringify(scores), traceId);
   }).immediate();
-}
-
-export interface FeedbackLine extends Feedback {
-  readonly agentId: string;
-}
-
-/** Filter for feedback. Null matches any value. */
-interface FeedbackQuery {
-  readonly traceId: string | null;
-  readonly agentId: string | null;
-  readonly rating: string | null;
 }
 
 const SELECT = `SELECT f.id, f.trace_id AS traceId, f.rating, f.notes, f.created_at AS createdAt, t.agent_id AS agentId

@@ -42,11 +42,11 @@ export function scorerForBands(metric: string | null, counts: ScoredTasks, runId
   }
   const scorer = scorerOfMetric(metric, counts);
   if (isScored(scorer, counts)) return scorer;
-  const known = Object.keys(counts).join(", ");
+  const available = Object.keys(counts).join(", ");
   throw new UserError(
     "score_unknown",
     `Unknown score "${metric}" in ${runId}.`,
-    known === "" ? "No task in this run has a score." : `Available: ${known}.`,
+    available === "" ? "No task in this run has a score." : `Available: ${available}.`,
   );
 }
 

@@ -32,7 +32,7 @@ export interface ResultWriter {
 }
 
 /** An earlier attempt at a task, of which only the cost counts. */
-export interface AbandonedAttempt {
+interface AbandonedAttempt {
   readonly trace: Trace;
   readonly result: TaskResult;
 }
@@ -53,6 +53,37 @@ export type SaveCall =
 /** The SQLite error, or null after a successful save. */
 export type SaveOutcome = { readonly message: string; readonly code?: string | undefined } | null;
 
+interface WriterOptions {
+  readonly waiting?: LockWait;
+  /** Whether each saved task adds one to the run's number of tasks. */
+  readonly growing?: boolean;
+}
+
+/** The stored form of a finished task. `trace` and `result` are JSON. */
+interface ResultRow {
+  readonly runId: string;
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly traceId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly startedAt: string;
+  readonly ending: string;
+  readonly failed: 0 | 1;
+  /** 1 if another attempt provides the task's result. Of this attempt, only the cost counts. */
+  readonly superseded: 0 | 1;
+  /** 1 if the run's tasks were not known in advance, and this is an additional one. */
+  readonly growing: 0 | 1;
+  readonly score: number | null;
+  readonly trace: string;
+  readonly result: string;
+  /** Earlier attempt to save with this one, if there is one. */
+  readonly abandoned?: ResultRow | null;
+}
+
+/** Result of an attempt at a task. Of an abandoned attempt, only the cost counts. */
+export type AttemptOutcome = "finished" | "failed" | "abandoned";
+
 /** Error code if the file was deleted, replaced or truncated. */
 export const FILE_LOST = "FILE_LOST";
 
@@ -72,12 +103,6 @@ class RecentTraces {
   all(): readonly string[] {
     return this.traces;
   }
-}
-
-interface WriterOptions {
-  readonly waiting?: LockWait;
-  /** Whether each saved task adds one to the run's number of tasks. */
-  readonly growing?: boolean;
 }
 
 /**
@@ -154,31 +179,6 @@ function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): 
     1,
   );
 }
-
-/** The stored form of a finished task. `trace` and `result` are JSON. */
-export interface ResultRow {
-  readonly runId: string;
-  readonly taskId: TaskId;
-  readonly epoch: number;
-  readonly traceId: string;
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly startedAt: string;
-  readonly ending: string;
-  readonly failed: 0 | 1;
-  /** 1 if another attempt provides the task's result. Of this attempt, only the cost counts. */
-  readonly superseded: 0 | 1;
-  /** 1 if the run's tasks were not known in advance, and this is an additional one. */
-  readonly growing: 0 | 1;
-  readonly score: number | null;
-  readonly trace: string;
-  readonly result: string;
-  /** Earlier attempt to save with this one, if there is one. */
-  readonly abandoned?: ResultRow | null;
-}
-
-/** Result of an attempt at a task. Of an abandoned attempt, only the cost counts. */
-export type AttemptOutcome = "finished" | "failed" | "abandoned";
 
 export function toResultRow(trace: Trace, result: TaskResult, outcome: AttemptOutcome, isGrowing = false): ResultRow {
   return {

@@ -23,6 +23,60 @@ export interface TaskCursor {
   readonly epoch: number;
 }
 
+interface SuiteTaskColumns {
+  readonly task_id: TaskId;
+  readonly source: string;
+  readonly suiteTask: string;
+  readonly suiteTaskSha256: string | null;
+}
+
+type StoredTaskRow = Record<string, unknown> & { task_id: TaskId; message_ids: string; epoch: number } & (
+    | SuiteTaskColumns
+    | { readonly suiteTask: null }
+  );
+
+export interface SavedAttempt {
+  readonly position: number;
+  readonly startedAt: string;
+  readonly result: TaskResult;
+}
+
+interface SavedAttemptRow {
+  readonly position: number;
+  readonly traceId: string;
+  readonly startedAt: string;
+  readonly result: string;
+}
+
+/** A finished task, or a superseded failed attempt, whose cost still counts. */
+interface Attempt {
+  readonly result: TaskResult;
+  readonly isFailed: boolean;
+  readonly isSuperseded: boolean;
+}
+
+interface AttemptKey {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly attempt: number;
+}
+
+interface AttemptRow extends AttemptKey {
+  readonly failed: 0 | 1;
+  readonly superseded: 0 | 1;
+  readonly result: string;
+}
+
+export interface AverageTask {
+  readonly tasks: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly turns: number;
+  readonly seconds: number;
+}
+
 /**
  * Returns the run's next traces that have or can have scores, by task id and epoch, and the cursor that follows them. A
  * null cursor starts with the first trace. Damaged traces are left out. Returns null at the end.
@@ -192,18 +246,6 @@ export function failedPositions(db: Db, runId: string): number[] {
 
 const SUITE_TASK = "s.task AS suiteTask, s.sha256 AS suiteTaskSha256";
 
-interface SuiteTaskColumns {
-  readonly task_id: TaskId;
-  readonly source: string;
-  readonly suiteTask: string;
-  readonly suiteTaskSha256: string | null;
-}
-
-type StoredTaskRow = Record<string, unknown> & { task_id: TaskId; message_ids: string; epoch: number } & (
-    | SuiteTaskColumns
-    | { readonly suiteTask: null }
-  );
-
 /** Returns the stored task with the folder from which the run takes it. */
 function toSuiteTask({ task_id: row, source, suiteTask, suiteTaskSha256 }: SuiteTaskColumns): PlannedSuiteTask {
   const place = { table: "suite_tasks", row, column: "task" };
@@ -236,12 +278,6 @@ function toTask({ epoch, ...row }: StoredTaskRow): PlannedTask {
   throw new DamagedRowError({ ...place, column: String(issue?.path[0] ?? "id") }, issue?.message ?? "it is unusable");
 }
 
-export interface SavedAttempt {
-  readonly position: number;
-  readonly startedAt: string;
-  readonly result: TaskResult;
-}
-
 /** Yields the attempts that were saved after `position`, page by page. A later attempt supersedes an earlier one. */
 export function* attemptsSavedAfter(db: Db, runId: string, position: number): Generator<readonly SavedAttempt[]> {
   const select = db.prepare(
@@ -256,13 +292,6 @@ export function* attemptsSavedAfter(db: Db, runId: string, position: number): Ge
     if (rows.length < PAGE) return;
     last = rows.at(-1)?.position ?? last;
   }
-}
-
-interface SavedAttemptRow {
-  readonly position: number;
-  readonly traceId: string;
-  readonly startedAt: string;
-  readonly result: string;
 }
 
 function toSavedAttempt({ position, traceId, startedAt, result }: SavedAttemptRow): SavedAttempt {
@@ -286,13 +315,6 @@ export function dataVersion(db: Db): string {
   return `${db.pragma("data_version", { simple: true })}/${own}`;
 }
 
-/** A finished task, or a superseded failed attempt, whose cost still counts. */
-interface Attempt {
-  readonly result: TaskResult;
-  readonly isFailed: boolean;
-  readonly isSuperseded: boolean;
-}
-
 /** Yields all attempts of a run by task id, epoch and attempt, page by page. */
 export function* attemptPages(db: Db, runId: string): Generator<readonly Attempt[]> {
   const select = db.prepare(
@@ -310,18 +332,6 @@ export function* attemptPages(db: Db, runId: string): Generator<readonly Attempt
   }
 }
 
-interface AttemptKey {
-  readonly taskId: TaskId;
-  readonly epoch: number;
-  readonly attempt: number;
-}
-
-interface AttemptRow extends AttemptKey {
-  readonly failed: 0 | 1;
-  readonly superseded: 0 | 1;
-  readonly result: string;
-}
-
 function toAttempt(runId: string, { taskId, epoch, attempt, result, failed, superseded }: AttemptRow): Attempt {
   const row = `${runId}/${taskId}/${epoch}, attempt ${attempt}`;
   return { result: parseResult(row, result), isFailed: failed === 1, isSuperseded: superseded === 1 };
@@ -337,16 +347,6 @@ export function* iterateResults(db: Db, runId: string): Generator<TaskResult> {
 export function lastEpochs(db: Db, runId: string): Map<TaskId, number> {
   const rows = db.prepare("SELECT task_id, max(epoch) FROM results WHERE run_id = ? GROUP BY task_id").raw().all(runId);
   return new Map(rows as [TaskId, number][]);
-}
-
-export interface AverageTask {
-  readonly tasks: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly turns: number;
-  readonly seconds: number;
 }
 
 const RESULT = jsonSql("result");

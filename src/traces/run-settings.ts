@@ -287,8 +287,10 @@ export function withRunKind(settings: JsonObject): JsonObject {
     { shape }: { readonly shape: object },
     isKnown = (_name: string, _json: string) => true,
   ) => {
-    const known = Object.entries(rest).filter(([name, value]) => name in shape && isKnown(name, JSON.stringify(value)));
-    return { kind, ...Object.fromEntries(known) };
+    const entries = Object.entries(rest).filter(
+      ([name, value]) => name in shape && isKnown(name, JSON.stringify(value)),
+    );
+    return { kind, ...Object.fromEntries(entries) };
   };
   if (elsewhere !== undefined) return { ...keep("external", externalRunSettingsSchema), externalAgent: elsewhere };
   if ("environment" in settings) return keep("training", trainingRunSettingsSchema);

@@ -50,6 +50,92 @@ export interface RunFilter {
   readonly before?: string | undefined;
 }
 
+type RunCounts = Pick<ListedRun, "tasks" | "completedTasks" | "failedTasks">;
+
+/** `tags` is a JSON array. */
+interface FoundRun extends Omit<ListedRun, keyof RunCounts | "tags"> {
+  readonly tags: string;
+  readonly worker: string | null;
+}
+
+/** Further figures of a run in a list. */
+interface RunEffort {
+  readonly tokens: number;
+  /** Milliseconds in which a process executed the run, or null if none has ended yet. */
+  readonly activeMs: number | null;
+}
+
+/** Number and sum of the values that count in a run's score, for one task. */
+interface TaskScoreSums<S extends string> {
+  readonly scorer: S;
+  readonly n: number;
+  readonly sum: number;
+}
+
+interface ImportedRun {
+  readonly id: string;
+  readonly settings: RunSettings;
+  readonly totalTasks: number;
+  readonly startedAt: string;
+  readonly completedAt: string;
+  readonly status: RunStatus;
+  readonly tags: readonly string[];
+}
+
+/** A process that executes a run. Only one process can lock a run at a time. */
+export interface RunOwner {
+  readonly name: string;
+  /** Whether the process with this name was killed, so that its lock was not released. */
+  isGone(name: string): boolean;
+}
+
+export interface RunRow {
+  readonly id: string;
+  readonly name: string | null;
+  readonly note: string | null;
+  readonly tags: readonly string[];
+  readonly agentId: string;
+  readonly model: string;
+  readonly split: string;
+  readonly settings: RunSettings;
+  /** Source of the run's tasks. Two runs over the same content can have different sources. */
+  readonly dataset: Omit<TaskSet, "split">;
+  readonly corpusFingerprint: string;
+  readonly totalTasks: number;
+  readonly limits: RunLimits;
+  /** Absolute path of the results file, or null if there is none. */
+  readonly output: string | null;
+  /** A run whose process was killed counts as interrupted, not running. */
+  readonly status: RunStatus;
+  /** Milliseconds of work on the run, over all attempts. */
+  readonly activeMs: number;
+  readonly startedAt: string;
+  readonly completedAt: string | null;
+}
+
+/** Fields that are set during the run or later. */
+type LaterField = "name" | "note" | "tags" | "status" | "activeMs" | "completedAt";
+
+export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | LaterField> {
+  readonly datasetId: string;
+  readonly source: string;
+  readonly revision: string | null;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
+}
+
+/** Changes when a run is resumed: settings only with --force, the other fields if their flag is given. */
+export interface RunChange {
+  /** New folder of a suite run that was moved. */
+  readonly source?: string;
+  readonly settings: RunSettings;
+  readonly limits?: RunLimits;
+  readonly output?: string | null;
+}
+
+/** Meaning of `latest`: the newest run, or the newest run with a result. */
+export type LatestRun = "newest" | "has_a_result";
+
 export function listRuns(db: Db, filter: RunFilter = {}): ListedRun[] {
   return pageOfRuns(db, filter, 0, Number.POSITIVE_INFINITY).runs;
 }
@@ -75,14 +161,6 @@ export function pageOfRuns(
     return { ...run, ...counted, totalTasks, tags: JSON.parse(tags) as string[] };
   });
   return { runs, total: matches.length };
-}
-
-type RunCounts = Pick<ListedRun, "tasks" | "completedTasks" | "failedTasks">;
-
-/** `tags` is a JSON array. */
-interface FoundRun extends Omit<ListedRun, keyof RunCounts | "tags"> {
-  readonly tags: string;
-  readonly worker: string | null;
 }
 
 function findRuns(db: Db, filter: RunFilter): FoundRun[] {
@@ -148,13 +226,6 @@ export function costOfRun(db: Db, runId: string): number | null {
   return cost === null ? null : cost + (unfinished ?? 0);
 }
 
-/** Further figures of a run in a list. */
-export interface RunEffort {
-  readonly tokens: number;
-  /** Milliseconds in which a process executed the run, or null if none has ended yet. */
-  readonly activeMs: number | null;
-}
-
 /** Reads every result of the run. */
 export function effortOfRun(db: Db, runId: string): RunEffort {
   return db
@@ -178,13 +249,6 @@ export function mostFrequentError(db: Db, runId: string): string | null {
     .pluck()
     .get(runId) as string | undefined;
   return message ?? null;
-}
-
-/** Number and sum of the values that count in a run's score, for one task. */
-interface TaskScoreSums<S extends string> {
-  readonly scorer: S;
-  readonly n: number;
-  readonly sum: number;
 }
 
 /** Returns the sums of scorers over a run, task by task. A failed task counts only if a suite graded it. */
@@ -218,16 +282,6 @@ export function perturbedRepeats(db: Db, runId: string): string[] {
 
 export function hasRun(db: Db, id: string): boolean {
   return db.prepare("SELECT 1 FROM runs WHERE id = ?").get(id) !== undefined;
-}
-
-interface ImportedRun {
-  readonly id: string;
-  readonly settings: RunSettings;
-  readonly totalTasks: number;
-  readonly startedAt: string;
-  readonly completedAt: string;
-  readonly status: RunStatus;
-  readonly tags: readonly string[];
 }
 
 /**
@@ -278,13 +332,6 @@ export function removeRunTags(db: Db, id: string, tags: readonly string[]): void
   for (const tag of tags) remove.run(id, tag);
 }
 
-/** A process that executes a run. Only one process can lock a run at a time. */
-export interface RunOwner {
-  readonly name: string;
-  /** Whether the process with this name was killed, so that its lock was not released. */
-  isGone(name: string): boolean;
-}
-
 /**
  * Locks a run for `worker`. Takes over the lock of a process that was killed (`isGone`). Throws if a live process holds
  * it.
@@ -316,41 +363,6 @@ function lockRun(db: Db, id: string, { name, isGone }: RunOwner): string | null 
     .immediate();
 }
 
-export interface RunRow {
-  readonly id: string;
-  readonly name: string | null;
-  readonly note: string | null;
-  readonly tags: readonly string[];
-  readonly agentId: string;
-  readonly model: string;
-  readonly split: string;
-  readonly settings: RunSettings;
-  /** Source of the run's tasks. Two runs over the same content can have different sources. */
-  readonly dataset: Omit<TaskSet, "split">;
-  readonly corpusFingerprint: string;
-  readonly totalTasks: number;
-  readonly limits: RunLimits;
-  /** Absolute path of the results file, or null if there is none. */
-  readonly output: string | null;
-  /** A run whose process was killed counts as interrupted, not running. */
-  readonly status: RunStatus;
-  /** Milliseconds of work on the run, over all attempts. */
-  readonly activeMs: number;
-  readonly startedAt: string;
-  readonly completedAt: string | null;
-}
-
-/** Fields that are set during the run or later. */
-type LaterField = "name" | "note" | "tags" | "status" | "activeMs" | "completedAt";
-
-export interface NewRun extends Omit<RunRow, "dataset" | "limits" | "output" | LaterField> {
-  readonly datasetId: string;
-  readonly source: string;
-  readonly revision: string | null;
-  readonly limits?: RunLimits;
-  readonly output?: string | null;
-}
-
 export function insertRun(db: Db, run: NewRun): void {
   db.prepare(
     `INSERT INTO runs (id, agent_id, model, dataset_id, source, revision, split, settings, limits, output, corpus_fingerprint, total_tasks, status, started_at)
@@ -371,15 +383,6 @@ export function finishRun(db: Db, id: string, status: RunStatus, completedAt: st
     Math.round(activeMs),
     id,
   );
-}
-
-/** Changes when a run is resumed: settings only with --force, the other fields if their flag is given. */
-export interface RunChange {
-  /** New folder of a suite run that was moved. */
-  readonly source?: string;
-  readonly settings: RunSettings;
-  readonly limits?: RunLimits;
-  readonly output?: string | null;
 }
 
 export function reopenRun(db: Db, id: string, { settings, limits, output, source }: RunChange): void {
@@ -412,9 +415,6 @@ export const SETTINGS_SHAPE = {
   tools: "array",
   kind: "string",
 } as const;
-
-/** Meaning of `latest`: the newest run, or the newest run with a result. */
-export type LatestRun = "newest" | "has_a_result";
 
 /**
  * Finds a run by its id, its name, a prefix of its id, or `latest`. By default, `latest` is the newest run with a

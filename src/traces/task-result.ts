@@ -18,6 +18,25 @@ export const runStatusSchema = z.enum(["running", "completed", "interrupted"]);
 
 export type RunStatus = z.output<typeof runStatusSchema>;
 
+/** A run's consumption, apart from scores and endings. */
+export type Consumption = Pick<
+  TaskResult,
+  "usage" | "costUsd" | "spent" | "turns" | "answeredBy" | "retries" | "cachedReplies"
+>;
+
+/** A task's contribution to the run's budgets. */
+export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;
+
+export const spentSchema = z
+  .strictObject({
+    usage: usageSchema.strict().describe("Tokens."),
+    costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
+  })
+  .readonly()
+  .describe("Usage of new model calls, excluding replies from the cache.");
+
+export type Spent = z.output<typeof spentSchema>;
+
 /** Converts a trace to its line in the results file. */
 export function toTaskResult(trace: Trace): TaskResult {
   const score = (name: string) => trace.scores[name]?.value ?? null;
@@ -108,12 +127,6 @@ export function modelAndToolTimeOf({
   return modelTimeMs === undefined || toolTimeMs === undefined ? null : modelTimeMs + toolTimeMs;
 }
 
-/** A run's consumption, apart from scores and endings. */
-export type Consumption = Pick<
-  TaskResult,
-  "usage" | "costUsd" | "spent" | "turns" | "answeredBy" | "retries" | "cachedReplies"
->;
-
 export function consumptionOf(turns: readonly Turn[]): Consumption {
   return {
     turns: turns.length,
@@ -125,9 +138,6 @@ export function consumptionOf(turns: readonly Turn[]): Consumption {
     spent: taskCost({ turns, judge: null }).spent,
   };
 }
-
-/** A task's contribution to the run's budgets. */
-export type TaskCost = Pick<TaskResult, "spent" | "judgeCostUsd">;
 
 export function taskCost({ turns, judge }: { readonly turns: readonly Turn[] } & Pick<Trace, "judge">): TaskCost {
   const uncached = turns.filter((turn) => !turn.cached);
@@ -147,16 +157,6 @@ export function sumCost(turns: readonly Pick<Turn, "costUsd">[]): number | null 
 
 const mark = z.boolean().nullable();
 const time = z.number().nonnegative();
-
-export const spentSchema = z
-  .strictObject({
-    usage: usageSchema.strict().describe("Tokens."),
-    costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
-  })
-  .readonly()
-  .describe("Usage of new model calls, excluding replies from the cache.");
-
-export type Spent = z.output<typeof spentSchema>;
 
 const suiteResultSchema = z
   .strictObject({

@@ -2,6 +2,25 @@ import type { Trace, Turn } from "./trace.js";
 
 type Stretch = Pick<TimelineSegment, "kind" | "durationMs" | "detail">;
 
+export interface TimelineSegment {
+  readonly kind: TimelineKind;
+  readonly startMs: number;
+  readonly durationMs: number;
+  /** Number of the model call, from 1, or null for `other`. */
+  readonly turn: number | null;
+  /** Name of the tool, or the reason why an attempt failed. */
+  readonly detail: string | null;
+}
+
+/**
+ * Kinds of segments. `slot`: a call waited for other calls to finish. `throttled`: it waited because of a request or
+ * token limit, or because the server requested a wait. `waiting`: a wait or a failed attempt, in traces that do not
+ * distinguish them. `other`: the rest, such as opening and closing the task.
+ */
+const TIMELINE_KINDS = ["model", "tool", "slot", "throttled", "failed_attempt", "pause", "waiting", "other"] as const;
+
+export type TimelineKind = (typeof TIMELINE_KINDS)[number];
+
 /**
  * Divides a trace's duration into chronological segments: the waits, the model call and the tools of each turn. The
  * segments follow one another without gaps, and the last one, `other`, is the rest of the duration. Empty segments are
@@ -40,25 +59,6 @@ function waitsOf({ waits = [], waitedMs = 0, retries }: Turn): Stretch[] {
   const rest = waitedMs - waitStretches.reduce((sum, { durationMs }) => sum + durationMs, 0);
   // Less than a millisecond is measurement overhead.
   return rest < 1 ? waitStretches : [...waitStretches, { kind: "waiting", durationMs: rest, detail: null }];
-}
-
-/**
- * Kinds of segments. `slot`: a call waited for other calls to finish. `throttled`: it waited because of a request or
- * token limit, or because the server requested a wait. `waiting`: a wait or a failed attempt, in traces that do not
- * distinguish them. `other`: the rest, such as opening and closing the task.
- */
-const TIMELINE_KINDS = ["model", "tool", "slot", "throttled", "failed_attempt", "pause", "waiting", "other"] as const;
-
-export type TimelineKind = (typeof TIMELINE_KINDS)[number];
-
-export interface TimelineSegment {
-  readonly kind: TimelineKind;
-  readonly startMs: number;
-  readonly durationMs: number;
-  /** Number of the model call, from 1, or null for `other`. */
-  readonly turn: number | null;
-  /** Name of the tool, or the reason why an attempt failed. */
-  readonly detail: string | null;
 }
 
 export function sumByKind(segments: readonly TimelineSegment[]): { kind: TimelineKind; ms: number }[] {

@@ -373,8 +373,8 @@ export function fromTraceFacts(facts: unknown, messages: readonly Message[]): Js
   );
   const whole = records.map(({ resultIsText, id, name, ...record }, i) => {
     const call = paired.get(toolCalls[i] ?? null);
-    const { arguments: given = call?.call.arguments ?? {}, result = resultOf(call, resultIsText), ...rest } = record;
-    return { id, name, arguments: given, result, ...rest };
+    const { arguments: args = call?.call.arguments ?? {}, result = resultOf(call, resultIsText), ...rest } = record;
+    return { id, name, arguments: args, result, ...rest };
   });
   const fields = Object.entries(facts as JsonObject).flatMap(([key, value]): [string, JsonValue][] =>
     key === "toolCalls"
@@ -402,15 +402,15 @@ function callsOf(trace: Conversation): CallStep[] {
 
 /** Leaves out `arguments` and `result` if the messages contain them. */
 function recordFacts(record: ToolCallRecord, { call, result }: CallStep): JsonObject {
-  const { id, name, arguments: given, result: value, ...rest } = record;
-  const json = JSON.stringify(given);
+  const { id, name, arguments: args, result: value, ...rest } = record;
+  const json = JSON.stringify(args);
   // Different formats convert other arguments differently.
   const isRepeated = json.startsWith("{") && json === JSON.stringify(call.arguments);
   const text = result?.content;
   return {
     id,
     name,
-    ...(isRepeated ? {} : { arguments: given }),
+    ...(isRepeated ? {} : { arguments: args }),
     ...(text === value ? { resultIsText: true } : text === JSON.stringify(value) ? {} : { result: value }),
     ...rest,
   };
@@ -451,7 +451,7 @@ export type ChatTrace = z.output<typeof chatTraceSchema>;
 
 export const anyTraceSchema = z.discriminatedUnion("kind", [traceSchema, suiteTraceSchema, chatTraceSchema]);
 
-export type AnyTrace = Trace | ChatTrace;
+type AnyTrace = Trace | ChatTrace;
 
 /** Adds the kind to the JSON of a trace from an earlier version of art-e, which did not write it. */
 export function withTraceKind(trace: JsonObject): JsonObject {

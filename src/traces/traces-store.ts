@@ -7,6 +7,71 @@ import { getRun } from "./runs-store.js";
 import type { Band } from "./score-bands.js";
 import type { ChatTrace, Feedback, Trace } from "./trace.js";
 
+/** Filter for traces. Null matches any value. */
+interface TraceQuery {
+  readonly agentId: string | null;
+  readonly runId: string | null;
+  readonly sessionId: string | null;
+  readonly ending: string | null;
+  /** Rating in the newest feedback on the trace. */
+  readonly rating: string | null;
+  /** ISO 8601, inclusive. */
+  readonly startedFrom: string | null;
+  /** ISO 8601, exclusive. */
+  readonly startedBefore: string | null;
+}
+
+/** The last trace of a page, after which the next page starts. */
+interface TraceCursor {
+  readonly startedAt: string;
+  readonly id: string;
+}
+
+export interface TraceSummary {
+  readonly id: string;
+  readonly runId: string | null;
+  readonly taskId: TaskId | null;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly startedAt: string;
+  readonly ending: string;
+  readonly model: string;
+  readonly question: string;
+  readonly answer: string | null;
+  readonly durationMs: number;
+  readonly rating: Feedback["rating"] | null;
+  /** The first of the headline scores that the trace has, or null if it has none. */
+  readonly score: { readonly scorer: HeadlineScorer; readonly value: number } | null;
+}
+
+/** Bounds of a score, inclusive. */
+export interface ScoreBounds {
+  readonly scorer: string;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** Filter for the traces of a run. Absent and null fields do not restrict it. */
+export interface TraceFilter {
+  readonly runId: string;
+  /** Score for `band` and `bestOfEpochs`, by default the semantic score. */
+  readonly by?: string;
+  readonly band?: Band | null;
+  readonly bounds?: readonly ScoreBounds[];
+  readonly failedOnly?: boolean;
+  readonly taskIds?: readonly TaskId[] | null;
+  /** Keeps only the epoch with the best score for each question. Applies before all other conditions. */
+  readonly bestOfEpochs?: "highest" | "lowest" | null;
+  readonly limit?: number | null;
+}
+
+interface ChatFilter {
+  readonly sessionId: string | null;
+  readonly endings: readonly string[] | null;
+  readonly ids: readonly string[] | null;
+  readonly limit: number | null;
+}
+
 /** Fields that every reader of a trace needs. */
 const TRACE_SHAPE = {
   traceId: "string",
@@ -79,45 +144,8 @@ export function getTrace(db: Db, name: string): Trace | ChatTrace {
 }
 
 /** Question ids are numbers. Other task ids are strings, and a prefix of one is enough. */
-function taskIdOf(written: string): TaskId {
-  return /^\d+$/.test(written) ? Number(written) : written;
-}
-
-/** Filter for traces. Null matches any value. */
-interface TraceQuery {
-  readonly agentId: string | null;
-  readonly runId: string | null;
-  readonly sessionId: string | null;
-  readonly ending: string | null;
-  /** Rating in the newest feedback on the trace. */
-  readonly rating: string | null;
-  /** ISO 8601, inclusive. */
-  readonly startedFrom: string | null;
-  /** ISO 8601, exclusive. */
-  readonly startedBefore: string | null;
-}
-
-/** The last trace of a page, after which the next page starts. */
-export interface TraceCursor {
-  readonly startedAt: string;
-  readonly id: string;
-}
-
-export interface TraceSummary {
-  readonly id: string;
-  readonly runId: string | null;
-  readonly taskId: TaskId | null;
-  readonly agentId: string;
-  readonly sessionId: string;
-  readonly startedAt: string;
-  readonly ending: string;
-  readonly model: string;
-  readonly question: string;
-  readonly answer: string | null;
-  readonly durationMs: number;
-  readonly rating: Feedback["rating"] | null;
-  /** The first of the headline scores that the trace has, or null if it has none. */
-  readonly score: { readonly scorer: HeadlineScorer; readonly value: number } | null;
+function taskIdOf(text: string): TaskId {
+  return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 const RATING =
@@ -168,27 +196,6 @@ function headlineScoreOf(scores: string): TraceSummary["score"] {
     if (value !== null) return { scorer, value };
   }
   return null;
-}
-
-/** Bounds of a score, inclusive. */
-export interface ScoreBounds {
-  readonly scorer: string;
-  readonly min?: number;
-  readonly max?: number;
-}
-
-/** Filter for the traces of a run. Absent and null fields do not restrict it. */
-export interface TraceFilter {
-  readonly runId: string;
-  /** Score for `band` and `bestOfEpochs`, by default the semantic score. */
-  readonly by?: string;
-  readonly band?: Band | null;
-  readonly bounds?: readonly ScoreBounds[];
-  readonly failedOnly?: boolean;
-  readonly taskIds?: readonly TaskId[] | null;
-  /** Keeps only the epoch with the best score for each question. Applies before all other conditions. */
-  readonly bestOfEpochs?: "highest" | "lowest" | null;
-  readonly limit?: number | null;
 }
 
 const BAND_CONDITION: Readonly<Record<Band, string>> = {
@@ -251,13 +258,6 @@ export function countScores(db: Db, runId: string): Record<string, { readonly n:
 
 export function listTaskIds(db: Db, runId: string): TaskId[] {
   return db.prepare("SELECT DISTINCT task_id FROM results WHERE run_id = ?").pluck().all(runId) as TaskId[];
-}
-
-export interface ChatFilter {
-  readonly sessionId: string | null;
-  readonly endings: readonly string[] | null;
-  readonly ids: readonly string[] | null;
-  readonly limit: number | null;
 }
 
 /** Returns the ids of chat traces, oldest first. */

@@ -438,7 +438,13 @@ async function label(
   { labels, noise, seed }: { readonly labels: number; readonly noise: number; readonly seed: number },
 ): Promise<void> {
   const random = chance(seed + 7_777);
-  const labelling = await openLabelling(db, { run: null, criterion: "overall", seed, annotator: null, hard: false });
+  const labelling = await openLabelling(db, {
+    run: null,
+    criterion: "overall",
+    seed,
+    annotator: null,
+    enriched: false,
+  });
   let given = 0;
   db.exec("BEGIN");
   for (const item of labelling.queue) {

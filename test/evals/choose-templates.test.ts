@@ -29,7 +29,12 @@ function measured(random: (limit: number) => number): MeasuredTemplate[] {
 const outOf = (bound: object) => ("at_least" in bound ? 1 : 0);
 
 function labelsOf(bad: readonly boolean[]): TrainingLabels {
-  return { bad, questions: bad.map((_, i) => `q${i}`), folds: bad.map((_, i) => Math.floor(i / 16)) };
+  return {
+    bad,
+    questions: bad.map((_, i) => `q${i}`),
+    folds: bad.map((_, i) => Math.floor(i / 16)),
+    weights: bad.map(() => 1),
+  };
 }
 
 const rejectionsOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>

@@ -9,7 +9,7 @@ const RULES = { kind: "rules" } as const;
 function testOf(passed: number, changes: Partial<EvalTest> = {}): EvalTest {
   const tested = Array.from({ length: 80 }, (_, i) => {
     const bad = i >= 40;
-    return { question: String(i), bad, score: (bad ? i < 42 : i < passed) ? 1 : 0, error: null };
+    return { question: String(i), bad, weight: 1, score: (bad ? i < 42 : i < passed) ? 1 : 0, error: null };
   });
   return {
     ...{ criterion: "overall", labelsHash: "sha256:1", agreement: measureAgreement(tested) },
@@ -50,6 +50,18 @@ describe("the test in an eval file", () => {
     ]) {
       expect(transferred({ ...test, agreement: forged }).read).toBeNull();
     }
+  });
+
+  it("has weighted rates that follow from its weights", () => {
+    const tested = Array.from({ length: 80 }, (_, i) => ({
+      ...{ question: String(i), bad: i >= 40, weight: i % 2 === 0 ? 0.5 : 1.5, score: i < 39 || i > 77 ? 1 : 0 },
+      error: null,
+    }));
+    const agreement = measureAgreement(tested);
+    expect(agreement.truePositiveRate.value).toBeCloseTo(1 - 1.5 / 40, 12);
+    expect(transferred(testOf(36, { agreement })).read?.agreement).toEqual(agreement);
+    const forged = { ...agreement, weighted: { ...agreement.confusion, goodFailed: 0 } };
+    expect(transferred(testOf(36, { agreement: forged })).read).toBeNull();
   });
 
   it("has the rejections that follow from its figures, even with a new hash", () => {

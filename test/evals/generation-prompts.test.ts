@@ -16,6 +16,7 @@ const example = (label: "good" | "bad"): TrainingExample => ({
   trace: { ...trace({ answer: HOSTILE }, { question: HOSTILE, answer: "the gold" }), scores: {} },
   label,
   note: HOSTILE,
+  weight: 1,
 });
 
 const DRAFT = { kind: "rubric", criterion: "It is so.", rubric: HOSTILE } as const;

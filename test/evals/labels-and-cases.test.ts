@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { foldOf } from "../../src/evals/choose-templates.js";
-import { LabelQueue, labellingPriority } from "../../src/evals/labelling.js";
+import { LabelQueue } from "../../src/evals/labelling.js";
 import { containsTerm, regressionCaseOf, runCases } from "../../src/evals/run-evals/run-rules.js";
 import { trace } from "../scoring/trace.js";
 
@@ -19,20 +19,13 @@ describe("foldOf", () => {
 });
 
 describe("the labeling order", () => {
-  it("starts with traces that a score calls bad and no eval fails, followed by traces on which evals disagree", () => {
-    const [pass, fail] = [{ score: 1 }, { score: 0 }];
-    expect(labellingPriority([pass, pass], "bad")).toBe(2);
-    expect(labellingPriority([pass, fail], null)).toBe(1);
-    expect(labellingPriority([pass, pass, pass, fail], "good")).toBe(0.5);
-    expect(labellingPriority([fail, fail], "bad")).toBe(0);
-    expect(labellingPriority([{ score: null }], null)).toBe(0);
-  });
-
-  const random = { drawn: "random", drawnFrom: 40 } as const;
   const repeatsOf = (labelled: string[]) => {
     const traces = Array.from({ length: 40 }, (_, i) => `new${i}`);
-    const asked = [...new LabelQueue(traces, labelled, 1, random)];
-    expect(asked.filter(({ isRepeat }) => !isRepeat).map(({ traceId }) => traceId)).toEqual(traces);
+    const drawn = traces.map(
+      (traceId, i) => ({ traceId, drawn: "random", drawnFrom: 40 - i, probability: null }) as const,
+    );
+    const asked = [...new LabelQueue(drawn, labelled, 1)];
+    expect(asked.filter(({ isRepeat }) => !isRepeat)).toEqual(drawn.map((one) => ({ ...one, isRepeat: false })));
     return asked.flatMap(({ traceId, isRepeat }, i) =>
       isRepeat ? [{ traceId, at: i, before: asked.slice(0, i) }] : [],
     );
@@ -68,6 +61,15 @@ describe("regression cases", () => {
       must_cite: ["<gold@x>", "<copy@x>"],
     });
   });
+
+  it.each([
+    ["Call me at 316-555-0117.", "316-555-0117", ["316-555-0117"]],
+    ["We leave on Plains Air 422 at 9:40 a.m.", "Flight 422 at 9:40 am", ["422", "9:40 am"]],
+  ])("require telephone numbers and times as one term: %s", (answer, gold, mustContain) =>
+    expect(regressionCaseOf(scored({ answer, sources: [] }, { answer: gold }), common)?.must_contain).toEqual(
+      mustContain,
+    ),
+  );
 
   it("are not made from an answer that shares no word, or from a question without a gold answer", () => {
     expect(regressionCaseOf(scored({ answer: "No idea", sources: [] }, { answer: "Kestrel" }), common)).toBeNull();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
+import { independentCounts } from "../../src/evals/test-eval/independent-counts.js";
 import { ceilingOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
@@ -15,7 +16,7 @@ const COUNTS = [
 function traces(counts: readonly { bad: boolean; score: number | null; n: number; error?: string }[]): TestedTrace[] {
   let question = 0;
   return counts.flatMap(({ bad, score, n, error = null }) =>
-    Array.from({ length: n }, () => ({ question: String(question++), bad, score, error })),
+    Array.from({ length: n }, () => ({ question: String(question++), bad, weight: 1, score, error })),
   );
 }
 
@@ -34,6 +35,28 @@ describe("measureAgreement", () => {
       falseFailureRate: 6 / 40,
     });
     expect(agreement.confusion).toEqual({ goodPassed: 34, goodFailed: 6, badPassed: 5, badFailed: 20 });
+  });
+
+  it("weights the rates, and keeps the counts", () => {
+    const weighted = measureAgreement([
+      ...traces([{ bad: false, score: 1, n: 20 }]),
+      ...traces([{ bad: false, score: 0, n: 10 }]).map((one, i) => ({ ...one, question: `g${i}`, weight: 0.5 })),
+      ...traces([{ bad: true, score: 0, n: 20 }]).map((one, i) => ({ ...one, question: `b${i}`, weight: 0.25 })),
+      ...traces([{ bad: true, score: 1, n: 1 }]).map((one) => ({ ...one, question: "missed", weight: 2 })),
+    ]);
+    expect(weighted).toMatchObject({
+      ...{ good: 30, bad: 21, confusion: { goodPassed: 20, goodFailed: 10, badPassed: 1, badFailed: 20 } },
+      weighted: { goodPassed: 20, goodFailed: 5, badPassed: 2, badFailed: 5 },
+      truePositiveRate: { value: expect.closeTo(20 / 25, 12), n: 30 },
+      trueNegativeRate: { value: expect.closeTo(5 / 7, 12), n: 21 },
+    });
+    // The one missed trace stands for more than a quarter of the bad ones: the 21 are worth about 9 (Kish).
+    const { low, high } = weighted.trueNegativeRate;
+    expect((high ?? 0) - (low ?? 1)).toBeGreaterThan(0.5);
+    const table = independentCounts(weighted);
+    const total = (table.badPassed + table.badFailed) * (table.badWeight ?? 1);
+    // Good and bad are in the ratio of their weights, 25 to 7.
+    expect(total / (table.goodPassed + table.goodFailed)).toBeCloseTo(7 / 25, 9);
   });
 
   it("counts errors and inapplicable traces separately, and excludes them from all rates", () => {

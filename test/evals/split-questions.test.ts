@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvaluatedTrace } from "../../src/evals/definition.js";
 import { openLabelling } from "../../src/evals/labelling.js";
-import { hashHeldOut, iterateLabelled, type LabelDraw, labelledPages, saveLabels } from "../../src/evals/labels.js";
+import { hashHeldOut, iterateLabelled, type LabelDraw, saveLabels } from "../../src/evals/labels.js";
 import { questionKeys } from "../../src/evals/split-questions.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
+import { judged } from "../scoring/judged-trace.js";
 import { trace } from "../scoring/trace.js";
 
 const asked = (question: string, answer = "Gold", ids = ["<m@x>"]) =>
@@ -42,7 +43,12 @@ describe("labels in a database", () => {
     drawn: LabelDraw = "random",
   ) => {
     const given = { criterion, source: "person", note: null, annotator: null, isRepeat: false } as const;
-    const draw = { drawn, drawnFrom: drawn === "random" ? ids.length : null, createdAt: "2026-01-01" };
+    const draw = {
+      drawn,
+      drawnFrom: drawn === "random" ? ids.length : null,
+      probability: null,
+      createdAt: "2026-01-01",
+    };
     saveLabels(
       db,
       ids.map((traceId, i) => ({ ...given, ...draw, traceId, label: isBad(i) ? "bad" : "good" })),
@@ -131,32 +137,37 @@ describe("labels in a database", () => {
     expect(hashHeldOut(db, "stale")).not.toBe(before);
   });
 
-  it("are requested in random order, and hard cases come only from questions that are never held out", async () => {
+  it("are requested in random order, or likely failures more often, and those of hard cases do not count", async () => {
     const ids = save(
-      Array.from({ length: 200 }, (_, i) => asked(`Ask ${i}?`, `Gold ask ${i}`, [`<q${i}@x>`])),
+      Array.from({ length: 200 }, (_, i) => ({
+        ...asked(`Ask ${i}?`, `Gold ask ${i}`, [`<q${i}@x>`]),
+        // The judge calls every tenth answer wrong.
+        judge: judged(i % 10 === 0 ? "wrong" : "correct"),
+      })),
       "ask",
     );
-    const open = (hard: boolean, seed = 1) =>
-      openLabelling(db, { run: null, criterion: "asked", seed, annotator: null, hard }).then(({ queue }) =>
+    const open = (enriched: boolean, seed = 1) =>
+      openLabelling(db, { run: null, criterion: "asked", seed, annotator: null, enriched }).then(({ queue }) =>
         [...queue].filter(({ traceId, isRepeat }) => !isRepeat && traceId.startsWith("ask_")),
       );
+    const idsOf = (queue: readonly { traceId: string }[]) => queue.map(({ traceId }) => traceId);
     const random = await open(false);
-    expect(random).toHaveLength(200);
-    expect(new Set(random.map(({ drawn }) => drawn))).toEqual(new Set(["random"]));
-    expect(random.map(({ traceId }) => traceId)).not.toEqual(ids);
-    expect((await open(false, 2)).map(({ traceId }) => traceId)).not.toEqual(random.map(({ traceId }) => traceId));
-    const hard = await open(true);
-    expect(hard.length).toBeGreaterThan(20);
-    expect(hard.length).toBeLessThan(90);
-    expect(new Set(hard.map(({ drawn }) => drawn))).toEqual(new Set(["hard"]));
-    label(
-      hard.map(({ traceId }) => traceId),
-      "asked",
-      () => true,
-      "hard",
+    expect(idsOf(random).toSorted()).toEqual(ids);
+    expect(new Set(random.map(({ drawn, probability }) => `${drawn} ${probability}`))).toEqual(
+      new Set(["random null"]),
     );
-    expect([...iterateLabelled(db, "asked", "heldout")]).toEqual([]);
-    expect([...labelledPages(db, "asked", "training")].flat()).toEqual([]);
-    expect([...labelledPages(db, "asked", "training", { withHard: true })].flat()).toHaveLength(hard.length);
+    expect(idsOf(await open(false, 2))).not.toEqual(idsOf(random));
+    const enriched = await open(true);
+    expect(idsOf(enriched).toSorted()).toEqual(ids);
+    const isBad = ({ traceId }: { traceId: string }) => Number(traceId.slice(4)) % 10 === 0;
+    const badIn = (queue: readonly { traceId: string }[]) => queue.slice(0, 40).filter(isBad).length;
+    expect([badIn(random) < 8, badIn(enriched) >= 10]).toEqual([true, true]);
+    for (const { drawn, probability } of enriched) {
+      expect(drawn).toBe("enriched");
+      expect(probability).toBeGreaterThan(0);
+    }
+    label(idsOf(random), "asked", () => true, "hard");
+    expect([...iterateLabelled(db, "asked", null)]).toEqual([]);
+    expect(idsOf(await open(false))).toEqual(idsOf(random));
   });
 });

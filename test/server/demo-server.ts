@@ -73,6 +73,7 @@ export async function startDemoServer(changes: Changes = {}): Promise<DemoServer
       chatTimeoutMs: 60_000,
       live: null,
       allowPrograms: false,
+      cacheDir: tmpdir(),
       report: (fault) => faults.push(fault),
       ...changes.services,
     },

@@ -10,7 +10,7 @@ afterAll(() => server.close());
 saveRun(server.db, "run_a");
 for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
 
-const label = (body: Record<string, string | boolean | null>) => server.ask("POST", "/api/evals/labels", body);
+const label = (body: Record<string, string | number | boolean | null>) => server.ask("POST", "/api/evals/labels", body);
 
 const queue = async (query = "") => (await server.ask("GET", `/api/evals/label-queue?run_id=run_a${query}`)).body;
 
@@ -59,29 +59,32 @@ describe("labels over HTTP", () => {
     expect(rows("derived")).toHaveLength(1);
   });
 
-  it("of hard cases concern questions that are never held out, starting with traces that a score marks bad and no eval fails", async () => {
-    // Each trace gets a separate question. A quarter of the questions is never held out.
-    server.db
-      .prepare("UPDATE traces SET trace = json_set(trace, '$.task.question', id, '$.task.message_ids', json('[]'))")
-      .run();
-    const { queue: all } = await queue("&order=hard");
-    expect(all.length).toBeGreaterThan(0);
-    const { trace_id: last } = all.at(-1);
-    server.db
-      .prepare(
-        `UPDATE traces SET trace = json_set(trace, '$.ending', 'dont_know', '$.answer', 'I do not know.',
-           '$.sources', json('[]'), '$.toolCalls', json('[]')) WHERE id = ?`,
-      )
-      .run(last);
-    server.db
-      .prepare(
-        `INSERT INTO eval_labels (trace_id, criterion, label, source, created_at)
-         VALUES (?, 'urgent', 'bad', 'judge', '2026-01-01T00:00:00.000Z')`,
-      )
-      .run(last);
-    expect((await queue("&criterion=urgent&limit=1&order=hard")).queue).toEqual([
-      { trace_id: last, is_repeat: false, drawn: "hard", drawn_from: null, basis: "direct", labels: [] },
+  it("of an enriched draw have the probability from the queue, which a label of such a draw requires", async () => {
+    const { queue: all } = await queue("&criterion=rich&order=enriched");
+    expect(all).toHaveLength(TRACES);
+    const [{ trace_id, probability }] = all;
+    // Without any sign of a failure, all chances are equal.
+    expect(all[0]).toEqual({
+      ...{
+        trace_id,
+        is_repeat: false,
+        drawn: "enriched",
+        drawn_from: TRACES,
+        probability: expect.closeTo(1 / TRACES, 9),
+      },
+      ...{ basis: "direct", labels: [] },
+    });
+    expect(all.at(-1)).toMatchObject({ drawn_from: 1, probability: 1 });
+    const refused = await label({ trace_id, criterion: "rich", label: "bad", drawn: "enriched" });
+    expect([refused.status, refused.body.error.message]).toEqual([
+      400,
+      expect.stringContaining("expected drawn_from and probability for an enriched draw"),
     ]);
+    const draw = { drawn: "enriched", drawn_from: TRACES, probability };
+    expect((await label({ trace_id, criterion: "rich", label: "bad", ...draw })).status).toBe(201);
+    expect(
+      server.db.prepare("SELECT drawn, drawn_from, probability FROM eval_labels WHERE criterion = 'rich'").all(),
+    ).toEqual([draw]);
   });
 
   it("are requested again for a tenth of the labeled traces, and only for these", async () => {
@@ -92,7 +95,10 @@ describe("labels over HTTP", () => {
     const { queue: all } = await queue("&criterion=again");
     const repeats = all.filter((one: { is_repeat: boolean }) => one.is_repeat);
     expect(repeats).toEqual([
-      { trace_id, is_repeat: true, drawn: "random", drawn_from: 12, basis: "direct", labels: [] },
+      {
+        ...{ trace_id, is_repeat: true, drawn: "unknown", drawn_from: null, probability: null },
+        ...{ basis: "direct", labels: [] },
+      },
     ]);
     expect(all.indexOf(repeats[0])).toBe(9);
     const { body } = await label({ ...repeats[0], criterion: "again", label: "bad" });

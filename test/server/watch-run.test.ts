@@ -82,6 +82,44 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
   const text = (page: Page) => page.getByRole("main").textContent();
   const status = (page: Page) => page.getByRole("status").first().textContent();
 
+  it("pauses, resumes, limits and stops a run from the page of another process, and lists the changes", async () => {
+    const { provider, answerNext } = await startHeldProvider();
+    const run = start(runLine(provider, "-l 6 --concurrency 1"), { OPENAI_API_KEY: "key" });
+    const hash = new URL(await addressOf(run)).hash;
+    const { page, wrong } = await open(`${serverUrl}/${hash}`);
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    await page.getByLabel("Reason").fill("lunch");
+    await button("Pause").click();
+    await page.getByText("Paused.", { exact: true }).waitFor();
+    expect(await button("Pause").isVisible()).toBe(false);
+    await answerNext({ fail: "status", status: 400, message: HOSTILE });
+    await page.getByText("1 of 6 tasks done").waitFor();
+    await page.getByText(/Z paused: lunch$/).waitFor();
+    expect(provider.requests).toHaveLength(1);
+
+    await page.getByText("Limits", { exact: true }).click();
+    await button("Set").click();
+    await page.getByText("Enter a limit.").waitFor();
+    await page.getByLabel("Concurrent tasks").fill("3");
+    await page.getByLabel("Time budget").fill("90");
+    await button("Set").click();
+    await page.getByText("Set concurrency to 3, time budget to 90 minutes.").waitFor();
+    await button("Run failed tasks again").click();
+    await page.getByText("Requeued 1 failed task.").waitFor();
+    await button("Resume").click();
+    await provider.received(4);
+    await button("Stop after running tasks").click();
+    await page.getByText("Canceled.", { exact: true }).waitFor();
+    for (let i = 0; i < 3; i++) await answerNext(ANSWER);
+    expect((await run.ended).code).toBe(130);
+    await page.getByText("Interrupted before its last task.").waitFor();
+    expect(await page.getByRole("region", { name: "Steer the run" }).isVisible()).toBe(false);
+    expect(provider.requests).toHaveLength(4);
+    expect(wrong()).toEqual([]);
+    const { limits } = JSON.parse((await artE("runs show latest --json")).stdout);
+    expect(limits).toMatchObject({ maxTimeMs: 5_400_000 });
+  });
+
   it("shows calls, retries, failures and scores as they happen, even after a reload, and the end of the run", async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 4 --concurrency 2 -o watched.json"), { OPENAI_API_KEY: "key" });

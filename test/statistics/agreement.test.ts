@@ -85,6 +85,23 @@ describe("independentTrials", () => {
     expect(independentTrials({ value: 1, n: 3, low: null, high: null })).toEqual({ successes: 0, n: 0 }));
 });
 
+describe("clusteredRate with weights", () => {
+  it("returns the weighted rate, with an interval for the effective number of trials", () => {
+    const trials = Array.from({ length: 40 }, (_, i) => ({ success: i % 4 > 0, cluster: String(i), weight: 1 }));
+    const unequal = trials.map((one, i) => ({ ...one, weight: i < 20 ? 3 : 0.5 }));
+    expect(clusteredRate(trials.map((one) => ({ ...one, weight: 0.25 })))).toEqual({
+      ...clusteredRate(trials),
+      low: expect.closeTo(clusteredRate(trials).low ?? 0, 12),
+      high: expect.closeTo(clusteredRate(trials).high ?? 0, 12),
+    });
+    const { value, n } = clusteredRate(unequal);
+    expect([value, n]).toEqual([expect.closeTo(0.75, 12), 40]);
+    // Kish: (20 * 3 + 20 * 0.5)^2 / (20 * 9 + 20 * 0.25) = 26.5 trials, and a little less for Student's t.
+    expect(independentTrials(clusteredRate(unequal)).n).toBeLessThan(26.5);
+    expect(independentTrials(clusteredRate(unequal)).n).toBeGreaterThan(22);
+  });
+});
+
 describe("clusteredKappa", () => {
   const pairs = (bothYes: number, first: number, second: number, neither: number) => [
     ...Array.from({ length: bothYes }, () => [true, true] as const),

@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clusteredRate, independentTrials, type Proportion } from "../../src/statistics/agreement.js";
-import {
-  errorRate,
-  type LabelPairs,
-  type LabelTable,
-  rateDespiteLabelErrors,
-  trueRates,
-} from "../../src/statistics/label-errors.js";
+import { errorRate, type LabelPairs, rateDespiteLabelErrors, trueRates } from "../../src/statistics/label-errors.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const LABELLED = 160;
@@ -35,7 +29,7 @@ function estimateIn(
   const table = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
   for (let i = 0; i < LABELLED; i++) {
     const isGood = !happens(labelledBad);
-    table[`${labelOf(isGood) ? "good" : "bad"}${passes(isGood) ? "Passed" : "Failed"}` as keyof LabelTable]++;
+    table[`${labelOf(isGood) ? "good" : "bad"}${passes(isGood) ? "Passed" : "Failed"}` as keyof typeof table]++;
   }
   const pairs = { alike: 0, n: PAIRS };
   for (let i = 0; i < PAIRS; i++) {

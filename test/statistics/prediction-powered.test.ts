@@ -54,6 +54,25 @@ describe("predictionPoweredRate", () => {
     expect(n).toBe(10);
   });
 
+  it("weights labels, as computed by hand", () => {
+    // Labels 1 0 0 with weights 2 1 1 for results 1 1 0: means 1/2 and 3/4, covariance 1/8, variance 3/16, beta 2/3. The
+    // weighted mean of the residuals is (2/3 - 2/3) / 4 = 0. With 3 other traces that pass, 5 of 6 pass: 2/3 * 5/6.
+    const labeled = [
+      [true, true, 2],
+      [true, false, 1],
+      [false, false, 1],
+    ] as const;
+    const traces = labeled.map(([passed, good, weight], i) => ({ passed, good, weight, cluster: String(i) }));
+    const others = Array.from({ length: 3 }, (_, i) => ({ passed: true, good: null, cluster: `other ${i}` }));
+    expect(predictionPoweredRate([...traces, ...others], null).value).toBeCloseTo(5 / 9, 12);
+    // Weights that are all equal change nothing.
+    const equal = (weight: number) => traces.map((one) => ({ ...one, weight }));
+    expect(predictionPoweredRate([...equal(0.4), ...others], null).low).toBeCloseTo(
+      predictionPoweredRate([...equal(1), ...others], null).low ?? 0,
+      12,
+    );
+  });
+
   it("returns the labeled rate if the eval passes everything", () => {
     const traces = Array.from({ length: 50 }, (_, i) => ({
       passed: true,

@@ -65,6 +65,7 @@ const UNDO: Readonly<Record<string, string>> = {
   reply_journal: "DROP TABLE reply_journal",
   error_analysis: `DROP TABLE coded_modes; DROP TABLE failure_modes; DROP TABLE coding_notes;
                    ALTER TABLE eval_labels DROP COLUMN basis`,
+  label_probabilities: "ALTER TABLE eval_labels DROP COLUMN probability",
 };
 
 function undoMigrations(path: string, present: string, before: string): void {

@@ -51,7 +51,7 @@ interface OpenQuestion {
 }
 
 /** A program that answers one question at a time. Each question and each answer is one line of JSON. */
-export class AgentProcess {
+class AgentProcess {
   private readonly program: SupervisedProcess;
   private readonly stderr: () => string;
   private readonly decoder = new StringDecoder("utf8");

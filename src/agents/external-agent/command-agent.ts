@@ -9,7 +9,7 @@ import { rolloutOf, type Transcript } from "../rollout.js";
 import type { AgentProcesses, ProgramReply } from "./command-agent-process.js";
 import { recordExchange } from "./record-exchange.js";
 
-export interface CommandAgent {
+interface CommandAgent {
   readonly programs: Pick<AgentProcesses, "ask">;
   /** Returns tools whose call context binds them to the task's mailbox and machine. */
   toolsFor(context: ToolContext): readonly Tool[];

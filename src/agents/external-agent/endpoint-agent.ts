@@ -119,8 +119,8 @@ function readReply(body: unknown) {
   const { choices, model, id } = replySchema.parse(body);
   const [{ message, finish_reason }] = choices;
   const { text, reasoning } = separateReasoning(message.content ?? "");
-  const refused = message.refusal ?? "";
-  const content = text || refused;
+  const refusal = message.refusal ?? "";
+  const content = text || refusal;
   const rawFinishReason = finish_reason ?? "";
   if ((message.tool_calls ?? []).length > 0 && content === "") {
     throw new ModelError("protocol", "it requested a tool call, but an external agent must run its own tools", {
@@ -131,7 +131,7 @@ function readReply(body: unknown) {
     content,
     reasoning,
     named: { ...model, ...id },
-    finishReason: refused === "" ? finishReasonOf(rawFinishReason, 0) : ("refusal" as const),
+    finishReason: refusal === "" ? finishReasonOf(rawFinishReason, 0) : ("refusal" as const),
     rawFinishReason,
   };
 }

@@ -18,6 +18,11 @@ interface HumanAgent {
   toolsFor(context: ToolContext): readonly Tool[];
 }
 
+interface Timing {
+  readonly startedAt: string;
+  readonly latencyMs: number;
+}
+
 export function humanAgent({ person, toolsFor }: HumanAgent): AgentBackend {
   let isFirst = true;
   return {
@@ -182,8 +187,8 @@ class Session {
   }
 
   private numberOf(messageId: string): number {
-    const known = this.listed.indexOf(messageId);
-    return known === -1 ? this.listed.push(messageId) : known + 1;
+    const index = this.listed.indexOf(messageId);
+    return index === -1 ? this.listed.push(messageId) : index + 1;
   }
 
   /** Calls a tool. Returns its value, or null after showing an error to the person. */
@@ -214,11 +219,6 @@ class Session {
       cached: false,
     });
   }
-}
-
-interface Timing {
-  readonly startedAt: string;
-  readonly latencyMs: number;
 }
 
 const ABSTENTION = "I don't know";

@@ -25,6 +25,45 @@ export interface PlaygroundApiAgent {
   readonly idleMs: number;
 }
 
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  args: JsonValue;
+  readonly startedAt: string;
+  readonly began: number;
+}
+
+type ErrorEvent = Extract<PlaygroundEvent, { type: "error" | "recoverable-error" }>;
+
+const id = z.string();
+
+/** Events of a playground server. Each is the `data` of one server-sent event, and `[DONE]` follows the last one. */
+const KNOWN = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("message-start"), messageId: id.optional() }),
+  z.object({ type: z.literal("text-delta"), text: z.string() }),
+  z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
+  /** The arguments, or their JSON text in one or more parts. */
+  z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: jsonValueSchema }),
+  z.object({ type: z.literal("tool-call-end"), toolCallId: id }),
+  z.object({ type: z.literal("tool-result"), toolCallId: id, result: jsonValueSchema.optional() }),
+  z.object({ type: z.literal("finish"), messageId: id.optional() }),
+  z.object({
+    type: z.literal("error"),
+    errorText: z.string(),
+    errorCategory: z.string().nullish(),
+    retryable: z.boolean().nullish(),
+  }),
+  z.object({
+    type: z.literal("recoverable-error"),
+    error: z.string(),
+    errorCode: z.string().nullish(),
+    recoverable: z.boolean().nullish(),
+  }),
+  z.object({ type: z.literal("session-info"), sessionId: id.nullish(), traceId: id.nullish() }),
+]);
+
+type PlaygroundEvent = z.output<typeof KNOWN>;
+
 /**
  * Sends `POST /api/agents/:id/playground/chat` with one conversation and one message per question. The mailbox, day and
  * turn limit are sent as `variables`. An error, a recoverable error, or a stream without `[DONE]` is a failure.
@@ -75,14 +114,6 @@ function questionText(task: AgentTask, tellTask: boolean): string {
   if (!tellTask) return task.instruction;
   const { inbox_address, query_date } = mailboxOf(task);
   return `The mailbox is ${inbox_address}. Today is ${query_date}.\n\n${task.instruction}`;
-}
-
-interface OpenCall {
-  readonly id: string;
-  readonly name: string;
-  args: JsonValue;
-  readonly startedAt: string;
-  readonly began: number;
 }
 
 const failedSchema = z.object({ error: z.string() });
@@ -250,35 +281,6 @@ function isAgentsOwn(category: string | null | undefined): category is Ending {
   return ENDINGS.some((ending) => ending === category && !isFailure(ending));
 }
 
-const id = z.string();
-
-/** Events of a playground server. Each is the `data` of one server-sent event, and `[DONE]` follows the last one. */
-const KNOWN = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("message-start"), messageId: id.optional() }),
-  z.object({ type: z.literal("text-delta"), text: z.string() }),
-  z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
-  /** The arguments, or their JSON text in one or more parts. */
-  z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: jsonValueSchema }),
-  z.object({ type: z.literal("tool-call-end"), toolCallId: id }),
-  z.object({ type: z.literal("tool-result"), toolCallId: id, result: jsonValueSchema.optional() }),
-  z.object({ type: z.literal("finish"), messageId: id.optional() }),
-  z.object({
-    type: z.literal("error"),
-    errorText: z.string(),
-    errorCategory: z.string().nullish(),
-    retryable: z.boolean().nullish(),
-  }),
-  z.object({
-    type: z.literal("recoverable-error"),
-    error: z.string(),
-    errorCode: z.string().nullish(),
-    recoverable: z.boolean().nullish(),
-  }),
-  z.object({ type: z.literal("session-info"), sessionId: id.nullish(), traceId: id.nullish() }),
-]);
-
-type PlaygroundEvent = z.output<typeof KNOWN>;
-
 const TYPES: ReadonlySet<string> = new Set(KNOWN.options.map((option) => option.shape.type.value));
 
 /**
@@ -289,8 +291,6 @@ function readEvent(data: string): PlaygroundEvent | null {
   const event = z.looseObject({ type: z.string() }).parse(JSON.parse(data));
   return TYPES.has(event.type) ? KNOWN.parse(event) : null;
 }
-
-type ErrorEvent = Extract<PlaygroundEvent, { type: "error" | "recoverable-error" }>;
 
 /** Maps other servers' error names to our error kinds. */
 const KINDS: readonly (readonly [RegExp, ModelErrorKind])[] = [
@@ -307,8 +307,8 @@ function failureOf(event: ErrorEvent): ModelError {
       ? [event.errorText, event.errorCategory ?? "", event.retryable ?? false]
       : [event.error, event.errorCode ?? "", event.recoverable ?? false];
   const ours = MODEL_ERROR_KINDS.find((kind) => kind === code);
-  const named = ours ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
-  const kind = named === "rate_limit" && !retryable ? "unavailable" : named;
+  const errorKind = ours ?? KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "server";
+  const kind = errorKind === "rate_limit" && !retryable ? "unavailable" : errorKind;
   return new ModelError(kind, code === "" ? text : `${text} (${code})`, { retryable });
 }
 

@@ -75,12 +75,12 @@ function refuseExternalAgent({ path, used }: ConfiguredFlags): void {
   );
 }
 
-function answerJson(trace: ChatTrace, cited: readonly CitedMail[]) {
+function answerJson(trace: ChatTrace, citedMails: readonly CitedMail[]) {
   return {
     answer: trace.answer,
     ending: trace.ending,
     error: trace.error,
-    sources: cited.map(({ messageId, mail }) => ({
+    sources: citedMails.map(({ messageId, mail }) => ({
       messageId,
       ...(mail ?? { subject: null, sender: null, date: null }),
     })),
@@ -109,15 +109,15 @@ function headlineOf({ answer, error, ending }: ChatTrace): string {
 }
 
 /** The lines below the answer. */
-function detailsText(trace: ChatTrace, cited: readonly CitedMail[]): string {
+function detailsText(trace: ChatTrace, citedMails: readonly CitedMail[]): string {
   const costUsd = sumCost(trace.turns);
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "unknown cost" : usd(costUsd);
   return compact([
     "",
     "",
-    ...cited.map(sourceLine),
-    cited.length > 0 && "",
+    ...citedMails.map(sourceLine),
+    citedMails.length > 0 && "",
     `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. Full trace: ${commandLine`art-e show ${trace.traceId}`}`,
   ]).join("\n");
 }

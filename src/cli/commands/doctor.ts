@@ -176,13 +176,13 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
     return { ...checked, tables: isDamaged ? await examine(path) : null };
   } catch (error) {
     const { databaseError } = await import("../../store/database-error.js");
-    const known = error instanceof UserError ? error : databaseError(error, path);
-    if (known === null || !existsSync(path) || !statSync(path).isFile()) throw error;
+    const userError = error instanceof UserError ? error : databaseError(error, path);
+    if (userError === null || !existsSync(path) || !statSync(path).isFile()) throw error;
     context.note("The database is damaged. Checking each table.");
     const tables = await examine(path).catch(() => {
-      throw known;
+      throw userError;
     });
-    const findings = [{ check: "Database", ok: false, detail: known.message }];
+    const findings = [{ check: "Database", ok: false, detail: userError.message }];
     return { findings, facts: { file: path }, owners: [], tables };
   }
 }
@@ -237,8 +237,8 @@ async function recover(target: string, context: CommandContext): Promise<ExitCod
 }
 
 function recoveryText({ target, repaired, tables, tracesFile }: Recovery, path: string): string {
-  const shown = tables.filter((one) => one.readable > 0 || isDamaged(one));
-  const rows = shown.map((one) => [
+  const listedTables = tables.filter((one) => one.readable > 0 || isDamaged(one));
+  const rows = listedTables.map((one) => [
     one.table,
     count(one.readable - one.orphans),
     one.lost === null ? "unknown" : count(one.lost),

@@ -109,19 +109,19 @@ async function printSentTraces(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { sendTraces } = await import("../../trace-formats/otlp-live.js");
-  const sent = await sendTraces({ source, selection, endpoint, scores, content: !noContent }, context);
+  const delivery = await sendTraces({ source, selection, endpoint, scores, content: !noContent }, context);
   const { settings, out } = context;
-  if (settings.json) out.result(sent, () => "");
-  const withScores = scores === undefined ? "" : ` and ${count(sent.scores)} scores`;
-  const spans = `${count(sent.delivered)} spans${withScores}`;
-  out.note(`${count(sent.traces)} traces of ${sent.runId ?? "chats"} sent to ${sent.host}: ${spans}.`);
-  if (sent.shortened > 0)
+  if (settings.json) out.result(delivery, () => "");
+  const withScores = scores === undefined ? "" : ` and ${count(delivery.scores)} scores`;
+  const spans = `${count(delivery.delivered)} spans${withScores}`;
+  out.note(`${count(delivery.traces)} traces of ${delivery.runId ?? "chats"} sent to ${delivery.host}: ${spans}.`);
+  if (delivery.shortened > 0)
     out.note(
-      `${count(sent.shortened)} spans were sent without their largest texts, because a request is limited to 4 MB.`,
+      `${count(delivery.shortened)} spans were sent without their largest texts, because a request is limited to 4 MB.`,
     );
-  if (sent.rejected > 0) out.note(`The server rejected ${count(sent.rejected)} spans.`);
-  for (const message of sent.messages) out.note(`Message from the server: ${message}`);
-  return sent.rejected > 0 ? EXIT.failed : EXIT.done;
+  if (delivery.rejected > 0) out.note(`The server rejected ${count(delivery.rejected)} spans.`);
+  for (const message of delivery.messages) out.note(`Message from the server: ${message}`);
+  return delivery.rejected > 0 ? EXIT.failed : EXIT.done;
 }
 
 /** Throws a UserError for flags that only make sense when writing traces to a file. */
@@ -139,8 +139,8 @@ function printExported({ traces, runId, leftOut, notes }: Exported, output: stri
   const omissions = Object.entries(leftOut);
   const missing = omissions.reduce((sum, [, n]) => sum + n, 0);
   const where = output === undefined ? "" : ` to ${output}`;
-  const written = traces - missing;
-  out.note(`${counted(written, "trace")} of ${runId ?? "chats"} written${where}.`);
+  const exportedTraces = traces - missing;
+  out.note(`${counted(exportedTraces, "trace")} of ${runId ?? "chats"} written${where}.`);
   const reasons = omissions.map(([reason, n]) => `${count(n)} ${reason}`).join(", ");
   if (missing > 0) out.note(`${count(missing)} left out: ${reasons}.`);
   for (const note of notes) out.note(note);
@@ -150,10 +150,10 @@ function printExported({ traces, runId, leftOut, notes }: Exported, output: stri
 async function printEvals(
   { run, output }: Flags,
   selection: TraceSelection,
-  given: ReadonlySet<string>,
+  explicitFlags: ReadonlySet<string>,
   { settings, out }: CommandContext,
 ): Promise<void> {
-  const other = ["format", "band", "failed", "chats", "session"].find((flag) => given.has(flag));
+  const other = ["format", "band", "failed", "chats", "session"].find((flag) => explicitFlags.has(flag));
   if (other !== undefined) {
     throw contradiction(`--for evals cannot be combined with --${other}.`, `Remove --${other}.`);
   }

@@ -106,9 +106,9 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
       : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
   rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${seconds.toFixed(1)} s`]);
-  const shown = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
-  if (skippedFile !== null) shown.push(`All skipped emails: ${skippedFile}`);
-  return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...shown].join("\n");
+  const lines = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
+  if (skippedFile !== null) lines.push(`All skipped emails: ${skippedFile}`);
+  return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...lines].join("\n");
 }
 
 function formCounts(forms: ImportSummary["forms"]): string {

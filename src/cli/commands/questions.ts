@@ -83,27 +83,27 @@ function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }
 }
 
 /** Returns a summary of the questions that were made. */
-function madeText(made: MadeQuestions): string {
-  const refused = Object.entries(made.refused);
-  const isSynthetic = made.model === PATTERNS_MODEL;
+function madeText(result: MadeQuestions): string {
+  const refusals = Object.entries(result.refused);
+  const isSynthetic = result.model === PATTERNS_MODEL;
   return [
-    summaryBox(`ART-E Questions (${made.model})`, [
-      ...mailRows(made),
-      ["Questions", count(made.questions) + (made.shortfall === null ? "" : ` (${made.shortfall})`)],
-      ["Kinds", listed(made.byKind)],
-      ["Unanswerable", count(made.unanswerable)],
-      ["Easy", `${count(made.easy)} repeat a phrase of their email`],
-      ["Checked by", made.checker ?? "rules alone"],
+    summaryBox(`ART-E Questions (${result.model})`, [
+      ...mailRows(result),
+      ["Questions", count(result.questions) + (result.shortfall === null ? "" : ` (${result.shortfall})`)],
+      ["Kinds", listed(result.byKind)],
+      ["Unanswerable", count(result.unanswerable)],
+      ["Easy", `${count(result.easy)} repeat a phrase of their email`],
+      ["Checked by", result.checker ?? "rules alone"],
       [
         "Cost",
-        `${costText(made.costUsd)} for ${count(made.calls)} calls, ${count(made.cachedReplies)} more from the cache`,
+        `${costText(result.costUsd)} for ${count(result.calls)} calls, ${count(result.cachedReplies)} more from the cache`,
       ],
-      ["Written", `${made.output}, and the origin of each question: ${made.provenance}`],
+      ["Written", `${result.output}, and the origin of each question: ${result.provenance}`],
     ]),
-    ...(made.hint === null ? [] : [made.hint]),
-    ...(refused.length === 0
+    ...(result.hint === null ? [] : [result.hint]),
+    ...(refusals.length === 0
       ? []
-      : ["Rejected:", ...refused.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
+      : ["Rejected:", ...refusals.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
     ...(isSynthetic
       ? [
           "",
@@ -111,7 +111,7 @@ function madeText(made: MadeQuestions): string {
         ]
       : []),
     "",
-    `Next: ${commandLine`art-e run --agent baseline --dataset ${made.output} --limit 0`}`,
+    `Next: ${commandLine`art-e run --agent baseline --dataset ${result.output} --limit 0`}`,
   ].join("\n");
 }
 
@@ -204,8 +204,8 @@ export const makeQuestionsCommand = defineCommand(
       return;
     }
     const { makeQuestions } = await import("../../questions/make-questions.js");
-    const made = await makeQuestions(options, context);
-    context.out.result(made, () => madeText(made));
+    const result = await makeQuestions(options, context);
+    context.out.result(result, () => madeText(result));
   },
 );
 
@@ -219,11 +219,11 @@ export const checkQuestionsCommand = defineCommand(
       .meta({ description: "Model that checks the questions: provider/model [default: none, only rules]" }),
     ...checkerShape,
   }),
-  async ({ file, ...given }, context) => {
-    if (file !== undefined && given.dataset !== undefined) {
+  async ({ file, ...options }, context) => {
+    if (file !== undefined && options.dataset !== undefined) {
       throw contradiction("FILE and --dataset cannot be combined.", "Remove one of them.");
     }
-    const flags = { ...given, dataset: file ?? given.dataset };
+    const flags = { ...options, dataset: file ?? options.dataset };
     const { refuseContradictions } = await import("../../questions/dataset.js");
     refuseContradictions(flags);
     const { checkQuestions } = await import("../../questions/check-questions.js");

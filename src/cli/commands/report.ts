@@ -24,9 +24,9 @@ export async function writeSummaries(
   const { resultsFiles } = await import("../../runs/results-file.js");
   const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
   checkOutputFolder("--csv", folder, outputs, resultsFiles(runs, "report"), { db: context.settings.db, overwrite });
-  const written = await reports.writeCsvSummaries(runs, folder, context);
-  if (!context.settings.json) context.note(`Written to ${folder}: ${written.files.join(", ")}.`);
-  return written;
+  const paths = await reports.writeCsvSummaries(runs, folder, context);
+  if (!context.settings.json) context.note(`Written to ${folder}: ${paths.files.join(", ")}.`);
+  return paths;
 }
 
 const DEFAULT_PAGE = "art-e-report.html";
@@ -107,8 +107,8 @@ export const reportCommand = defineCommand(reportSchema, async (input, context, 
     overwrite: flags.overwrite,
   });
   if (flags.csv !== undefined) {
-    const written = await writeSummaries(flags.csv, flags, context);
-    if (context.settings.json) context.out.result({ folder: flags.csv, ...written }, () => "");
+    const paths = await writeSummaries(flags.csv, flags, context);
+    if (context.settings.json) context.out.result({ folder: flags.csv, ...paths }, () => "");
   } else if (flags.format === "csv") await reportCsv(flags, context);
   else if (flags.format === "html" && (flags.output !== undefined || !context.settings.json)) {
     await reportPage(flags, context);

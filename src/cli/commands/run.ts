@@ -79,11 +79,11 @@ function exitCodeOf(end: SessionEnd, { note }: CommandContext): ExitCode {
       `art-e: ${notRunnableTasks} of ${totalTasks} tasks cannot run on this machine, and averages exclude them. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; exclude them: --runnable`,
     );
   }
-  const tried = totalTasks - notRunnableTasks;
-  if (failedTasks * 2 <= tried && (tried > 0 || totalTasks === 0)) return EXIT.done;
-  if (tried === 0) return EXIT.gate;
+  const attempted = totalTasks - notRunnableTasks;
+  if (failedTasks * 2 <= attempted && (attempted > 0 || totalTasks === 0)) return EXIT.done;
+  if (attempted === 0) return EXIT.gate;
   note(
-    `art-e: ${failedTasks} of ${tried} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; retry them: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
+    `art-e: ${failedTasks} of ${attempted} tasks failed. See why: ${commandLine`art-e export-traces --run ${runId} --failed`}; retry them: ${commandLine`art-e run --resume ${runId} --retry-failed`}`,
   );
   return EXIT.gate;
 }
@@ -106,17 +106,17 @@ const WORST_FIRST = [EXIT.interrupted, EXIT.failed, EXIT.usage, EXIT.gate] as co
  * code.
  */
 async function runInTurn(runs: readonly PreparedRun[], context: CommandContext): Promise<ExitCode> {
-  const ended: EndedRun[] = [];
+  const endedRuns: EndedRun[] = [];
   try {
     for (const [i, run] of runs.entries()) {
       if (context.signal.aborted) break;
       context.note(`\nRun ${nameOf(run)} (${i + 1} of ${runs.length})`);
-      ended.push(await runOne(run, context));
+      endedRuns.push(await runOne(run, context));
     }
   } finally {
-    if (context.settings.json) context.out.result({ runs: ended.map(toJson) }, () => "");
+    if (context.settings.json) context.out.result({ runs: endedRuns.map(toJson) }, () => "");
   }
-  throwIfAnyFailed(ended, runs);
+  throwIfAnyFailed(endedRuns, runs);
   return EXIT.done;
 }
 
@@ -143,14 +143,14 @@ function toJson({ name, exitCode, result, error }: EndedRun): object {
   return { name, exitCode, ...result, error: { code, message, hint } };
 }
 
-function throwIfAnyFailed(ended: readonly EndedRun[], runs: readonly PreparedRun[]): void {
-  const notBegun = runs.slice(ended.length).map(nameOf);
-  if (notBegun.length > 0 || ended.some(({ exitCode }) => exitCode === EXIT.interrupted)) {
-    const last = ended.at(-1)?.error;
+function throwIfAnyFailed(endedRuns: readonly EndedRun[], runs: readonly PreparedRun[]): void {
+  const notBegun = runs.slice(endedRuns.length).map(nameOf);
+  if (notBegun.length > 0 || endedRuns.some(({ exitCode }) => exitCode === EXIT.interrupted)) {
+    const last = endedRuns.at(-1)?.error;
     const rest = notBegun.length === 0 ? "" : ` Not started: ${notBegun.join(", ")}. ${again(notBegun, runs)}`;
     throw new Interrupted(`${last instanceof Interrupted ? last.message : "interrupted between two runs."}${rest}`);
   }
-  const failed = ended.filter(({ exitCode }) => exitCode !== EXIT.done);
+  const failed = endedRuns.filter(({ exitCode }) => exitCode !== EXIT.done);
   const worst = WORST_FIRST.find((code) => failed.some(({ exitCode }) => exitCode === code));
   if (worst === undefined) return;
   throw new UserError(
@@ -251,7 +251,7 @@ async function prepareRuns(all: readonly ConfiguredFlags[], context: CommandCont
 
 async function prepareRun(
   configured: ConfiguredFlags,
-  taken: readonly InputFile[],
+  inputFiles: readonly InputFile[],
   { settings }: CommandContext,
 ): Promise<PreparedRun> {
   const preset = await withPresets(configured.argv, settings.env);
@@ -267,7 +267,7 @@ async function prepareRun(
   }
   sendsTraces(flags);
   if (flags.resume === undefined && flags.repeat === undefined) agentOfNewRun(request);
-  const inputs = [{ name: "the config file", path: configured.path }, ...inputsOf(flags), ...taken];
+  const inputs = [{ name: "the config file", path: configured.path }, ...inputsOf(flags), ...inputFiles];
   checkOutputs(outputsOf(flags), inputs, { db: settings.db, overwrite: flags.overwrite });
   return { configured, flags, request };
 }
@@ -297,7 +297,7 @@ async function withRunPage<T>(
   let page: RunPage | null = null;
   const openBoth: OpenMonitor = (activity) => {
     const monitor = openMonitor(activity);
-    const opened = new RunPage({
+    const runPage = new RunPage({
       path: context.settings.db,
       version: programVersion(),
       token,
@@ -305,12 +305,12 @@ async function withRunPage<T>(
       isStopping: () => context.signal.aborted,
       note: context.note,
     });
-    page = opened;
+    page = runPage;
     return {
       ...monitor,
       emit(event) {
         monitor.emit(event);
-        opened.add(event);
+        runPage.add(event);
       },
     };
   };

@@ -62,6 +62,7 @@ export const serveCommand = defineCommand(
           chats: new ChatLimits(flags.maxChats),
           stream: { heartbeatMs: HEARTBEAT_MS, stallMs: flags.stallTimeout * 1_000 },
           allowPrograms: flags.allowPrograms,
+          cacheDir: context.settings.cacheDir,
           report: (fault, requestId) => reportFault(fault, requestId, context.out),
         },
         { host: flags.host, token, cors },

@@ -122,8 +122,8 @@ async function printRun(name: string, flags: z.output<typeof schema>, context: C
   }
   checkSlice(totals, by);
   const isOfSuite = totals.suite !== undefined;
-  const shown = metric ?? (isOfSuite ? ["score", "solved"] : ["accuracy", "semantic", "sources"]);
-  const scorers = scorersAmong(shown, totals.scores);
+  const metrics = metric ?? (isOfSuite ? ["score", "solved"] : ["accuracy", "semantic", "sources"]);
+  const scorers = scorersAmong(metrics, totals.scores);
   context.out.result({ runId: totals.runId, by, parts: totals.slices[by] ?? [] }, () =>
     sliceTable(totals, by, scorers),
   );

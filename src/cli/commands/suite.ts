@@ -35,8 +35,8 @@ export const showTaskCommand = defineCommand(
   }),
   async ({ dir, id, ...sources }, context) => {
     const { showTask } = await import("../../suites/show-tasks.js");
-    const shown = await showTask(dir, id, sources, context);
-    context.out.result(shown, () => taskText(shown));
+    const taskFacts = await showTask(dir, id, sources, context);
+    context.out.result(taskFacts, () => taskText(taskFacts));
   },
 );
 

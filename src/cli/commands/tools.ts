@@ -102,8 +102,8 @@ function toolDescription(
 }
 
 /** Parses a JSON object from the flag's value or from `@FILE`. */
-function readJson(written: string, flag: string): JsonObject {
-  const json = written.startsWith("@") ? readText(written.slice(1), flag) : written;
+function readJson(text: string, flag: string): JsonObject {
+  const json = text.startsWith("@") ? readText(text.slice(1), flag) : text;
   let parsed: JsonValue;
   try {
     parsed = jsonValueSchema.parse(JSON.parse(json));
@@ -158,10 +158,10 @@ function asText(value: JsonValue): string {
 export const setToolCommand = defineCommand(
   z.object({ id: toolId, ...toolShape }),
   async ({ id, ...flags }, { settings, out, signal }) => {
-    const described = toolDescription(flags);
+    const description = toolDescription(flags);
     const { changeRegistry } = await import("../../agents/registry-store.js");
     const { changeTool } = await import("../../agents/add-tool.js");
-    await changeRegistry(settings, (db) => changeTool(db, id, described, settings, signal));
+    await changeRegistry(settings, (db) => changeTool(db, id, description, settings, signal));
     printToolChange(id, "Changed", out);
   },
 );
@@ -227,14 +227,16 @@ export const addToolCommand = defineCommand(
     const { addServerTools, addTool } = await import("../../agents/add-tool.js");
     if (kind === "mcp") {
       refuseNames({ id, ...flags });
-      const described = toolDescription(flags);
-      const imported = await changeRegistry(settings, (db) => addServerTools(db, described, prefix, settings, signal));
+      const description = toolDescription(flags);
+      const imported = await changeRegistry(settings, (db) =>
+        addServerTools(db, description, prefix, settings, signal),
+      );
       printImported(imported, out);
       return;
     }
     if (id === undefined) throw new UserError("flag_missing", "tools add needs ID.", "Pass an id for the new tool.");
-    const described = toolDescription(flags);
-    const tool = await changeRegistry(settings, (db) => addTool(db, id, described, settings, signal));
+    const description = toolDescription(flags);
+    const tool = await changeRegistry(settings, (db) => addTool(db, id, description, settings, signal));
     printToolChange(tool.id, "Added", out);
   },
 );

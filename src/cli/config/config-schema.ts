@@ -90,12 +90,12 @@ function settingsOf(
   path: string,
 ): ConfigSetting[] {
   return Object.entries(sections).flatMap(([section, settings]) =>
-    Object.entries((settings ?? {}) as Record<string, unknown>).flatMap(([key, given]) => {
+    Object.entries((settings ?? {}) as Record<string, unknown>).flatMap(([key, setting]) => {
       const field = fieldsOf(section)?.[key];
-      if (field === undefined || given === undefined) return [];
+      if (field === undefined || setting === undefined) return [];
       const { flag, risk } = field;
       const at = [...parents, section, key];
-      const value = fromFile(given, field, dirname(path));
+      const value = fromFile(setting, field, dirname(path));
       return { section, key, name: at.join("."), flag, risk, value, line: document.lineOf(at) ?? 1 };
     }),
   );
@@ -171,12 +171,12 @@ function unknownKeyError(path: string, line: number | undefined, parents: readon
   const isOfRun = parents[0] === "runs";
   const [section, ...below] = isOfRun ? parents.slice(2) : parents;
   const fields = fieldsOf(section);
-  const known = below.length > 0 ? [] : Object.keys(fields ?? SECTIONS);
-  const suggestion = probablyMeant(key, section, section === undefined && !isOfRun ? [...known, ...OF_FILE] : known);
+  const names = below.length > 0 ? [] : Object.keys(fields ?? SECTIONS);
+  const suggestion = probablyMeant(key, section, section === undefined && !isOfRun ? [...names, ...OF_FILE] : names);
   if (suggestion === "" && SECRET_NAMES.test(key)) return secretInFile(`${at}: ${key}`);
   const holder = section === undefined && !isOfRun ? "There is" : `${parents.join(".")} has`;
   const what = `${holder} no ${section === undefined ? "section" : "setting"}`;
-  const takes = known.length === 0 ? "" : `${section ?? (isOfRun ? "A run" : "The file")} takes ${known.join(", ")}.`;
+  const takes = names.length === 0 ? "" : `${section ?? (isOfRun ? "A run" : "The file")} takes ${names.join(", ")}.`;
   return new UserError("config_invalid", `${at}: ${what} ${key}.`, `${suggestion}${takes}`.trim());
 }
 
@@ -184,10 +184,10 @@ function unknownKeyError(path: string, line: number | undefined, parents: readon
 const OF_FILE = ["database", "runs"];
 
 /** Suggests a key by its name in another section, by its flag, or by the nearest name in this section. */
-function probablyMeant(key: string, section: string | undefined, known: readonly string[]): string {
+function probablyMeant(key: string, section: string | undefined, names: readonly string[]): string {
   const word = flagName(key.replaceAll("_", "-").replace(/^-+/, "")).slice("--".length);
   if (OF_FILE.includes(word)) return `${word} belongs at the top level of the file, next to the sections. `;
-  const near = didYouMean(word, known);
+  const near = didYouMean(word, names);
   if (near !== "") return near;
   const elsewhere = Object.entries(SECTIONS).flatMap(([name, fields]) =>
     Object.entries(fields)

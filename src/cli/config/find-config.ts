@@ -38,13 +38,13 @@ export async function openConfig(
   argv: Readonly<Record<string, unknown>>,
   { settings }: CommandContext,
 ): Promise<OpenedConfig | null> {
-  const named = typeof argv.config === "string" ? argv.config : null;
-  const path = named ?? findConfig(settings.db);
-  if (path !== null && named !== "off") {
-    const text = readText(path, named === null ? CONFIG_NAME : "--config");
+  const requestedPath = typeof argv.config === "string" ? argv.config : null;
+  const path = requestedPath ?? findConfig(settings.db);
+  if (path !== null && requestedPath !== "off") {
+    const text = readText(path, requestedPath === null ? CONFIG_NAME : "--config");
     // Imported only if there is a config file.
     const { parseConfig } = await import("./config-schema.js");
-    return { file: parseConfig(text, path), path, isNamed: named !== null };
+    return { file: parseConfig(text, path), path, isNamed: requestedPath !== null };
   }
   if (argv.only === undefined) return null;
   throw new UserError("config_missing", "--only needs a config file.", "Add --config FILE.");

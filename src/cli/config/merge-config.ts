@@ -19,18 +19,18 @@ export function explainConfigured(error: unknown, { path, used }: ConfiguredFlag
 
 /** Returns the run names in `--only`, in the order of the file, or all run names without the flag. */
 export function namesOfRuns(only: unknown, { runs }: ConfigFile, path: string): string[] {
-  const known = [...runs.keys()];
-  if (typeof only !== "string") return known;
-  if (known.length === 0) {
+  const runNames = [...runs.keys()];
+  if (typeof only !== "string") return runNames;
+  if (runNames.length === 0) {
     throw new UserError("config_runs_missing", `--only: ${path} has no runs.`, "Add runs to it, or remove --only.");
   }
   const names = splitList(only);
   const unknown = names.find((name) => !runs.has(name));
-  if (unknown === undefined && names.length > 0) return known.filter((name) => names.includes(name));
+  if (unknown === undefined && names.length > 0) return runNames.filter((name) => names.includes(name));
   throw new UserError(
     "config_run_unknown",
     unknown === undefined ? "--only: expected run names." : `--only: ${path} has no run ${unknown}.`,
-    `${didYouMean(unknown ?? "", known)}It has ${known.join(", ")}.`,
+    `${didYouMean(unknown ?? "", runNames)}It has ${runNames.join(", ")}.`,
   );
 }
 
@@ -81,14 +81,14 @@ export async function readConfig(
   context: CommandContext,
   flags?: readonly RunFlagName[],
 ): Promise<ConfiguredFlags> {
-  const opened = await openConfig(argv, context);
-  if (opened === null) return withoutFile(argv);
+  const config = await openConfig(argv, context);
+  if (config === null) return withoutFile(argv);
 
-  const only = argv.only === undefined ? [] : namesOfRuns(argv.only, opened.file, opened.path);
+  const only = argv.only === undefined ? [] : namesOfRuns(argv.only, config.file, config.path);
   if (only.length > 1) {
     throw contradiction(`--only: expected one run, not ${only.length}.`, "Pass one of them.");
   }
-  return configure(argv, opened, { run: only[0] ?? null, flags }, context);
+  return configure(argv, config, { run: only[0] ?? null, flags }, context);
 }
 
 /**
@@ -97,18 +97,18 @@ export async function readConfig(
  */
 export async function readConfiguredRuns(argv: Argv, context: CommandContext): Promise<readonly ConfiguredFlags[]> {
   const goesOn = argv.resume !== undefined || argv.repeat !== undefined;
-  const opened = goesOn ? null : await openConfig(argv, context);
-  if (opened === null) return [await readConfig(argv, context)];
+  const config = goesOn ? null : await openConfig(argv, context);
+  if (config === null) return [await readConfig(argv, context)];
 
-  const runs = namesOfRuns(argv.only, opened.file, opened.path);
+  const runs = namesOfRuns(argv.only, config.file, config.path);
   if (runs.length > 1 && argv.name !== undefined) {
     throw contradiction(
-      `--name only applies to one run, but ${opened.path} has ${runs.join(", ")}.`,
+      `--name only applies to one run, but ${config.path} has ${runs.join(", ")}.`,
       "Select one with --only, or remove --name. Each run is tagged with its name in the file.",
     );
   }
-  if (runs.length <= 1) return [await configure(argv, opened, { run: runs[0] ?? null }, context)];
-  return Promise.all(runs.map((run) => configure(flagsOfRun(argv, run), opened, { run }, context)));
+  if (runs.length <= 1) return [await configure(argv, config, { run: runs[0] ?? null }, context)];
+  return Promise.all(runs.map((run) => configure(flagsOfRun(argv, run), config, { run }, context)));
 }
 
 const withoutFile = (argv: Argv): ConfiguredFlags => ({ argv, path: null, used: [], run: null });

@@ -34,11 +34,11 @@ export function defineCommand<T extends z.ZodObject>(
 export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick<Command, "flags" | "positionals">> {
   const names = argumentNames(usage);
   const fields = Object.entries(shape as Readonly<Record<string, z.ZodType>>);
-  const described = fields.filter(([, field]) => describe(field) !== undefined);
-  const flags = described
+  const describedFields = fields.filter(([, field]) => describe(field) !== undefined);
+  const flags = describedFields
     .filter(([name]) => !names.includes(name))
     .map(([name, field]): [string, Flag] => [flagName(name).slice("--".length), flagOf(field)]);
-  const args = described
+  const args = describedFields
     .filter(([name]) => names.includes(name))
     .sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))
     .map(([name, field]): [string, Argument] => [name, argumentOf(field)]);
@@ -150,10 +150,10 @@ export function readFlags<T extends z.ZodType>(usage: string, schema: T, argv: A
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const name = issue?.path[0] === undefined ? null : String(issue.path[0]);
-  const written = name !== null && argumentNames(usage).includes(name) ? name.toUpperCase() : flagName(name ?? "");
+  const argumentName = name !== null && argumentNames(usage).includes(name) ? name.toUpperCase() : flagName(name ?? "");
   throw new UserError(
     "flag_invalid",
-    `${name === null ? "" : `${written}: `}${issue?.message ?? "cannot be used"}.`,
+    `${name === null ? "" : `${argumentName}: `}${issue?.message ?? "cannot be used"}.`,
     `See art-e ${usage.replace(/ [<[].*$/, "")} --help.`,
   );
 }

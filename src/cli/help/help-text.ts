@@ -118,11 +118,11 @@ function page(
 ): string {
   const width = Math.max(0, ...sections.flatMap(({ rows }) => rows.map(([term]) => term.length)));
   const parts = sections.map(({ title, rows }) => [`${title}:`, ...rows.map((row) => definition(row, width, columns))]);
-  const shown = examples.map(([line, comment]) => `  # ${comment}\n  ${line}`).join("\n");
+  const text = examples.map(([line, comment]) => `  # ${comment}\n  ${line}`).join("\n");
   return compact([
     usage,
     wrapAnsi(describe, columns),
-    examples.length > 0 && `Examples:\n${shown}`,
+    examples.length > 0 && `Examples:\n${text}`,
     ...parts.map((lines) => lines.join("\n")),
     ...last,
   ]).join("\n\n");

@@ -27,6 +27,7 @@ export function syncModeLabels(db: Db, createdAt: string): void {
       source: "person",
       isRepeat: false,
       drawn: label.drawnFrom === null ? "unknown" : "random",
+      probability: null,
       basis: "coded",
       createdAt,
     })),

@@ -277,6 +277,7 @@ export function measureDraft(
   const alignment = alignmentOf(
     scoredExamples.map(({ example }) => example.label === "bad"),
     scoredExamples.map(({ passed }) => !passed),
+    scoredExamples.map(({ example }) => example.weight),
   );
   const missed = wrong.filter(({ example }) => example.label === "bad").slice(0, SHOWN / 2);
   const alarms = wrong.filter(({ example }) => example.label === "good").slice(0, SHOWN - missed.length);
@@ -296,6 +297,8 @@ export interface TrainingExample {
   readonly label: "good" | "bad";
   /** The annotator's reason for the label. */
   readonly note: string | null;
+  /** 1 if every trace had the same chance to be labeled. */
+  readonly weight: number;
 }
 
 /** Number of examples per label in a prompt. */

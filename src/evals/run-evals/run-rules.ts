@@ -31,6 +31,12 @@ const DATE_OR_NUMBER = new RegExp(
   "gi",
 );
 
+/** Telephone numbers and times are one term each. Their digits alone would not be found in an answer. */
+const KEY_VALUE = new RegExp(
+  String.raw`\b(?!\d{4}-\d{2}-\d{2}\b)\d+(?:-\d{2,})+\b|\b\d{1,2}(?::\d{2})? ?[ap]\.?m\b|${DATE_OR_NUMBER.source}`,
+  "gi",
+);
+
 /**
  * Derives a regression case from an answer known to be good. Later answers must contain the numbers, dates and rarest
  * words that this answer has in common with the gold answer, and must cite a gold email if this answer does. Returns
@@ -40,7 +46,7 @@ export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: strin
   const { answer: gold, message_ids: goldIds } = trace.task;
   if (isDontKnow(gold)) return null;
   const answer = trace.answer ?? "";
-  const values = [...new Set(gold.match(DATE_OR_NUMBER) ?? [])];
+  const values = [...new Set(gold.match(KEY_VALUE) ?? [])];
   const inValues = wordsOf(values.join(" "));
   const words = [...wordsOf(gold)]
     .filter((word) => /^\p{L}{3,}/u.test(word) && !STOP_WORDS.has(word) && !inValues.has(word))
@@ -173,12 +179,6 @@ export function runCases(
 
 /** Maximum number of key terms of a gold answer. */
 const MAX_KEY_TERMS = 12;
-
-/** Telephone numbers and times are one term each. Their digits alone would not be found in an answer. */
-const KEY_VALUE = new RegExp(
-  String.raw`\b(?!\d{4}-\d{2}-\d{2}\b)\d+(?:-\d{2,})+\b|\b\d{1,2}(?::\d{2})? ?[ap]\.?m\b|${DATE_OR_NUMBER.source}`,
-  "gi",
-);
 
 /**
  * Returns the key terms of a gold answer: its numbers, dates and times, then all words except stop words. The gold

@@ -36,20 +36,29 @@ const ROUNDING = 1e-9;
 
 /** Whether the counts and rates follow from the confusion table, and each interval contains its rate. */
 function matchesCounts({ agreement }: Pick<FileValidation, "agreement">): boolean {
-  const { good, bad, confusion, truePositiveRate, trueNegativeRate, falseFailureRate } = agreement;
-  const { goodPassed, goodFailed, badPassed, badFailed } = confusion;
+  const {
+    good,
+    bad,
+    confusion,
+    weighted = confusion,
+    truePositiveRate,
+    trueNegativeRate,
+    falseFailureRate,
+  } = agreement;
+  const { goodPassed, goodFailed, badPassed, badFailed } = weighted;
   const rates = [
-    [truePositiveRate, goodPassed, good],
-    [trueNegativeRate, badFailed, bad],
-    [falseFailureRate, goodFailed, good],
+    [truePositiveRate, goodPassed, goodFailed, good],
+    [trueNegativeRate, badFailed, badPassed, bad],
+    [falseFailureRate, goodFailed, goodPassed, good],
   ] as const;
   return (
-    good === goodPassed + goodFailed &&
-    bad === badPassed + badFailed &&
-    rates.every(([{ value, low, high, n }, successes, all]) => {
+    good === confusion.goodPassed + confusion.goodFailed &&
+    bad === confusion.badPassed + confusion.badFailed &&
+    rates.every(([{ value, low, high, n }, successes, failures, all]) => {
       if (n !== all) return false;
       if (value === null) return all === 0;
-      return Math.abs(value - successes / all) < ROUNDING && (low ?? 1) <= value && value <= (high ?? 0);
+      const rate = successes / (successes + failures);
+      return Math.abs(value - rate) < ROUNDING && (low ?? 1) <= value && value <= (high ?? 0);
     })
   );
 }

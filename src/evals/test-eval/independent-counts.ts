@@ -3,14 +3,22 @@ import type { Estimate } from "../../statistics/estimate.js";
 import type { LabelTable } from "../../statistics/label-errors.js";
 import type { Agreement } from "../definition.js";
 
-/** Returns the counts of the confusion table as independent traces: repetitions of a question count as less. */
-export function independentCounts({ confusion, truePositiveRate, trueNegativeRate }: Agreement): LabelTable {
-  const weight = (rate: Estimate) => (rate.n === 0 ? 0 : Math.min(1, independentTrials(rate).n / rate.n));
-  const [good, bad] = [weight(truePositiveRate), weight(trueNegativeRate)];
+/** Returns the confusion table as independent traces: repetitions and unequal weights count as less. */
+export function independentCounts(agreement: Agreement): LabelTable {
+  const { truePositiveRate, trueNegativeRate, confusion, weighted = confusion } = agreement;
+  const [good, bad] = [independentNumber(truePositiveRate), independentNumber(trueNegativeRate)];
+  const [passed, failed] = [truePositiveRate.value ?? 0, trueNegativeRate.value ?? 0];
+  const goodWeight = weighted.goodPassed + weighted.goodFailed;
+  const badWeight = weighted.badPassed + weighted.badFailed;
   return {
-    goodPassed: confusion.goodPassed * good,
-    goodFailed: confusion.goodFailed * good,
-    badPassed: confusion.badPassed * bad,
-    badFailed: confusion.badFailed * bad,
+    goodPassed: good * passed,
+    goodFailed: good * (1 - passed),
+    badPassed: bad * (1 - failed),
+    badFailed: bad * failed,
+    badWeight: goodWeight * bad === 0 ? 1 : (badWeight / goodWeight) * (good / bad),
   };
+}
+
+function independentNumber(rate: Estimate): number {
+  return Math.min(rate.n, independentTrials(rate).n);
 }

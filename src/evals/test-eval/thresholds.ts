@@ -19,22 +19,19 @@ interface CountedLabels {
   readonly half: "training" | "held-out";
   readonly good: number;
   readonly bad: number;
-  /** Number of labels of hard cases, which are not counted because they are not a random sample. */
-  readonly hard: number;
   readonly criterion: string;
 }
 
 /** Throws a UserError if a half has too few labels of a kind. */
-export function requireLabels({ half, good, bad, hard, criterion }: CountedLabels): void {
+export function requireLabels({ half, good, bad, criterion }: CountedLabels): void {
   if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
-  const left = hard === 0 ? "" : `; ${hard} labels of hard cases are not counted`;
   const others =
-    good + bad + hard > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
+    good + bad > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
   throw new UserError(
     "labels_few",
-    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each${left}).`,
-    `Label a random sample: ${commandLine`art-e evals label`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
+    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each).`,
+    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
   );
 }
 
@@ -144,12 +141,12 @@ export function labelPairs({ selfAgreement, betweenAnnotators }: LabelSummary): 
 }
 
 /**
- * Returns the rates that a perfect eval would reach on noisy labels. With error probability e, two labels agree with
+ * Returns the rates that a perfect eval would reach on noisy labels with these total weights. With error probability e, two labels agree with
  * probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
  */
 export function ceilingOf(
   pairs: { readonly alike: number; readonly n: number } | null,
-  { good, bad }: { good: number; bad: number },
+  { good, bad }: { readonly good: number; readonly bad: number },
 ): LabelCeiling | null {
   if (pairs === null || pairs.n < MIN_REPEATS || good + bad === 0) return null;
   // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.

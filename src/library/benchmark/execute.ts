@@ -17,6 +17,8 @@ import type { BenchmarkConfig, BenchmarkOptions, ResumeConfig, Scorer } from "..
 import type { BenchmarkResult, Question, TaskResult, Trace } from "../published-types.js";
 import { toTaskList } from "./task-list.js";
 
+type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { readonly resume?: string };
+
 /** Converts the arguments of `runArtEBenchmark` to a run request. Throws a UserError for the first invalid option. */
 export async function runRequest(tasks: readonly Question[], config: BenchmarkConfig): Promise<RunRequest> {
   const { agent } = config;
@@ -29,8 +31,6 @@ export function resumeRequest(run: string, config: ResumeConfig): RunRequest {
   return requestOf({ ...config, resume: run });
 }
 
-type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { readonly resume?: string };
-
 function requestOf(config: Options): RunRequest {
   const { agent, scorers = [], db: _, cacheDir, env, signal, onNote, onProgress, ...settings } = config;
   const names = scorers.filter((scorer) => typeof scorer === "string");
@@ -39,8 +39,10 @@ function requestOf(config: Options): RunRequest {
     ...(typeof agent === "string" ? { agent } : {}),
     ...(names.length > 0 ? { scorers: names } : {}),
   };
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  const parsed = runSchema.safeParse(Object.fromEntries(given.map(([name, value]) => [name, asFlag(name, value)])));
+  const explicitOptions = Object.entries(options).filter(([, value]) => value !== undefined);
+  const parsed = runSchema.safeParse(
+    Object.fromEntries(explicitOptions.map(([name, value]) => [name, asFlag(name, value)])),
+  );
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw invalid(String(issue?.path[0] ?? "config"), issue?.message ?? "cannot be used");
@@ -48,7 +50,7 @@ function requestOf(config: Options): RunRequest {
   const functions = scorers.filter((scorer) => typeof scorer !== "string").map(toFunctionScorer);
   return {
     ...parsed.data,
-    explicitFlags: new Set(given.map(([name]) => name)),
+    explicitFlags: new Set(explicitOptions.map(([name]) => name)),
     ...(typeof agent === "function" ? { agentFunction: namedAgent(agent) } : {}),
     ...(functions.length > 0 ? { functionScorers: functions } : {}),
   };

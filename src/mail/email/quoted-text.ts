@@ -5,26 +5,16 @@
  * the end of the body.
  */
 
-/** Returns the body without quotations and the lines that introduce them. */
-export function withoutQuotations(body: string): string {
-  const lines = body.split("\n");
-  const marked = markedLines(lines);
-  const starts = quotationStarts(lines, marked);
-  const own: string[] = [];
-  for (let i = 0; i < lines.length; i++) {
-    const start = starts.get(i);
-    if (start !== undefined) {
-      if (start.before !== "") own.push(start.before);
-      const next = nextText(lines, start.end);
-      // If no marked lines follow, the quotation extends to the end of the body.
-      if (!marked.has(next)) break;
-      i = start.end - 1;
-    } else if (!marked.has(i)) {
-      own.push(lines[i] ?? "");
-    }
-  }
-  return own.join("\n").trim();
-}
+/** Header field labels of mail programs, in all supported languages. */
+const FIELDS = {
+  from: "from|von|de|da|van|fra|från|od|от|kimden|lähettäjä|from\\/|差出人|发件人|寄件者|보낸 사람",
+  sent: "sent|sent by|date|gesendet|datum|envoyé|enviado(?: el)?|enviada(?: em)?|fecha|data|inviato|verzonden|sendt|dato|skickat|wysłano|odesláno|отправлено|дата|lähetetty|päivä|gönderildi|tarih|送信日時|日付|发送时间|日期|寄件日期|보낸 날짜",
+  to: "to|cc|bcc|an|kopie|à|pour|para|a|aan|til|kopi|till|kopia|do|dw|komu|кому|копия|kime|vastaanottaja|宛先|收件人|抄送|받는 사람",
+  subject:
+    "subject|re|betreff|objet|asunto|assunto|oggetto|onderwerp|emne|ämne|temat|předmět|тема|konu|aihe|件名|主题|主旨|제목",
+} as const;
+
+type FieldKind = keyof typeof FIELDS;
 
 interface QuotationStart {
   /** Index of the line after the introducing lines. */
@@ -33,12 +23,42 @@ interface QuotationStart {
   readonly before: string;
 }
 
+interface Fields {
+  /** Field kinds of the labeled lines, in order. */
+  readonly kinds: readonly FieldKind[];
+  /** Whether a label is "Sent" or its translation, not "Date", which also occurs in other texts. */
+  readonly isSent: boolean;
+  /** Index of the line after the last field. */
+  readonly end: number;
+}
+
+/** Returns the body without quotations and the lines that introduce them. */
+export function withoutQuotations(body: string): string {
+  const lines = body.split("\n");
+  const quotedLines = markedLines(lines);
+  const starts = quotationStarts(lines, quotedLines);
+  const own: string[] = [];
+  for (let i = 0; i < lines.length; i++) {
+    const start = starts.get(i);
+    if (start !== undefined) {
+      if (start.before !== "") own.push(start.before);
+      const next = nextText(lines, start.end);
+      // If no marked lines follow, the quotation extends to the end of the body.
+      if (!quotedLines.has(next)) break;
+      i = start.end - 1;
+    } else if (!quotedLines.has(i)) {
+      own.push(lines[i] ?? "");
+    }
+  }
+  return own.join("\n").trim();
+}
+
 /** Maps the first line of each quotation start to the start. */
-function quotationStarts(lines: readonly string[], marked: ReadonlySet<number>): Map<number, QuotationStart> {
+function quotationStarts(lines: readonly string[], quotedLines: ReadonlySet<number>): Map<number, QuotationStart> {
   const starts = new Map<number, QuotationStart>();
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i] ?? "";
-    if (marked.has(i)) continue;
+    if (quotedLines.has(i)) continue;
     const separator = separatorAt(line);
     if (separator !== -1) {
       starts.set(i, { end: i + 1, before: line.slice(0, separator).trimEnd() });
@@ -52,7 +72,7 @@ function quotationStarts(lines: readonly string[], marked: ReadonlySet<number>):
       i = fields.end - 1;
       continue;
     }
-    const attribution = COLON_END.test(line) ? attributionStart(lines, i, marked) : null;
+    const attribution = COLON_END.test(line) ? attributionStart(lines, i, quotedLines) : null;
     if (attribution !== null) starts.set(attribution, { end: i + 1, before: "" });
   }
   return starts;
@@ -80,7 +100,7 @@ const MAX_REMNANT = 40;
 
 /** Returns the indexes of the lines that start with a quotation mark. */
 function markedLines(lines: readonly string[]): ReadonlySet<number> {
-  const marked = new Set<number>();
+  const quotedLines = new Set<number>();
   const initials = new Map<string, number>();
   for (const line of lines) {
     const name = INITIALS.exec(line)?.[1];
@@ -88,16 +108,16 @@ function markedLines(lines: readonly string[]): ReadonlySet<number> {
   }
   for (const [i, line] of lines.entries()) {
     const isInitials = (initials.get(INITIALS.exec(line)?.[1] ?? "") ?? 0) > 1;
-    if (MARK.test(line) || isInitials) marked.add(i);
+    if (MARK.test(line) || isInitials) quotedLines.add(i);
   }
   const isIntroduced = lines.some((line) => COLON_END.test(line) && VERB.test(line));
-  if (!isIntroduced && [...marked].every((i) => COMPARISON.test(lines[i] ?? ""))) marked.clear();
-  for (const i of [...marked]) {
+  if (!isIntroduced && [...quotedLines].every((i) => COMPARISON.test(lines[i] ?? ""))) quotedLines.clear();
+  for (const i of [...quotedLines]) {
     const remnant = lines[i + 1] ?? "";
     const isRemnant = (lines[i]?.length ?? 0) >= MIN_WRAPPED && remnant.trim() !== "" && remnant.length <= MAX_REMNANT;
-    if (isRemnant && marked.has(i + 2)) marked.add(i + 1);
+    if (isRemnant && quotedLines.has(i + 2)) quotedLines.add(i + 1);
   }
-  return marked;
+  return quotedLines;
 }
 
 // Separators
@@ -153,14 +173,14 @@ const NAME_ALONE =
 const MAX_ATTRIBUTION_LINES = 3;
 
 /** Returns the first line of an attribution that ends at line `end`, or null if the line is prose. */
-function attributionStart(lines: readonly string[], end: number, marked: ReadonlySet<number>): number | null {
+function attributionStart(lines: readonly string[], end: number, quotedLines: ReadonlySet<number>): number | null {
   const last = lines[end] ?? "";
   if (!VERB.test(last)) return null;
   let start = end;
   let text = last;
   for (let i = end - 1; i > end - MAX_ATTRIBUTION_LINES && i >= 0; i--) {
     const line = lines[i] ?? "";
-    if (line.trim() === "" || marked.has(i)) break;
+    if (line.trim() === "" || quotedLines.has(i)) break;
     text = `${line} ${text}`;
     // Prose before a complete attribution does not belong to it.
     if (!OPENER.test(last) && (OPENER.test(line) || ADDRESS.test(line))) start = i;
@@ -168,21 +188,10 @@ function attributionStart(lines: readonly string[], end: number, marked: Readonl
   const attribution = start === end ? last : text;
   const isDated = OPENER.test(attribution) && HAS_DIGIT.test(attribution);
   const isPerson = ADDRESS.test(attribution) || NAME_ALONE.test(attribution);
-  return isDated || isPerson || marked.has(nextText(lines, end + 1)) ? start : null;
+  return isDated || isPerson || quotedLines.has(nextText(lines, end + 1)) ? start : null;
 }
 
 // Headers of quoted email
-
-/** Header field labels of mail programs, in all supported languages. */
-const FIELDS = {
-  from: "from|von|de|da|van|fra|från|od|от|kimden|lähettäjä|from\\/|差出人|发件人|寄件者|보낸 사람",
-  sent: "sent|sent by|date|gesendet|datum|envoyé|enviado(?: el)?|enviada(?: em)?|fecha|data|inviato|verzonden|sendt|dato|skickat|wysłano|odesláno|отправлено|дата|lähetetty|päivä|gönderildi|tarih|送信日時|日付|发送时间|日期|寄件日期|보낸 날짜",
-  to: "to|cc|bcc|an|kopie|à|pour|para|a|aan|til|kopi|till|kopia|do|dw|komu|кому|копия|kime|vastaanottaja|宛先|收件人|抄送|받는 사람",
-  subject:
-    "subject|re|betreff|objet|asunto|assunto|oggetto|onderwerp|emne|ämne|temat|předmět|тема|konu|aihe|件名|主题|主旨|제목",
-} as const;
-
-type FieldKind = keyof typeof FIELDS;
 
 const KINDS = Object.keys(FIELDS) as FieldKind[];
 
@@ -199,15 +208,6 @@ const DATE_TIME =
 const MAX_FOLDED_LINES = 40;
 /** Maximum number of blank lines. Lotus Notes puts some between the fields. */
 const MAX_BLANK_LINES = 3;
-
-interface Fields {
-  /** Field kinds of the labeled lines, in order. */
-  readonly kinds: readonly FieldKind[];
-  /** Whether a label is "Sent" or its translation, not "Date", which also occurs in other texts. */
-  readonly isSent: boolean;
-  /** Index of the line after the last field. */
-  readonly end: number;
-}
 
 /**
  * Returns the first line of a quoted email's header whose first labeled line is `first`, or null if it is other text.

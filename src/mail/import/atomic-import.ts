@@ -100,14 +100,14 @@ function importBeside(path: string): AtomicImport {
  * leftover before it is locked. The import whose file is gone waits and tries again.
  */
 function openPartial(partial: string, path: string): Db {
-  const made = createEmptyFile(partial, path);
+  const ownInode = createEmptyFile(partial, path);
   let db: Db | undefined;
   try {
     db = openDatabaseFile(partial, path, ["locking_mode = EXCLUSIVE", "journal_mode = OFF", "synchronous = OFF"]);
-    if (inode(partial) === made) return db;
+    if (inode(partial) === ownInode) return db;
     db.close();
   } catch (error) {
-    if (inode(partial) === made) {
+    if (inode(partial) === ownInode) {
       rmSync(partial, { force: true });
       throw error;
     }

@@ -129,14 +129,15 @@ async function openMboxFiles(paths: readonly string[]): Promise<CorpusSource> {
 
 async function openFile(path: string, { size }: Stats, format: CorpusFormat | null): Promise<CorpusSource> {
   const kind = await contentKind(path);
-  const known = formatOf(kind);
-  if (format !== null) checkFormat(path, format, known);
-  const chosen = format ?? known;
-  if (chosen === null) throw unknownFormat(path, kind.kind === "unknown" ? kind.reason : null);
-  if (chosen === "parquet" && kind.kind === "parquet") return openParquetFiles([path]);
-  const named = format === known ? null : format;
-  if (named === "kaggle-csv" || named === "parsed-csv") requireTable(path, named, await readHead(path, HEAD_BYTES));
-  return sourceOf(chosen, size, (onRead) => readTopFile(topFile(path, size, onRead), named, onRead));
+  const detectedFormat = formatOf(kind);
+  if (format !== null) checkFormat(path, format, detectedFormat);
+  const sourceFormat = format ?? detectedFormat;
+  if (sourceFormat === null) throw unknownFormat(path, kind.kind === "unknown" ? kind.reason : null);
+  if (sourceFormat === "parquet" && kind.kind === "parquet") return openParquetFiles([path]);
+  const requestedFormat = format === detectedFormat ? null : format;
+  if (requestedFormat === "kaggle-csv" || requestedFormat === "parsed-csv")
+    requireTable(path, requestedFormat, await readHead(path, HEAD_BYTES));
+  return sourceOf(sourceFormat, size, (onRead) => readTopFile(topFile(path, size, onRead), requestedFormat, onRead));
 }
 
 /**
@@ -201,18 +202,20 @@ function formatOf(kind: FileKind): CorpusFormat | null {
  * Accepts a specified format if the content might have it, for example a tar file that is too old to have the `ustar`
  * mark.
  */
-function checkFormat(path: string, format: CorpusFormat, known: CorpusFormat | null): void {
-  if (format === known) return;
-  const bothCsv = format.endsWith("-csv") && known?.endsWith("-csv");
-  if (format !== "maildir" && (known === null || bothCsv)) return;
-  throw wrongFormat(path, format, known ?? "a file", known);
+function checkFormat(path: string, format: CorpusFormat, detectedFormat: CorpusFormat | null): void {
+  if (format === detectedFormat) return;
+  const bothCsv = format.endsWith("-csv") && detectedFormat?.endsWith("-csv");
+  if (format !== "maildir" && (detectedFormat === null || bothCsv)) return;
+  throw wrongFormat(path, format, detectedFormat ?? "a file", detectedFormat);
 }
 
-function wrongFormat(path: string, format: CorpusFormat, kind: string, known: CorpusFormat | null): UserError {
+function wrongFormat(path: string, format: CorpusFormat, kind: string, detectedFormat: CorpusFormat | null): UserError {
   return new UserError(
     "source_format_wrong",
     `${path} cannot be read as ${format}: it is ${kind}`,
-    known === null ? `Pass a source that contains ${FORMS}.` : `Omit --format, or pass --format ${known}.`,
+    detectedFormat === null
+      ? `Pass a source that contains ${FORMS}.`
+      : `Omit --format, or pass --format ${detectedFormat}.`,
   );
 }
 

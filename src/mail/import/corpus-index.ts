@@ -8,14 +8,21 @@ const CHUNK = 5_000;
 /** The full-text index of the mail, and the index of display names and character pairs. */
 export const FTS_TABLES = ["emails_fts", "mail_words"] as const;
 
-export type FtsTable = (typeof FTS_TABLES)[number];
+type FtsTable = (typeof FTS_TABLES)[number];
+
+type IndexProgress = (done: number, total: number) => void;
+
+type MailRow = readonly [id: number, sender: string, recipients: string, date: string | null, bytes: number];
+
+interface MailboxRows {
+  readonly positions: number[];
+  readonly roles: number[];
+}
 
 /** Returns the tables that FTS5 uses to store an index. Copying them copies the index. */
 export function ftsStorageTables(table: FtsTable): string[] {
   return ["data", "idx", "docsize", "config"].map((name) => `${table}_${name}`);
 }
-
-export type IndexProgress = (done: number, total: number) => void;
 
 /**
  * Rebuilds the mail order, the mailboxes and the full-text index from scratch, so that the index's rowids are in date
@@ -89,8 +96,6 @@ export function copyTables(db: Db, from: string, tables: readonly string[]): voi
   }
 }
 
-type MailRow = readonly [id: number, sender: string, recipients: string, date: string | null, bytes: number];
-
 /** Bits for an address's role on an email in its mailbox. 0 means that the owner only filed the email. */
 const IS_SENDER = 1;
 const IS_RECIPIENT = 2;
@@ -134,11 +139,6 @@ function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes:
 
 function addRole(roles: Map<number, number>, address: number, role: number): void {
   roles.set(address, (roles.get(address) ?? 0) | role);
-}
-
-interface MailboxRows {
-  readonly positions: number[];
-  readonly roles: number[];
 }
 
 function storeMailboxes(db: Db, mailboxes: ReadonlyMap<number, MailboxRows>): void {

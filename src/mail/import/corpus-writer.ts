@@ -56,13 +56,13 @@ export function openCorpusWriter(
   let changed = false;
 
   function addMessageAndMail(mail: StorableMail, messageId: string, hash: Buffer, owner: number | null): InsertOutcome {
-    const known = findMail.get(hash) as number | undefined;
-    const mailId = known ?? insertMail(mail, hash);
-    if (known !== undefined) addNames(mailId, mail.names);
+    const existingId = findMail.get(hash) as number | undefined;
+    const mailId = existingId ?? insertMail(mail, hash);
+    if (existingId !== undefined) addNames(mailId, mail.names);
     addMessage.run(messageId, mailId, owner, mail.path, importId);
     addToMailbox(mailId, owner);
     changed = true;
-    return known === undefined ? "new" : "copy";
+    return existingId === undefined ? "new" : "copy";
   }
 
   function insertMail({ messageId, content, names }: StorableMail, hash: Buffer): number {

@@ -25,8 +25,8 @@ export function mergeNames(names: readonly string[], more: readonly string[]): s
 }
 
 /** Removes quotes and addresses: `'abenton@utilicorp.com'` is not a name. */
-function tidyName(written: string): string {
-  const name = written.slice(0, MAX_NAME_CHARS).replace(/[\s\p{Cc}]+/gu, " ");
+function tidyName(rawName: string): string {
+  const name = rawName.slice(0, MAX_NAME_CHARS).replace(/[\s\p{Cc}]+/gu, " ");
   const text = name.includes("@") ? name.replace(/\S*@\S*/g, "") : name;
   return text.replace(/^[ '",;]+|[ '",;]+$/g, "");
 }

@@ -64,6 +64,8 @@ export interface Skipped {
   readonly first: readonly BadEmail[];
 }
 
+export type ImportFilter = "none" | "art";
+
 const MAX_SKIPPED_LISTED = 10;
 const MAX_REASONS = 50;
 
@@ -206,8 +208,6 @@ async function checkAbort(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();
 }
-
-export type ImportFilter = "none" | "art";
 
 /** Prepares the mail of a source. Without a filter, only the first copy of an email includes its content. */
 export function prepareSource(source: CorpusSource, filter: ImportFilter): CorpusSource<StorableMail> {

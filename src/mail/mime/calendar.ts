@@ -16,6 +16,13 @@ interface Line {
   readonly value: string;
 }
 
+interface Time {
+  readonly day: string;
+  /** Time of day, such as `14:00`. Empty for an all-day event. */
+  readonly clock: string;
+  readonly zone: string;
+}
+
 /** Maximum number of events. A published calendar can contain thousands. */
 const MAX_EVENTS = 1_000;
 
@@ -205,13 +212,6 @@ function personOf({ params, value }: Line): string {
   const name = params.CN ?? "";
   const answer = (params.PARTSTAT ?? params.STATUS ?? "").toLowerCase();
   return `${name === "" || name === address ? address : `${name} <${address}>`}${ANSWERS.has(answer) ? ` (${answer})` : ""}`;
-}
-
-interface Time {
-  readonly day: string;
-  /** Time of day, such as `14:00`. Empty for an all-day event. */
-  readonly clock: string;
-  readonly zone: string;
 }
 
 /** Parses a time. Returns null if the value is not a time. */

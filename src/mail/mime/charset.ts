@@ -35,8 +35,8 @@ const LABEL_WINS = /^(?:gb|big5|shift_jis|euc-|iso-2022|hz|utf-|ibm866|cp866|koi
 export function decodeCharset(bytes: Buffer, label: string): string {
   const name = charsetName(label);
   if (isAscii(bytes) && !/^(?:utf-?(?:7|16|32)|iso-2022|hz)/.test(name)) return bytes.toString("latin1");
-  const marked = decodeMarked(bytes);
-  if (marked !== null) return marked;
+  const textByMark = decodeMarked(bytes);
+  if (textByMark !== null) return textByMark;
   if (name === "utf-8" || name === "utf8") return bytes.toString("utf8");
   if (isUtf8(bytes) && (!LABEL_WINS.test(name) || isEastAsianUtf8(bytes, name))) return bytes.toString("utf8");
   if (NO_CHARSET.test(name) || WESTERN.test(name)) return bytes.toString("latin1");
@@ -86,8 +86,8 @@ const decoders = new Map<string, TextDecoder | null>();
 
 /** Returns the decoder for a label, or null if the WHATWG Encoding Standard does not define the label. */
 function textDecoder(name: string): TextDecoder | null {
-  const known = decoders.get(name);
-  if (known !== undefined) return known;
+  const cached = decoders.get(name);
+  if (cached !== undefined) return cached;
   let decoder: TextDecoder | null = null;
   try {
     decoder = new TextDecoder(name);

@@ -22,6 +22,26 @@ export interface RawMail {
   readonly body: Buffer;
 }
 
+interface SplitMessage {
+  /** Maps lower-case field names to their unfolded values, in order. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
+  readonly body: Buffer;
+}
+
+/** The raw fields of an email. `to`, `cc` and `bcc` are comma-separated lists, and `date` is parsed. */
+export interface EmailFields {
+  readonly messageId: string;
+  readonly subject: string;
+  readonly from: string;
+  readonly to: string;
+  readonly cc: string;
+  readonly bcc: string;
+  readonly date: string | null;
+  readonly body: string;
+  /** Absent if the format does not have name lists. */
+  readonly nameLists?: HeaderNames["lists"];
+}
+
 /**
  * Returns the parsed header and the raw body of an email, or the reason why the bytes are not an email, worded as the
  * end of a sentence. All values of a repeated address header are used. Of other repeated headers, only the first is
@@ -75,12 +95,6 @@ const READ_HEADERS = new Set([
   "content-transfer-encoding",
   "content-disposition",
 ]);
-
-interface SplitMessage {
-  /** Maps lower-case field names to their unfolded values, in order. */
-  readonly headers: ReadonlyMap<string, readonly string[]>;
-  readonly body: Buffer;
-}
 
 /**
  * Splits an email into its header fields (RFC 5322 2.2) and its body. Lines can end with CRLF, LF or CR. Unfolding
@@ -349,20 +363,6 @@ function isColonNext(raw: Buffer, at: number, limit: number): boolean {
 /** Whether the name contains spaces, like `Message ID:`. Allows at most three capitalized words. */
 function isSpacedName(raw: Buffer, start: number, limit: number): boolean {
   return /^[A-Z][\w-]*(?: [A-Z][\w-]*){1,2}[ \t]*:/.test(raw.toString("latin1", start, limit));
-}
-
-/** The raw fields of an email. `to`, `cc` and `bcc` are comma-separated lists, and `date` is parsed. */
-export interface EmailFields {
-  readonly messageId: string;
-  readonly subject: string;
-  readonly from: string;
-  readonly to: string;
-  readonly cc: string;
-  readonly bcc: string;
-  readonly date: string | null;
-  readonly body: string;
-  /** Absent if the format does not have name lists. */
-  readonly nameLists?: HeaderNames["lists"];
 }
 
 /**

@@ -24,7 +24,7 @@ export function decodeEncodedWords(header: string): string {
     words = [];
   };
   for (const match of header.matchAll(WORD)) {
-    const [found, charset = "", encoding = "", text = ""] = match;
+    const [encodedWord, charset = "", encoding = "", text = ""] = match;
     const between = header.slice(end, match.index);
     const word = { charset: charset.toLowerCase(), encoding: encoding.toLowerCase(), text };
     const before = words[0];
@@ -36,7 +36,7 @@ export function decodeEncodedWords(header: string): string {
       flush();
     }
     words.push(word);
-    end = match.index + found.length;
+    end = match.index + encodedWord.length;
   }
   flush();
   return decoded + header.slice(end);

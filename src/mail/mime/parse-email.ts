@@ -15,6 +15,34 @@ import { MimeFailed } from "./mime-decoder.js";
 import { type MimePart, parseMimeTree, TNEF_TYPE } from "./parts.js";
 import { decodeTransferEncoding, transferEncodingName } from "./transfer-encoding.js";
 
+/** An email part that is listed after the body. */
+interface Attachment {
+  readonly name: string;
+  readonly type: string;
+  readonly content: Buffer;
+  readonly charset: string;
+  /** Text of the attachment, or source of a forwarded email, or null for a binary part. */
+  readonly text: string | null;
+  readonly isMail: boolean;
+  /** Whether the body already contains the text. */
+  readonly isInBody: boolean;
+}
+
+/** A text with a title after the body: a text attachment or a forwarded email. */
+interface MailSection {
+  readonly title: string;
+  readonly text: string;
+}
+
+type Decode = (raw: Buffer) => string | Promise<string>;
+
+interface BodyText {
+  readonly text: string;
+  readonly isHtml: boolean;
+  /** True for the text of a TNEF part. Outlook usually sends it as a text part, too. */
+  readonly isTnef?: boolean;
+}
+
 /** Larger emails are skipped. The corpus does not contain any, and a batch of them would fill the memory. */
 export const MAX_MAIL_BYTES = 64 * 1024 * 1024;
 export const TOO_LARGE = "it is larger than 64 MB";
@@ -53,25 +81,6 @@ function mailOfEmlx(bytes: Buffer): Buffer {
 function unreadable(error: unknown): string {
   if (error instanceof MimeFailed) return error.message;
   throw error;
-}
-
-/** An email part that is listed after the body. */
-interface Attachment {
-  readonly name: string;
-  readonly type: string;
-  readonly content: Buffer;
-  readonly charset: string;
-  /** Text of the attachment, or source of a forwarded email, or null for a binary part. */
-  readonly text: string | null;
-  readonly isMail: boolean;
-  /** Whether the body already contains the text. */
-  readonly isInBody: boolean;
-}
-
-/** A text with a title after the body: a text attachment or a forwarded email. */
-interface MailSection {
-  readonly title: string;
-  readonly text: string;
 }
 
 const MAIL_TYPES = new Set(["message/rfc822", "message/global"]);
@@ -218,8 +227,6 @@ function westernCharset(contentType: string): string | null {
   return WESTERN.has(charset) ? charset : null;
 }
 
-type Decode = (raw: Buffer) => string | Promise<string>;
-
 let partsDecoder: Decode = (raw) => decodeParts(raw);
 
 /** Replaces the direct call to `decodeParts`. An import runs it on a thread with a time limit. */
@@ -236,13 +243,6 @@ export function decodeParts(raw: Buffer, depth = 0): string {
   const attachments = attachmentsOf(root);
   const sections = attachments.flatMap((attachment) => sectionOf(attachment, depth) ?? []);
   return withAttachments(bodyTextOf(root, root).text, attachments, sections);
-}
-
-interface BodyText {
-  readonly text: string;
-  readonly isHtml: boolean;
-  /** True for the text of a TNEF part. Outlook usually sends it as a text part, too. */
-  readonly isTnef?: boolean;
 }
 
 const NO_TEXT: BodyText = { text: "", isHtml: false };
@@ -358,8 +358,8 @@ function sectionOf(
   if (typeof forwarded !== "string") return forwardedSection(forwarded, content, depth + 1);
   if (text === null || isInBody) return null;
   const isCalendar = CALENDAR_TYPES.has(type) || (GENERIC_TYPES.has(type) && /\.ics$/i.test(name));
-  const shown = type === "text/html" ? htmlToText(text) : isCalendar ? calendarText(content, charset) : text;
-  return { title: `Attachment: ${name || type}`, text: shown };
+  const plainText = type === "text/html" ? htmlToText(text) : isCalendar ? calendarText(content, charset) : text;
+  return { title: `Attachment: ${name || type}`, text: plainText };
 }
 
 function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): MailSection {

@@ -25,6 +25,19 @@ export interface MimePart {
   readonly encryption: "S/MIME" | "OpenPGP" | null;
 }
 
+interface BoundaryLine {
+  readonly start: number;
+  /** Position after the line end. */
+  readonly end: number;
+  readonly isClosing: boolean;
+}
+
+interface Section {
+  readonly number: number;
+  readonly isEncoded: boolean;
+  readonly content: string;
+}
+
 /** Parts nested more deeply are treated as text. Real mail has fewer than 10 levels. */
 const MAX_DEPTH = 50;
 
@@ -162,13 +175,6 @@ function leafContent(body: Buffer, encoding: string): Buffer {
 const LF = 0x0a;
 const CR = 0x0d;
 
-interface BoundaryLine {
-  readonly start: number;
-  /** Position after the line end. */
-  readonly end: number;
-  readonly isClosing: boolean;
-}
-
 /** Finds boundary lines (RFC 2046 5.1.1): `--`, the boundary, `--` at the close, and white space added in transport. */
 function* boundaryLines(body: Buffer, boundary: string): Generator<BoundaryLine> {
   const delimiter = Buffer.from(`--${boundary}`, "latin1");
@@ -255,12 +261,6 @@ function parseHeaderValue(header: string): HeaderValue {
   }
   for (const [name, sections] of extended) params.set(name, joinSections(sections));
   return { value: withoutComment(value).trim().toLowerCase(), params };
-}
-
-interface Section {
-  readonly number: number;
-  readonly isEncoded: boolean;
-  readonly content: string;
 }
 
 /** Joins the sections of a parameter (RFC 2231 3 and 4). The first encoded section specifies the charset. */

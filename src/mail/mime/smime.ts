@@ -5,9 +5,16 @@
  */
 import { inflateSync } from "node:zlib";
 
-export type SmimeContent =
+type SmimeContent =
   /** A signed or compressed MIME entity. */
   { readonly kind: "readable"; readonly entity: Buffer } | { readonly kind: "encrypted" };
+
+interface Element {
+  readonly tag: number;
+  readonly content: Buffer;
+  /** Position after the element. */
+  readonly end: number;
+}
 
 const SIGNED_DATA = "2a864886f70d010702";
 const ENVELOPED_DATA = "2a864886f70d010703";
@@ -80,13 +87,6 @@ const OCTET_STRING = 0x04;
 const CONSTRUCTED_OCTET_STRING = 0x24;
 const SEQUENCE = 0x30;
 const EXPLICIT_0 = 0xa0;
-
-interface Element {
-  readonly tag: number;
-  readonly content: Buffer;
-  /** Position after the element. */
-  readonly end: number;
-}
 
 /** Maximum nesting depth. Programs that stream their output nest octet strings two or three levels deep. */
 const MAX_DEPTH = 20;

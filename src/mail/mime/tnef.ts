@@ -24,14 +24,27 @@ interface TnefAttachment {
   readonly content: Buffer;
 }
 
-/** Returns the email in TNEF data, or null if the data is not TNEF. */
-export function readTnef(data: Buffer): TnefMail | null {
-  return readMessage(data, 0)?.mail ?? null;
-}
-
 interface Message {
   readonly mail: TnefMail;
   readonly header: string;
+}
+
+interface FileAttributes {
+  readonly title: Buffer | null;
+  readonly data: Buffer | null;
+  readonly properties: Properties;
+}
+
+interface Property {
+  readonly type: number;
+  readonly value: Buffer;
+}
+
+type Properties = ReadonlyMap<number, Property>;
+
+/** Returns the email in TNEF data, or null if the data is not TNEF. */
+export function readTnef(data: Buffer): TnefMail | null {
+  return readMessage(data, 0)?.mail ?? null;
 }
 
 const SIGNATURE = 0x223e9f78;
@@ -105,12 +118,6 @@ function readMessage(data: Buffer, depth: number): Message | null {
   return { mail: { body, attachments }, header: headerOf(properties, texts) };
 }
 
-interface FileAttributes {
-  readonly title: Buffer | null;
-  readonly data: Buffer | null;
-  readonly properties: Properties;
-}
-
 /**
  * Yields the attributes: level, tag, length, value, and a checksum, which is not verified. If data is damaged, stops
  * there.
@@ -123,13 +130,6 @@ function* attributesOf(data: Buffer): Generator<{ id: number; value: Buffer }> {
     at = end + 2;
   }
 }
-
-interface Property {
-  readonly type: number;
-  readonly value: Buffer;
-}
-
-type Properties = ReadonlyMap<number, Property>;
 
 const STRING = 0x1e;
 const WIDE_STRING = 0x1f;
@@ -232,12 +232,12 @@ function attachmentsOf({ title, data, properties }: FileAttributes, codePage: nu
 function headerOf(properties: Properties, textOf: (id: number) => string): string {
   const address = [SENDER_SMTP_ADDRESS, SENDER_ADDRESS].map(textOf).find((text) => text.includes("@"));
   const name = textOf(SENDER_NAME);
-  const sent = properties.get(CLIENT_SUBMIT_TIME)?.value;
+  const submitTime = properties.get(CLIENT_SUBMIT_TIME)?.value;
   const fields = [
     ["From", address === undefined ? name : `"${name.replace(/["\\]/g, "")}" <${address}>`],
     ["To", textOf(DISPLAY_TO)],
     ["Cc", textOf(DISPLAY_CC)],
-    ["Date", sent?.length === 8 ? dateOfFileTime(sent.readBigUInt64LE(0)) : ""],
+    ["Date", submitTime?.length === 8 ? dateOfFileTime(submitTime.readBigUInt64LE(0)) : ""],
     ["Subject", textOf(SUBJECT)],
   ];
   return fields.map(([field, value = ""]) => `${field}: ${value.replace(/[\r\n]+/g, " ")}\n`).join("");

@@ -20,7 +20,7 @@ interface RowSet {
   has(rowid: number): boolean;
 }
 
-export interface Fts5Postings {
+interface Fts5Postings {
   /** Returns the members of a set that contain a word in any form. Searches only the given column, or all if null. */
   read(word: string, members: RowSet, column?: number | null): TermPostings;
 }
@@ -28,6 +28,11 @@ export interface Fts5Postings {
 interface Segment {
   readonly id: number;
   readonly lastPage: number;
+}
+
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Rowid of the structure record in the data table. */
@@ -119,11 +124,6 @@ class VarintReader {
     }
     return value;
   }
-}
-
-interface ByteRange {
-  readonly start: number;
-  readonly end: number;
 }
 
 /**

@@ -1,6 +1,19 @@
 import { stemOf as porterStemOf } from "../../text/porter.js";
 import { foldText, isUnsegmentedAt, isWordUnit } from "../../text/tokenizer.js";
 
+/** A word with the stem of a query term. */
+export interface TermMatch {
+  readonly start: number;
+  readonly end: number;
+  readonly term: number;
+}
+
+/** Finds the matches of all terms in text order. Pass indices to search for only some of the terms. */
+type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
+
+/** Finds the matches of one term in a folded text. */
+type FindTerm = (folded: string, onMatch: (start: number, end: number) => void) => void;
+
 const WIDTH = 240;
 
 /**
@@ -62,13 +75,6 @@ function excerpt(body: string, from: number): string {
   return `${start > 0 ? `${ELLIPSIS} ` : ""}${text.slice(0, end).replace(HALF_PAIRS, "")}${more ? ` ${ELLIPSIS}` : ""}`;
 }
 
-/** A word with the stem of a query term. */
-export interface TermMatch {
-  readonly start: number;
-  readonly end: number;
-  readonly term: number;
-}
-
 /** Cached stems. Most emails share the same few thousand words. */
 const stemCache = new Map<string, string>();
 const MAX_CACHED_STEMS = 20_000;
@@ -95,12 +101,6 @@ export function distinctTerms(words: readonly string[]): string[] {
   const byStem = new Map(words.map((word) => [stemOf(word), word] as const).reverse());
   return [...new Set(words)].filter((word) => byStem.get(stemOf(word)) === word);
 }
-
-/** Finds the matches of all terms in text order. Pass indices to search for only some of the terms. */
-export type FindTermMatches = (text: string, among?: readonly number[]) => TermMatch[];
-
-/** Finds the matches of one term in a folded text. */
-type FindTerm = (folded: string, onMatch: (start: number, end: number) => void) => void;
 
 /**
  * Returns a function that finds the words that share a stem with one of the terms, tokenized like the index. A two-word

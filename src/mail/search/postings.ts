@@ -7,16 +7,6 @@ import { openSearchableMail, type PositionSet, type SearchableMail } from "../ma
 import { openFts5Postings, type TermPostings } from "./fts5-postings.js";
 import { mergePostings, once } from "./ranking.js";
 
-/** better-sqlite3 binds numbers as reals. FTS5 ignores a range of reals and would read every match before the range. */
-const rowidBetween = (rowid: string) => `${rowid} BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`;
-
-export const POSTINGS_SQL = {
-  matchingText: `SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND ${rowidBetween("rowid")} ORDER BY rowid`,
-  isInText: "SELECT 1 FROM emails_fts WHERE emails_fts MATCH ? LIMIT 1",
-  isInWords: "SELECT 1 FROM mail_words WHERE mail_words MATCH ? LIMIT 1",
-  matchingWords: "SELECT rowid FROM mail_words WHERE mail_words MATCH ? ORDER BY rowid",
-} as const;
-
 /** The searchable index as of the last import. */
 export interface SearchIndex {
   readonly mail: SearchableMail;
@@ -33,6 +23,16 @@ export interface SearchIndex {
   /** Returns the cached value for a key, or calls `compute`. An import clears the cache. */
   remember<Value extends object>(key: string, compute: () => Value): Value;
 }
+
+/** better-sqlite3 binds numbers as reals. FTS5 ignores a range of reals and would read every match before the range. */
+const rowidBetween = (rowid: string) => `${rowid} BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`;
+
+export const POSTINGS_SQL = {
+  matchingText: `SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? AND ${rowidBetween("rowid")} ORDER BY rowid`,
+  isInText: "SELECT 1 FROM emails_fts WHERE emails_fts MATCH ? LIMIT 1",
+  isInWords: "SELECT 1 FROM mail_words WHERE mail_words MATCH ? LIMIT 1",
+  matchingWords: "SELECT rowid FROM mail_words WHERE mail_words MATCH ? ORDER BY rowid",
+} as const;
 
 const NO_POSTINGS: TermPostings = { rowids: new Int32Array(), counts: new Uint16Array() };
 

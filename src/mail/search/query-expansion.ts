@@ -3,6 +3,13 @@ import { plainLetters, withoutUmlauts } from "../../text/plain-letters.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
 import { foldText, isUnsegmentedAt } from "../../text/tokenizer.js";
 
+interface WrittenDay {
+  readonly month: number;
+  readonly day: number;
+  /** The day's words in the query. */
+  readonly words: readonly string[];
+}
+
 /**
  * Query expansion: finds other spellings of a query's words, compounds, numbers and dates that the index might contain.
  * An email with any of the spellings counts as containing the word.
@@ -35,8 +42,8 @@ export function plainQuery(query: string): string {
     .replace(TELEPHONE, "$1$2$3")
     .replace(SHORT_TELEPHONE, "$1$2")
     .replace(GROUPED_NUMBER, (_, number: string) => number.replaceAll(",", ""))
-    .replace(SCALED_NUMBER, (written, currency: string | undefined, number: string, scale: string) => {
-      if (scale.length === 1 && scale !== "k" && currency === undefined) return written;
+    .replace(SCALED_NUMBER, (amount, currency: string | undefined, number: string, scale: string) => {
+      if (scale.length === 1 && scale !== "k" && currency === undefined) return amount;
       return String(Math.round(Number(number) * (SCALES[scale.toLowerCase()] as number)));
     })
     .replace(/(?<=\d\s?)(?:percent|per cent|pct)(?![\p{L}\p{N}])/giu, "%");
@@ -106,13 +113,6 @@ function unitSpellings(word: string): string[] {
   return /^(?:st|nd|rd|th)$/.test(unit) ? [number] : [`${number} ${unit}`];
 }
 
-interface WrittenDay {
-  readonly month: number;
-  readonly day: number;
-  /** The day's words in the query. */
-  readonly words: readonly string[];
-}
-
 const NAMED_DAY = new RegExp(
   `(?<![\\p{L}\\p{N}])(${MONTH_NAMES})\\.? (\\d{1,2}(?:st|nd|rd|th)?)(?![\\p{L}\\p{N}])`,
   "gu",
@@ -124,9 +124,9 @@ const DAY_OF_MONTH = new RegExp(
 const NUMERIC_DAY = /(?<![\d/.-])(\d{1,2})\/(\d{1,2})(?:\/(?:\d{2}|\d{4}))?(?![\d/])/g;
 
 function daysOf(text: string): WrittenDay[] {
-  const named = [...text.matchAll(NAMED_DAY)].map(([, name = "", day = ""]) => [name, day] as const);
+  const monthFirst = [...text.matchAll(NAMED_DAY)].map(([, name = "", day = ""]) => [name, day] as const);
   const reversed = [...text.matchAll(DAY_OF_MONTH)].map(([, day = "", name = ""]) => [name, day] as const);
-  const days = [...named, ...reversed].map(([name, day]) => ({
+  const days = [...monthFirst, ...reversed].map(([name, day]) => ({
     month: monthOf(name),
     day: Number.parseInt(day, 10),
     words: [name, day],
@@ -166,7 +166,7 @@ const MONTHS = "january february march april may june july august september octo
 export function openSpellings(query: string): (word: string, isFrequent: boolean) => readonly string[] {
   const ofQuery = new Map<string, string[]>();
   const add = (words: readonly string[], spellings: readonly string[]) => {
-    for (const word of words.map((written) => foldText(written).text)) {
+    for (const word of words.map((form) => foldText(form).text)) {
       ofQuery.set(word, [...(ofQuery.get(word) ?? []), ...spellings.map((spelling) => foldText(spelling).text)]);
     }
   };

@@ -55,6 +55,34 @@ export interface RankedMails {
   readonly withAllTerms: number;
 }
 
+export interface ScoreExplanation {
+  readonly score: number;
+  readonly words: readonly WordScore[];
+  /** Score increases due to the date, as fractions. */
+  readonly raises: DateRaises;
+}
+
+interface WordScore {
+  readonly word: string;
+  /** Inverse document frequency: how rare the word is in the mailbox. */
+  readonly idf: number;
+  /** Occurrences in subject, body and names. */
+  readonly occurrences: number;
+  readonly score: number;
+}
+
+interface DateRaises {
+  readonly recency: number;
+  readonly namedMonth: number;
+}
+
+/** A term's postings within the period and its inverse document frequency there. */
+interface ScoredTerm extends TermPostings {
+  readonly first: number;
+  readonly last: number;
+  readonly idf: number;
+}
+
 export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails {
   const { terms, months, askedAt, limit } = query;
   const scored = terms.map((term) => scoredTerm(term, query));
@@ -87,27 +115,6 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
   return { best, withAllTerms };
 }
 
-export interface ScoreExplanation {
-  readonly score: number;
-  readonly words: readonly WordScore[];
-  /** Score increases due to the date, as fractions. */
-  readonly raises: DateRaises;
-}
-
-interface WordScore {
-  readonly word: string;
-  /** Inverse document frequency: how rare the word is in the mailbox. */
-  readonly idf: number;
-  /** Occurrences in subject, body and names. */
-  readonly occurrences: number;
-  readonly score: number;
-}
-
-interface DateRaises {
-  readonly recency: number;
-  readonly namedMonth: number;
-}
-
 /** Explains a score that `rankMails` returned for the same query. */
 export function explainScore({ position, score }: RankedMail, query: RankedQuery, mail: SearchableMail) {
   const words = query.terms.map((term): WordScore => {
@@ -117,13 +124,6 @@ export function explainScore({ position, score }: RankedMail, query: RankedQuery
     return { word: term.word, idf, occurrences, score: bm25(idf, occurrences, mail.bytes[position] as number) };
   });
   return { score, words, raises: dateRaises(position, query.months, query.askedAt, mail) } satisfies ScoreExplanation;
-}
-
-/** A term's postings within the period and its inverse document frequency there. */
-interface ScoredTerm extends TermPostings {
-  readonly first: number;
-  readonly last: number;
-  readonly idf: number;
 }
 
 function scoredTerm({ word, postings }: Term, { mailbox, range, months }: RankedQuery): ScoredTerm {

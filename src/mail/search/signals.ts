@@ -10,7 +10,7 @@ const LONE_MONTH =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/g;
 const LONE_MAY_OR_MARCH = /(?<=\S\s+)\b(?:May|March)\b(?!,?\s+\d)/g;
 
-export interface NamedMonth {
+interface NamedMonth {
   readonly period: DateRange;
   /** Words that all emails from the month count as containing: the month's names and its year, in lower case. */
   readonly words: ReadonlySet<string>;
@@ -23,12 +23,12 @@ export interface NamedMonth {
 export function namedMonths(query: string, years: Iterable<number>): NamedMonth[] {
   const { days, rest } = parseDatesAndTimes(query);
   const lone = [...(rest.match(LONE_MONTH) ?? []), ...(query.match(LONE_MAY_OR_MARCH) ?? [])];
-  const named: Pick<CalendarDay, "year" | "month">[] = [
+  const months: Pick<CalendarDay, "year" | "month">[] = [
     ...days,
     ...lone.map((name) => ({ year: null, month: monthOf(name.toLowerCase()) })),
   ];
   const all = [...years];
-  return named.flatMap(({ year, month }) => (year === null ? all : [year]).map((each) => monthOfYear(each, month)));
+  return months.flatMap(({ year, month }) => (year === null ? all : [year]).map((each) => monthOfYear(each, month)));
 }
 
 function monthOfYear(year: number, month: number): NamedMonth {

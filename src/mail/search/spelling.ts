@@ -13,7 +13,7 @@ export interface TermCorrection {
 }
 
 /** The text of a query and its terms. */
-export interface CorrectedTerms {
+interface CorrectedTerms {
   readonly words: string;
   readonly terms: readonly string[];
   readonly corrections: readonly TermCorrection[];
@@ -27,6 +27,13 @@ interface CorrectionSource {
   /** Whether any email in the database contains a term. Faster than `mailsWith`. */
   readonly isIndexed: (term: string) => boolean;
   readonly textAt: (position: number) => string;
+}
+
+/** Proposes replacements for a word that occurs in no email. */
+interface TermCorrector {
+  readonly name: string;
+  /** Terms (`termExpression`) to look up. */
+  readonly candidates: (word: string) => readonly string[];
 }
 
 /**
@@ -148,13 +155,6 @@ export function editVariants(word: string): string[] {
   }
   variants.delete(word);
   return [...variants];
-}
-
-/** Proposes replacements for a word that occurs in no email. */
-interface TermCorrector {
-  readonly name: string;
-  /** Terms (`termExpression`) to look up. */
-  readonly candidates: (word: string) => readonly string[];
 }
 
 /** Maximum length for spelling correction, which takes 53 lookups per letter. */

@@ -15,6 +15,8 @@ import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-re
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
+type AnthropicBlock = { [key: string]: JsonValue };
+
 const PROVIDER = "anthropic";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
@@ -48,9 +50,9 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
   return {
     id: `${PROVIDER}/${name}`,
     complete: (request, signal) =>
-      parameters.complete(request, (sent) => {
+      parameters.complete(request, (parametersSent) => {
         const tools = adapt(request.tools);
-        const body = withExtraBody(toBody(name, request, tools, sent), extras.body);
+        const body = withExtraBody(toBody(name, request, tools, parametersSent), extras.body);
         const headers = headersFor(endpoint, "temperature" in body);
         const sendPlain = () =>
           withDeadline(signal, endpoint.timeoutMs, (within) =>
@@ -69,7 +71,7 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
           );
         const send = () =>
           onDelta === undefined ? sendPlain() : streaming.send([() => sendStreamed(onDelta), sendPlain]);
-        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent });
+        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: parametersSent });
         return attempt(endpoint, signal, send, read, tools);
       }),
   };
@@ -83,8 +85,6 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
     ...(older || endpoint.baseUrl !== null ? { "anthropic-version": OLDER_VERSION } : {}),
   };
 }
-
-type AnthropicBlock = { [key: string]: JsonValue };
 
 function toBody(name: string, { system, messages }: ModelRequest, { tools }: AdaptedTools, sent: SentParameters) {
   return {

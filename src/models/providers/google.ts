@@ -15,6 +15,8 @@ import { StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
+type GooglePart = { [key: string]: JsonValue };
+
 const PROVIDER = "google";
 
 const GOOGLE_URL = "https://generativelanguage.googleapis.com";
@@ -60,8 +62,6 @@ function pathOf(name: string): string {
   const path = name.includes("/") ? name : `models/${name}`;
   return path.split("/").map(encodeURIComponent).join("/");
 }
-
-type GooglePart = { [key: string]: JsonValue };
 
 /**
  * Returns the same body as Google's SDK. The SDK's transport is not used, because it follows redirects with the key and

@@ -5,6 +5,19 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { pickPassage, rareWords, type SeenMail } from "../answer-passage.js";
 import { type Completion, type Model, type ModelRequest, NO_USAGE, type ToolCall } from "../model.js";
 
+/** The conversation since the question, reduced to the parts that the baseline needs. */
+interface History {
+  readonly question: string;
+  readonly searches: number;
+  /** Distinct emails from the last search with results, best first. */
+  readonly hits: readonly SeenMail[];
+  /** Whether the agent tried to open the emails, even if some of these calls failed. */
+  readonly hasRead: boolean;
+  readonly read: readonly SeenMail[];
+}
+
+type OfflineCall = { readonly name: string; readonly arguments: JsonValue };
+
 const TOOL = "apply_oracle";
 
 const appliedSchema = z.object({ answer: z.string().optional(), sources: z.array(z.string()).optional() });
@@ -102,17 +115,6 @@ const hitsSchema = z.union([
 
 const mailSchema = z.object({ message_id: z.string(), subject: z.string().nullish(), body: z.string().nullish() });
 
-/** The conversation since the question, reduced to the parts that the baseline needs. */
-interface History {
-  readonly question: string;
-  readonly searches: number;
-  /** Distinct emails from the last search with results, best first. */
-  readonly hits: readonly SeenMail[];
-  /** Whether the agent tried to open the emails, even if some of these calls failed. */
-  readonly hasRead: boolean;
-  readonly read: readonly SeenMail[];
-}
-
 /** Reads the conversation's search and read calls. Results that are not JSON are ignored. */
 function readHistory(request: ModelRequest, searchTool: string | null, readTool: string | null): History {
   const questionIndex = request.messages.findLastIndex((message) => message.role === "user");
@@ -169,8 +171,8 @@ const REPLIES: Readonly<Record<string, (request: ModelRequest) => Completion>> =
 export function offlineModel(name: string): Model {
   const reply = Object.hasOwn(REPLIES, name) ? REPLIES[name] : undefined;
   if (reply === undefined) {
-    const known = Object.keys(REPLIES).map((one) => `offline/${one}`);
-    throw new UserError("model_unknown", `Unknown offline model "${name}".`, `Available: ${known.join(", ")}.`);
+    const available = Object.keys(REPLIES).map((one) => `offline/${one}`);
+    throw new UserError("model_unknown", `Unknown offline model "${name}".`, `Available: ${available.join(", ")}.`);
   }
   return {
     id: `offline/${name}`,
@@ -180,8 +182,6 @@ export function offlineModel(name: string): Model {
     },
   };
 }
-
-type OfflineCall = { readonly name: string; readonly arguments: JsonValue };
 
 /** Returns the reply of an offline model: tool calls if there are any, otherwise text. */
 function offlineCompletion(request: ModelRequest, content: string, steps: readonly OfflineCall[]): Completion {

@@ -23,6 +23,8 @@ import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-re
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
+type Fields = Record<string, unknown>;
+
 const PROVIDER = "openai-chat";
 
 /**
@@ -130,15 +132,15 @@ function toToolFields({ tools }: AdaptedTools, toolChoice: SentParameters["toolC
  * because other servers reject two in a row.
  */
 function toMessages(system: string, messages: readonly Message[]): Record<string, JsonValue>[] {
-  const sent: Record<string, JsonValue>[] = system === "" ? [] : [{ role: "system", content: wellFormed(system) }];
+  const converted: Record<string, JsonValue>[] = system === "" ? [] : [{ role: "system", content: wellFormed(system) }];
   for (const message of messages) {
     if (message.role === "assistant" && message.content.trim() === "" && message.toolCalls.length === 0) continue;
-    const last = sent.at(-1);
+    const last = converted.at(-1);
     if (message.role === "user" && last?.role === "user")
       last.content = `${last.content}\n\n${wellFormed(message.content)}`;
-    else sent.push(toMessage(message));
+    else converted.push(toMessage(message));
   }
-  return sent;
+  return converted;
 }
 
 function toMessage(message: Message): Record<string, JsonValue> {
@@ -218,21 +220,19 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     name: call.function.name ?? "",
     ...readArguments(call.function.arguments),
   }));
-  const refused = message.refusal != null && message.refusal !== "";
+  const isRefusal = message.refusal != null && message.refusal !== "";
   const raw = finish_reason ?? "";
   if (error) throw brokeOff(raw, error.message ?? "");
   return {
     content: message.content || (message.refusal ?? ""),
     toolCalls,
-    finishReason: refused ? "refusal" : finishReasonOf(raw, toolCalls.length),
+    finishReason: isRefusal ? "refusal" : finishReasonOf(raw, toolCalls.length),
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
     ...stateOf(message, calls, ids),
   };
 }
-
-type Fields = Record<string, unknown>;
 
 function stateOf(message: Fields, calls: readonly Fields[], ids: readonly string[]): Pick<Reply, "providerState"> {
   const ofMessage = pickFields(message, MESSAGE_STATE_FIELDS);

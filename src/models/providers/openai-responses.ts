@@ -17,6 +17,8 @@ import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-re
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 
+type ResponseItem = { [key: string]: JsonValue };
+
 const PROVIDER = "openai-responses";
 
 /** Creates a client with explicit settings, because the SDK would otherwise read ten environment variables. */
@@ -82,8 +84,6 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
       }),
   };
 }
-
-type ResponseItem = { [key: string]: JsonValue };
 
 function toBody(name: string, request: ModelRequest, { tools }: AdaptedTools, sent: SentParameters, reasons: boolean) {
   const { system } = request;
@@ -174,13 +174,13 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     earlier,
   );
   const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.arguments) }));
-  const refused = parts.some((part) => part.type === "refusal");
+  const isRefusal = parts.some((part) => part.type === "refusal");
   const raw = reply.incomplete_details?.reason ?? reply.status ?? "";
   return {
     content: parts.map((part) => part.text ?? part.refusal ?? "").join(""),
     toolCalls,
-    finishReason: refused ? "refusal" : finishReasonOf(raw, toolCalls.length),
-    rawFinishReason: refused ? "refusal" : raw,
+    finishReason: isRefusal ? "refusal" : finishReasonOf(raw, toolCalls.length),
+    rawFinishReason: isRefusal ? "refusal" : raw,
     ...reply.model,
     ...reply.id,
     ...stateOf(reply.output, ids),

@@ -98,24 +98,24 @@ export class ChatAssembler implements ReplyAssembler {
   }
 
   private keepFields(delta: Fields): void {
-    const kept = pickSet(delta, this.fields);
-    for (const [name, value] of Object.entries(kept)) this.message[name] = joined(this.message[name], value);
+    const extraFields = pickSet(delta, this.fields);
+    for (const [name, value] of Object.entries(extraFields)) this.message[name] = joined(this.message[name], value);
     // Servers that send both fields repeat the text.
-    const reasoning = kept.reasoning_content ?? kept.reasoning;
+    const reasoning = extraFields.reasoning_content ?? extraFields.reasoning;
     if (typeof reasoning === "string") this.onDelta({ type: "reasoning", text: reasoning });
   }
 
   private addCall(part: CallPart): void {
-    const { index, id, function: called, type: _, ...fields } = part;
+    const { index, id, function: functionPart, type: _, ...fields } = part;
     const call = this.callOf(part);
     if (id) call.id = id;
     Object.assign(call.fields, fields);
     const at = this.calls.indexOf(call);
-    if (called?.name && call.name === "") {
-      call.name = called.name;
+    if (functionPart?.name && call.name === "") {
+      call.name = functionPart.name;
       this.onDelta({ type: "tool_call", index: at, id: call.id, name: call.name });
     }
-    const args = called?.arguments ?? "";
+    const args = functionPart?.arguments ?? "";
     if (args === "") return;
     call.arguments = typeof args === "string" ? `${call.arguments}${args}` : args;
     this.onDelta({
@@ -130,9 +130,9 @@ export class ChatAssembler implements ReplyAssembler {
    * the id shows that another call starts.
    */
   private callOf({ index, id, function: called }: CallPart): Call {
-    const known = index == null ? this.calls.at(-1) : this.callAt.get(index);
-    const isOther = known !== undefined && id && known.id !== "" && id !== known.id && called?.name;
-    if (known !== undefined && !isOther) return known;
+    const existing = index == null ? this.calls.at(-1) : this.callAt.get(index);
+    const isOther = existing !== undefined && id && existing.id !== "" && id !== existing.id && called?.name;
+    if (existing !== undefined && !isOther) return existing;
     const call: Call = { id: "", name: "", arguments: "", fields: {} };
     this.calls.push(call);
     if (index != null) this.callAt.set(index, call);

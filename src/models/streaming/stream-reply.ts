@@ -29,7 +29,7 @@ export interface ReplyAssembler {
   body(): unknown;
 }
 
-export interface StreamedCall {
+interface StreamedCall {
   readonly url: string;
   /** From `jsonHeaders`. */
   readonly headers: Readonly<Record<string, string>>;
@@ -40,6 +40,19 @@ export interface StreamedCall {
   /** Keys to redact from errors. */
   readonly secrets: readonly string[];
 }
+
+interface OpenReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly chunks: AsyncIterable<Buffer>;
+  /** Closes the connection. */
+  close(): void;
+}
+
+/** A way to send a request. */
+type Send = () => Promise<JsonReply>;
+
+type Opened = Awaited<ReturnType<typeof request>>;
 
 /**
  * Posts a request and returns the body that `assembler` builds from its events. A server that replies with JSON does
@@ -108,16 +121,6 @@ function cutOff(): ModelError {
 /** Opened on the first call, so that the call reports an unusable proxy. */
 let connections: Dispatcher | undefined;
 
-type Opened = Awaited<ReturnType<typeof request>>;
-
-interface OpenReply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly chunks: AsyncIterable<Buffer>;
-  /** Closes the connection. */
-  close(): void;
-}
-
 /** Resolves when the headers have arrived. Follows redirects within one origin, like a plain call. */
 async function open({ url, headers, body }: StreamedCall, signal: AbortSignal): Promise<OpenReply> {
   connections ??= openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
@@ -160,9 +163,6 @@ async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
   }
   return Buffer.concat(all).toString("utf8");
 }
-
-/** A way to send a request. */
-type Send = () => Promise<JsonReply>;
 
 /** Statuses for a request that the server does not support. */
 const UNSUPPORTED = new Set([400, 403, 404, 405, 415, 422, 501]);

@@ -54,7 +54,7 @@ export async function checkByModel(
 ): Promise<ModelChecks> {
   const context = { question, checker, signal, ...mails };
   const checks: QuestionCheck[] = [];
-  const planned =
+  const steps =
     mails.sources.length === 0
       ? ([["other_mails", nothingInOthers]] as const)
       : ([
@@ -64,11 +64,11 @@ export async function checkByModel(
           ["other_mails", sameInOthers],
         ] as const);
   let equivalent: readonly string[] = [];
-  for (const [check, run] of planned) {
-    const { equivalent: found = [], ...outcome } = (await run(context)) ?? UNREADABLE;
+  for (const [check, run] of steps) {
+    const { equivalent: equivalentIds = [], ...outcome } = (await run(context)) ?? UNREADABLE;
     checks.push({ check, by: checker.id, ...outcome });
     if (!outcome.passed) break;
-    equivalent = found;
+    equivalent = equivalentIds;
   }
   return { checks, equivalent };
 }
@@ -130,29 +130,29 @@ async function sameInOthers(context: CheckerContext): Promise<CheckOutcome | nul
   const { found, isGold, answer, messageIds } = compared;
   if (!found) return { passed: true, answer: null, reason: "no other email gives an answer" };
   if (!isGold) return { passed: false, answer, reason: "other emails give a different answer" };
-  const shown = new Map(context.others.map(({ messageId }) => [bareMessageId(messageId), messageId]));
-  const equivalent = [...new Set(messageIds.flatMap((id) => shown.get(bareMessageId(id)) ?? []))];
+  const byBareId = new Map(context.others.map(({ messageId }) => [bareMessageId(messageId), messageId]));
+  const equivalent = [...new Set(messageIds.flatMap((id) => byBareId.get(bareMessageId(id)) ?? []))];
   return { passed: true, answer, reason: "other emails give the same answer", equivalent };
 }
 
 async function nothingInOthers({ question, others, checker, signal }: CheckerContext): Promise<CheckOutcome | null> {
   if (others.length === 0) return { passed: true, answer: null, reason: "no email matches" };
-  const answered = await checker.answer(question, others, signal);
-  if (answered === null) return null;
-  if (!answered.found) return { passed: true, answer: null, reason: "no email gives an answer" };
-  return { passed: false, answer: answered.answer, reason: "it is answerable" };
+  const reply = await checker.answer(question, others, signal);
+  if (reply === null) return null;
+  if (!reply.found) return { passed: true, answer: null, reason: "no email gives an answer" };
+  return { passed: false, answer: reply.answer, reason: "it is answerable" };
 }
 
 async function compare(
   { question, checker, signal }: CheckerContext,
   mails: readonly Email[],
 ): Promise<AnswerComparison | null> {
-  const answered = await checker.answer(question, mails, signal);
-  if (answered === null || !answered.found) return answered === null ? null : { ...answered, isGold: false };
+  const reply = await checker.answer(question, mails, signal);
+  if (reply === null || !reply.found) return reply === null ? null : { ...reply, isGold: false };
   const isGold =
-    isSameText(answered.answer, question.answer) ||
-    (await checker.agree({ question: question.question, gold: question.answer, answer: answered.answer }, signal));
-  return isGold === null ? null : { ...answered, isGold };
+    isSameText(reply.answer, question.answer) ||
+    (await checker.agree({ question: question.question, gold: question.answer, answer: reply.answer }, signal));
+  return isGold === null ? null : { ...reply, isGold };
 }
 
 function isSameText(a: string, b: string): boolean {

@@ -47,20 +47,20 @@ interface LookedUpMail {
  * than the question. They must contain the answer's numbers, dates and times, at least one word from the question, and
  * at least one from the answer.
  */
-export function checkGold(question: Question, cited: readonly LookedUpMail[]): QuestionCheck {
-  const reason = goldProblem(question, cited);
+export function checkGold(question: Question, goldMails: readonly LookedUpMail[]): QuestionCheck {
+  const reason = goldProblem(question, goldMails);
   return { check: "gold", by: "rules", passed: reason === null, answer: null, reason: reason ?? "consistent" };
 }
 
-function goldProblem({ question, answer, query_date }: Question, cited: readonly LookedUpMail[]): string | null {
+function goldProblem({ question, answer, query_date }: Question, goldMails: readonly LookedUpMail[]): string | null {
   const abstains = isDontKnow(answer);
-  if (cited.length === 0) return abstains ? null : "it has an answer but cites no email";
+  if (goldMails.length === 0) return abstains ? null : "it has an answer but cites no email";
   if (abstains) return "it cites emails but abstains";
-  const missing = cited.find(({ mail }) => mail === null);
+  const missing = goldMails.find(({ mail }) => mail === null);
   if (missing !== undefined) return `email ${missing.messageId} does not exist`;
-  const elsewhere = cited.find(({ isInInbox }) => !isInInbox);
+  const elsewhere = goldMails.find(({ isInInbox }) => !isInInbox);
   if (elsewhere !== undefined) return `${elsewhere.messageId} is not in the mailbox`;
-  const mails = cited.flatMap(({ mail }) => mail ?? []);
+  const mails = goldMails.flatMap(({ mail }) => mail ?? []);
   const late = mails.find(({ date }) => date !== null && date.slice(0, 10) > query_date);
   if (late !== undefined) return `${late.messageId} is later than the question`;
   const text = mails.map(textOf).join("\n");

@@ -11,6 +11,29 @@ import { parseJsonOrNull } from "../../platform/json.js";
 import { checkPages, checkRowCount } from "../../platform/parquet-checks.js";
 import { type Question, type QuestionSet, questionSchema, type Split } from "../../tasks/question.js";
 
+interface QuestionRows {
+  readonly rows: readonly RawRow[];
+  /** The line of each row in a JSON Lines file, byte for byte, or null for other formats. */
+  readonly lines: readonly string[] | null;
+}
+
+interface ValidateRequest {
+  readonly name: string;
+  /** The requested split, or undefined. */
+  readonly wanted: Split | undefined;
+  /** The split of rows that do not specify one. */
+  readonly unmarked: Split;
+}
+
+/** A row before validation. */
+interface RawRow {
+  /** The row's position in the file, counted from 1, as shown in messages: `row 3`, `line 12`. */
+  readonly where: string;
+  readonly value: unknown;
+}
+
+type QuestionFormat = "parquet" | "csv" | "json" | "jsonl";
+
 const COLUMNS: ReadonlySet<string> = new Set(Object.keys(questionSchema.shape));
 
 /**
@@ -105,12 +128,6 @@ const OPEN_FAILURES: Readonly<Record<string, readonly [reason: string, hint: str
   EPERM: ["permission denied", "Make the file and its folder readable, or pass another file."],
 };
 
-interface QuestionRows {
-  readonly rows: readonly RawRow[];
-  /** The line of each row in a JSON Lines file, byte for byte, or null for other formats. */
-  readonly lines: readonly string[] | null;
-}
-
 /** Returns the rows of a question file in any supported format. Throws a UserError that names the file. */
 export async function readRows(path: string, bytes: Buffer): Promise<QuestionRows> {
   const text = decodeUtf8(bytes);
@@ -202,14 +219,6 @@ function parseNumber(cell: string | undefined): number | string | undefined {
 
 /** The split of a dataset that has both, if the user does not request one. */
 export const DEFAULT_SPLIT: Split = "test";
-
-interface ValidateRequest {
-  readonly name: string;
-  /** The requested split, or undefined. */
-  readonly wanted: Split | undefined;
-  /** The split of rows that do not specify one. */
-  readonly unmarked: Split;
-}
 
 /**
  * Validates raw rows and selects a split. One bad row causes the whole dataset to be rejected, because a subset of the
@@ -303,10 +312,10 @@ export function checkUniqueIds(questions: readonly Question[], name: string): vo
   const repeated = new Set<number>();
   for (const { id } of questions) (seen.has(id) ? repeated : seen).add(id);
   if (repeated.size === 0) return;
-  const shown = [...repeated].slice(0, 10).join(", ");
+  const examples = [...repeated].slice(0, 10).join(", ");
   throw new UserError(
     "question_ids_repeated",
-    `${name}: duplicate ids ${shown}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
+    `${name}: duplicate ids ${examples}${repeated.size > 10 ? ` and ${repeated.size - 10} more` : ""}`,
     "Results are stored by id. Give every question a unique id.",
   );
 }
@@ -364,15 +373,6 @@ function hasRows(document: unknown): document is { rows: unknown[] } {
 function isWrapped(item: unknown): item is { row: unknown } {
   return typeof item === "object" && item !== null && "row" in item && "row_idx" in item;
 }
-
-/** A row before validation. */
-interface RawRow {
-  /** The row's position in the file, counted from 1, as shown in messages: `row 3`, `line 12`. */
-  readonly where: string;
-  readonly value: unknown;
-}
-
-type QuestionFormat = "parquet" | "csv" | "json" | "jsonl";
 
 /**
  * Detects the format of a question file from its content, and from its extension if the content is ambiguous.

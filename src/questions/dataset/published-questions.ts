@@ -40,6 +40,28 @@ export interface QuestionRequest extends Omit<HubRequest, "split"> {
   readonly useJson: boolean;
 }
 
+interface HubRequest {
+  readonly split: Split;
+  /** `revision` is a commit, branch or tag. A cached commit needs no network access. */
+  readonly hub: Hub & { readonly revision: string };
+  readonly cacheDir: string;
+  readonly onProgress?: OnProgress | undefined;
+}
+
+const pageSchema = z.object({
+  rows: z.array(
+    z.object({
+      row_idx: z.number().int(),
+      row: z.record(z.string(), z.unknown()),
+      truncated_cells: z.array(z.string()).default([]),
+    }),
+  ),
+  num_rows_total: z.number().int().nonnegative(),
+  partial: z.boolean().default(false),
+});
+
+type Page = z.output<typeof pageSchema>;
+
 /**
  * Returns the validated questions of one split, in dataset order.
  * @throws UserError, or the signal's reason if it aborts
@@ -88,20 +110,6 @@ async function loadHubParquet(request: HubRequest, signal: AbortSignal): Promise
 
 /** Maximum page size of the rows API. */
 const PAGE_ROWS = 100;
-
-const pageSchema = z.object({
-  rows: z.array(
-    z.object({
-      row_idx: z.number().int(),
-      row: z.record(z.string(), z.unknown()),
-      truncated_cells: z.array(z.string()).default([]),
-    }),
-  ),
-  num_rows_total: z.number().int().nonnegative(),
-  partial: z.boolean().default(false),
-});
-
-type Page = z.output<typeof pageSchema>;
 
 /**
  * Loads all questions from the JSON rows API and caches them as JSON Lines. The API serves only the newest revision,
@@ -196,14 +204,6 @@ function checkComplete({ rows, partial }: Page, offset: number, total: number): 
 function rowsHeaders(hub: Hub): Record<string, string> {
   const sameService = hub.rowsEndpoint !== undefined || checkedEndpoint(hub.endpoint) === DEFAULT_ENDPOINT;
   return authorization(sameService ? hub.token : null);
-}
-
-interface HubRequest {
-  readonly split: Split;
-  /** `revision` is a commit, branch or tag. A cached commit needs no network access. */
-  readonly hub: Hub & { readonly revision: string };
-  readonly cacheDir: string;
-  readonly onProgress?: OnProgress | undefined;
 }
 
 /** Hints for a failed download of the questions. */

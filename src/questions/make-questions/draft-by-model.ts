@@ -10,53 +10,95 @@ import {
 import { chunk } from "../../platform/batches.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "../provenance.js";
 
+/** The fields that batching needs. */
+export type MailHeading = Pick<Email, "messageId" | "subject" | "date">;
+
+interface AnsweringMail {
+  readonly messageId: string;
+  /** ISO 8601. */
+  readonly date: string;
+}
+
+export interface QuestionDraft {
+  readonly kind: QuestionKind;
+  readonly question: string;
+  readonly answer: string;
+  /**
+   * The emails that answer the question, starting with the one it was made from. Empty for a question about a missing
+   * detail.
+   */
+  readonly sources: readonly AnsweringMail[];
+  readonly passages: readonly Passage[];
+  readonly howRealistic: number;
+  readonly inbox: string;
+  /** Sender's address, used to spread questions over senders. */
+  readonly sender: string;
+  /** Earliest time the question can be asked, ISO 8601. */
+  readonly askableFrom: string;
+  /** The question's wording for a date before its answering email, or null if other emails might answer it then. */
+  readonly askedTooEarly: string | null;
+  readonly unanswerable: "mail_later" | "detail_absent" | null;
+}
+
 /** Minimum length, in characters, for a quoted passage to prove anything. */
 const MIN_PASSAGE_CHARS = 4;
+
+const writtenSchema = z.object({
+  question: z.string().trim().min(8).max(500),
+  answer: z.string().trim().min(1).max(1_000),
+  kind: z.enum(QUESTION_KINDS),
+  message_ids: z.array(z.string()).max(5),
+  passages: z.array(z.object({ message_id: z.string(), text: z.string().min(1) })).max(5),
+  how_realistic: z.number().min(0).max(1),
+  detail_absent: z.boolean().default(false),
+});
+
+type WrittenQuestion = z.output<typeof writtenSchema>;
 
 /**
  * Turns a written question into a draft. Rejects it, with the reason, if it cites an email that the model did not
  * receive, misquotes an email, or asks about a change without citing the earlier email.
  */
 export function resolveCitations(
-  written: WrittenQuestion,
+  question: WrittenQuestion,
   inbox: string,
-  shown: readonly Email[],
+  mails: readonly Email[],
 ): { readonly draft: QuestionDraft } | { readonly refused: string } {
-  const byId = new Map(shown.map((mail) => [bareMessageId(mail.messageId), mail]));
-  const cited = [...new Set(written.message_ids.map(bareMessageId))].map((id) => byId.get(id));
+  const byId = new Map(mails.map((mail) => [bareMessageId(mail.messageId), mail]));
+  const cited = [...new Set(question.message_ids.map(bareMessageId))].map((id) => byId.get(id));
   const known = cited.flatMap((mail) =>
     mail === undefined || mail.date === null ? [] : [{ ...mail, date: mail.date }],
   );
   if (known.length < cited.length) return { refused: "it cites an email that was not shown" };
-  if (written.detail_absent && known.length > 0)
+  if (question.detail_absent && known.length > 0)
     return { refused: "it cites an email for a detail that no email contains" };
-  if (!written.detail_absent && known.length === 0) return { refused: "it cites no email" };
-  if (written.kind === "change" && new Set(known.map(({ date }) => date)).size === 1) {
+  if (!question.detail_absent && known.length === 0) return { refused: "it cites no email" };
+  if (question.kind === "change" && new Set(known.map(({ date }) => date)).size === 1) {
     return { refused: "it asks about a change but cites only one email" };
   }
-  const passages = written.detail_absent
+  const passages = question.detail_absent
     ? []
-    : written.passages.flatMap(({ message_id, text }) => {
+    : question.passages.flatMap(({ message_id, text }) => {
         const mail = known.find((one) => bareMessageId(one.messageId) === bareMessageId(message_id));
         return mail !== undefined && holds(mail, text) ? [{ message_id: mail.messageId, text }] : [];
       });
-  if (!written.detail_absent && (passages.length === 0 || passages.length < written.passages.length)) {
+  if (!question.detail_absent && (passages.length === 0 || passages.length < question.passages.length)) {
     return { refused: "its quotation is not in the email" };
   }
   return {
     draft: {
-      kind: written.kind,
-      question: written.question,
-      answer: written.detail_absent ? "I don't know" : written.answer,
+      kind: question.kind,
+      question: question.question,
+      answer: question.detail_absent ? "I don't know" : question.answer,
       sources: known.map(({ messageId, date }) => ({ messageId, date })),
       passages,
-      howRealistic: written.how_realistic,
+      howRealistic: question.how_realistic,
       inbox,
-      sender: (known[0] ?? shown[0])?.sender ?? inbox,
+      sender: (known[0] ?? mails[0])?.sender ?? inbox,
       // A question without a source is dated after the emails that it is about.
-      askableFrom: newest(known.length > 0 ? known : shown),
-      askedTooEarly: written.question,
-      unanswerable: written.detail_absent ? "detail_absent" : null,
+      askableFrom: newest(known.length > 0 ? known : mails),
+      askedTooEarly: question.question,
+      unanswerable: question.detail_absent ? "detail_absent" : null,
     },
   };
 }
@@ -117,9 +159,6 @@ export function personName(address: string): string | null {
 /** Maximum number of emails per model call, as in ART. */
 export const BATCH_MAILS = 20;
 
-/** The fields that batching needs. */
-export type MailHeading = Pick<Email, "messageId" | "subject" | "date">;
-
 /**
  * Groups emails into batches of up to 20 in chronological order, keeping the emails of a thread (same subject) in the
  * batch of its first email. Any prefix of the list of batches is spread over time: first the middle, then the quarters,
@@ -164,50 +203,11 @@ function spreadOut<T>(items: readonly T[]): T[] {
     .map(({ item }) => item);
 }
 
-interface AnsweringMail {
-  readonly messageId: string;
-  /** ISO 8601. */
-  readonly date: string;
-}
-
-export interface QuestionDraft {
-  readonly kind: QuestionKind;
-  readonly question: string;
-  readonly answer: string;
-  /**
-   * The emails that answer the question, starting with the one it was made from. Empty for a question about a missing
-   * detail.
-   */
-  readonly sources: readonly AnsweringMail[];
-  readonly passages: readonly Passage[];
-  readonly howRealistic: number;
-  readonly inbox: string;
-  /** Sender's address, used to spread questions over senders. */
-  readonly sender: string;
-  /** Earliest time the question can be asked, ISO 8601. */
-  readonly askableFrom: string;
-  /** The question's wording for a date before its answering email, or null if other emails might answer it then. */
-  readonly askedTooEarly: string | null;
-  readonly unanswerable: "mail_later" | "detail_absent" | null;
-}
-
 const TOOL = "record_questions";
 
 export const QUESTIONS_PER_BATCH = 3;
 
 const MAX_TOKENS = 8_192;
-
-const writtenSchema = z.object({
-  question: z.string().trim().min(8).max(500),
-  answer: z.string().trim().min(1).max(1_000),
-  kind: z.enum(QUESTION_KINDS),
-  message_ids: z.array(z.string()).max(5),
-  passages: z.array(z.object({ message_id: z.string(), text: z.string().min(1) })).max(5),
-  how_realistic: z.number().min(0).max(1),
-  detail_absent: z.boolean().default(false),
-});
-
-type WrittenQuestion = z.output<typeof writtenSchema>;
 
 const replySchema = z.object({ questions: z.array(z.unknown()).max(20) });
 

@@ -31,6 +31,17 @@ interface PatternDrafts {
 
 type Refuse = (reason: string) => null;
 
+/** An email with precomputed properties that are needed often. */
+interface IndexedMail {
+  readonly mail: Email & { readonly date: string };
+  /** The sender's own text, without quotations or the signature. */
+  readonly own: string;
+  /** `May 2001` */
+  readonly month: string;
+  /** Stems of the subject and the entire body, because a reply that quotes an email contains its value too. */
+  readonly stems: ReadonlySet<string>;
+}
+
 /**
  * Drafts questions about values that patterns find in emails. A question is drafted only if the email contains exactly
  * one value of that kind, and no other email from the same sender and month with the topic's words contains a different
@@ -141,17 +152,6 @@ function draftOf(gold: readonly [IndexedMail, ...IndexedMail[]], passage: string
 
 function holdsPassage({ body }: Email, passage: string): boolean {
   return body.replace(/[>\s]+/g, " ").includes(passage);
-}
-
-/** An email with precomputed properties that are needed often. */
-interface IndexedMail {
-  readonly mail: Email & { readonly date: string };
-  /** The sender's own text, without quotations or the signature. */
-  readonly own: string;
-  /** `May 2001` */
-  readonly month: string;
-  /** Stems of the subject and the entire body, because a reply that quotes an email contains its value too. */
-  readonly stems: ReadonlySet<string>;
 }
 
 /**

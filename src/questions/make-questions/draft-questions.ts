@@ -24,6 +24,12 @@ export interface AddressedBatch {
   read(): readonly Email[];
 }
 
+interface WrittenBatch {
+  readonly drafts: readonly QuestionDraft[];
+  /** Why the reply is unreadable, or null for a readable reply, even without questions. */
+  readonly problem: CostLimitReached | string | null;
+}
+
 /** Maximum number of batches drafted before their drafts are checked. */
 const BATCHES_AT_ONCE = 8;
 
@@ -116,12 +122,6 @@ export async function* draftsOfModel(
   }
 }
 
-interface WrittenBatch {
-  readonly drafts: readonly QuestionDraft[];
-  /** Why the reply is unreadable, or null for a readable reply, even without questions. */
-  readonly problem: CostLimitReached | string | null;
-}
-
 async function writeBatch(
   { address, read }: AddressedBatch,
   absent: number,
@@ -137,16 +137,16 @@ async function writeBatch(
     return { drafts: [], problem };
   };
   if (reply instanceof ModelError) return failed("the model call failed", reply.message);
-  const written = readWrittenQuestions(reply);
-  if (written === null) return failed("the model's reply contains no questions");
-  refusals.add("the model wrote an incomplete question", written.malformed);
-  const drafts = written.questions.flatMap((one) => {
+  const batch = readWrittenQuestions(reply);
+  if (batch === null) return failed("the model's reply contains no questions");
+  refusals.add("the model wrote an incomplete question", batch.malformed);
+  const drafts = batch.questions.flatMap((one) => {
     const located = resolveCitations(one, address, mails);
     if ("draft" in located) return [located.draft];
     refusals.add(located.refused);
     return [];
   });
-  const isNoneWhole = written.malformed > 0 && written.questions.length === 0;
+  const isNoneWhole = batch.malformed > 0 && batch.questions.length === 0;
   return { drafts, problem: isNoneWhole ? "the model wrote only incomplete questions" : null };
 }
 

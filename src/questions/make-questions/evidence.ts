@@ -117,15 +117,15 @@ export function evidenceOf(
   provenance: QuestionProvenance | undefined,
   mails: MailLookup,
 ): readonly EvidenceMail[] {
-  const cited = question.message_ids;
+  const goldIds = question.message_ids;
   const passages = provenance?.passages ?? [];
   const seen = new Set<string>();
-  return [...cited, ...passages.map((passage) => passage.message_id)].flatMap((messageId, i): EvidenceMail[] => {
+  return [...goldIds, ...passages.map((passage) => passage.message_id)].flatMap((messageId, i): EvidenceMail[] => {
     const canonical = mails.canonicalId(messageId);
     if (seen.has(canonical)) return [];
     seen.add(canonical);
     const mail = mails.get(messageId);
-    const isCited = i < cited.length;
+    const isCited = i < goldIds.length;
     if (mail === null) return [{ messageId, mail, isCited, inSubject: [], inBody: [], passage: null }];
     const recorded = passages.filter((one) => mails.canonicalId(one.message_id) === canonical);
     return [{ messageId, mail, isCited, ...litIn(mail, recorded, question) }];

@@ -12,6 +12,44 @@ import { type Mailbox, openMailbox } from "../../tools/mailbox.js";
 import { shuffled } from "../dataset.js";
 import type { MailHeading, QuestionDraft } from "./draft-by-model.js";
 
+interface AskedQuestion {
+  readonly inbox: string;
+  readonly question: string;
+}
+
+/**
+ * A mailbox and its usable emails. Bodies are read on demand, because all of them together would take gigabytes of
+ * memory.
+ */
+export interface UsableMailbox {
+  readonly address: string;
+  readonly usable: readonly MailHeading[];
+  /** All emails of the mailbox, newest first. */
+  readAll(): readonly Email[];
+  read(mails: readonly MailHeading[]): readonly Email[];
+}
+
+export interface MailCounts {
+  readonly all: number;
+  readonly usable: number;
+  /** Number of left-out emails per reason. */
+  readonly leftOut: Readonly<Record<string, number>>;
+}
+
+/** The reason for leaving an email out. */
+type UnusableReason = "no date" | "too short" | "too long" | "newsletter or notice" | "copy";
+
+export interface QuestionMailbox {
+  readonly address: string;
+  mails(): Email[];
+  /** Returns the email with this Message-ID, which can be that of a copy, or null if the corpus does not contain it. */
+  get(messageId: string): { readonly mail: Email; readonly isInInbox: boolean } | null;
+  /** Searches the mail up to the question's date. Copies count as one email. */
+  bestMatches(question: string, day: string, limit: number): Email[];
+  /** Returns the same id for all Message-IDs of an email. */
+  canonicalId(messageId: string): string;
+}
+
 /**
  * Yields drafts in an order in which every prefix is spread over mailboxes, kinds, months and senders. The next draft
  * is always from the groups with the fewest drafts so far. A shuffle by `seed` breaks ties.
@@ -69,11 +107,6 @@ function sequence(text: string): string[] {
 /** Two questions count as the same if at least this fraction of their stems is shared (Jaccard). */
 const SAME_QUESTION = 0.8;
 
-interface AskedQuestion {
-  readonly inbox: string;
-  readonly question: string;
-}
-
 /** Remembers the questions of each mailbox. `add` returns false for a near-duplicate and ignores it. */
 export class NearDuplicates {
   private readonly byInbox = new Map<string, Set<string>[]>();
@@ -98,25 +131,6 @@ function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 }
 
 /**
- * A mailbox and its usable emails. Bodies are read on demand, because all of them together would take gigabytes of
- * memory.
- */
-export interface UsableMailbox {
-  readonly address: string;
-  readonly usable: readonly MailHeading[];
-  /** All emails of the mailbox, newest first. */
-  readAll(): readonly Email[];
-  read(mails: readonly MailHeading[]): readonly Email[];
-}
-
-export interface MailCounts {
-  readonly all: number;
-  readonly usable: number;
-  /** Number of left-out emails per reason. */
-  readonly leftOut: Readonly<Record<string, number>>;
-}
-
-/**
  * Returns the requested addresses, or all imported ones. Throws a UserError if an address is unknown or no mail was
  * imported.
  */
@@ -134,7 +148,7 @@ export function chooseInboxes(db: Db, requested: readonly string[]): readonly st
 
 /** Reads the usable emails of each mailbox and counts the left-out emails per reason. */
 export function readMailboxes(
-  opened: readonly QuestionMailbox[],
+  openMailboxes: readonly QuestionMailbox[],
   minChars: number,
 ): {
   readonly mailboxes: readonly UsableMailbox[];
@@ -142,7 +156,7 @@ export function readMailboxes(
 } {
   const leftOut = new NamedCounts();
   const counts = { all: 0, usable: 0 };
-  const mailboxes = opened.map((mailbox): UsableMailbox => {
+  const mailboxes = openMailboxes.map((mailbox): UsableMailbox => {
     const all = mailbox.mails();
     const { usable, leftOut: reasons } = usableMails(all, minChars);
     leftOut.addAll(reasons);
@@ -157,9 +171,6 @@ export function readMailboxes(
   });
   return { mailboxes, mails: { ...counts, leftOut: leftOut.sorted() } };
 }
-
-/** The reason for leaving an email out. */
-type UnusableReason = "no date" | "too short" | "too long" | "newsletter or notice" | "copy";
 
 /** Maximum body length in characters, as in ART. Longer emails are reports and lists. */
 const MAX_CHARS = 5_000;
@@ -226,17 +237,6 @@ function isNewsletter({ sender, to, cc, bcc, body }: Email): boolean {
     LIST_SENDER.test(sender) ||
     LIST_TEXT.test(body)
   );
-}
-
-export interface QuestionMailbox {
-  readonly address: string;
-  mails(): Email[];
-  /** Returns the email with this Message-ID, which can be that of a copy, or null if the corpus does not contain it. */
-  get(messageId: string): { readonly mail: Email; readonly isInInbox: boolean } | null;
-  /** Searches the mail up to the question's date. Copies count as one email. */
-  bestMatches(question: string, day: string, limit: number): Email[];
-  /** Returns the same id for all Message-IDs of an email. */
-  canonicalId(messageId: string): string;
 }
 
 export function questionMailboxes(db: Db): (address: string) => QuestionMailbox {

@@ -25,6 +25,14 @@ export interface ValuePattern {
   ask(value: FoundValue): { readonly what: string; readonly verb: string };
 }
 
+/** The number of emails in a mailbox that contain each stem. */
+export type DocumentFrequencies = ReadonlyMap<string, number>;
+
+interface Phrase {
+  readonly text: string;
+  readonly words: readonly string[];
+}
+
 const WEEKDAY = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
 // "Jan 02" is as often a month as a day.
 const NAMED_DAY = `(?:${MONTH_NAMES})\\.?\\s+(?!0)\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s+\\d{4})?`;
@@ -119,9 +127,6 @@ export function valuesIn({ value, name }: ValuePattern, text: string): string[] 
   return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];
 }
 
-/** The number of emails in a mailbox that contain each stem. */
-export type DocumentFrequencies = ReadonlyMap<string, number>;
-
 export function documentFrequencies(mails: Iterable<ReadonlySet<string>>): DocumentFrequencies {
   const counts = new Map<string, number>();
   for (const stems of mails) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
@@ -168,11 +173,6 @@ export function topicOf(
   const rarest = (phrases: readonly Phrase[]) => rarestOf(phrases, knownWords, frequencies);
   const topic = rarest(inSubject) ?? rarest(inNames);
   return topic === null ? null : inLowerCaseIfShouted(topic);
-}
-
-interface Phrase {
-  readonly text: string;
-  readonly words: readonly string[];
 }
 
 /**

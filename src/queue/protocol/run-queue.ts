@@ -22,6 +22,16 @@ interface TaskWorkerOptions {
   onFault(error: UserError): void;
 }
 
+export type FinishedTask =
+  | { readonly id: string; readonly result: ResultMessage }
+  | { readonly id: string; readonly failure: string };
+
+export interface QueueCounts {
+  readonly waiting: number;
+  readonly active: number;
+  readonly finished: number;
+}
+
 /**
  * Renews a task's lock, even after it expired, unless another worker has the task. Locks expire while Redis is away or
  * refuses to renew them.
@@ -158,16 +168,6 @@ export class TaskWorker {
  * read.
  */
 const EVENTS_KEPT = 10;
-
-export type FinishedTask =
-  | { readonly id: string; readonly result: ResultMessage }
-  | { readonly id: string; readonly failure: string };
-
-export interface QueueCounts {
-  readonly waiting: number;
-  readonly active: number;
-  readonly finished: number;
-}
 
 /** Returns a task's id on its run's queue. Equal tasks have equal ids, so adding a task twice adds it once. */
 export function taskKey(taskId: string | number, epoch: number): string {

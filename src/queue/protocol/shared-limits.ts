@@ -97,9 +97,9 @@ export class SharedLimits implements SharedLimiter {
     try {
       await this.requests?.consume(this.requestsKey, 1);
       return 0;
-    } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused;
-      return this.wait("rate", refused.msBeforeNext);
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      return this.wait("rate", error.msBeforeNext);
     }
   }
 

@@ -14,144 +14,6 @@ const EXPIRES_MS = 10_000;
 /** Set of worker ids. Each worker also has its own key, which expires. */
 const WORKERS = `${PREFIX}:workers`;
 
-function workerKey(id: string): string {
-  return `${PREFIX}:worker:${id}`;
-}
-
-function manifestKey(runId: string): string {
-  return `${PREFIX}:${queueName(runId)}:manifest`;
-}
-
-/** Key of a run's spending: cost, tokens, and the numbers of finished and failed tasks. */
-function spentKey(runId: string): string {
-  return `${PREFIX}:${queueName(runId)}:spent`;
-}
-
-export async function showWorker(redis: Redis, state: WorkerState): Promise<void> {
-  await redis.sadd(WORKERS, state.id);
-  await redis.set(workerKey(state.id), JSON.stringify(state), "PX", EXPIRES_MS);
-}
-
-export async function removeWorker(redis: Redis, id: string): Promise<void> {
-  await redis.srem(WORKERS, id);
-  await redis.del(workerKey(id));
-}
-
-/** Returns the present workers, by name, without unreadable entries. Forgets workers that are gone. */
-export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
-  const ids = await redis.smembers(WORKERS);
-  if (ids.length === 0) return [];
-  const texts = await redis.mget(ids.map(workerKey));
-  const gone = ids.filter((_, i) => texts[i] === null);
-  if (gone.length > 0) await redis.srem(WORKERS, ...gone);
-  return texts
-    .flatMap((text) => {
-      const state = workerStateSchema.safeParse(text == null ? null : parseJsonOrNull(text));
-      return state.success ? [state.data] : [];
-    })
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/**
- * Starts counting for a new or resumed run. Keeps Redis's counts, which include results that no coordinator has
- * collected yet; `known` is the spending that the database has recorded.
- */
-export async function beginSpending(redis: Redis, runId: string, known: Spending, limits: RunLimits): Promise<void> {
-  const key = spentKey(runId);
-  const [cost, tokens] = await redis.hmget(key, "cost", "tokens");
-  const max = (there: string | null | undefined, here: number) => Math.max(Number(there ?? 0) || 0, here);
-  await redis.hdel(key, "reached");
-  await redis.hset(key, {
-    cost: max(cost, known.costUsd),
-    tokens: max(tokens, known.tokens),
-    finished: 0,
-    failed: 0,
-    limits: JSON.stringify(limits),
-  });
-}
-
-/** Replaces the limits of a running run. Workers read them before each call. */
-export async function changeLimits(redis: Redis, runId: string, limits: RunLimits): Promise<void> {
-  await redis.hdel(spentKey(runId), "reached");
-  await redis.hset(spentKey(runId), "limits", JSON.stringify(limits));
-}
-
-export async function readSpending(
-  redis: Redis,
-  runId: string,
-): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
-  const [cost, tokens, finished, failed, limits] = await redis.hmget(
-    spentKey(runId),
-    ...["cost", "tokens", "finished", "failed", "limits"],
-  );
-  return {
-    spending: {
-      costUsd: Number(cost ?? 0),
-      tokens: Number(tokens ?? 0),
-      finished: Number(finished ?? 0),
-      failed: Number(failed ?? 0),
-    },
-    limits: runLimitsSchema.safeParse(parseJsonOrNull(limits ?? "")).data ?? NO_LIMITS,
-  };
-}
-
-export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
-  if (costUsd === 0 && tokens === 0) return;
-  const key = spentKey(runId);
-  // Not in a transaction, whose commands could not be resent if Redis refuses them.
-  await Promise.all([redis.hincrbyfloat(key, "cost", costUsd), redis.hincrby(key, "tokens", tokens)]);
-}
-
-export async function addTask(redis: Redis, runId: string, isFailed: boolean): Promise<void> {
-  const key = spentKey(runId);
-  await Promise.all([redis.hincrby(key, "finished", 1), redis.hincrby(key, "failed", isFailed ? 1 : 0)]);
-}
-
-export async function setReachedLimit(redis: Redis, runId: string, reached: LimitReached): Promise<void> {
-  await redis.hset(spentKey(runId), "reached", JSON.stringify(reached));
-}
-
-const reachedSchema = z.strictObject({
-  flag: z.literal(Object.keys(LIMIT_FLAGS) as LimitFlag[]),
-  why: z.string(),
-});
-
-export async function getReachedLimit(redis: Redis, runId: string): Promise<LimitReached | null> {
-  const text = await redis.hget(spentKey(runId), "reached");
-  return reachedSchema.safeParse(parseJsonOrNull(text ?? "")).data ?? null;
-}
-
-/**
- * Publishes a run to the workers. `attempt` differs for each attempt at the run, because what workers know about an
- * earlier one, such as its limits, might be wrong.
- */
-export async function publishRun(redis: Redis, manifest: RunManifest, attempt: string): Promise<void> {
-  const text = await compressJson(`The description of run ${manifest.runId}`, manifest);
-  await redis.set(manifestKey(manifest.runId), text);
-  await redis.hset(RUNS, manifest.runId, attempt);
-}
-
-export async function isPublished(redis: Redis, runId: string): Promise<boolean> {
-  return (await redis.exists(manifestKey(runId))) === 1 && (await redis.hexists(RUNS, runId)) === 1;
-}
-
-/** Returns the runs on the queue, each with its attempt, oldest first. Run ids start with their time. */
-export async function listPublishedRuns(redis: Redis): Promise<ReadonlyMap<string, string>> {
-  const runs = Object.entries(await redis.hgetall(RUNS));
-  return new Map(runs.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Returns a run's manifest, or null if the run is gone. Throws a `StrangeMessage` if the manifest is invalid. */
-export async function readPublishedRun(redis: Redis, runId: string): Promise<RunManifest | null> {
-  const text = await redis.get(manifestKey(runId));
-  return text === null ? null : readCompressed(`The description of run ${runId}`, text, runManifestSchema);
-}
-
-export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
-  await redis.hdel(RUNS, runId);
-  await redis.del(manifestKey(runId), spentKey(runId), limitKey(runId, "requests"), limitKey(runId, "tokens"));
-}
-
 /** Version of the messages. Increases when a message changes its meaning. */
 export const PROTOCOL = 4;
 
@@ -244,3 +106,141 @@ const workerStateSchema = z.strictObject({
 });
 
 export type WorkerState = z.output<typeof workerStateSchema>;
+
+function workerKey(id: string): string {
+  return `${PREFIX}:worker:${id}`;
+}
+
+function manifestKey(runId: string): string {
+  return `${PREFIX}:${queueName(runId)}:manifest`;
+}
+
+/** Key of a run's spending: cost, tokens, and the numbers of finished and failed tasks. */
+function spentKey(runId: string): string {
+  return `${PREFIX}:${queueName(runId)}:spent`;
+}
+
+export async function showWorker(redis: Redis, state: WorkerState): Promise<void> {
+  await redis.sadd(WORKERS, state.id);
+  await redis.set(workerKey(state.id), JSON.stringify(state), "PX", EXPIRES_MS);
+}
+
+export async function removeWorker(redis: Redis, id: string): Promise<void> {
+  await redis.srem(WORKERS, id);
+  await redis.del(workerKey(id));
+}
+
+/** Returns the present workers, by name, without unreadable entries. Forgets workers that are gone. */
+export async function listWorkers(redis: Redis): Promise<WorkerState[]> {
+  const ids = await redis.smembers(WORKERS);
+  if (ids.length === 0) return [];
+  const texts = await redis.mget(ids.map(workerKey));
+  const gone = ids.filter((_, i) => texts[i] === null);
+  if (gone.length > 0) await redis.srem(WORKERS, ...gone);
+  return texts
+    .flatMap((text) => {
+      const state = workerStateSchema.safeParse(text == null ? null : parseJsonOrNull(text));
+      return state.success ? [state.data] : [];
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * Starts counting for a new or resumed run. Keeps Redis's counts, which include results that no coordinator has
+ * collected yet; `spending` is the spending that the database has recorded.
+ */
+export async function beginSpending(redis: Redis, runId: string, spending: Spending, limits: RunLimits): Promise<void> {
+  const key = spentKey(runId);
+  const [cost, tokens] = await redis.hmget(key, "cost", "tokens");
+  const max = (there: string | null | undefined, here: number) => Math.max(Number(there ?? 0) || 0, here);
+  await redis.hdel(key, "reached");
+  await redis.hset(key, {
+    cost: max(cost, spending.costUsd),
+    tokens: max(tokens, spending.tokens),
+    finished: 0,
+    failed: 0,
+    limits: JSON.stringify(limits),
+  });
+}
+
+/** Replaces the limits of a running run. Workers read them before each call. */
+export async function changeLimits(redis: Redis, runId: string, limits: RunLimits): Promise<void> {
+  await redis.hdel(spentKey(runId), "reached");
+  await redis.hset(spentKey(runId), "limits", JSON.stringify(limits));
+}
+
+export async function readSpending(
+  redis: Redis,
+  runId: string,
+): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
+  const [cost, tokens, finished, failed, limits] = await redis.hmget(
+    spentKey(runId),
+    ...["cost", "tokens", "finished", "failed", "limits"],
+  );
+  return {
+    spending: {
+      costUsd: Number(cost ?? 0),
+      tokens: Number(tokens ?? 0),
+      finished: Number(finished ?? 0),
+      failed: Number(failed ?? 0),
+    },
+    limits: runLimitsSchema.safeParse(parseJsonOrNull(limits ?? "")).data ?? NO_LIMITS,
+  };
+}
+
+export async function addCall(redis: Redis, runId: string, { costUsd, tokens }: Spending): Promise<void> {
+  if (costUsd === 0 && tokens === 0) return;
+  const key = spentKey(runId);
+  // Not in a transaction, whose commands could not be resent if Redis refuses them.
+  await Promise.all([redis.hincrbyfloat(key, "cost", costUsd), redis.hincrby(key, "tokens", tokens)]);
+}
+
+export async function addTask(redis: Redis, runId: string, isFailed: boolean): Promise<void> {
+  const key = spentKey(runId);
+  await Promise.all([redis.hincrby(key, "finished", 1), redis.hincrby(key, "failed", isFailed ? 1 : 0)]);
+}
+
+export async function setReachedLimit(redis: Redis, runId: string, reached: LimitReached): Promise<void> {
+  await redis.hset(spentKey(runId), "reached", JSON.stringify(reached));
+}
+
+const reachedSchema = z.strictObject({
+  flag: z.literal(Object.keys(LIMIT_FLAGS) as LimitFlag[]),
+  why: z.string(),
+});
+
+export async function getReachedLimit(redis: Redis, runId: string): Promise<LimitReached | null> {
+  const text = await redis.hget(spentKey(runId), "reached");
+  return reachedSchema.safeParse(parseJsonOrNull(text ?? "")).data ?? null;
+}
+
+/**
+ * Publishes a run to the workers. `attempt` differs for each attempt at the run, because what workers know about an
+ * earlier one, such as its limits, might be wrong.
+ */
+export async function publishRun(redis: Redis, manifest: RunManifest, attempt: string): Promise<void> {
+  const text = await compressJson(`The description of run ${manifest.runId}`, manifest);
+  await redis.set(manifestKey(manifest.runId), text);
+  await redis.hset(RUNS, manifest.runId, attempt);
+}
+
+export async function isPublished(redis: Redis, runId: string): Promise<boolean> {
+  return (await redis.exists(manifestKey(runId))) === 1 && (await redis.hexists(RUNS, runId)) === 1;
+}
+
+/** Returns the runs on the queue, each with its attempt, oldest first. Run ids start with their time. */
+export async function listPublishedRuns(redis: Redis): Promise<ReadonlyMap<string, string>> {
+  const runs = Object.entries(await redis.hgetall(RUNS));
+  return new Map(runs.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns a run's manifest, or null if the run is gone. Throws a `StrangeMessage` if the manifest is invalid. */
+export async function readPublishedRun(redis: Redis, runId: string): Promise<RunManifest | null> {
+  const text = await redis.get(manifestKey(runId));
+  return text === null ? null : readCompressed(`The description of run ${runId}`, text, runManifestSchema);
+}
+
+export async function withdrawRun(redis: Redis, runId: string): Promise<void> {
+  await redis.hdel(RUNS, runId);
+  await redis.del(manifestKey(runId), spentKey(runId), limitKey(runId, "requests"), limitKey(runId, "tokens"));
+}

@@ -60,8 +60,8 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
     return "it runs Python outside of a sandbox, which requires --allow-programs on this worker";
   }
   const { judge } = settings;
-  const refused = addressRefusal(settings, terms.env);
-  return judge === null ? refused : (refused ?? addressRefusal(judge, terms.env));
+  const refusal = addressRefusal(settings, terms.env);
+  return judge === null ? refusal : (refusal ?? addressRefusal(judge, terms.env));
 }
 
 function suiteRefusal(required: RunManifest["suite"], own: WorkerTerms["suite"]): string | null {

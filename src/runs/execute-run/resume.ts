@@ -158,9 +158,9 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   noteServers(moved, run, request, context);
   const inOrder: PlannedTask[] = [];
   const positions = Array.from({ length: run.totalTasks }, (_, i) => i + 1);
-  for await (const planned of yieldBetween(tasksAt(db, run.id, positions))) {
-    const { kind, task } = planned;
-    inOrder.push(kind === "question" ? planned : { ...planned, task: moveSuiteTask(task, run.dataset.source) });
+  for await (const plannedTask of yieldBetween(tasksAt(db, run.id, positions))) {
+    const { kind, task } = plannedTask;
+    inOrder.push(kind === "question" ? plannedTask : { ...plannedTask, task: moveSuiteTask(task, run.dataset.source) });
   }
   const tasks = settings.until === undefined ? inOrder : inTestOrder(inOrder, settings.until.seed);
   const runId = newRunId();

@@ -32,18 +32,18 @@ export interface LocatedSuite {
 /**
  * Opens the folder given with `--suite`, otherwise the recorded one. If that is gone, searches the working directory
  * and the database's directory for the end of the recorded path, and uses the first suite with the same content.
- * @param named folder given with `--suite`
+ * @param requestedPath folder given with `--suite`
  * @throws UserError if no such folder exists
  */
 export async function locateSuite(
   db: Db,
   run: ExecutedRun,
-  named: string | undefined,
+  requestedPath: string | undefined,
   { settings, signal, note }: AppContext,
 ): Promise<LocatedSuite> {
   const { source, sha256 } = run.dataset;
   const stored = { sha256, tasks: suiteTasksOf(db, run.id) };
-  const located = named === undefined ? openOrNull(source) : openSuiteFolder(named);
+  const located = requestedPath === undefined ? openOrNull(source) : openSuiteFolder(requestedPath);
   if (located !== null) {
     return { run: movedTo(located.root, run), changes: await suiteDifferences(stored, located, signal) };
   }

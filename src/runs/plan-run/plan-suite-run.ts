@@ -89,11 +89,11 @@ async function suiteSettings(
   db: Db,
   target: AgentTarget | undefined,
   tasks: readonly PlannedSuiteTask[],
-  asked: RunRequest,
+  request: RunRequest,
   context: AppContext,
 ): Promise<ExecutedRunSettings> {
   const { inboxes, hasAnswers } = suiteMail(tasks);
-  const options = hasAnswers ? asked : { ...asked, noJudge: true };
+  const options = hasAnswers ? request : { ...request, noJudge: true };
   const agentId = agentOfNewRun(options);
   const access = { mailbox: inboxes.length > 0, machine: tasks.some(needsMachine) };
   const settings =

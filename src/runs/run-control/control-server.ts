@@ -34,17 +34,17 @@ export class ControlServer {
     const path = socketPath(folder, runId);
     const server = createServer();
     server.maxConnections = MAX_CONNECTIONS;
-    const opened = new ControlServer(server, folder, path);
-    server.on("connection", (socket) => opened.serve(socket, answer));
-    await opened.listen().catch((error: NodeJS.ErrnoException) => {
+    const controlServer = new ControlServer(server, folder, path);
+    server.on("connection", (socket) => controlServer.serve(socket, answer));
+    await controlServer.listen().catch((error: NodeJS.ErrnoException) => {
       // Another run that ended at this moment can remove the empty folder.
       if (error.code !== "ENOENT") throw error;
-      return opened.listen();
+      return controlServer.listen();
     });
     chmodSync(path, 0o600);
     // A client that stays connected does not keep the run from ending.
     server.unref();
-    return opened;
+    return controlServer;
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { UserError } from "../../platform/errors.js";
+import { compact } from "../../platform/optional-values.js";
 import { stripControls } from "../../platform/strings.js";
 import { type Db, type LockWait, withWriteTransaction } from "../../store/open-store.js";
 import type { PlannedTask } from "../../tasks/question.js";
@@ -7,10 +8,14 @@ import { failedPositions, tasksAt } from "../../traces/results-store.js";
 import { getRun, saveRunChange } from "../../traces/runs-store.js";
 import type { AnswererOfRun, AnswerLimits } from "../answer-task.js";
 import type { Budget } from "../budget.js";
-import type { ControlChanges, ControlledRun, ControlReply, ControlRequest } from "../control-protocol.js";
+import type {
+  ControlChanges,
+  ControlCommand,
+  ControlledRun,
+  ControlReply,
+  ControlRequest,
+} from "../control-protocol.js";
 import type { TaskSteering } from "../run-tasks.js";
-
-type ControlChange = Exclude<ControlRequest, { command: "show" }>;
 
 interface ControlsOptions {
   readonly db: Db;
@@ -92,13 +97,13 @@ export class RunControls implements TaskSteering {
     }
   }
 
-  private changeInTurn(request: ControlChange): Promise<string> {
+  private changeInTurn(request: ControlCommand): Promise<string> {
     const change = this.changing.then(() => this.change(request));
     this.changing = change.catch(() => undefined);
     return change;
   }
 
-  private async change(request: ControlChange): Promise<string> {
+  private async change(request: ControlCommand): Promise<string> {
     const { runId } = this.options;
     if (this.isOver || this.wound.signal.aborted) {
       throw new UserError(
@@ -113,7 +118,7 @@ export class RunControls implements TaskSteering {
   }
 
   /** Acts before the change is recorded, because another program can lock the database for a while. */
-  private async carryOut(request: ControlChange): Promise<string> {
+  private async carryOut(request: ControlCommand): Promise<string> {
     switch (request.command) {
       case "pause":
         this.isPaused = true;
@@ -161,9 +166,7 @@ export class RunControls implements TaskSteering {
       maxTimeMs: maxTimeMs ?? before.maxTimeMs,
     });
     this.notify();
-    return `set ${Object.entries(changes)
-      .map(([name, value]) => `${name} to ${value}`)
-      .join(", ")}`;
+    return `set ${changeTexts(changes).join(", ")}`;
   }
 
   /** Adds a line with the time and the reason to the run's settings, and saves its limits for a resume. */
@@ -216,14 +219,27 @@ export class RunControls implements TaskSteering {
       .pluck()
       .get(runId, taskId) as number | null;
     if (position === null) return null;
-    const [planned] = tasksAt(db, runId, [position]);
-    if (planned === undefined) return null;
-    return planned.kind === "question" ? planned.task.question : planned.task.instruction;
+    const [task] = tasksAt(db, runId, [position]);
+    if (task === undefined) return null;
+    return task.kind === "question" ? task.task.question : task.task.instruction;
   }
 
   private notify(): void {
     for (const listener of this.listeners) listener();
   }
+}
+
+function changeTexts(changes: ControlChanges): string[] {
+  const { concurrency, rpm, tpm, taskTimeoutMs, maxCostUsd, maxTokens, maxTimeMs } = changes;
+  return compact([
+    concurrency !== undefined && `concurrency to ${concurrency}`,
+    rpm !== undefined && `requests per minute to ${rpm}`,
+    tpm !== undefined && `tokens per minute to ${tpm}`,
+    taskTimeoutMs !== undefined && `task timeout to ${taskTimeoutMs / 1_000} s`,
+    maxCostUsd !== undefined && `cost budget to $${maxCostUsd}`,
+    maxTokens !== undefined && `token budget to ${maxTokens}`,
+    maxTimeMs !== undefined && `time budget to ${maxTimeMs / 60_000} minutes`,
+  ]);
 }
 
 /** Maximum number of running tasks in a reply. */

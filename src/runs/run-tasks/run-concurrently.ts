@@ -13,7 +13,7 @@ interface Stages<Task, Answered> {
    * Saving does not occupy a slot, so a slow disk does not idle the model. Runs after the work that other tasks wait
    * for.
    */
-  save(answered: Answered): Promise<void>;
+  save(answer: Answered): Promise<void>;
 }
 
 /**
@@ -44,12 +44,12 @@ export function runConcurrently<Task, Answered>(
       (answering === 0 || hasBudget());
     const carryOut = async (task: Task) => {
       answering++;
-      const answered = await answer(task);
+      const result = await answer(task);
       answering--;
       saving++;
       fill();
       await nextTurn();
-      await save(answered);
+      await save(result);
       saving--;
       fill();
     };

@@ -33,10 +33,10 @@ export async function untilSettings(
   context: AppContext,
 ): Promise<UntilSettings> {
   const baseline = await readBaseline(run, context);
-  const known = baseline.run.head.scores;
+  const baselineScores = baseline.run.head.scores;
   const own: ScoredTasks = Object.fromEntries(scorers.map((name) => [name, { n: 1 }]));
-  const scorer = scorerOfMetric(metric, known, own);
-  refuseUnscored(metric, scorer, known, `run ${run}`);
+  const scorer = scorerOfMetric(metric, baselineScores, own);
+  refuseUnscored(metric, scorer, baselineScores, `run ${run}`);
   refuseUnscored(metric, scorer, own, "this run");
   refuseScale({ metric, scorer, margin: Math.max(margins.by, margins.notBy ?? 0) });
   return { ...margins, baseline: baseline.name, metric: scorer, seed };
@@ -77,9 +77,9 @@ async function readBaseline(
 ): Promise<{ readonly name: string; readonly run: ComparableRun }> {
   const sources = new RunSources(settings.db);
   try {
-    const found = sources.find(name);
+    const source = sources.find(name);
     const { head, results } = await sources.open(name);
-    const stored = found.kind === "file" ? resolve(found.path) : head.runId;
+    const stored = source.kind === "file" ? resolve(source.path) : head.runId;
     return { name: stored, run: comparableRun(head, results()) };
   } finally {
     sources.close();

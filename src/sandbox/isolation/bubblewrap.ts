@@ -184,13 +184,13 @@ class PrivateFolders {
       await files.close();
       throw error;
     });
-    const opened = new PrivateFolders(files, temporary, persistent);
+    const privateFolders = new PrivateFolders(files, temporary, persistent);
     try {
       // Root does not have permissions in a file system that belongs to the sandbox's user, so run as that user.
-      await opened.eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, persistent.owner));
-      return opened;
+      await privateFolders.eachFolder((inside, path) => copyAll(["--", `${path}/.`, HANDED], inside, persistent.owner));
+      return privateFolders;
     } catch (error) {
-      await opened.close();
+      await privateFolders.close();
       throw error;
     }
   }

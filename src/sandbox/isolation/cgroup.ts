@@ -113,7 +113,7 @@ export class CgroupParent {
   /** Tests the cgroup with a process, and removes cgroups of dead processes. */
   async works(): Promise<boolean> {
     const child = spawn("cat", { stdio: ["pipe", "ignore", "ignore"], cwd: "/" });
-    const ended = once(child, "close").catch(() => undefined);
+    const exit = once(child, "close").catch(() => undefined);
     let cgroup: Cgroup | null = null;
     try {
       await this.removeLeft();
@@ -125,7 +125,7 @@ export class CgroupParent {
       return false;
     } finally {
       child.stdin.end();
-      await ended;
+      await exit;
       await cgroup?.remove();
     }
   }

@@ -1,3 +1,7 @@
+type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFalse?: number];
+
+type Checked = "socket" | "socketpair" | "setsockopt" | "clone" | "clone3" | "ioctl" | "fallocate" | "mmap";
+
 /**
  * Numbers, on x64 and arm64, of system calls that programs do not need and that would widen what they can do (Linux,
  * arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h). A number is null if the processor does
@@ -123,8 +127,6 @@ const NUMBER = 0;
 const ARCHITECTURE = 4;
 const argument = (index: number) => 16 + 8 * index;
 
-type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFalse?: number];
-
 const ARCHITECTURES: Readonly<
   Record<string, { column: 0 | 1; audit: number; calls: Readonly<Record<Checked, number>> }>
 > = {
@@ -161,16 +163,14 @@ const LOOPBACK: readonly Instruction[] = [
   [RETURN, refuse(EAFNOSUPPORT)],
 ];
 
-type Checked = "socket" | "socketpair" | "setsockopt" | "clone" | "clone3" | "ioctl" | "fallocate" | "mmap";
-
 /**
  * Returns the filter for bwrap's `--seccomp`, an array of struct sock_filter, or null for an unknown processor
  * architecture. With `loopback`, Internet sockets can be created. See seccomp(2).
  */
 export function seccompFilter(architecture: string, { loopback = false } = {}): Buffer | null {
-  const known = ARCHITECTURES[architecture];
-  if (known === undefined) return null;
-  const { column, audit, calls } = known;
+  const definition = ARCHITECTURES[architecture];
+  if (definition === undefined) return null;
+  const { column, audit, calls } = definition;
   const numbers = Object.values(REFUSED).flatMap((row) => row[column] ?? []);
   const program: Instruction[] = [
     [LOAD, ARCHITECTURE],

@@ -60,6 +60,8 @@ export interface Services extends ChatServices {
    * addresses.
    */
   readonly allowPrograms: boolean;
+  /** Folder with the sockets of runs on this machine. */
+  readonly cacheDir: string;
   /** Logs an error caused by a bug in this program. */
   report(fault: unknown, requestId: string): void;
 }
@@ -196,8 +198,8 @@ function validationError(part: "query" | "body", error: z.ZodError, schema: z.Zo
   const where = first === undefined || first.path === "" ? `The ${part}` : `The ${part}: ${first.path}`;
   const [issue] = error.issues;
   const keys = issue?.code === "unrecognized_keys" ? keysAt(schema, issue.path) : [];
-  const known = keys.length === 0 ? "" : ` Known keys: ${keys.join(", ")}.`;
-  return new ApiError("VALIDATION_ERROR", `${where}: ${first?.message}.${known}`, { issues });
+  const suffix = keys.length === 0 ? "" : ` Known keys: ${keys.join(", ")}.`;
+  return new ApiError("VALIDATION_ERROR", `${where}: ${first?.message}.${suffix}`, { issues });
 }
 
 /** Returns the keys of the schema's object at a path, or an empty list if it is not a plain object. */

@@ -62,10 +62,10 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
     abandon: slot.abandon,
     async answer(onEvent) {
       try {
-        const answered = await answerChat(chat, onEvent, slot.signal);
-        const trace = await saveScored(db, answered.trace);
+        const turn = await answerChat(chat, onEvent, slot.signal);
+        const trace = await saveScored(db, turn.trace);
         live?.add(trace);
-        return { ...answered, trace };
+        return { ...turn, trace };
       } finally {
         slot.release();
       }

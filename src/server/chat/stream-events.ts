@@ -104,9 +104,9 @@ class ChatEvents {
 
   private callEvents(call: ToolCall, index: number): ChatEvent[] {
     const started = this.started.get(index)?.name === call.name ? [] : this.start(index, call);
-    const sent = this.started.get(index);
-    if (sent !== undefined) this.calls.set(call.id, sent);
-    const toolCallId = sent?.id ?? call.id;
+    const streamedCall = this.started.get(index);
+    if (streamedCall !== undefined) this.calls.set(call.id, streamedCall);
+    const toolCallId = streamedCall?.id ?? call.id;
     return [
       ...started,
       { type: "tool-call-args", toolCallId, args: call.invalid ?? JSON.stringify(call.arguments) },
@@ -126,11 +126,11 @@ class ChatEvents {
 
 type TextEvent = Extract<ChatEvent, { type: "text-delta" | "text-replaced" }>;
 
-/** Returns the events that complete `whole` after `sent`. White space at its ends does not matter. */
-function missingText(sent: string, whole: string, toolCallId?: string): TextEvent[] {
+/** Returns the events that complete `whole` after `streamedText`. White space at its ends does not matter. */
+function missingText(streamedText: string, whole: string, toolCallId?: string): TextEvent[] {
   const of = toolCallId === undefined ? {} : { toolCallId };
-  if (whole === sent || (sent !== "" && whole.trim() === sent.trim())) return [];
-  if (whole.startsWith(sent)) return [{ type: "text-delta", text: whole.slice(sent.length), ...of }];
+  if (whole === streamedText || (streamedText !== "" && whole.trim() === streamedText.trim())) return [];
+  if (whole.startsWith(streamedText)) return [{ type: "text-delta", text: whole.slice(streamedText.length), ...of }];
   return [{ type: "text-replaced", text: whole, ...of }];
 }
 

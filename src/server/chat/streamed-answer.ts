@@ -49,10 +49,10 @@ export class StreamedAnswer {
 
   private trimmed(text: string): string {
     const all = this.space + text;
-    const kept = this.isEmpty ? all.trimStart() : all;
-    const shown = kept.trimEnd();
-    this.space = kept.slice(shown.length);
-    this.isEmpty &&= shown === "";
-    return shown;
+    const answerText = this.isEmpty ? all.trimStart() : all;
+    const visibleText = answerText.trimEnd();
+    this.space = answerText.slice(visibleText.length);
+    this.isEmpty &&= visibleText === "";
+    return visibleText;
   }
 }

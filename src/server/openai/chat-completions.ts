@@ -112,11 +112,11 @@ export async function answerOrFail(
   log: LogFields,
   onEvent: OnChatEvent | null,
 ): Promise<ChatTrace> {
-  const answered = await chat.answer(onEvent);
-  logChat(log, answered.trace);
-  const failure = chatFailure(answered);
+  const turn = await chat.answer(onEvent);
+  logChat(log, turn.trace);
+  const failure = chatFailure(turn);
   if (failure !== null) throw failure;
-  return answered.trace;
+  return turn.trace;
 }
 
 /** Returns the error that ends a started stream without an answer. */

@@ -178,14 +178,14 @@ export class McpEndpoint {
   }
 
   private introduce(params: Record<string, unknown>, caller: Caller): JsonObject {
-    const asked = resetSchema.safeParse({ ...caller.query, ...numbersOf(caller.query) });
-    if (!asked.success)
+    const options = resetSchema.safeParse({ ...caller.query, ...numbersOf(caller.query) });
+    if (!options.success)
       throw new RpcError(INVALID_PARAMS, "The URL does not specify a task: expected split, index, task_id or seed");
-    const task = this.environment.choose(readReset(asked.data).request);
+    const task = this.environment.choose(readReset(options.data).request);
     const client = { task, session: caller.session };
     if (caller.session === null) caller.onClient(this.keep(client));
     else this.bySession.set(caller.session, client);
-    const version = MCP_VERSIONS.find((known) => known === params.protocolVersion) ?? MCP_VERSIONS[0];
+    const version = MCP_VERSIONS.find((version) => version === params.protocolVersion) ?? MCP_VERSIONS[0];
     return {
       protocolVersion: version,
       capabilities: { tools: {} },
@@ -219,8 +219,8 @@ export class McpEndpoint {
     const meta = { reward, done, ...(end === null ? {} : { end: endMetadata(end) }) };
     if (result.ok) {
       // OpenEnv clients read the property names of FastMCP, and MCP clients the names of MCP.
-      const written = toolResult(result);
-      return { ...written, structuredContent: written.structured_content, isError: false, _meta: meta };
+      const content = toolResult(result);
+      return { ...content, structuredContent: content.structured_content, isError: false, _meta: meta };
     }
     if (caller.client === null || result.kind === "unknown_tool") throw new RpcError(TOOL_FAILED, result.error);
     return { content: [{ type: "text", text: result.error }], isError: true, _meta: meta };

@@ -30,7 +30,7 @@ export const resetSchema = z.looseObject({
 });
 
 /** A checked reset: the requested task, and the names of the other keys. */
-export interface Reset {
+interface Reset {
   readonly request: EpisodeRequest;
   readonly ignored: readonly string[];
 }
@@ -56,7 +56,7 @@ const actionSchema = z.union([
   }),
 ]);
 
-export type Action = z.output<typeof actionSchema>;
+type Action = z.output<typeof actionSchema>;
 
 /** Formats issues like pydantic. */
 export function issuesOf({ issues }: z.ZodError, input: unknown, at: readonly string[] = []): JsonObject[] {
@@ -186,18 +186,18 @@ export class Session {
 
   async reset(request: EpisodeRequest): Promise<BegunEpisode> {
     this.usedAt = performance.now();
-    const begun = await this.environment.begin(request).catch((error: unknown) => {
+    const episode = await this.environment.begin(request).catch((error: unknown) => {
       if (error instanceof NoSuchTask) throw new Refused("VALIDATION_ERROR", error.message);
       throw error;
     });
     const previous = this.begun;
-    this.begun = begun;
+    this.begun = episode;
     if (this.hasEnded) {
-      await begun.episode.interrupt("The client disconnected before an answer.");
+      await episode.episode.interrupt("The client disconnected before an answer.");
       throw new Refused("SESSION_ERROR", "The session has ended.", {}, true);
     }
     await previous?.episode.interrupt("The client started another episode before it answered this one.");
-    return begun;
+    return episode;
   }
 
   /** Returns the observation. */
@@ -319,8 +319,12 @@ function cut(names: readonly string[]): string[] {
 }
 
 export function toolsObservation(tools: readonly Tool[]): JsonObject {
-  const listed = tools.map(({ id, description, parameters }) => ({ name: id, description, input_schema: parameters }));
-  return observation({ tools: listed }, {}, 0, false);
+  const toolList = tools.map(({ id, description, parameters }) => ({
+    name: id,
+    description,
+    input_schema: parameters,
+  }));
+  return observation({ tools: toolList }, {}, 0, false);
 }
 
 export function stepObservation(

@@ -92,9 +92,9 @@ async function streamAnswer(
   const send = sendInOrder(stream);
   const answerEvents = async () => {
     await send({ type: "message-start", messageId });
-    const answered = await chat.answer(send);
-    logChat(log, answered.trace);
-    return endingEvents(answered, messageId);
+    const turn = await chat.answer(send);
+    logChat(log, turn.trace);
+    return endingEvents(turn, messageId);
   };
   const last = await answerEvents().catch((fault: unknown): ChatEvent[] => {
     services.report(fault, requestId);
@@ -106,10 +106,10 @@ async function streamAnswer(
 
 /** Sends one piece of data after the other, because the agent does not wait until the parts of a reply are sent. */
 export function sendInOrder(stream: SseWriter): (data: unknown, name?: string) => Promise<void> {
-  let sent: Promise<void> = Promise.resolve();
+  let queue: Promise<void> = Promise.resolve();
   return (data, name) => {
-    sent = sent.then(() => stream.send(data, name));
-    return sent;
+    queue = queue.then(() => stream.send(data, name));
+    return queue;
   };
 }
 

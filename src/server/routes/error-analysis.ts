@@ -36,10 +36,10 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
       }),
       handle({ query }) {
         const { run_id: run = null, ...options } = query;
-        const { runId: found, queue, drawnFrom } = openCoding(db, { run, ...options });
+        const { runId: codedRunId, queue, drawnFrom } = openCoding(db, { run, ...options });
         return {
-          run_id: found,
-          run_name: found === null ? null : getRun(db, found).name,
+          run_id: codedRunId,
+          run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
           drawn_from: drawnFrom,
           queue: [...queue],
           notes: listNotes(db),

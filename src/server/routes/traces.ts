@@ -2,7 +2,15 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
-import { deletePersonLabel, LABEL_DRAWS, summarizeLabels } from "../../evals/labels.js";
+import {
+  deletePersonLabel,
+  drawnFromSchema,
+  hasProbability,
+  LABEL_DRAWS,
+  PROBABILITY_MISSING,
+  probabilitySchema,
+  summarizeLabels,
+} from "../../evals/labels.js";
 import { estimateSchema } from "../../statistics/estimate.js";
 import type { Db } from "../../store/open-store.js";
 import { ENDINGS } from "../../tasks/ending.js";
@@ -136,13 +144,15 @@ const summaryShape = z.strictObject({
 
 const annotator = z.string().trim().min(1).max(100).optional().meta({ description: "Person who labels, if known" });
 
-const drawn = z.enum(LABEL_DRAWS).meta({ description: "Sampling method, as reported by the queue" });
-const drawnFrom = z
-  .number()
-  .int()
-  .positive()
-  .nullable()
-  .meta({ description: "Number of traces that a random trace was drawn from" });
+const drawShape = {
+  drawn: z.enum(LABEL_DRAWS).meta({ description: "Sampling method, as reported by the queue" }),
+  drawn_from: drawnFromSchema
+    .nullable()
+    .meta({ description: "Number of traces from which a random or enriched draw selected this one" }),
+  probability: probabilitySchema
+    .nullable()
+    .meta({ description: "Probability with which an enriched draw selected this trace" }),
+};
 
 const basis = z
   .enum(["direct", "adjudicated"])
@@ -169,9 +179,9 @@ export function labelRoutes({ db }: Services): Route[] {
         limit: z.coerce.number().int().min(1).max(MAX_QUEUED).default(50),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
         annotator,
-        order: z.enum(["random", "hard", "disagreements"]).default("random").meta({
+        order: z.enum(["random", "enriched", "disagreements"]).default("random").meta({
           description:
-            "hard: the most informative traces in the training half first. Their labels are not counted in any statistics. disagreements: traces that annotators labeled differently",
+            "enriched: likely failures have a higher probability, by which all figures weight the labels. disagreements: traces that annotators labeled differently",
         }),
       }),
       status: 200,
@@ -187,8 +197,7 @@ export function labelRoutes({ db }: Services): Route[] {
           z.strictObject({
             trace_id: z.string(),
             is_repeat: z.boolean(),
-            drawn,
-            drawn_from: drawnFrom,
+            ...drawShape,
             basis,
             labels: z
               .array(
@@ -201,7 +210,13 @@ export function labelRoutes({ db }: Services): Route[] {
       async handle({ query }) {
         const { run_id: run = null, limit, order, annotator = null, ...options } = query;
         const adjudicate = order === "disagreements";
-        const labelling = await openLabelling(db, { run, hard: order === "hard", adjudicate, annotator, ...options });
+        const labelling = await openLabelling(db, {
+          run,
+          enriched: order === "enriched",
+          adjudicate,
+          annotator,
+          ...options,
+        });
         const { runId, sentence, waiting, queue } = labelling;
         const first = [...queue].slice(0, limit);
         return {
@@ -214,6 +229,7 @@ export function labelRoutes({ db }: Services): Route[] {
             is_repeat: item.isRepeat,
             drawn: item.drawn,
             drawn_from: item.drawnFrom,
+            probability: item.probability,
             basis: adjudicate ? ("adjudicated" as const) : ("direct" as const),
             labels: [...(item.labels ?? [])],
           })),
@@ -226,22 +242,25 @@ export function labelRoutes({ db }: Services): Route[] {
       path: "/api/evals/labels",
       tag,
       summary: "Label a trace",
-      body: z.object({
-        trace_id: z.string().min(1),
-        criterion,
-        label: z.enum(["good", "bad", "skip"]),
-        note: z.string().max(10_000).nullish().meta({ description: "Reason for the label" }),
-        is_repeat: z.boolean().default(false).meta({ description: "Whether the trace was labeled before" }),
-        drawn: drawn.default("unknown"),
-        drawn_from: drawnFrom.default(null),
-        basis: basis.default("direct"),
-        annotator,
-      }),
+      body: z
+        .object({
+          trace_id: z.string().min(1),
+          criterion,
+          label: z.enum(["good", "bad", "skip"]),
+          note: z.string().max(10_000).nullish().meta({ description: "Reason for the label" }),
+          is_repeat: z.boolean().default(false).meta({ description: "Whether the trace was labeled before" }),
+          drawn: drawShape.drawn.default("unknown"),
+          drawn_from: drawShape.drawn_from.default(null),
+          probability: drawShape.probability.default(null),
+          basis: basis.default("direct"),
+          annotator,
+        })
+        .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING }),
       status: 201,
       response: summaryShape.extend({ id: z.number().int() }),
       handle({ body }) {
         const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, annotator = null } = body;
-        const { criterion, label, drawn, basis } = body;
+        const { criterion, label, drawn, probability, basis } = body;
         const note = body.note?.trim() || null;
         const id = saveGivenLabel(db, {
           traceId,
@@ -252,6 +271,7 @@ export function labelRoutes({ db }: Services): Route[] {
           isRepeat,
           drawn,
           drawnFrom,
+          probability,
           basis,
         });
         return { id, ...summaryJson(db, body.criterion) };

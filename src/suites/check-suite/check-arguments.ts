@@ -66,7 +66,7 @@ export function argumentProblems(
   const schema = schemaOf(call, dialect);
   if (schema === null) return [];
   const { func, arguments: args, argumentsField } = call;
-  const known = [schema instanceof z.ZodObject ? [schema] : schema.options]
+  const names = [schema instanceof z.ZodObject ? [schema] : schema.options]
     .flat()
     .flatMap(({ shape }) => Object.keys(shape));
   const wrong = (schema.safeParse(args).error?.issues ?? []).map(({ path, message }) => {
@@ -80,10 +80,10 @@ export function argumentProblems(
   });
   // Tasks about mail can contain additional fields from art-e and other programs.
   const odd =
-    func === ATTACH_INBOX || func === EMAIL_ANSWER ? [] : Object.keys(args).filter((name) => !known.includes(name));
+    func === ATTACH_INBOX || func === EMAIL_ANSWER ? [] : Object.keys(args).filter((name) => !names.includes(name));
   const unknown = odd.map((name) => {
     const hint =
-      didYouMean(name, known).trim() || (known.length === 0 ? "It has none." : `Its arguments: ${known.join(", ")}.`);
+      didYouMean(name, names).trim() || (names.length === 0 ? "It has none." : `Its arguments: ${names.join(", ")}.`);
     return {
       level: "warning" as const,
       code: "argument_unknown",

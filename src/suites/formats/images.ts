@@ -10,6 +10,15 @@ export interface Channel {
 /** For each target pixel in one direction, the source pixels that it consists of, with their weights. */
 type Weights = readonly (readonly (readonly [source: number, weight: number])[])[];
 
+/** Eight-bit channels. Transparency is dropped, as in cv2.imread. */
+export interface Image {
+  readonly width: number;
+  readonly height: number;
+  readonly red: Uint8Array;
+  readonly green: Uint8Array;
+  readonly blue: Uint8Array;
+}
+
 /** `cv2.resize(image, size, interpolation=INTER_AREA)`. If a side grows, OpenCV interpolates instead. */
 export function resizeByArea(image: Channel, width: number, height: number): Channel {
   const shrinks = image.width >= width && image.height >= height;
@@ -105,15 +114,6 @@ export function correlate(a: Float32Array, b: Float32Array): number {
   const covariance = products - (sumA * sumB) / BINS;
   const variances = (squaresA - (sumA * sumA) / BINS) * (squaresB - (sumB * sumB) / BINS);
   return Math.abs(variances) > Number.EPSILON ? covariance / Math.sqrt(variances) : 1;
-}
-
-/** Eight-bit channels. Transparency is dropped, as in cv2.imread. */
-export interface Image {
-  readonly width: number;
-  readonly height: number;
-  readonly red: Uint8Array;
-  readonly green: Uint8Array;
-  readonly blue: Uint8Array;
 }
 
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");

@@ -24,6 +24,9 @@ interface Range {
   readonly bEnd: number;
 }
 
+/** A notebook cell: its JSON with multi-line texts joined. */
+export type NotebookCell = Map<PythonValue, PythonValue>;
+
 /**
  * `difflib.SequenceMatcher(a=a, b=b).ratio()`: twice the number of matching lines, divided by the total number of
  * lines.
@@ -154,9 +157,6 @@ function hasPlainText(output: PythonDict): boolean {
 
 const plainTextOf = (output: PythonDict): PythonValue =>
   requireKey(requireDict(requireKey(output, "data"), "data"), "text/plain");
-
-/** A notebook cell: its JSON with multi-line texts joined. */
-export type NotebookCell = Map<PythonValue, PythonValue>;
 
 /**
  * `nbformat.read(file, as_version=4)`. Like nbformat it does not enforce the schema, and throws only if a required key

@@ -16,6 +16,39 @@ export interface TypedValues {
   readonly values: readonly FrameCell[];
 }
 
+/** A cell and whether it is a whole number, such as Excel's 1.0. */
+interface Converted {
+  readonly value: number | bigint | boolean;
+  readonly isWhole: boolean;
+}
+
+type IntegerRange = "int64" | "uint64" | "none";
+
+/** A missing value is NaN. Integers are bigint only if they could not be represented exactly as a number. */
+export type FrameCell = number | bigint | boolean | string | FrameTime;
+
+/** A date, a time of day or a duration, in milliseconds. Two are equal if kind and value are equal. */
+export interface FrameTime {
+  readonly kind: "datetime" | "time" | "timedelta";
+  readonly ms: number;
+}
+
+type ColumnType = "int64" | "uint64" | "float64" | "bool" | "object" | "datetime64" | "timedelta64";
+
+export interface FrameColumn {
+  readonly name: FrameCell;
+  readonly type: ColumnType;
+  readonly values: readonly FrameCell[];
+}
+
+/** A table as in pandas: typed columns, and row labels unless they are 0, 1, 2, ... */
+export interface Frame {
+  readonly columns: readonly FrameColumn[];
+  readonly rows: number;
+  /** Row labels, with one list per level. */
+  readonly index: readonly (readonly FrameCell[])[] | null;
+}
+
 /** Infers a column's type in the order of pandas' C parser: integer, float, boolean, text. */
 export function inferColumn(texts: readonly string[]): TypedValues {
   const integers = readIntegers(texts);
@@ -108,12 +141,6 @@ export function joinChunks(chunks: readonly TypedValues[]): TypedValues {
   return isNumeric ? { type: "float64", values: values.map(Number) } : { type: "object", values };
 }
 
-/** A cell and whether it is a whole number, such as Excel's 1.0. */
-interface Converted {
-  readonly value: number | bigint | boolean;
-  readonly isWhole: boolean;
-}
-
 /**
  * Infers a column of numbers, booleans, texts and dates like pandas' Python parser. Texts that consist of digits become
  * numbers if the entire column is numeric. Any missing value turns the column into floats, even a column of booleans.
@@ -198,8 +225,6 @@ const INTEGER = /^[+-]?\d+$/;
 /** Digits that pandas' float parser reads, including leading zeros. */
 const MAX_DIGITS = 17;
 
-type IntegerRange = "int64" | "uint64" | "none";
-
 /** Parses an integer that may be surrounded by blanks. Returns null for other text. */
 function parseInteger(text: string): { value: bigint; range: IntegerRange } | null {
   const digits = trimBlanks(text);
@@ -267,31 +292,6 @@ function trimBlanks(text: string): string {
 }
 
 const isBlank = (unit: number) => unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
-
-/** A missing value is NaN. Integers are bigint only if they could not be represented exactly as a number. */
-export type FrameCell = number | bigint | boolean | string | FrameTime;
-
-/** A date, a time of day or a duration, in milliseconds. Two are equal if kind and value are equal. */
-export interface FrameTime {
-  readonly kind: "datetime" | "time" | "timedelta";
-  readonly ms: number;
-}
-
-type ColumnType = "int64" | "uint64" | "float64" | "bool" | "object" | "datetime64" | "timedelta64";
-
-export interface FrameColumn {
-  readonly name: FrameCell;
-  readonly type: ColumnType;
-  readonly values: readonly FrameCell[];
-}
-
-/** A table as in pandas: typed columns, and row labels unless they are 0, 1, 2, ... */
-export interface Frame {
-  readonly columns: readonly FrameColumn[];
-  readonly rows: number;
-  /** Row labels, with one list per level. */
-  readonly index: readonly (readonly FrameCell[])[] | null;
-}
 
 /**
  * `DataFrame.equals`: compares labels by value, and columns by type and value. NaN equals NaN, and there is no

@@ -2,6 +2,12 @@ import { isUtf8 } from "node:buffer";
 import { parseDocument, type ScalarTag, type Tags } from "yaml";
 import { type JsonValue, MAX_JSON_DEPTH } from "../../platform/json.js";
 
+/** A value of Python's json and yaml modules. Integers are bigint, so that they stay exact. */
+export type PythonValue = null | boolean | bigint | number | string | readonly PythonValue[] | PythonDict | Date;
+
+/** Keeps the file's order, even for keys that look like numbers. */
+export type PythonDict = ReadonlyMap<PythonValue, PythonValue>;
+
 const BOOLEAN = "tag:yaml.org,2002:bool";
 const TRUE = /^(?:yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
 const FALSE = /^(?:no|No|NO|false|False|FALSE|off|Off|OFF)$/;
@@ -227,12 +233,6 @@ class PythonJsonReader {
     return new Error(`not JSON at character ${this.at}`);
   }
 }
-
-/** A value of Python's json and yaml modules. Integers are bigint, so that they stay exact. */
-export type PythonValue = null | boolean | bigint | number | string | readonly PythonValue[] | PythonDict | Date;
-
-/** Keeps the file's order, even for keys that look like numbers. */
-export type PythonDict = ReadonlyMap<PythonValue, PythonValue>;
 
 /** `==`: true equals 1 and 1.0, NaN equals nothing, and the order of keys does not matter. */
 export function equalValues(a: PythonValue, b: PythonValue): boolean {

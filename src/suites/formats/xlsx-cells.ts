@@ -2,6 +2,35 @@ import { SaxesParser } from "saxes";
 import type { FrameTime } from "./pandas-frame.js";
 import { roundHalfEven } from "./python-values.js";
 
+/** A cell as written in the file. */
+export interface RawCell {
+  readonly row: number;
+  readonly column: number;
+  /** `n` unless the file contains another type. */
+  readonly type: string;
+  /** The value, or null if the cell is empty. */
+  readonly value: string | null;
+  /** Text of a cell of type inlineStr. */
+  readonly inline: string | null;
+  readonly hasFormula: boolean;
+  readonly style: number;
+}
+
+/** An XML element with its name and attributes without prefixes. */
+export interface XmlNode {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly children: readonly XmlNode[];
+  /** Text of the element itself, including text before the first child. */
+  readonly text: string;
+}
+
+/** An element that is still being read. */
+interface OpenNode extends XmlNode {
+  readonly children: OpenNode[];
+  text: string;
+}
+
 /** Built-in format codes in openpyxl's spelling. A workbook only contains their numbers. */
 const BUILTIN: Readonly<Record<number, string>> = {
   0: "General",
@@ -100,20 +129,6 @@ export function fromIsoDate(text: string): FrameTime {
 const MAX_ROW = 1_048_576;
 const MAX_COLUMN = 18_278;
 
-/** A cell as written in the file. */
-export interface RawCell {
-  readonly row: number;
-  readonly column: number;
-  /** `n` unless the file contains another type. */
-  readonly type: string;
-  /** The value, or null if the cell is empty. */
-  readonly value: string | null;
-  /** Text of a cell of type inlineStr. */
-  readonly inline: string | null;
-  readonly hasFormula: boolean;
-  readonly style: number;
-}
-
 /** Returns the cells in the order of the file. A row or cell without coordinates comes after the previous one. */
 export function readCells(sheet: XmlNode): RawCell[] {
   const cells: RawCell[] = [];
@@ -183,21 +198,6 @@ function toWhole(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1) throw new Error(`${text} is not a row`);
   return number;
-}
-
-/** An XML element with its name and attributes without prefixes. */
-export interface XmlNode {
-  readonly name: string;
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly children: readonly XmlNode[];
-  /** Text of the element itself, including text before the first child. */
-  readonly text: string;
-}
-
-/** An element that is still being read. */
-interface OpenNode extends XmlNode {
-  readonly children: OpenNode[];
-  text: string;
 }
 
 /**

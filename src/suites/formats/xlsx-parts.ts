@@ -26,6 +26,21 @@ interface DataField {
   readonly showDataAs: string;
 }
 
+export interface Chart {
+  /** `values,categories` of each series, joined by semicolons, with the file's spelling of the references. */
+  readonly source: string;
+  /** Chart type, such as barChart or lineChart. */
+  readonly type: string;
+  /** Title, or null if the chart has none. */
+  readonly title: string | null;
+  /** Position of the legend (r by default), or null if the chart has none. */
+  readonly legend: string | null;
+  readonly direction: string | null;
+  readonly xTitle: string | null;
+  readonly yTitle: string | null;
+  readonly anchor: readonly (string | number | null)[] | null;
+}
+
 /**
  * Returns the pivot tables of a sheet as openpyxl loads them, with the source of their cache and without their results.
  */
@@ -98,21 +113,6 @@ function readSource(cache: XmlNode, left: number, right: number): string {
 }
 
 const ANCHORS = ["absoluteAnchor", "oneCellAnchor", "twoCellAnchor"];
-
-export interface Chart {
-  /** `values,categories` of each series, joined by semicolons, with the file's spelling of the references. */
-  readonly source: string;
-  /** Chart type, such as barChart or lineChart. */
-  readonly type: string;
-  /** Title, or null if the chart has none. */
-  readonly title: string | null;
-  /** Position of the legend (r by default), or null if the chart has none. */
-  readonly legend: string | null;
-  readonly direction: string | null;
-  readonly xTitle: string | null;
-  readonly yTitle: string | null;
-  readonly anchor: readonly (string | number | null)[] | null;
-}
 
 /**
  * Returns the charts of a sheet as openpyxl loads them. For a combined chart, returns only the first type and its

@@ -20,6 +20,62 @@ import {
   type XmlNode,
 } from "./xlsx-cells.js";
 
+/** A cell's value in openpyxl with `data_only`: its cached value, and its type after dates are recognized. */
+interface TypedCell {
+  /** Type letter: n, s, b, d or e. */
+  readonly type: string;
+  readonly value: FrameCell | null;
+}
+
+export interface Sheet {
+  readonly name: string;
+  readonly sheetId: string;
+  /** Name of the sheet's part. */
+  readonly part: string;
+  readonly isChartsheet: boolean;
+}
+
+/** An aRGB value, or `unset` for other notations (theme, index). openpyxl always returns the same value for these. */
+export type CellColor = string | { readonly unset: true };
+
+export interface CellFont {
+  readonly name: string | null;
+  readonly family: number | null;
+  readonly size: number | null;
+  readonly bold: boolean;
+  readonly italic: boolean;
+  readonly underline: string | null;
+  /** Color, or null if the font does not specify one. */
+  readonly color: CellColor | null;
+}
+
+interface CellFill {
+  readonly type: "patternFill" | "gradientFill";
+  /** Background color, or null for gradients. */
+  readonly background: CellColor | null;
+  readonly foreground: CellColor | null;
+}
+
+export interface CellStyle {
+  readonly font: CellFont | null;
+  readonly fill: CellFill | null;
+  readonly numberFormat: string | null;
+}
+
+interface Stylesheet {
+  readonly cells: readonly CellStyle[];
+  /** Styles of conditional formats. */
+  readonly differential: readonly CellStyle[];
+}
+
+interface Relationship {
+  readonly id: string;
+  /** Last word of its type: worksheet, drawing, chart, pivotTable. */
+  readonly type: string;
+  /** Name of the target part. */
+  readonly target: string;
+}
+
 const MAX_CELLS = 20_000_000;
 
 /**
@@ -81,13 +137,6 @@ function toValue(workbook: Workbook, cell: RawCell | undefined): string | number
   return cell.type === "str" ? cell.value : null;
 }
 
-/** A cell's value in openpyxl with `data_only`: its cached value, and its type after dates are recognized. */
-interface TypedCell {
-  /** Type letter: n, s, b, d or e. */
-  readonly type: string;
-  readonly value: FrameCell | null;
-}
-
 /** Returns the cached value. A formula that was saved without being calculated is empty. */
 function readCachedValue(cell: RawCell, workbook: Workbook): TypedCell {
   const { type, value } = cell;
@@ -113,14 +162,6 @@ function readNumber(text: string, style: number, workbook: Workbook): TypedCell 
     return time === null ? { type: "e", value: "#VALUE!" } : { type: "d", value: time };
   }
   return { type: "n", value: isFloat ? number : toCell(BigInt(text.trim())) };
-}
-
-export interface Sheet {
-  readonly name: string;
-  readonly sheetId: string;
-  /** Name of the sheet's part. */
-  readonly part: string;
-  readonly isChartsheet: boolean;
 }
 
 const WORKBOOK_TYPE = /spreadsheetml\.(sheet|template)\.main\+xml$|sheet\.macroEnabled\.main\+xml$/;
@@ -199,41 +240,8 @@ export class Workbook {
   }
 }
 
-/** An aRGB value, or `unset` for other notations (theme, index). openpyxl always returns the same value for these. */
-export type CellColor = string | { readonly unset: true };
-
 const UNSET: CellColor = { unset: true };
 const NO_COLOR = "00000000";
-
-export interface CellFont {
-  readonly name: string | null;
-  readonly family: number | null;
-  readonly size: number | null;
-  readonly bold: boolean;
-  readonly italic: boolean;
-  readonly underline: string | null;
-  /** Color, or null if the font does not specify one. */
-  readonly color: CellColor | null;
-}
-
-interface CellFill {
-  readonly type: "patternFill" | "gradientFill";
-  /** Background color, or null for gradients. */
-  readonly background: CellColor | null;
-  readonly foreground: CellColor | null;
-}
-
-export interface CellStyle {
-  readonly font: CellFont | null;
-  readonly fill: CellFill | null;
-  readonly numberFormat: string | null;
-}
-
-interface Stylesheet {
-  readonly cells: readonly CellStyle[];
-  /** Styles of conditional formats. */
-  readonly differential: readonly CellStyle[];
-}
 
 const DEFAULT_FILL: CellFill = { type: "patternFill", background: NO_COLOR, foreground: NO_COLOR };
 
@@ -312,14 +320,6 @@ function readColor({ attributes }: XmlNode): CellColor {
 const MAX_PART_BYTES = 128 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 const MAX_PARTS = 10_000;
-
-interface Relationship {
-  readonly id: string;
-  /** Last word of its type: worksheet, drawing, chart, pivotTable. */
-  readonly type: string;
-  /** Name of the target part. */
-  readonly target: string;
-}
 
 /** The parts of a workbook's file, by name. */
 class XlsxPackage {

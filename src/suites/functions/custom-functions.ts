@@ -16,6 +16,44 @@ export interface CustomCall {
   readonly expected?: JsonValue;
 }
 
+/** Second argument of a user's function, after the arguments from the task's file. */
+interface CustomContext {
+  readonly task: SuiteTask;
+  readonly machine: CustomMachine;
+  /** Returns the contents of an account settings file such as `snowflake/settings.json`. Throws if it is missing. */
+  accountSettings(name: string): string;
+  readonly signal: AbortSignal;
+  /** Folder outside of the machine for files collected from it. Null during setup. */
+  readonly workFolder: string | null;
+  /** Spider2-V: the getters' result, a value, the path of a collected file, or null if missing. */
+  readonly result: JsonValue;
+  readonly expected: JsonValue;
+}
+
+/** The task's machine, with defaults for rarely used command options. */
+interface CustomMachine {
+  copyIn(from: string, path: string): Promise<void>;
+  copyOut(path: string, to: string): Promise<boolean>;
+  run(argv: readonly string[], options?: CustomCommandOptions): Promise<CommandResult>;
+}
+
+interface CustomCommandOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+export type CustomFunction = (args: JsonObject, context: CustomContext) => unknown;
+
+/** A user's functions by name. */
+export interface CustomFunctions {
+  readonly setUp: ReadonlyMap<string, CustomFunction>;
+  /** Functions that return a score from 0 to 1. */
+  readonly evaluation: ReadonlyMap<string, CustomFunction>;
+  /** Spider2-V: functions that return a JSON value. */
+  readonly getters: ReadonlyMap<string, CustomFunction>;
+}
+
 /** Calls a user's function, whose result can be anything. */
 export async function callCustomFunction(call: CustomFunction, args: JsonObject, from: CustomCall): Promise<unknown> {
   const { task, machine, signal, accounts, workFolder = null, result = null, expected = null } = from;
@@ -54,44 +92,6 @@ function customMachine(machine: TaskMachine, signal: AbortSignal): CustomMachine
       return machine.run({ argv, cwd: cwd ?? null, env, timeoutMs }, signal);
     },
   };
-}
-
-/** Second argument of a user's function, after the arguments from the task's file. */
-interface CustomContext {
-  readonly task: SuiteTask;
-  readonly machine: CustomMachine;
-  /** Returns the contents of an account settings file such as `snowflake/settings.json`. Throws if it is missing. */
-  accountSettings(name: string): string;
-  readonly signal: AbortSignal;
-  /** Folder outside of the machine for files collected from it. Null during setup. */
-  readonly workFolder: string | null;
-  /** Spider2-V: the getters' result, a value, the path of a collected file, or null if missing. */
-  readonly result: JsonValue;
-  readonly expected: JsonValue;
-}
-
-/** The task's machine, with defaults for rarely used command options. */
-interface CustomMachine {
-  copyIn(from: string, path: string): Promise<void>;
-  copyOut(path: string, to: string): Promise<boolean>;
-  run(argv: readonly string[], options?: CustomCommandOptions): Promise<CommandResult>;
-}
-
-interface CustomCommandOptions {
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number;
-}
-
-export type CustomFunction = (args: JsonObject, context: CustomContext) => unknown;
-
-/** A user's functions by name. */
-export interface CustomFunctions {
-  readonly setUp: ReadonlyMap<string, CustomFunction>;
-  /** Functions that return a score from 0 to 1. */
-  readonly evaluation: ReadonlyMap<string, CustomFunction>;
-  /** Spider2-V: functions that return a JSON value. */
-  readonly getters: ReadonlyMap<string, CustomFunction>;
 }
 
 export const NO_CUSTOM_FUNCTIONS: CustomFunctions = { setUp: new Map(), evaluation: new Map(), getters: new Map() };

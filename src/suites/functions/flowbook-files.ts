@@ -46,6 +46,12 @@ import {
   textFilePair,
 } from "./grading-function.js";
 
+interface CsvOptions {
+  readonly ignoreOrder: boolean;
+  readonly ignoreCase: boolean;
+  readonly strict: boolean;
+}
+
 /** Flowbook's `compare_text_file`. */
 export const compareTextFile: FlowbookFunction = async (args, context) => {
   const { local_expected_file, vm_result_file } = parseArguments(textFilePair, args);
@@ -168,8 +174,8 @@ export const areOutputsCleared: FlowbookFunction = async (args, context) => {
   const { vm_result, expected, cell_type = "code" } = parseArguments(checkCellsSchema, args);
   const cells = readNotebook(await readCollectedFile(await collectResult(context, vm_result)));
   const matches = findCells(cells, fromJson(cell_type), hasOutput);
-  const listed = isList(expected) ? expected : [];
-  return Number(equalValues(matches, [...listed].sort((a, b) => Number(a) - Number(b)).map(fromJson)));
+  const expectedItems = isList(expected) ? expected : [];
+  return Number(equalValues(matches, [...expectedItems].sort((a, b) => Number(a) - Number(b)).map(fromJson)));
 };
 
 function hasOutput(cell: NotebookCell): boolean {
@@ -179,12 +185,6 @@ function hasOutput(cell: NotebookCell): boolean {
     const dict = requireDict(output, "an output");
     return dict.has("text") || dict.has("data") || dict.has("ename");
   });
-}
-
-interface CsvOptions {
-  readonly ignoreOrder: boolean;
-  readonly ignoreCase: boolean;
-  readonly strict: boolean;
 }
 
 /**

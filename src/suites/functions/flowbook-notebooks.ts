@@ -85,11 +85,11 @@ const schema = z.strictObject({
 export const evaluateMultipleNotebooks: FlowbookFunction = async (args, context) => {
   const { operator, comparisons } = parseArguments(schema, args);
   const scores: number[] = [];
-  for (const { func, arguments: given = {} } of comparisons) {
+  for (const { func, arguments: comparisonArguments = {} } of comparisons) {
     const evaluate =
       typeof func === "string" && Object.hasOwn(NOTEBOOK_FUNCTIONS, func) ? NOTEBOOK_FUNCTIONS[func] : null;
     scores.push(
-      (await evaluate?.(given, context).catch((error) => {
+      (await evaluate?.(comparisonArguments, context).catch((error) => {
         if (error instanceof CannotGrade || context.signal.aborted) throw error;
         return 0;
       })) ?? 0,

@@ -11,6 +11,15 @@ import { GETTERS } from "./result-getters.js";
  */
 export type FunctionNeed = "mailbox" | "files" | "script" | "screen" | "server" | "account" | "unsupported";
 
+/** Kinds of functions in this table. Setup functions have their own table in setup.ts. */
+type FunctionKind = "evaluation" | "getter";
+
+interface FunctionTable {
+  readonly functions: Readonly<Record<string, unknown>>;
+  /** Functions that need more than files, including functions that exist only in the original suite. */
+  readonly needs: Readonly<Partial<Record<FunctionNeed, readonly string[]>>>;
+}
+
 /** Loads a function when it is first called. Runs of dataset questions and listing a suite only need the names. */
 function lazily<Name extends string, Args extends unknown[]>(
   load: () => Promise<Readonly<Record<Name, (...args: Args) => number | Promise<number>>>>,
@@ -64,15 +73,6 @@ export const FLOWBOOK_FUNCTIONS: Readonly<Record<string, FlowbookFunction>> = {
   evaluate_multiple_notebooks: lazily(notebooks, "evaluateMultipleNotebooks"),
   [EMAIL_ANSWER]: emailAnswer,
 };
-
-/** Kinds of functions in this table. Setup functions have their own table in setup.ts. */
-type FunctionKind = "evaluation" | "getter";
-
-interface FunctionTable {
-  readonly functions: Readonly<Record<string, unknown>>;
-  /** Functions that need more than files, including functions that exist only in the original suite. */
-  readonly needs: Readonly<Partial<Record<FunctionNeed, readonly string[]>>>;
-}
 
 const NO_GETTERS: FunctionTable = { functions: {}, needs: {} };
 

@@ -16,11 +16,6 @@ import {
 } from "../task/suite-files.js";
 import type { CustomCall, CustomFunctions } from "./custom-functions.js";
 
-/** A file that a getter fetched. */
-export class CollectedFile {
-  constructor(readonly path: string) {}
-}
-
 /** A getter's result: a file, files, a value, or null if nothing exists. */
 export type Collected = JsonValue | CollectedFile | readonly (CollectedFile | null)[];
 
@@ -37,6 +32,36 @@ export type MetricFunction = (
 interface ComparedFiles {
   readonly result: Buffer;
   readonly expected: Buffer;
+}
+
+/** Returns 0 or 1. If it throws, the runner scores 0. */
+export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) => Promise<number>;
+
+export interface EvaluationOptions {
+  /** Folder for collected files. The caller empties it. */
+  readonly workFolder: string;
+  readonly suiteRoot: string;
+  /** Scores the agent's answer against a gold answer. Absent if the agent gave no answer. */
+  readonly scoreAnswer?: (gold: string) => number;
+  /** Factor for sleeps. 1 by default. */
+  readonly timeScale?: number;
+  readonly accounts?: AccountSettings | undefined;
+  readonly custom?: CustomFunctions | undefined;
+}
+
+/** Everything that a getter or a comparison can use. */
+export interface EvaluationContext {
+  readonly task: SuiteTask;
+  readonly machine: TaskMachine;
+  readonly options: EvaluationOptions;
+  readonly signal: AbortSignal;
+  /** Failures, such as a failed script, that might explain a score. */
+  readonly notes: string[];
+}
+
+/** A file that a getter fetched. */
+export class CollectedFile {
+  constructor(readonly path: string) {}
 }
 
 /** Returns the two files of a comparison, or null if the result is missing, which most functions score as 0. */
@@ -76,9 +101,6 @@ export function refuseOptions(options: JsonObject): void {
   const [first] = Object.keys(options);
   if (first !== undefined) throw new Error(`unknown option ${first}`);
 }
-
-/** Returns 0 or 1. If it throws, the runner scores 0. */
-export type FlowbookFunction = (args: JsonObject, context: EvaluationContext) => Promise<number>;
 
 /** The two files of a comparison, with the argument names of Flowbook's functions. */
 export const filePair = z.looseObject({ local_expected: z.string(), vm_result: z.string() });
@@ -130,28 +152,6 @@ async function regularFile(path: string, gold: string): Promise<Stats> {
   if (stats.isFile()) return stats;
   const kind = stats.isDirectory() ? "a folder" : "not a regular file";
   throw new CannotGrade("unsupported", `the gold file ${gold} is ${kind}, expected a regular file`);
-}
-
-export interface EvaluationOptions {
-  /** Folder for collected files. The caller empties it. */
-  readonly workFolder: string;
-  readonly suiteRoot: string;
-  /** Scores the agent's answer against a gold answer. Absent if the agent gave no answer. */
-  readonly scoreAnswer?: (gold: string) => number;
-  /** Factor for sleeps. 1 by default. */
-  readonly timeScale?: number;
-  readonly accounts?: AccountSettings | undefined;
-  readonly custom?: CustomFunctions | undefined;
-}
-
-/** Everything that a getter or a comparison can use. */
-export interface EvaluationContext {
-  readonly task: SuiteTask;
-  readonly machine: TaskMachine;
-  readonly options: EvaluationOptions;
-  readonly signal: AbortSignal;
-  /** Failures, such as a failed script, that might explain a score. */
-  readonly notes: string[];
 }
 
 /** Returns the context of a call to a user's function. */

@@ -4,6 +4,16 @@ import { Database } from "../../store/sqlite.js";
 import { isList, isTruthy } from "../formats/python-values.js";
 import { CannotGrade, type MetricFunction, requireFile } from "./grading-function.js";
 
+/** A value in a row, as the library returns it. */
+type DatabaseValue = unknown;
+
+/** A copy of a database file, opened for reading. */
+interface DatabaseReader {
+  /** Runs a query. Reads at most `limit` rows. */
+  query(sql: string, limit: number): Promise<readonly (readonly DatabaseValue[])[]>;
+  close(): void;
+}
+
 /** Opens a SQLite file. Integers are exact. */
 function openSqlite(path: string): DatabaseReader {
   const database = new Database(path, { readonly: true, fileMustExist: true });
@@ -66,16 +76,6 @@ async function loadDuckdb() {
   }
 }
 
-/** A value in a row, as the library returns it. */
-type DatabaseValue = unknown;
-
-/** A copy of a database file, opened for reading. */
-interface DatabaseReader {
-  /** Runs a query. Reads at most `limit` rows. */
-  query(sql: string, limit: number): Promise<readonly (readonly DatabaseValue[])[]>;
-  close(): void;
-}
-
 /** Compares rows like Python: numbers by value, and NaN equals nothing. */
 function areRowsEqual(a: readonly DatabaseValue[], b: readonly DatabaseValue[]): boolean {
   return a.length === b.length && a.every((value, i) => areValuesEqual(value, b[i]));
@@ -108,10 +108,10 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
   const { path } = requireFile(result, "the result");
   if (type !== "duckdb" && type !== "sqlite3") throw new Error(`unknown database type ${String(type)}`);
   const open = type === "duckdb" ? openDuckdb : async (file: string) => openSqlite(file);
-  const opened: DatabaseReader[] = [];
+  const databases: DatabaseReader[] = [];
   try {
-    for (const file of [path, gold.path]) opened.push(await open(file));
-    const [a, b] = opened as [DatabaseReader, DatabaseReader];
+    for (const file of [path, gold.path]) databases.push(await open(file));
+    const [a, b] = databases as [DatabaseReader, DatabaseReader];
     // SQLite does not have schemas, so Spider2-V's query fails for it.
     if (isTruthy(options.schema_name)) await selectSchema(a, b, String(options.schema_name));
     return Number(await areDatabasesEqual(a, b, options));
@@ -119,7 +119,7 @@ export const checkLocalDatabase: MetricFunction = async (result, expected, optio
     if (error instanceof CannotGrade) throw error;
     return 0;
   } finally {
-    for (const database of opened) database.close();
+    for (const database of databases) database.close();
   }
 };
 

@@ -197,9 +197,9 @@ async function compareIndices(
   return await scoreOrZero(async () => {
     if (options.version !== undefined && options.version !== 4) throw new Error("only nbformat 4 is supported");
     const cells = readNotebook(await readCollectedFile(requireFile(result, "the result").path));
-    const listed = requireObject(expected, "the rule").expected;
+    const expectedValue = requireObject(expected, "the rule").expected;
     const matches = findCells(cells, fromJson(options.cell_type ?? "code"), holds);
-    return listed !== undefined && equalValues(matches, fromJson(listed));
+    return expectedValue !== undefined && equalValues(matches, fromJson(expectedValue));
   });
 }
 

@@ -30,15 +30,27 @@ export interface TableBooks {
 
 export type TableRule = (rule: JsonObject, books: TableBooks) => boolean;
 
-/** Thrown if the result does not have a sheet to compare. The comparison then scores 0. */
-export class MissingSheet extends Error {
-  override readonly name = "MissingSheet";
-}
-
 export interface ChosenSheet {
   readonly book: Workbook;
   readonly name: string;
   readonly sheet: Sheet | null;
+}
+
+type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
+
+/** A cell with the parts that affect its style. */
+interface StyledCell {
+  /** Whether the cell has a value or formula. */
+  readonly hasValue: boolean;
+  readonly isNumber: boolean;
+  readonly style: CellStyle;
+}
+
+export type StyleValue = string | number | boolean | null | CellColor;
+
+/** Thrown if the result does not have a sheet to compare. The comparison then scores 0. */
+export class MissingSheet extends Error {
+  override readonly name = "MissingSheet";
 }
 
 /**
@@ -61,7 +73,7 @@ export function chooseSheet(index: JsonValue | undefined, books: TableBooks): Ch
 /** Returns a rule that requires two sheets to be equal in the rule's properties. */
 function comparingSheets(
   properties: string,
-  describe: (chosen: ChosenSheet, names: readonly string[]) => Map<string, unknown>,
+  describe: (sheet: ChosenSheet, names: readonly string[]) => Map<string, unknown>,
 ): TableRule {
   return (rule, books) => {
     const list = rule[properties];
@@ -72,8 +84,6 @@ function comparingSheets(
     );
   };
 }
-
-type Describe = (pivot: PivotTable, names: readonly string[]) => unknown;
 
 const describeSelection: Describe = ({ selection }, names) =>
   names.includes("ordered") ? selection : selection.map((items) => new Set(items));
@@ -108,9 +118,9 @@ function describing<Part extends { readonly source: string }>(
   properties: Readonly<Record<string, (part: Part, names: readonly string[]) => unknown>>,
 ) {
   return ({ book, sheet }: ChosenSheet, names: readonly string[]): Map<string, unknown> => {
-    const named = Object.entries(properties).filter(([name]) => names.includes(name));
+    const selection = Object.entries(properties).filter(([name]) => names.includes(name));
     const parts = sheet === null ? [] : read(book, sheet);
-    return new Map(parts.map((part) => [part.source, named.map(([, describe]) => describe(part, names))]));
+    return new Map(parts.map((part) => [part.source, selection.map(([, describe]) => describe(part, names))]));
   };
 }
 
@@ -217,16 +227,6 @@ function compareValues(a: string | number, b: string | number, operator: string)
 }
 
 const fold = (value: string | number) => (typeof value === "string" ? value.toLowerCase() : value);
-
-/** A cell with the parts that affect its style. */
-interface StyledCell {
-  /** Whether the cell has a value or formula. */
-  readonly hasValue: boolean;
-  readonly isNumber: boolean;
-  readonly style: CellStyle;
-}
-
-export type StyleValue = string | number | boolean | null | CellColor;
 
 const DEFAULT_STYLE: CellStyle = {
   font: null,

@@ -55,11 +55,11 @@ function selectItem(value: PythonValue, step: PythonValue): PythonValue {
     if (item === undefined) throw new Error("the item does not exist");
     return item;
   }
-  const [key, wanted, ...more] = iterate(step);
-  if (key === undefined || wanted === undefined || more.length > 0) throw new Error("no key and value");
+  const [key, expectedValue, ...more] = iterate(step);
+  if (key === undefined || expectedValue === undefined || more.length > 0) throw new Error("no key and value");
   const match = items.find((item) => {
     if (!isDict(item)) throw new Error("an item is not a mapping");
-    return equalValues(requireItem(item, key), wanted);
+    return equalValues(requireItem(item, key), expectedValue);
   });
   if (match === undefined) throw new Error("the item does not exist");
   return match;

@@ -27,6 +27,14 @@ import { UnusableSuiteFile } from "../task/suite-files.js";
 import { findSetupFunction } from "../task/task-setup.js";
 import { evaluationCalls, findCallObstacle } from "../task-needs.js";
 
+/** A score with its reason, which is empty for a score of 1. */
+interface GradedScore {
+  readonly score: number;
+  readonly reason: string;
+}
+
+type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<GradedScore>;
+
 /**
  * Grades the agent's files in the task's machine, following the rules of the suite that the task comes from. Throws
  * only if `signal` aborts.
@@ -50,19 +58,11 @@ export async function evaluateTask(
   }
 }
 
-/** A score with its reason, which is empty for a score of 1. */
-interface GradedScore {
-  readonly score: number;
-  readonly reason: string;
-}
-
 /** Returns the missing requirement for grading, or null for any other error. */
 function obstacleOf(error: unknown): ObstacleState | null {
   if (error instanceof UnusableSuiteFile) return "missing_files";
   return error instanceof CannotGrade ? error.state : null;
 }
-
-type Evaluate = (evaluation: TaskEvaluation, context: EvaluationContext) => Promise<GradedScore>;
 
 const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
   flowbook: evaluateFlowbook,
@@ -73,8 +73,8 @@ const EVALUATE: Readonly<Record<SuiteDialect, Evaluate>> = {
 /** Grades a Harbor task: its tests write a reward. Without a reward the task has no score. */
 async function evaluateHarbor(evaluation: TaskEvaluation, context: EvaluationContext): Promise<GradedScore> {
   const { reward, others } = await runTests(evaluation.metrics[0]?.options ?? {}, context);
-  const named = Object.entries(others).map(([name, value]) => `${name} ${value}`);
-  return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...named].join(", ") };
+  const list = Object.entries(others).map(([name, value]) => `${name} ${value}`);
+  return { score: reward, reason: reward === 1 ? "" : [`the reward is ${reward}`, ...list].join(", ") };
 }
 
 /** Before anything runs, checks for unknown functions, and for functions that need an account, a server or a screen. */

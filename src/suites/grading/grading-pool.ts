@@ -15,6 +15,54 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** Sources shared by all gradings in a run. They can be sent to another process. */
+interface GradingSources {
+  readonly suite: SuiteFolder;
+  /** Absolute path of the user's module, or null if there is none. */
+  readonly functions: string | null;
+  /** Folder of account settings, and the variables that set some. */
+  readonly accounts: { readonly folder: string | null; readonly env: Readonly<Record<string, string>> };
+}
+
+export interface GradingOrder extends GradingSources {
+  readonly task: SuiteTask;
+  readonly workFolder: string;
+  readonly canRun: boolean;
+}
+
+/** Messages to the grading process. */
+export type ToGrader =
+  | { readonly order: GradingOrder }
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly failure: string };
+
+const command = z.object({
+  argv: z.array(z.string()),
+  cwd: z.string().nullable(),
+  env: z.record(z.string(), z.string()),
+  timeoutMs: z.number(),
+});
+
+/** Requests from the grading process to the task's machine. */
+const machineCallSchema = z.discriminatedUnion("op", [
+  z.object({ op: z.literal("copyIn"), from: z.string(), path: z.string() }),
+  z.object({ op: z.literal("copyOut"), path: z.string(), to: z.string() }),
+  z.object({ op: z.literal("run"), command }),
+]);
+
+type MachineCall = z.output<typeof machineCallSchema>;
+
+/** Messages from the grading process. It sends `alive` while its event loop runs. */
+const fromGraderSchema = z.union([
+  z.object({ id: z.number(), call: machineCallSchema }),
+  z.object({
+    grade: gradeSchema.extend({ state: z.enum(["success", "setup_error", "eval_error", ...OBSTACLE_STATES]) }),
+  }),
+  z.object({ alive: z.literal(true) }),
+]);
+
+export type FromGrader = z.output<typeof fromGraderSchema>;
+
 /** The task's machine, which another process has opened. */
 export class RemoteMachine implements TaskMachine {
   private readonly waiting = new Map<number, Waiting>();
@@ -107,9 +155,9 @@ export class GradingPool {
   }
 
   async close(): Promise<void> {
-    const ended = [...this.all].map((child) => once(child, "exit"));
+    const exits = [...this.all].map((child) => once(child, "exit"));
     for (const child of this.all) child.kill("SIGKILL");
-    await Promise.all(ended);
+    await Promise.all(exits);
   }
 
   private start(): ChildProcess {
@@ -143,10 +191,10 @@ function gradeIn(
     const aborted = () => end({ unusable: "interrupted" });
     const exited = (code: number | null, name: string | null) =>
       end({ unusable: `its process ended (${name ?? code}), probably because it ran out of memory` });
-    const received = (sent: unknown) => {
+    const received = (reply: unknown) => {
       clearTimeout(timer);
       timer = setTimeout(tooLong, busyMs);
-      const message = fromGraderSchema.safeParse(sent);
+      const message = fromGraderSchema.safeParse(reply);
       if (!message.success) end({ unusable: "its process sent an invalid message" });
       else if ("grade" in message.data) end(message.data.grade);
       else if ("call" in message.data) void answer(child, message.data.id, message.data.call, machine, signal);
@@ -187,53 +235,5 @@ function callMachine(call: MachineCall, machine: TaskMachine, signal: AbortSigna
 function send(child: ChildProcess, message: ToGrader): void {
   if (child.connected) child.send(message, () => undefined);
 }
-
-/** Sources shared by all gradings in a run. They can be sent to another process. */
-interface GradingSources {
-  readonly suite: SuiteFolder;
-  /** Absolute path of the user's module, or null if there is none. */
-  readonly functions: string | null;
-  /** Folder of account settings, and the variables that set some. */
-  readonly accounts: { readonly folder: string | null; readonly env: Readonly<Record<string, string>> };
-}
-
-export interface GradingOrder extends GradingSources {
-  readonly task: SuiteTask;
-  readonly workFolder: string;
-  readonly canRun: boolean;
-}
-
-/** Messages to the grading process. */
-export type ToGrader =
-  | { readonly order: GradingOrder }
-  | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly failure: string };
-
-const command = z.object({
-  argv: z.array(z.string()),
-  cwd: z.string().nullable(),
-  env: z.record(z.string(), z.string()),
-  timeoutMs: z.number(),
-});
-
-/** Requests from the grading process to the task's machine. */
-const machineCallSchema = z.discriminatedUnion("op", [
-  z.object({ op: z.literal("copyIn"), from: z.string(), path: z.string() }),
-  z.object({ op: z.literal("copyOut"), path: z.string(), to: z.string() }),
-  z.object({ op: z.literal("run"), command }),
-]);
-
-type MachineCall = z.output<typeof machineCallSchema>;
-
-/** Messages from the grading process. It sends `alive` while its event loop runs. */
-const fromGraderSchema = z.union([
-  z.object({ id: z.number(), call: machineCallSchema }),
-  z.object({
-    grade: gradeSchema.extend({ state: z.enum(["success", "setup_error", "eval_error", ...OBSTACLE_STATES]) }),
-  }),
-  z.object({ alive: z.literal(true) }),
-]);
-
-export type FromGrader = z.output<typeof fromGraderSchema>;
 
 export const ALIVE_EVERY_MS = 1_000;

@@ -114,11 +114,11 @@ class PlainImage implements ReadDockerfile {
     const pairs = instruction.getProperties().map((property) => {
       const name = property.getName();
       const value = property.getValue();
-      const written = property.getUnescapedValue() ?? "";
+      const text = property.getUnescapedValue() ?? "";
       if (instruction.getKeyword() === "ENV" && value === null) throw new ForDockerAlone(`ENV ${name} has no value`);
       // The parsed value no longer contains backslashes, so an escaped variable looks like any other.
-      if (written.includes("\\$")) throw new ForDockerAlone(`${name} with an escaped $ needs Docker`);
-      return [name, written.startsWith("'") ? (value ?? "") : this.replace(value ?? "")];
+      if (text.includes("\\$")) throw new ForDockerAlone(`${name} with an escaped $ needs Docker`);
+      return [name, text.startsWith("'") ? (value ?? "") : this.replace(value ?? "")];
     });
     return Object.fromEntries(pairs);
   }
@@ -190,7 +190,7 @@ class PlainImage implements ReadDockerfile {
     const isPython = /^python3?$/.test(program) && rest[0] === "-m" && rest[1] === "pip";
     const args = (isPython ? rest.slice(2) : rest).filter((word) => !word.startsWith("-"));
     const flags = rest.filter((word) => word.startsWith("-") && word !== "-m");
-    const [action = "", ...named] = args;
+    const [action = "", ...packages] = args;
     switch (isPython ? "pip" : program) {
       case "":
       case "set":
@@ -198,11 +198,11 @@ class PlainImage implements ReadDockerfile {
         return true;
       case "apt":
       case "apt-get":
-        if (action === "install") this.packages.push(...named.map((one) => one.replace(/[=:/].*$/, "")));
+        if (action === "install") this.packages.push(...packages.map((one) => one.replace(/[=:/].*$/, "")));
         return ["install", "update", "clean", "autoclean", "autoremove"].includes(action);
       case "pip":
       case "pip3": {
-        const modules = named.map((one) => /^([\w.-]+)(?:\[[\w,-]+\])?(?:==([\w.]+))?$/.exec(one));
+        const modules = packages.map((one) => /^([\w.-]+)(?:\[[\w,-]+\])?(?:==([\w.]+))?$/.exec(one));
         this.modules.push(...modules.map((one) => ({ name: one?.[1] ?? "", version: one?.[2] ?? null })));
         return action === "install" && !modules.includes(null) && flags.every((flag) => PIP_FLAGS.test(flag));
       }
@@ -210,7 +210,7 @@ class PlainImage implements ReadDockerfile {
         this.folders.push(...args.map((path) => this.absolute(path)));
         return flags.every((flag) => /^(-p|--parents)$/.test(flag));
       case "chmod":
-        this.modes.push(...named.map((path) => ({ path: this.absolute(path), mode: action })));
+        this.modes.push(...packages.map((path) => ({ path: this.absolute(path), mode: action })));
         return flags.length === 0;
       case "rm":
         return args.every((path) => /^\/(var\/lib\/apt|var\/cache|root\/\.cache|tmp)\//.test(path));

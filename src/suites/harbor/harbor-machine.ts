@@ -160,12 +160,12 @@ async function missingPackages(names: readonly string[]): Promise<readonly strin
   if (names.length === 0) return [];
   // dpkg-query exits with 1 if it does not know one of the packages.
   const args = ["-W", "-f", `\${Package} \${db:Status-Status}\n`, ...names];
-  const listed = await promisify(execFile)("dpkg-query", args, { timeout: ASK_MS }).then(
+  const statusLines = await promisify(execFile)("dpkg-query", args, { timeout: ASK_MS }).then(
     ({ stdout }) => stdout,
     (error: { readonly stdout?: string }) => error.stdout ?? "",
   );
   const installed = new Set(
-    listed.split("\n").flatMap((line) => (line.endsWith(" installed") ? line.split(" ")[0] : [])),
+    statusLines.split("\n").flatMap((line) => (line.endsWith(" installed") ? line.split(" ")[0] : [])),
   );
   return names.filter((name) => !installed.has(name));
 }

@@ -33,6 +33,80 @@ type HarborReading =
     }
   | { readonly ok: false; readonly problems: SuiteFinding[] };
 
+type SettingsReading =
+  | { readonly ok: true; readonly value: HarborSettings }
+  | { readonly ok: false; readonly issues: readonly { readonly field: string; readonly message: string }[] };
+
+type HarborObstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
+
+/** Contents of a task's machine. */
+export interface HarborEnvironment extends Pick<ReadDockerfile, "folders" | "modes" | "packages" | "modules"> {
+  /** The task's prebuilt image, or null if it has none. */
+  readonly image: string | null;
+  readonly workdir: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly copies: readonly FileCopy[];
+  /** Programs of the base image. */
+  readonly commands: Readonly<Record<string, string>>;
+  /** Why the environment needs Docker. If empty, bubblewrap works if its packages are installed on this machine. */
+  readonly obstacles: readonly string[];
+}
+
+const seconds = z.number("expected a number of seconds").positive("expected more than 0 seconds").max(86_400);
+
+const variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/, "expected a variable name"), z.string());
+
+export const healthcheckSchema = z.object({
+  command: z.string().min(1),
+  interval_sec: z.number().min(0).max(3600).default(5),
+  timeout_sec: seconds.default(30),
+  start_period_sec: z.number().min(0).max(3600).default(0),
+  retries: z.int().min(1).max(1000).default(3),
+});
+
+const versionText = z.union([z.string(), z.number()]).transform(String);
+
+/** Schema of `task.toml`, versions 1.0 to 1.4. Ignores unknown keys, like Harbor. */
+const settingsSchema = z.looseObject({
+  /** This field is called `version` in the first Harbor tasks. */
+  schema_version: versionText.optional(),
+  version: versionText.optional(),
+  task: z.looseObject({ name: z.string() }).optional(),
+  metadata: z
+    .looseObject({
+      category: z.string().optional().catch(undefined),
+      tags: z.array(z.string()).default([]).catch([]),
+    })
+    .prefault({}),
+  agent: z.looseObject({ timeout_sec: seconds.optional(), user: z.unknown().optional() }).prefault({}),
+  verifier: z
+    .looseObject({
+      timeout_sec: seconds.default(600),
+      env: variables.default({}),
+      user: z.unknown().optional(),
+      environment_mode: z.string().default("shared"),
+      environment: z.unknown().optional(),
+      collect: z.array(z.unknown()).default([]),
+    })
+    .prefault({}),
+  environment: z
+    .looseObject({
+      docker_image: z.string().min(1).optional(),
+      os: z.string().default("linux"),
+      gpus: z.number().default(0),
+      gpu_types: z.array(z.unknown()).nullish(),
+      workdir: z.string().startsWith("/", "expected an absolute path").optional(),
+      env: variables.default({}),
+      mcp_servers: z.array(z.unknown()).default([]),
+      healthcheck: healthcheckSchema.optional(),
+    })
+    .prefault({}),
+  solution: z.looseObject({ env: variables.default({}) }).prefault({}),
+  steps: z.array(z.unknown()).optional(),
+});
+
+type HarborSettings = z.output<typeof settingsSchema>;
+
 /** Reads a task's folder. Returns the problems by file and field if it is invalid. */
 export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborReading {
   const { folder, folderName: id } = path;
@@ -94,80 +168,22 @@ export function readHarborTask(path: TaskFilePath, suite: SuiteFolder): HarborRe
 const MAX_TEXT = 200_000;
 const MAX_BYTES = 1_000_000;
 
-type SettingsReading =
-  | { readonly ok: true; readonly value: HarborSettings }
-  | { readonly ok: false; readonly issues: readonly { readonly field: string; readonly message: string }[] };
-
 /** Reads a task's `task.toml`. */
 export function readSettings(folder: string): SettingsReading {
   const file = join(folder, "task.toml");
   const failed = (message: string): SettingsReading => ({ ok: false, issues: [{ field: "", message }] });
   if (fileStateOf(folder, "task.toml") !== "file") return failed("is not a regular file");
   if (lstatSync(file).size > MAX_BYTES) return failed(`has more than ${MAX_BYTES} bytes`);
-  let written: unknown;
+  let toml: unknown;
   try {
-    written = parse(readFileSync(file, "utf8"));
+    toml = parse(readFileSync(file, "utf8"));
   } catch (cause) {
     return failed(`is not TOML: ${(cause as Error).message.split("\n")[0]}`);
   }
-  const parsed = settingsSchema.safeParse(written);
+  const parsed = settingsSchema.safeParse(toml);
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, issues: parsed.error.issues.map(({ path, message }) => ({ field: fieldPath(path), message })) };
 }
-
-const seconds = z.number("expected a number of seconds").positive("expected more than 0 seconds").max(86_400);
-const variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/, "expected a variable name"), z.string());
-
-export const healthcheckSchema = z.object({
-  command: z.string().min(1),
-  interval_sec: z.number().min(0).max(3600).default(5),
-  timeout_sec: seconds.default(30),
-  start_period_sec: z.number().min(0).max(3600).default(0),
-  retries: z.int().min(1).max(1000).default(3),
-});
-
-const versionText = z.union([z.string(), z.number()]).transform(String);
-
-/** Schema of `task.toml`, versions 1.0 to 1.4. Ignores unknown keys, like Harbor. */
-const settingsSchema = z.looseObject({
-  /** This field is called `version` in the first Harbor tasks. */
-  schema_version: versionText.optional(),
-  version: versionText.optional(),
-  task: z.looseObject({ name: z.string() }).optional(),
-  metadata: z
-    .looseObject({
-      category: z.string().optional().catch(undefined),
-      tags: z.array(z.string()).default([]).catch([]),
-    })
-    .prefault({}),
-  agent: z.looseObject({ timeout_sec: seconds.optional(), user: z.unknown().optional() }).prefault({}),
-  verifier: z
-    .looseObject({
-      timeout_sec: seconds.default(600),
-      env: variables.default({}),
-      user: z.unknown().optional(),
-      environment_mode: z.string().default("shared"),
-      environment: z.unknown().optional(),
-      collect: z.array(z.unknown()).default([]),
-    })
-    .prefault({}),
-  environment: z
-    .looseObject({
-      docker_image: z.string().min(1).optional(),
-      os: z.string().default("linux"),
-      gpus: z.number().default(0),
-      gpu_types: z.array(z.unknown()).nullish(),
-      workdir: z.string().startsWith("/", "expected an absolute path").optional(),
-      env: variables.default({}),
-      mcp_servers: z.array(z.unknown()).default([]),
-      healthcheck: healthcheckSchema.optional(),
-    })
-    .prefault({}),
-  solution: z.looseObject({ env: variables.default({}) }).prefault({}),
-  steps: z.array(z.unknown()).optional(),
-});
-
-type HarborSettings = z.output<typeof settingsSchema>;
 
 /** A value from the host's environment: `${NAME}` or `${NAME:-default}`. */
 const TEMPLATE = /^\$\{(\w+)(?::-(.*))?\}$/;
@@ -191,8 +207,6 @@ export function findUnsupported(folder: string): string | null {
   if (obstacle === undefined) return null;
   return obstacle.field === "" ? obstacle.message : `${obstacle.field}: ${obstacle.message}`;
 }
-
-type HarborObstacle = Pick<SuiteFinding, "code" | "field" | "message"> & Partial<Pick<SuiteFinding, "level" | "file">>;
 
 /** Programs that download something, in a script that runs without a network. */
 const FETCHING =
@@ -265,11 +279,11 @@ function versionObstacles({
   schema_version,
   version,
 }: Pick<HarborSettings, "schema_version" | "version">): HarborObstacle[] {
-  const written = schema_version ?? version;
-  if (written === undefined || /^1(\.[0-4])?$/.test(written)) return [];
+  const schemaVersion = schema_version ?? version;
+  if (schemaVersion === undefined || /^1(\.[0-4])?$/.test(schemaVersion)) return [];
   const field = schema_version === undefined ? "version" : "schema_version";
-  const message = `"${written.slice(0, 20)}" is unknown: art-e reads versions 1.0 to 1.4`;
-  return [{ code: written.startsWith("1.") ? "version_unknown" : UNSUPPORTED, field, message }];
+  const message = `"${schemaVersion.slice(0, 20)}" is unknown: art-e reads versions 1.0 to 1.4`;
+  return [{ code: schemaVersion.startsWith("1.") ? "version_unknown" : UNSUPPORTED, field, message }];
 }
 
 function imageObstacles(folder: string): HarborObstacle[] {
@@ -311,19 +325,6 @@ function fingerprintOf(folder: string): string {
   };
   visit("");
   return hash.digest("hex");
-}
-
-/** Contents of a task's machine. */
-export interface HarborEnvironment extends Pick<ReadDockerfile, "folders" | "modes" | "packages" | "modules"> {
-  /** The task's prebuilt image, or null if it has none. */
-  readonly image: string | null;
-  readonly workdir: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly copies: readonly FileCopy[];
-  /** Programs of the base image. */
-  readonly commands: Readonly<Record<string, string>>;
-  /** Why the environment needs Docker. If empty, bubblewrap works if its packages are installed on this machine. */
-  readonly obstacles: readonly string[];
 }
 
 /** Base images that this machine's own packages can replace, with their programs. */

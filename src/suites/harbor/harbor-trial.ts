@@ -10,6 +10,13 @@ import type { SuiteOracle } from "../oracle.js";
 import { fileStateOf, parseArguments } from "../suite-folder.js";
 import { type healthcheckSchema, plainVariables, readSettings } from "./harbor-task.js";
 
+interface Rewards {
+  /** 0 to 1. */
+  readonly reward: number;
+  /** Additional measurements by name. */
+  readonly others: Readonly<Record<string, number>>;
+}
+
 /** Folders of a trial, which exist in the task's machine from the start. */
 export const TRIAL_FOLDERS = ["/logs/agent", "/logs/verifier", "/logs/artifacts", "/tests", "/solution"];
 
@@ -61,15 +68,8 @@ export async function runTests(args: JsonObject, context: EvaluationContext): Pr
   };
   const rewards = parseRewards(await read("reward.json"), await read("reward.txt"));
   if (rewards !== null) return rewards;
-  const said = lastLine((await read("test-stdout.txt")) ?? "");
-  throw new Error(`tests/test.sh wrote no reward (exit code ${exitCode})${said ? `: ${said}` : ""}`);
-}
-
-interface Rewards {
-  /** 0 to 1. */
-  readonly reward: number;
-  /** Additional measurements by name. */
-  readonly others: Readonly<Record<string, number>>;
+  const lastOutput = lastLine((await read("test-stdout.txt")) ?? "");
+  throw new Error(`tests/test.sh wrote no reward (exit code ${exitCode})${lastOutput ? `: ${lastOutput}` : ""}`);
 }
 
 /**

@@ -39,9 +39,9 @@ export async function runFlowbookScript(
 
 /** Describes a failed command with the last line of its output: `init.sh ended with exit code 3: ...`. */
 export function describeFailure(command: string, { exitCode, stdout, stderr }: CommandResult): string {
-  const said = lastLine(stderr) || lastLine(stdout);
-  const ended = exitCode === null ? "reached its time limit" : `ended with exit code ${exitCode}`;
-  return `${command} ${ended}${said === "" ? "" : `: ${said}`}`;
+  const lastOutput = lastLine(stderr) || lastLine(stdout);
+  const ending = exitCode === null ? "reached its time limit" : `ended with exit code ${exitCode}`;
+  return `${command} ${ending}${lastOutput === "" ? "" : `: ${lastOutput}`}`;
 }
 
 /** Expands `~` and `$HOME`, like Spider2-V's server. */

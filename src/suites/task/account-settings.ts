@@ -10,6 +10,13 @@ import { HOME, type TaskMachine } from "../../sandbox/task-machine.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";
 import { ACCOUNT_TAG, fileStateOf, isJsonObject, SPIDER_CONTENT, type SuiteFolder, stateOf } from "../suite-folder.js";
 
+type AccountFile = { readonly text: string } | { readonly missing: string };
+
+/** Whether account settings are filled in. */
+export type SettingsState =
+  | { readonly state: "filled" | "missing" | "template_only" | "unreadable" }
+  | { readonly state: "placeholders"; readonly fields: readonly string[] };
+
 /**
  * Returns the machine as the agent sees it, without the values of account settings. The agent can still use them there.
  */
@@ -81,8 +88,6 @@ export function settingsName(path: string): string | null {
 
 const MAX_BYTES = 100_000;
 
-type AccountFile = { readonly text: string } | { readonly missing: string };
-
 /**
  * The user's settings for tasks that need an account: files in a separate folder or in the suite's `settings/`, and
  * environment variables, which take precedence over the files' fields.
@@ -143,8 +148,8 @@ export class AccountSettings {
   /** Returns a file's values without the template's, which are public. */
   private valuesOf(name: string): string[] {
     const template = this.find(name + TEMPLATE_ENDING);
-    const known = new Set(template === null ? [] : textsOf(readSettings(template)));
-    return textsOf(this.merge(name, this.find(name))).filter((text) => !known.has(text));
+    const templateTexts = new Set(template === null ? [] : textsOf(readSettings(template)));
+    return textsOf(this.merge(name, this.find(name))).filter((text) => !templateTexts.has(text));
   }
 
   private find(name: string): string | null {
@@ -195,11 +200,6 @@ function linesOf(secret: string): string[] {
 const MAX_SETTINGS_BYTES = 1_000_000;
 
 export const TEMPLATE_ENDING = ".template";
-
-/** Whether account settings are filled in. */
-export type SettingsState =
-  | { readonly state: "filled" | "missing" | "template_only" | "unreadable" }
-  | { readonly state: "placeholders"; readonly fields: readonly string[] };
 
 /** Checks a settings file and the template next to it. Compares values but never shows them. */
 export function readSettingsState(path: string): SettingsState {

@@ -45,8 +45,8 @@ export async function collectFinalState(
 async function findFiles(machine: TaskMachine, since: Date, signal: AbortSignal): Promise<string[]> {
   const passedOver = "( -name .?* -o -name site-packages -o -name node_modules ) -prune".split(" ");
   const imageFiles = "-type f ( -iname *.png -o -iname *.ipynb )".split(" ");
-  const written = ["-newerct", `@${since.getTime() / 1_000}`, "-size", `-${MAX_FILE_BYTES + 1}c`];
-  const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...imageFiles, ...written, "-print0"];
+  const recentFiles = ["-newerct", `@${since.getTime() / 1_000}`, "-size", `-${MAX_FILE_BYTES + 1}c`];
+  const argv = ["find", HOME, "-xdev", ...passedOver, "-o", ...imageFiles, ...recentFiles, "-print0"];
   const { stdout } = await machine.run({ argv, cwd: "/", env: {}, timeoutMs: FIND_MS }, signal);
   const paths = stdout.split("\0").filter((path) => path !== "");
   return paths.sort().slice(0, MAX_FILES);

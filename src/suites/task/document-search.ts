@@ -8,6 +8,20 @@ import { htmlToText } from "../../mail/html-text.js";
 import { Database } from "../../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../../tasks/suite-task.js";
 
+interface Row {
+  readonly id: number;
+  readonly path: string;
+  readonly offset: number;
+}
+
+/** A file that might be a document. Agents see its path. */
+interface DocumentFile {
+  readonly path: string;
+  readonly file: string;
+  readonly bytes: number;
+  readonly changedMs: number;
+}
+
 /** Version of the index layout. Increase it when the layout changes, because cached indexes then become useless. */
 const LAYOUT = 2;
 
@@ -199,12 +213,6 @@ function endBetweenCharacters(text: string, end: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? end - 1 : end;
 }
 
-interface Row {
-  readonly id: number;
-  readonly path: string;
-  readonly offset: number;
-}
-
 /** Full-text index over the parts of documents. */
 class DocumentIndex {
   constructor(private readonly db: BetterSqlite3.Database) {}
@@ -270,14 +278,6 @@ class DocumentIndex {
     const sql = `SELECT snippet(words, 1, '', '', '…', ${SNIPPET_TOKENS}) FROM words WHERE words MATCH ? AND rowid = CAST(? AS INTEGER)`;
     return this.db.prepare<[string, number], string>(sql).pluck().get(expression, id) ?? "";
   }
-}
-
-/** A file that might be a document. Agents see its path. */
-interface DocumentFile {
-  readonly path: string;
-  readonly file: string;
-  readonly bytes: number;
-  readonly changedMs: number;
 }
 
 const DOCUMENT_LIMITS = { files: 50_000, fileBytes: 4 * 2 ** 20, allBytes: 512 * 2 ** 20, depth: 16 } as const;

@@ -38,6 +38,28 @@ export interface TaskSourceOptions {
   readonly oracle?: string | undefined;
 }
 
+type MachineObstacle = Awaited<ReturnType<TaskMachines["findObstacle"]>>;
+
+/**
+ * A task whose machine is open and set up. Gold files and grading scripts stay outside until `grade`. While the agent
+ * is working, the machine contains only the files from the task's setup.
+ */
+interface OpenedSuiteTask {
+  /** The machine as the agent sees it, without the values of account settings. */
+  readonly machine: TaskMachine;
+  /** Values of account settings, which must never be stored. */
+  readonly secrets: readonly string[];
+  /** Collects and grades the files in the machine, while the agent's processes still run, or grades the answer. */
+  grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
+  /** Ends all processes in the machine, and removes it and the collected files. */
+  close(): Promise<void>;
+}
+
+interface OpenedTaskSources extends TaskSources {
+  /** Grades in other processes instead of this one. */
+  readonly graders?: GradingPool | undefined;
+}
+
 /** Opens the sources. Throws a UserError if the module, the folder, the oracle file or snapshots.json is unusable. */
 export async function openTaskSources(
   suite: SuiteFolder,
@@ -74,8 +96,6 @@ export async function findSandboxedMachines(
   return new SandboxedMachines(await readSnapshots(suite.root), hidden);
 }
 
-type MachineObstacle = Awaited<ReturnType<TaskMachines["findObstacle"]>>;
-
 class SandboxedMachines implements TaskMachines {
   private readonly obstacles = new Map<string, Promise<MachineObstacle>>();
 
@@ -93,7 +113,7 @@ class SandboxedMachines implements TaskMachines {
     const missing = await missingOptional(snapshot, scripts);
     if (missing.length === 0) return null;
     return notReady(
-      `the snapshot ${name} does not have programs that the task's scripts call: ${missing.map(([wanted]) => wanted).join(", ")}`,
+      `the snapshot ${name} does not have programs that the task's scripts call: ${missing.map(([program]) => program).join(", ")}`,
     );
   }
 
@@ -129,26 +149,6 @@ const notReady = (reason: string): MachineObstacle => ({ state: "not_ready", rea
 
 function isOfImage(snapshot: Snapshot): snapshot is Snapshot & { readonly image: string } {
   return snapshot.image !== null;
-}
-
-/**
- * A task whose machine is open and set up. Gold files and grading scripts stay outside until `grade`. While the agent
- * is working, the machine contains only the files from the task's setup.
- */
-interface OpenedSuiteTask {
-  /** The machine as the agent sees it, without the values of account settings. */
-  readonly machine: TaskMachine;
-  /** Values of account settings, which must never be stored. */
-  readonly secrets: readonly string[];
-  /** Collects and grades the files in the machine, while the agent's processes still run, or grades the answer. */
-  grade(signal: AbortSignal, scoreAnswer?: EvaluationOptions["scoreAnswer"]): Promise<Grade>;
-  /** Ends all processes in the machine, and removes it and the collected files. */
-  close(): Promise<void>;
-}
-
-interface OpenedTaskSources extends TaskSources {
-  /** Grades in other processes instead of this one. */
-  readonly graders?: GradingPool | undefined;
 }
 
 /** Opens a machine of the task's snapshot and sets it up. The caller must close it. Throws only if `signal` aborts. */
@@ -192,13 +192,13 @@ async function openedTask(
   };
   const grade: OpenedSuiteTask["grade"] = async (signal, scoreAnswer) => {
     const workFolder = await mkdtemp(join(work, "collected-"));
-    const answered = scoreAnswer === undefined ? {} : { scoreAnswer };
+    const answerGrading = scoreAnswer === undefined ? {} : { scoreAnswer };
     const grade =
       graders === undefined || isGradedByAnswer(task)
-        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, ...answered }, signal)
+        ? await evaluateTask(task, machine, { workFolder, suiteRoot, accounts, custom, ...answerGrading }, signal)
         : await graders.evaluate(task, machine, workFolder, signal);
     return { ...grade, reason: redact(grade.reason, secrets) };
   };
-  const shown = secrets.length === 0 ? machine : redactedMachine(machine, secrets);
-  return { machine: shown, secrets, grade, close };
+  const visibleMachine = secrets.length === 0 ? machine : redactedMachine(machine, secrets);
+  return { machine: visibleMachine, secrets, grade, close };
 }

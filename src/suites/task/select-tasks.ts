@@ -36,19 +36,19 @@ export function selectTasks(
   { task: ids, tool, tag: tags = [], index, counterparts }: SuiteSelectionOptions,
   suite: SuiteFolder,
 ): SuiteTask[] {
-  const known = tasks.flatMap((task) => task.tags);
-  for (const tag of tags) requireKnown("tag", tag, known);
+  const suiteTags = tasks.flatMap((task) => task.tags);
+  for (const tag of tags) requireKnown("tag", tag, suiteTags);
   if (tool !== undefined)
     requireKnown(
       "tool",
       tool,
       tasks.map((task) => task.tool),
     );
-  const named = ids === undefined ? null : new Set(ids.map((id) => findTask(tasks, id).id));
+  const requestedIds = ids === undefined ? null : new Set(ids.map((id) => findTask(tasks, id).id));
   const candidates = index === undefined ? tasks : inIndex(tasks, readIndexFile(index, suite));
   const selected = candidates.filter(
     (task) =>
-      (named === null || named.has(task.id)) &&
+      (requestedIds === null || requestedIds.has(task.id)) &&
       (tool === undefined || task.tool === tool) &&
       tags.every((tag) => task.tags.includes(tag)),
   );
@@ -60,9 +60,9 @@ export function selectTasks(
 }
 
 /** Throws a UserError if no task of the suite has the tag or tool, because it is probably misspelled. */
-function requireKnown(what: "tag" | "tool", name: string, known: readonly string[]): void {
-  if (known.includes(name)) return;
-  const names = [...new Set(known)].sort().join(", ");
+function requireKnown(what: "tag" | "tool", name: string, existing: readonly string[]): void {
+  if (existing.includes(name)) return;
+  const names = [...new Set(existing)].sort().join(", ");
   throw new UserError(
     `suite_${what}_unknown`,
     `--${what}: Unknown ${what} "${name}". ${names === "" ? `No task of the suite has a ${what}` : `Available: ${names}`}.`,
@@ -74,13 +74,13 @@ function requireKnown(what: "tag" | "tool", name: string, known: readonly string
 export function findTask<T extends { readonly id: string }>(tasks: readonly T[], id: string): T {
   const exact = tasks.find((task) => task.id === id);
   if (exact !== undefined) return exact;
-  const [found, second] = tasks.filter((task) => task.id.startsWith(id));
-  if (found !== undefined && second === undefined) return found;
-  throw found === undefined
+  const [match, second] = tasks.filter((task) => task.id.startsWith(id));
+  if (match !== undefined && second === undefined) return match;
+  throw match === undefined
     ? new UserError("task_unknown", `Unknown task "${id}".`, "Run art-e suite list DIR to list the suite's tasks.")
     : new UserError(
         "task_ambiguous",
-        `More than one task id starts with ${id}: ${found.id}, ${second?.id}.`,
+        `More than one task id starts with ${id}: ${match.id}, ${second?.id}.`,
         "Pass a longer prefix.",
       );
 }

@@ -22,6 +22,64 @@ export interface ReadSuite {
   readonly problems: readonly SuiteFinding[];
 }
 
+/** A readable task. */
+export interface ReadTask {
+  readonly task: SuiteTask;
+  readonly path: TaskFilePath;
+  /** Functions in the task's file that run. */
+  readonly calls: readonly LocatedCall[];
+  /** Fields of its file that the schema does not define. */
+  readonly unknownFields: readonly string[];
+  /** Setup functions that the original suite skips because they are spelled as in the other dialect. */
+  readonly skipped: readonly LocatedCall[];
+  /** Findings from reading it. */
+  readonly findings: readonly SuiteFinding[];
+}
+
+type TaskReading =
+  | ({ readonly ok: true } & ReadTask)
+  | { readonly ok: false; readonly problems: readonly SuiteFinding[] };
+
+/** The evaluation in one form, or the first problem with its field. */
+type ReadEvaluation =
+  | { readonly ok: true; readonly evaluation: TaskEvaluation | null }
+  | { readonly ok: false; readonly field: string; readonly message: string };
+
+/** Role of a function in a task. A `metric` compares values, which `result` and `expected` get. */
+type CallRole = "config" | "postconfig" | "metric" | "result" | "expected";
+
+/** A task's function, with the paths of the fields for its name and arguments in the file. */
+export interface LocatedCall {
+  readonly role: CallRole;
+  readonly func: string;
+  readonly arguments: JsonObject;
+  /** Field like `config[0].func`. */
+  readonly funcField: string;
+  /** Field like `config[0].arguments`. */
+  readonly argumentsField: string;
+  /** Index of the comparison that it belongs to, or null. */
+  readonly metric: number | null;
+}
+
+const name = z.string("expected a string").min(1, "expected a string").max(200, "expected at most 200 characters");
+
+const flowbookCall = z.looseObject({
+  func: name.describe("Name of the function."),
+  arguments: jsonObjectSchema.nullish().describe("Arguments by name. Paths are relative to the task's folder."),
+});
+
+const spiderCall = z.looseObject({
+  type: name.describe("Name of the function."),
+  parameters: jsonObjectSchema.nullish().describe("Arguments by name. Paths are relative to the suite's root."),
+});
+
+/** A function in either dialect's spelling. */
+const functionCallSchema = z.union([flowbookCall, spiderCall], {
+  error: "expected {func, arguments} or {type, parameters}",
+});
+
+type WrittenCall = z.output<typeof functionCallSchema>;
+
 export function readSuite(suite: SuiteFolder): ReadSuite {
   if (suite.form === "harbor") return readHarborSuite(suite);
   const { files, findings } = findTaskFiles(suite);
@@ -57,24 +115,6 @@ const IN_SETTINGS = { funcField: "", argumentsField: "" };
 /** Maximum size of a task's file in bytes. The largest known one has 30 KB. */
 const MAX_BYTES = 2_000_000;
 
-/** A readable task. */
-export interface ReadTask {
-  readonly task: SuiteTask;
-  readonly path: TaskFilePath;
-  /** Functions in the task's file that run. */
-  readonly calls: readonly LocatedCall[];
-  /** Fields of its file that the schema does not define. */
-  readonly unknownFields: readonly string[];
-  /** Setup functions that the original suite skips because they are spelled as in the other dialect. */
-  readonly skipped: readonly LocatedCall[];
-  /** Findings from reading it. */
-  readonly findings: readonly SuiteFinding[];
-}
-
-type TaskReading =
-  | ({ readonly ok: true } & ReadTask)
-  | { readonly ok: false; readonly problems: readonly SuiteFinding[] };
-
 /** Reads a task's file in either spelling. Returns the problems by field if it is invalid. */
 function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
   const at = { level: "error", task: null, file: pathInSuite(suite, path.file) } as const;
@@ -82,13 +122,13 @@ function readTask(path: TaskFilePath, suite: SuiteFolder): TaskReading {
     ok: false,
     problems: problems.map(({ field, message }) => ({ ...at, code, field, message })),
   });
-  let written: unknown;
+  let json: unknown;
   try {
-    written = parseFile(path.file);
+    json = parseFile(path.file);
   } catch (cause) {
     return failed("task_unreadable", [{ field: "", message: (cause as Error).message }]);
   }
-  const parsed = taskFileSchema.safeParse(written);
+  const parsed = taskFileSchema.safeParse(json);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => ({ field: fieldPath(issue.path), message: issue.message }));
     return failed("task_invalid", problems);
@@ -174,11 +214,6 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The evaluation in one form, or the first problem with its field. */
-type ReadEvaluation =
-  | { readonly ok: true; readonly evaluation: TaskEvaluation | null }
-  | { readonly ok: false; readonly field: string; readonly message: string };
-
 /** Reads Flowbook's evaluation: one function whose arguments contain the files. */
 function readFlowbookEvaluation(evaluation: TaskFile["evaluation"]): ReadEvaluation {
   const func = evaluation?.func;
@@ -244,7 +279,7 @@ function locateEvaluation(file: TaskFile, { metrics }: TaskEvaluation): LocatedC
   }
   const isList = Array.isArray(file.evaluator.func);
   return metrics.flatMap((metric, i) => {
-    const field = (name: string, listed: boolean) => `evaluator.${name}${listed ? `[${i}]` : ""}`;
+    const field = (name: string, isListItem: boolean) => `evaluator.${name}${isListItem ? `[${i}]` : ""}`;
     const compare: LocatedCall = {
       role: "metric",
       func: metric.func,
@@ -282,23 +317,7 @@ export function locateComparisons(func: string, options: LocatedCall["arguments"
   return [call, ...within];
 }
 
-const name = z.string("expected a string").min(1, "expected a string").max(200, "expected at most 200 characters");
 const texts = z.array(z.string("expected a string"), "expected a list of strings").nullish();
-
-const flowbookCall = z.looseObject({
-  func: name.describe("Name of the function."),
-  arguments: jsonObjectSchema.nullish().describe("Arguments by name. Paths are relative to the task's folder."),
-});
-
-const spiderCall = z.looseObject({
-  type: name.describe("Name of the function."),
-  parameters: jsonObjectSchema.nullish().describe("Arguments by name. Paths are relative to the suite's root."),
-});
-
-/** A function in either dialect's spelling. */
-const functionCallSchema = z.union([flowbookCall, spiderCall], {
-  error: "expected {func, arguments} or {type, parameters}",
-});
 
 const calls = z.array(functionCallSchema, "expected a list of functions").nullish();
 
@@ -369,21 +388,4 @@ export const taskFileSchema = z.looseObject({
 });
 
 export type TaskFile = z.output<typeof taskFileSchema>;
-type WrittenCall = z.output<typeof functionCallSchema>;
 type WrittenEvaluator = z.output<typeof evaluator>;
-
-/** Role of a function in a task. A `metric` compares values, which `result` and `expected` get. */
-type CallRole = "config" | "postconfig" | "metric" | "result" | "expected";
-
-/** A task's function, with the paths of the fields for its name and arguments in the file. */
-export interface LocatedCall {
-  readonly role: CallRole;
-  readonly func: string;
-  readonly arguments: JsonObject;
-  /** Field like `config[0].func`. */
-  readonly funcField: string;
-  /** Field like `config[0].arguments`. */
-  readonly argumentsField: string;
-  /** Index of the comparison that it belongs to, or null. */
-  readonly metric: number | null;
-}

@@ -22,32 +22,6 @@ export interface SetUpRefusal {
   readonly reason: string;
 }
 
-/**
- * Runs the functions of a task's `config` in order until one fails. Returns the failure, or null if all succeeded.
- * Throws only if `signal` aborts.
- */
-export async function runSetUp(context: SetupContext): Promise<SetUpRefusal | null> {
-  for (const [i, call] of context.task.config.entries()) {
-    const { state, reason } = await runStep(call, context);
-    if (state === "done" || state === "passed_over") continue;
-    const line = `setup step ${i + 1}, ${call.func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
-    return { ok: false, state: state === "failed" ? "setup_error" : state, reason: line };
-  }
-  return null;
-}
-
-async function runStep({ func, arguments: args }: FunctionCall, context: SetupContext): Promise<ActionOutcome> {
-  const { task, signal, options } = context;
-  try {
-    signal.throwIfAborted();
-    const outcome = await findSetupFunction(task.dialect, func, options.custom)?.run?.(args, context);
-    return outcome ?? { state: "unsupported", reason: "unknown function" };
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return { state: "failed", reason: error instanceof Error ? error.message : String(error) };
-  }
-}
-
 /** Everything that an action can use. */
 interface SetupContext {
   readonly task: SuiteTask;
@@ -81,6 +55,32 @@ interface SetupFunction {
   readonly run: ((args: JsonObject, context: SetupContext) => Promise<ActionOutcome>) | null;
   /** Schema of its arguments, if they are checked before it runs. */
   readonly takes?: ArgumentSchema;
+}
+
+/**
+ * Runs the functions of a task's `config` in order until one fails. Returns the failure, or null if all succeeded.
+ * Throws only if `signal` aborts.
+ */
+export async function runSetUp(context: SetupContext): Promise<SetUpRefusal | null> {
+  for (const [i, call] of context.task.config.entries()) {
+    const { state, reason } = await runStep(call, context);
+    if (state === "done" || state === "passed_over") continue;
+    const line = `setup step ${i + 1}, ${call.func}: ${reason}`.replace(/\s+/g, " ").trim().slice(0, 500);
+    return { ok: false, state: state === "failed" ? "setup_error" : state, reason: line };
+  }
+  return null;
+}
+
+async function runStep({ func, arguments: args }: FunctionCall, context: SetupContext): Promise<ActionOutcome> {
+  const { task, signal, options } = context;
+  try {
+    signal.throwIfAborted();
+    const outcome = await findSetupFunction(task.dialect, func, options.custom)?.run?.(args, context);
+    return outcome ?? { state: "unsupported", reason: "unknown function" };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { state: "failed", reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 function setUp<Args>(
@@ -346,8 +346,8 @@ export function setupArguments(name: string): ArgumentSchema | null {
 
 /** Returns whether the dialect has the function and art-e can run it. */
 export function hasSetupFunction(dialect: SuiteDialect, name: string): boolean {
-  const known = findBuiltIn(dialect, name);
-  return known !== null && known.run !== null && !known.isPassedOver;
+  const setupFunction = findBuiltIn(dialect, name);
+  return setupFunction !== null && setupFunction.run !== null && !setupFunction.isPassedOver;
 }
 
 function findBuiltIn(dialect: SuiteDialect, name: string): SetupFunction | null {

@@ -17,6 +17,8 @@ type Validation = { readonly ok: true; readonly value: JsonValue } | { readonly 
 
 export type SchemaValidator = (value: JsonValue) => Validation;
 
+type SchemaDraft = "draft-07" | "2020-12";
+
 /** Compiled schemas, keyed by schema text so that a server's chats share them. */
 const compiled = new Map<string, SchemaValidator>();
 const MAX_COMPILED = 500;
@@ -47,8 +49,8 @@ function cached(schema: JsonSchema, root: string, isStrict: boolean, isOwn: bool
   if (!isShallow(schema)) throw new Error(`it is nested more than ${MAX_JSON_DEPTH} levels deep`);
   const key = `${root} ${isOwn} ${JSON.stringify(schema)}`;
   if (key.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
-  const known = compiled.get(key);
-  if (known !== undefined) return known;
+  const existing = compiled.get(key);
+  if (existing !== undefined) return existing;
   const validator = compile(schema, root, isStrict, isOwn);
   if (compiled.size >= MAX_COMPILED) compiled.clear();
   compiled.set(key, validator);
@@ -166,8 +168,8 @@ function describe(error: ErrorObject, root: string): string {
     case "additionalProperties":
     case "unevaluatedProperties": {
       const name = error.params.additionalProperty ?? error.params.unevaluatedProperty;
-      const known = isSchemaObject(properties) ? Object.keys(properties) : [];
-      const hint = known.length === 0 ? "" : ` (known: ${known.slice(0, MAX_NAMES).join(", ")})`;
+      const propertyNames = isSchemaObject(properties) ? Object.keys(properties) : [];
+      const hint = propertyNames.length === 0 ? "" : ` (known: ${propertyNames.slice(0, MAX_NAMES).join(", ")})`;
       return `${path === "" ? root : path} must not have "${clip(String(name))}"${hint}`;
     }
     case "enum":
@@ -180,8 +182,8 @@ function describe(error: ErrorObject, root: string): string {
 }
 
 function listOf(values: readonly unknown[]): string {
-  const listed = values.flat().slice(0, MAX_NAMES);
-  return listed.map((value) => clip(JSON.stringify(value) ?? "")).join(", ");
+  const examples = values.flat().slice(0, MAX_NAMES);
+  return examples.map((value) => clip(JSON.stringify(value) ?? "")).join(", ");
 }
 
 function received(value: unknown): string {
@@ -194,8 +196,6 @@ function received(value: unknown): string {
 function clip(text: string): string {
   return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text;
 }
-
-type SchemaDraft = "draft-07" | "2020-12";
 
 /**
  * Returns 2020-12 unless the schema specifies an older draft or uses a list as `items`, which 2020-12 does not allow.
@@ -256,8 +256,8 @@ const metaValidators = new Map<SchemaDraft, Ajv>();
 
 /** Returns the instance that checks schemas against their draft's meta-schema, which is compiled only once. */
 function metaValidator(draft: SchemaDraft): Ajv {
-  const known = metaValidators.get(draft);
-  if (known !== undefined) return known;
+  const cached = metaValidators.get(draft);
+  if (cached !== undefined) return cached;
   const ajv = new (ajvClass(draft))({ validateFormats: false, verbose: true, allErrors: true, logger: false });
   metaValidators.set(draft, ajv);
   return ajv;

@@ -7,10 +7,16 @@ import { isSchemaObject } from "./schema-safety.js";
  * such arguments, and would repeat them after an error.
  */
 
-export interface RepairedArguments {
+interface RepairedArguments {
   readonly value: JsonValue;
   /** One line per repaired parameter, such as `sources: string parsed as array`. Empty if nothing was repaired. */
   readonly repairs: readonly string[];
+}
+
+interface Repair {
+  /** Repaired value, or undefined if the parameter counts as omitted. */
+  readonly value: JsonValue | undefined;
+  readonly note: string;
 }
 
 /** Repairs only top-level parameters. The caller checks the result against the schema again. */
@@ -19,24 +25,19 @@ export function repairArguments(schema: JsonSchema, args: JsonValue): RepairedAr
   if (!isSchemaObject(args) || !isSchemaObject(properties)) return { value: args, repairs: [] };
   const value: Record<string, JsonValue> = {};
   const repairs: string[] = [];
-  for (const [name, given] of Object.entries(args)) {
+  for (const [name, argument] of Object.entries(args)) {
     const types = typesOf(Object.hasOwn(properties, name) ? properties[name] : undefined);
     const isRequired = Array.isArray(required) && required.includes(name);
-    const repair = types.length === 0 || types.includes(typeOf(given)) ? null : repairOf(given, types, isRequired);
+    const repair =
+      types.length === 0 || types.includes(typeOf(argument)) ? null : repairOf(argument, types, isRequired);
     if (repair === null) {
-      value[name] = given;
+      value[name] = argument;
     } else {
       repairs.push(`${name}: ${repair.note}`);
       if (repair.value !== undefined) value[name] = repair.value;
     }
   }
   return { value, repairs };
-}
-
-interface Repair {
-  /** Repaired value, or undefined if the parameter counts as omitted. */
-  readonly value: JsonValue | undefined;
-  readonly note: string;
 }
 
 function repairOf(value: JsonValue, types: readonly string[], isRequired: boolean): Repair | null {

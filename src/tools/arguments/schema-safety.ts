@@ -2,6 +2,12 @@ import type { FuncKeywordDefinition } from "ajv";
 import { RE2JS } from "re2js";
 import type { JsonSchema, JsonValue } from "../../platform/json.js";
 
+export interface Subschema {
+  readonly schema: JsonSchema;
+  /** Path from the root, such as `/properties/query`. */
+  readonly path: string;
+}
+
 /** ajv compiles about 10,000 subschemas per second. */
 const MAX_SUBSCHEMAS = 2_000;
 
@@ -115,8 +121,8 @@ function checkUnfolding(root: JsonSchema, subschemas: Iterable<Subschema>): void
   const sizes = new Map<JsonSchema, number>();
   const open = new Set<JsonSchema>();
   const sizeOf = (schema: JsonSchema): number => {
-    const known = sizes.get(schema);
-    if (known !== undefined) return known;
+    const cached = sizes.get(schema);
+    if (cached !== undefined) return cached;
     if (open.has(schema)) throw new Error("a part of it refers to itself endlessly");
     open.add(schema);
     let size = 1;
@@ -148,12 +154,6 @@ const MAPS = ["properties", "patternProperties", "$defs", "definitions"];
 const IN_PLACE_SINGLE = ["not", "if", "then", "else"];
 const IN_PLACE_LISTS = ["anyOf", "oneOf", "allOf"];
 const IN_PLACE_MAPS = ["dependentSchemas", "dependencies"];
-
-export interface Subschema {
-  readonly schema: JsonSchema;
-  /** Path from the root, such as `/properties/query`. */
-  readonly path: string;
-}
 
 function subschemasOf({ schema, path }: Subschema): Subschema[] {
   return [

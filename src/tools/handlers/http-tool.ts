@@ -44,8 +44,8 @@ const config = z.strictObject({
 export const httpTool = defineExternalTool({
   config,
   validate({ url }, tool) {
-    const known = propertiesOf(tool);
-    const unknown = placeholdersIn(url).find((name) => !known.includes(name));
+    const parameterNames = propertiesOf(tool);
+    const unknown = placeholdersIn(url).find((name) => !parameterNames.includes(name));
     return unknown === undefined ? undefined : `its url contains {{${unknown}}}, which is not one of its parameters`;
   },
   secrets: ({ headers }, outside) => secretsIn(headers, outside.env),

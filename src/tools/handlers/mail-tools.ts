@@ -83,6 +83,11 @@ const emailSearchArguments = z.object({
 
 type SearchArguments = z.output<typeof emailSearchArguments>;
 
+/** `exact` filters are complete addresses. `containing` filters can be a part of an address or a name. */
+type AddressFilter = "exact" | "containing";
+
+type BoundQuery = MailQuery & { readonly inboxId: number };
+
 /**
  * ART's search. All keywords must match, without stemming. It covers mail from or to the user's address, regardless of
  * the folder. Address filters are exact. Result: `[{message_id, snippet}]`, newest first, at most 10. Unlike ART's
@@ -146,11 +151,6 @@ export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
   search_emails: searchEmails,
 };
 
-/** `exact` filters are complete addresses. `containing` filters can be a part of an address or a name. */
-type AddressFilter = "exact" | "containing";
-
-type BoundQuery = MailQuery & { readonly inboxId: number };
-
 /** Binds a call to the task's inbox and cutoff. `query` is null if a filter specifies an address that no email has. */
 export function prepareQuery(
   call: SearchArguments,
@@ -208,18 +208,18 @@ function startOf(day: string | undefined): string | null {
 
 /** Returns the inbox that a call may search: the task's own inbox or, outside a task, the requested one. */
 function chooseInbox(
-  asked: string | undefined,
+  requestedInbox: string | undefined,
   context: ToolContext,
   addresses: AddressBook,
 ): { ok: true; id: number } | ToolError {
-  const requested = asked?.trim().toLowerCase();
+  const requested = requestedInbox?.trim().toLowerCase();
   const address = context.inbox ?? requested;
   if (address === undefined || address === "")
     return toolError("bad_arguments", "Pass the mailbox to search in inbox_id.");
   if (context.inbox !== null && requested !== undefined && requested !== context.inbox) {
     return toolError(
       "bad_arguments",
-      `You may search only the mailbox ${context.inbox}, not ${asked}. Call again with inbox_id "${context.inbox}".`,
+      `You may search only the mailbox ${context.inbox}, not ${requestedInbox}. Call again with inbox_id "${context.inbox}".`,
     );
   }
   const id = addresses.idOf(address);

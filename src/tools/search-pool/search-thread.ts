@@ -7,6 +7,11 @@ import { openMailbox } from "../mailbox.js";
 import type { HandlerCall, SearchAnswer } from "../search-pool.js";
 import { resultJson, type ToolResult } from "../tool.js";
 
+interface WarmUpMail {
+  readonly subject: string;
+  readonly address: string;
+}
+
 /** Entry point of a search thread. Receives calls to the search handlers and posts their results. */
 
 const db = openReadOnly((workerData as { path: string }).path);
@@ -56,11 +61,6 @@ async function warmUp(): Promise<void> {
     executeSearch({ handlerKey: "email_search", args, context: { inbox: mail.address, cutoff: null }, config: {} });
     await setImmediate();
   }
-}
-
-interface WarmUpMail {
-  readonly subject: string;
-  readonly address: string;
 }
 
 // The first call reports any problem with the file.

@@ -48,15 +48,15 @@ interface Group {
 function* groupsOf(traces: Iterable<ExportedTrace>, context: ExportContext): Generator<Group> {
   let group: Group | null = null;
   for (const trace of traces) {
-    const written = trajectory(trace, context);
-    if (written === null) continue;
+    const line = trajectory(trace, context);
+    if (line === null) continue;
     const taskId = taskIdOf(trace);
     if (group !== null && group.taskId !== taskId) {
       yield group;
       group = null;
     }
     group ??= { taskId, trajectories: [] };
-    group.trajectories.push(written);
+    group.trajectories.push(line);
   }
   if (group !== null) yield group;
 }
@@ -77,12 +77,12 @@ function trajectory(trace: ExportedTrace, context: ExportContext): { readonly re
   const tools = knownTools(trace, context).map(openaiTool);
   return {
     messages_and_choices: trace.messages.map((message) => {
-      const written = openaiMessage(message, "text");
+      const converted = openaiMessage(message, "text");
       const turn = choices.get(message);
       // Replies from earlier chats in the session are not used for training.
-      if (message.role !== "assistant" || turn === undefined) return written;
+      if (message.role !== "assistant" || turn === undefined) return converted;
       const reason = finishReason(turn?.finishReason ?? "other", message.toolCalls.length > 0);
-      return { index: 0, finish_reason: reason, logprobs: null, message: written };
+      return { index: 0, finish_reason: reason, logprobs: null, message: converted };
     }),
     ...(tools.length === 0 ? {} : { tools }),
     reward,

@@ -25,10 +25,10 @@ const VERSION = "ATIF-v1.7";
 
 /** Formats a trace as an ATIF trajectory on one line. Fields without an ATIF equivalent go into `extra`. */
 export function atifTrajectory(trace: ExportedTrace, context: ExportContext): string[] {
-  const written = stepsOf(trace).flatMap((step) => stepsAround(trace, step));
+  const traceSteps = stepsOf(trace).flatMap((step) => stepsAround(trace, step));
   // ATIF requires at least one step, even for a task whose setup failed before any message.
   const question: AtifStep = { source: "user", message: askedOf(trace), timestamp: trace.startedAt };
-  const steps = written.length === 0 ? [question] : written;
+  const steps = traceSteps.length === 0 ? [question] : traceSteps;
   const tools = knownTools(trace, context).map(openaiTool);
   const trajectory = {
     schema_version: VERSION,
@@ -117,13 +117,13 @@ function metricsOf({ usage, costUsd, ...turn }: Turn, calls: readonly CallStep[]
 
 /** Sums over the written steps, so that readers compute the same totals. */
 function totals(steps: readonly AtifStep[]): JsonObject {
-  const known = steps.flatMap(({ metrics }) => metrics ?? []);
-  const costs = known.flatMap((metrics) => metrics.cost_usd ?? []);
+  const stepMetrics = steps.flatMap(({ metrics }) => metrics ?? []);
+  const costs = stepMetrics.flatMap((metrics) => metrics.cost_usd ?? []);
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   return {
-    total_prompt_tokens: sum(known.map((metrics) => metrics.prompt_tokens ?? 0)),
-    total_completion_tokens: sum(known.map((metrics) => metrics.completion_tokens ?? 0)),
-    total_cached_tokens: sum(known.map((metrics) => metrics.cached_tokens ?? 0)),
+    total_prompt_tokens: sum(stepMetrics.map((metrics) => metrics.prompt_tokens ?? 0)),
+    total_completion_tokens: sum(stepMetrics.map((metrics) => metrics.completion_tokens ?? 0)),
+    total_cached_tokens: sum(stepMetrics.map((metrics) => metrics.cached_tokens ?? 0)),
     ...(costs.length === 0 ? {} : { total_cost_usd: sum(costs) }),
     total_steps: steps.length,
   };

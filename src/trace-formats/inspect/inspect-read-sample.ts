@@ -8,202 +8,7 @@ import { type Question, questionSchema } from "../../tasks/question.js";
 import type { QuestionTrace, ToolCallRecord, Trace, Turn } from "../../traces/trace.js";
 import { type ImportedTrace, NO_GOLD, reasoningField, textOfContent, tokenCount } from "../imported-trace.js";
 
-/** Converts another program's sample into a task trace if it has a target, otherwise into a chat. */
-export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers, lacking: NamedCounts): ImportedTrace {
-  const fields = fieldsOf(sample, header, lacking);
-  const { id, epoch, metadata, target } = sample;
-  const question = questionAsked(sample, fields.messages);
-  const gold = typeof target === "string" ? target : target.join(", ");
-  const [inbox, day] = [textIn(metadata, "inbox", "inbox_address"), textIn(metadata, "query_date")];
-  const queryDate = questionSchema.shape.query_date.safeParse(day).data ?? null;
-  if (fields.messages.length === 0) lacking.add("no messages");
-  if (fields.turns.length === 0) lacking.add("no model calls");
-  if (gold.trim() === "" || question === "") {
-    lacking.add(NO_GOLD);
-    return { kind: "chat", ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
-  }
-  if (inbox === null) lacking.add(`no mailbox, so ${NO_INBOX} is used instead`);
-  if (queryDate === null) lacking.add("no cutoff date, so the sample's date is used instead");
-  const task: Question = {
-    id: numbers.of(id),
-    question,
-    answer: gold,
-    message_ids: textsIn(metadata, "gold_sources"),
-    how_realistic: 1,
-    inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
-    query_date: queryDate ?? fields.startedAt.slice(0, 10),
-  };
-  if (String(task.id) !== String(id)) lacking.add("no numeric id, so they were numbered");
-  const runId = header.eval.eval_id || header.eval.run_id || `${header.eval.task}_${header.eval.created}`;
-  return { kind: "question", ...fields, runId, taskId: task.id, epoch, task, judge: null };
-}
-
-const NO_INBOX = "unknown";
-
 type Fields = Omit<QuestionTrace, "kind" | "runId" | "taskId" | "epoch" | "task" | "judge">;
-
-function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fields {
-  const { eval: spec } = header;
-  const { models, tools } = agentEvents(sample.events);
-  const times = [sample.started_at, models[0]?.timestamp, spec.created].flatMap((time) => isoTime(time) ?? []);
-  const startedAt = times[0] ?? new Date(0).toISOString();
-  const durationMs = msOf(sample.total_time) ?? msBetween(startedAt, sample.completed_at);
-  const turns = models.length > 0 ? models.map((event) => toTurn(event, startedAt)) : usageTurns(sample, startedAt);
-  if (models.length === 0 && turns.length > 0)
-    lacking.add("token counts only for the entire sample, stored as one turn per model");
-  const messages = toMessages(sample.messages);
-  const answer = answerOf(sample, messages);
-  const ending = endingOf(sample, answer);
-  const traceId = `trace_${sample.uuid || `${spec.eval_id ?? spec.task}_${sample.id}_${sample.epoch}`}`;
-  const agentId = spec.solver || spec.task || "agent";
-  return {
-    traceId,
-    sessionId: traceId.replace("trace_", "session_"),
-    agentId,
-    model: spec.model,
-    startedAt,
-    endedAt: isoTime(sample.completed_at) ?? new Date(Date.parse(startedAt) + durationMs).toISOString(),
-    durationMs,
-    ending,
-    error: sample.error?.message ?? null,
-    messages,
-    toolCalls: tools.map((event) => toToolCall(event, turns, startedAt)),
-    turns,
-    maxTurns: wholeNumber(spec.config.turn_limit) ?? turns.length,
-    answer: isFailure(ending) ? null : answer,
-    sources: textsIn(sample.metadata, "sources"),
-    scores: toScores(sample.scores, lacking),
-  };
-}
-
-function questionAsked({ input }: Sample, messages: readonly Message[]): string {
-  if (typeof input === "string") return input;
-  const question = input.findLast(({ role }) => role === "user");
-  if (question !== undefined) return textOfContent(question.content);
-  return messages.find(({ role }) => role === "user")?.content ?? "";
-}
-
-function answerOf({ output }: Sample, messages: readonly Message[]): string | null {
-  const said = output?.completion || messages.findLast(({ role }) => role === "assistant")?.content || "";
-  return said.trim() === "" ? null : said;
-}
-
-const LIMITS: ReadonlyMap<string, Ending> = new Map([
-  ["time", "timeout"],
-  ["working", "timeout"],
-  ["token", "out_of_budget"],
-  ["cost", "out_of_budget"],
-  ["operator", "interrupted"],
-]);
-
-function endingOf({ error, limit }: Sample, answer: string | null): Ending {
-  if (error != null) return "model_error";
-  if (limit != null) return LIMITS.get(limit.type) ?? "out_of_turns";
-  return answer === null ? "out_of_turns" : "answered";
-}
-
-function textIn(metadata: Sample["metadata"], ...keys: readonly string[]): string | null {
-  const texts = keys.map((key) => metadata?.[key]).filter((value) => typeof value === "string" && value.trim() !== "");
-  return (texts[0] as string | undefined) ?? null;
-}
-
-function textsIn(metadata: Sample["metadata"], key: string): string[] {
-  const value = metadata?.[key];
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
-}
-
-function wholeNumber(value: unknown): number | null {
-  return Number.isSafeInteger(value) ? Number(value) : null;
-}
-
-/** Assigns task numbers to sample ids: the id itself if it is a number, otherwise the next free number. */
-export class TaskNumbers {
-  private readonly numbers = new Map<string, number>();
-  private readonly taken = new Set<number>();
-  private next = 1;
-
-  of(id: string | number): number {
-    const key = String(id);
-    const known = this.numbers.get(key);
-    if (known !== undefined) return known;
-    const own = /^\d{1,9}$/.test(key) ? Number(key) : null;
-    const number = own !== null && !this.taken.has(own) ? own : this.free();
-    this.numbers.set(key, number);
-    this.taken.add(number);
-    return number;
-  }
-
-  private free(): number {
-    while (this.taken.has(this.next)) this.next++;
-    return this.next;
-  }
-}
-
-/**
- * Inspect's numeric values for correct, partially correct, incorrect and no answer
- * (https://inspect.aisi.org.uk/scorers.html).
- */
-const LETTERS: Readonly<Record<string, number>> = { C: 1, P: 0.5, I: 0, N: 0 };
-
-/** Converts scores that are numbers, letters or booleans. Other scores, such as lists, are left out and counted. */
-export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace["scores"] {
-  const numbers = Object.entries(scores ?? {}).flatMap(([name, { value, explanation }]) => {
-    const number = numberOf(value);
-    if (number === null) {
-      lacking.add(`no numeric score ${name}`);
-      return [];
-    }
-    return [[name, { value: number, ...presentProperties({ explanation }) }] as const];
-  });
-  return Object.fromEntries(numbers);
-}
-
-function numberOf(value: unknown): number | null {
-  if (typeof value === "boolean") return Number(value);
-  if (typeof value === "number") return Number.isFinite(value) ? value : null;
-  return typeof value === "string" && Object.hasOwn(LETTERS, value) ? (LETTERS[value] ?? null) : null;
-}
-
-/** Converts Inspect's messages into art-e's. */
-export function toMessages(messages: readonly LogMessage[]): Message[] {
-  return messages.map((message): Message => {
-    const content = textOfContent(message.content);
-    if (message.role === "tool") {
-      const { tool_call_id, function: name, error } = message;
-      return { role: "tool", toolCallId: tool_call_id ?? "", name: name ?? "", content, isError: error != null };
-    }
-    if (message.role !== "assistant") return { role: message.role, content };
-    const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: given, parse_error }) => ({
-      id,
-      name,
-      arguments: given,
-      ...presentProperties({ invalid: parse_error }),
-    }));
-    return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
-  });
-}
-
-/** A redacted part contains encrypted reasoning and at most a readable summary. */
-function reasoningOf(content: LogMessage["content"]): (string | null | undefined)[] {
-  if (typeof content === "string") return [];
-  return content.map(({ type, reasoning, summary, redacted }) => {
-    if (type !== "reasoning") return null;
-    return redacted === true || !reasoning ? summary : reasoning;
-  });
-}
-
-const ATTACHMENT = /^attachment:\/\/([0-9a-f]{32})$/;
-
-/** Returns the same JSON with the long texts put back from the sample's attachments. */
-export function withAttachments(value: unknown, attachments: Readonly<Record<string, string>>): unknown {
-  if (typeof value === "string") {
-    const id = ATTACHMENT.exec(value)?.[1];
-    return id !== undefined && Object.hasOwn(attachments, id) ? attachments[id] : value;
-  }
-  if (Array.isArray(value)) return value.map((item) => withAttachments(item, attachments));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withAttachments(item, attachments)]));
-}
 
 /** The agent's actions, taken from the transcript in the log. */
 interface AgentEvents {
@@ -211,127 +16,14 @@ interface AgentEvents {
   readonly tools: readonly LogEvent[];
 }
 
-/** Leaves out the model and tool calls of scorers, because the agent did not make them. */
-function agentEvents(events: readonly LogEvent[]): AgentEvents {
-  const scorers = new Set<string>();
-  const own: LogEvent[] = [];
-  for (const event of events) {
-    const { event: kind, id, parent_id, type, span_id } = event;
-    const isBegin = kind === "span_begin" && id != null;
-    if (isBegin && (type === "scorer" || type === "scorers" || scorers.has(parent_id ?? ""))) scorers.add(id);
-    if (event.pending !== true && !scorers.has(span_id ?? "")) own.push(event);
-  }
-  return { models: own.filter(({ event }) => event === "model"), tools: own.filter(({ event }) => event === "tool") };
-}
-
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ["stop", "stop"],
-  ["tool_calls", "tool_calls"],
-  ["max_tokens", "length"],
-  ["model_length", "length"],
-  ["content_filter", "refusal"],
-]);
-
-/** `after` is the ISO 8601 time that is used for an event without a time. */
-function toTurn({ timestamp, completed, working_time, output }: LogEvent, after: string): Turn {
-  const startedAt = isoTime(timestamp) ?? after;
-  const raw = output?.choices?.[0]?.stop_reason ?? "unknown";
-  return {
-    startedAt,
-    ...(output?.model == null ? {} : { model: output.model }),
-    latencyMs: msOf(output?.time ?? working_time) ?? msBetween(startedAt, completed),
-    finishReason: FINISH_REASONS.get(raw) ?? "other",
-    rawFinishReason: raw,
-    usage: usageOf(output?.usage),
-    costUsd: output?.usage?.total_cost ?? null,
-    retries: [],
-    cached: false,
-  };
-}
-
-/**
- * If the log does not contain model calls, for example because its events were left out, the sample still has token
- * counts per model.
- */
-function usageTurns(sample: Sample, startedAt: string): Turn[] {
-  const raw = sample.output?.choices?.[0]?.stop_reason ?? "unknown";
-  return Object.entries(sample.model_usage ?? {}).flatMap(([model, usage]) => {
-    const known = usageOf(usage);
-    if (known === null) return [];
-    return [
-      {
-        startedAt,
-        model,
-        latencyMs: 0,
-        finishReason: FINISH_REASONS.get(raw) ?? "other",
-        rawFinishReason: raw,
-        usage: known,
-        costUsd: usage?.total_cost ?? null,
-        retries: [],
-        cached: false,
-      },
-    ];
-  });
-}
-
-/** Returns null if token counts are missing. Inspect does not count cached tokens as input, but art-e does. */
-function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage | null {
-  const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write, reasoning_tokens } =
-    usage ?? {};
-  if (input_tokens == null && output_tokens == null) return null;
-  const [cached, written] = [tokenCount(input_tokens_cache_read), tokenCount(input_tokens_cache_write)];
-  return {
-    inputTokens: tokenCount(input_tokens) + cached + written,
-    outputTokens: tokenCount(output_tokens),
-    cachedInputTokens: cached,
-    ...cacheWrites(written),
-    ...reasoningUsage(tokenCount(reasoning_tokens)),
-  };
-}
-
-/** `turns` are the turns before the call. */
-function toToolCall(event: LogEvent, turns: readonly Turn[], after: string): ToolCallRecord {
-  const startedAt = isoTime(event.timestamp) ?? after;
-  const failed = event.error == null ? null : typeof event.error === "string" ? { message: event.error } : event.error;
-  const content = contentSchema.safeParse(event.result);
-  const result = content.success ? textOfContent(content.data) : (jsonValueSchema.safeParse(event.result).data ?? null);
-  const before = turns.filter((turn) => turn.startedAt <= startedAt).length;
-  const isParsing = failed !== null && "type" in failed && failed.type === "parsing";
-  return {
-    id: event.id ?? "",
-    name: event.function ?? "",
-    arguments: event.arguments ?? {},
-    result: failed === null ? result : null,
-    error: failed === null ? null : (failed.message ?? ""),
-    errorKind: failed === null ? null : isParsing ? "bad_arguments" : "failed",
-    turn: Math.max(0, before - 1),
-    startedAt,
-    durationMs: msOf(event.working_time) ?? msBetween(startedAt, event.completed),
-  };
-}
-
-/** Converts a log's time to UTC with milliseconds. Returns null if it is not a valid time. */
-export function isoTime(text: string | null | undefined): string | null {
-  const time = Date.parse(text ?? "");
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
-}
-
-/** Converts seconds to milliseconds. Returns null if they are unknown. */
-function msOf(seconds: number | null | undefined): number | null {
-  return seconds == null || seconds < 0 || !Number.isFinite(seconds * 1_000) ? null : seconds * 1_000;
-}
-
-/** Returns 0 if the end is unknown. */
-function msBetween(start: string, end: string | null | undefined): number {
-  return Math.max(0, Date.parse(end ?? "") - Date.parse(start)) || 0;
-}
-
 /**
  * The parts of Inspect's types that are read. Other writers fill them differently, and Inspect adds event kinds and
  * fields. An optional field with an unexpected type therefore counts as missing and never makes a log unreadable.
  */
 const text = z.string().nullish().catch(null);
+
 const number = z.number().nullish().catch(null);
+
 const object = z.record(z.string(), z.unknown()).nullish().catch(null);
 
 /** A string, or a list of parts. Some parts are text. */
@@ -415,14 +107,6 @@ type LogEvent = z.output<typeof eventSchema>;
 
 const NO_EVENT: LogEvent = eventSchema.parse({});
 
-/** Returns an empty list for null or a missing list. */
-function listOf<T extends z.ZodType>(item: T) {
-  return z
-    .array(item)
-    .nullish()
-    .transform((items) => items ?? []);
-}
-
 export const sampleSchema = z.looseObject({
   id: z.union([z.number(), z.string()]),
   epoch: z.int().positive(),
@@ -482,3 +166,321 @@ export const headerSchema = z.looseObject({
 });
 
 export type LogHeader = z.output<typeof headerSchema>;
+
+/** Converts another program's sample into a task trace if it has a target, otherwise into a chat. */
+export function toTrace(sample: Sample, header: LogHeader, numbers: TaskNumbers, lacking: NamedCounts): ImportedTrace {
+  const fields = fieldsOf(sample, header, lacking);
+  const { id, epoch, metadata, target } = sample;
+  const question = questionAsked(sample, fields.messages);
+  const gold = typeof target === "string" ? target : target.join(", ");
+  const [inbox, day] = [textIn(metadata, "inbox", "inbox_address"), textIn(metadata, "query_date")];
+  const queryDate = questionSchema.shape.query_date.safeParse(day).data ?? null;
+  if (fields.messages.length === 0) lacking.add("no messages");
+  if (fields.turns.length === 0) lacking.add("no model calls");
+  if (gold.trim() === "" || question === "") {
+    lacking.add(NO_GOLD);
+    return { kind: "chat", ...fields, agentVersion: 0, question, inbox, queryDate, historyLength: 0 };
+  }
+  if (inbox === null) lacking.add(`no mailbox, so ${NO_INBOX} is used instead`);
+  if (queryDate === null) lacking.add("no cutoff date, so the sample's date is used instead");
+  const task: Question = {
+    id: numbers.of(id),
+    question,
+    answer: gold,
+    message_ids: textsIn(metadata, "gold_sources"),
+    how_realistic: 1,
+    inbox_address: (inbox ?? NO_INBOX).trim().toLowerCase(),
+    query_date: queryDate ?? fields.startedAt.slice(0, 10),
+  };
+  if (String(task.id) !== String(id)) lacking.add("no numeric id, so they were numbered");
+  const runId = header.eval.eval_id || header.eval.run_id || `${header.eval.task}_${header.eval.created}`;
+  return { kind: "question", ...fields, runId, taskId: task.id, epoch, task, judge: null };
+}
+
+const NO_INBOX = "unknown";
+
+function fieldsOf(sample: Sample, header: LogHeader, lacking: NamedCounts): Fields {
+  const { eval: spec } = header;
+  const { models, tools } = agentEvents(sample.events);
+  const times = [sample.started_at, models[0]?.timestamp, spec.created].flatMap((time) => isoTime(time) ?? []);
+  const startedAt = times[0] ?? new Date(0).toISOString();
+  const durationMs = msOf(sample.total_time) ?? msBetween(startedAt, sample.completed_at);
+  const turns = models.length > 0 ? models.map((event) => toTurn(event, startedAt)) : usageTurns(sample, startedAt);
+  if (models.length === 0 && turns.length > 0)
+    lacking.add("token counts only for the entire sample, stored as one turn per model");
+  const messages = toMessages(sample.messages);
+  const answer = answerOf(sample, messages);
+  const ending = endingOf(sample, answer);
+  const traceId = `trace_${sample.uuid || `${spec.eval_id ?? spec.task}_${sample.id}_${sample.epoch}`}`;
+  const agentId = spec.solver || spec.task || "agent";
+  return {
+    traceId,
+    sessionId: traceId.replace("trace_", "session_"),
+    agentId,
+    model: spec.model,
+    startedAt,
+    endedAt: isoTime(sample.completed_at) ?? new Date(Date.parse(startedAt) + durationMs).toISOString(),
+    durationMs,
+    ending,
+    error: sample.error?.message ?? null,
+    messages,
+    toolCalls: tools.map((event) => toToolCall(event, turns, startedAt)),
+    turns,
+    maxTurns: wholeNumber(spec.config.turn_limit) ?? turns.length,
+    answer: isFailure(ending) ? null : answer,
+    sources: textsIn(sample.metadata, "sources"),
+    scores: toScores(sample.scores, lacking),
+  };
+}
+
+function questionAsked({ input }: Sample, messages: readonly Message[]): string {
+  if (typeof input === "string") return input;
+  const question = input.findLast(({ role }) => role === "user");
+  if (question !== undefined) return textOfContent(question.content);
+  return messages.find(({ role }) => role === "user")?.content ?? "";
+}
+
+function answerOf({ output }: Sample, messages: readonly Message[]): string | null {
+  const text = output?.completion || messages.findLast(({ role }) => role === "assistant")?.content || "";
+  return text.trim() === "" ? null : text;
+}
+
+const LIMITS: ReadonlyMap<string, Ending> = new Map([
+  ["time", "timeout"],
+  ["working", "timeout"],
+  ["token", "out_of_budget"],
+  ["cost", "out_of_budget"],
+  ["operator", "interrupted"],
+]);
+
+function endingOf({ error, limit }: Sample, answer: string | null): Ending {
+  if (error != null) return "model_error";
+  if (limit != null) return LIMITS.get(limit.type) ?? "out_of_turns";
+  return answer === null ? "out_of_turns" : "answered";
+}
+
+function textIn(metadata: Sample["metadata"], ...keys: readonly string[]): string | null {
+  const texts = keys.map((key) => metadata?.[key]).filter((value) => typeof value === "string" && value.trim() !== "");
+  return (texts[0] as string | undefined) ?? null;
+}
+
+function textsIn(metadata: Sample["metadata"], key: string): string[] {
+  const value = metadata?.[key];
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+function wholeNumber(value: unknown): number | null {
+  return Number.isSafeInteger(value) ? Number(value) : null;
+}
+
+/** Assigns task numbers to sample ids: the id itself if it is a number, otherwise the next free number. */
+export class TaskNumbers {
+  private readonly numbers = new Map<string, number>();
+  private readonly taken = new Set<number>();
+  private next = 1;
+
+  of(id: string | number): number {
+    const key = String(id);
+    const existing = this.numbers.get(key);
+    if (existing !== undefined) return existing;
+    const own = /^\d{1,9}$/.test(key) ? Number(key) : null;
+    const number = own !== null && !this.taken.has(own) ? own : this.free();
+    this.numbers.set(key, number);
+    this.taken.add(number);
+    return number;
+  }
+
+  private free(): number {
+    while (this.taken.has(this.next)) this.next++;
+    return this.next;
+  }
+}
+
+/**
+ * Inspect's numeric values for correct, partially correct, incorrect and no answer
+ * (https://inspect.aisi.org.uk/scorers.html).
+ */
+const LETTERS: Readonly<Record<string, number>> = { C: 1, P: 0.5, I: 0, N: 0 };
+
+/** Converts scores that are numbers, letters or booleans. Other scores, such as lists, are left out and counted. */
+export function toScores(scores: Sample["scores"], lacking: NamedCounts): Trace["scores"] {
+  const numbers = Object.entries(scores ?? {}).flatMap(([name, { value, explanation }]) => {
+    const number = numberOf(value);
+    if (number === null) {
+      lacking.add(`no numeric score ${name}`);
+      return [];
+    }
+    return [[name, { value: number, ...presentProperties({ explanation }) }] as const];
+  });
+  return Object.fromEntries(numbers);
+}
+
+function numberOf(value: unknown): number | null {
+  if (typeof value === "boolean") return Number(value);
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  return typeof value === "string" && Object.hasOwn(LETTERS, value) ? (LETTERS[value] ?? null) : null;
+}
+
+/** Converts Inspect's messages into art-e's. */
+export function toMessages(messages: readonly LogMessage[]): Message[] {
+  return messages.map((message): Message => {
+    const content = textOfContent(message.content);
+    if (message.role === "tool") {
+      const { tool_call_id, function: name, error } = message;
+      return { role: "tool", toolCallId: tool_call_id ?? "", name: name ?? "", content, isError: error != null };
+    }
+    if (message.role !== "assistant") return { role: message.role, content };
+    const toolCalls = (message.tool_calls ?? []).map(({ id, function: name, arguments: args, parse_error }) => ({
+      id,
+      name,
+      arguments: args,
+      ...presentProperties({ invalid: parse_error }),
+    }));
+    return { role: "assistant", content, toolCalls, ...reasoningField(reasoningOf(message.content)) };
+  });
+}
+
+/** A redacted part contains encrypted reasoning and at most a readable summary. */
+function reasoningOf(content: LogMessage["content"]): (string | null | undefined)[] {
+  if (typeof content === "string") return [];
+  return content.map(({ type, reasoning, summary, redacted }) => {
+    if (type !== "reasoning") return null;
+    return redacted === true || !reasoning ? summary : reasoning;
+  });
+}
+
+const ATTACHMENT = /^attachment:\/\/([0-9a-f]{32})$/;
+
+/** Returns the same JSON with the long texts put back from the sample's attachments. */
+export function withAttachments(value: unknown, attachments: Readonly<Record<string, string>>): unknown {
+  if (typeof value === "string") {
+    const id = ATTACHMENT.exec(value)?.[1];
+    return id !== undefined && Object.hasOwn(attachments, id) ? attachments[id] : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => withAttachments(item, attachments));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withAttachments(item, attachments)]));
+}
+
+/** Leaves out the model and tool calls of scorers, because the agent did not make them. */
+function agentEvents(events: readonly LogEvent[]): AgentEvents {
+  const scorers = new Set<string>();
+  const own: LogEvent[] = [];
+  for (const event of events) {
+    const { event: kind, id, parent_id, type, span_id } = event;
+    const isBegin = kind === "span_begin" && id != null;
+    if (isBegin && (type === "scorer" || type === "scorers" || scorers.has(parent_id ?? ""))) scorers.add(id);
+    if (event.pending !== true && !scorers.has(span_id ?? "")) own.push(event);
+  }
+  return { models: own.filter(({ event }) => event === "model"), tools: own.filter(({ event }) => event === "tool") };
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["tool_calls", "tool_calls"],
+  ["max_tokens", "length"],
+  ["model_length", "length"],
+  ["content_filter", "refusal"],
+]);
+
+/** `after` is the ISO 8601 time that is used for an event without a time. */
+function toTurn({ timestamp, completed, working_time, output }: LogEvent, after: string): Turn {
+  const startedAt = isoTime(timestamp) ?? after;
+  const raw = output?.choices?.[0]?.stop_reason ?? "unknown";
+  return {
+    startedAt,
+    ...(output?.model == null ? {} : { model: output.model }),
+    latencyMs: msOf(output?.time ?? working_time) ?? msBetween(startedAt, completed),
+    finishReason: FINISH_REASONS.get(raw) ?? "other",
+    rawFinishReason: raw,
+    usage: usageOf(output?.usage),
+    costUsd: output?.usage?.total_cost ?? null,
+    retries: [],
+    cached: false,
+  };
+}
+
+/**
+ * If the log does not contain model calls, for example because its events were left out, the sample still has token
+ * counts per model.
+ */
+function usageTurns(sample: Sample, startedAt: string): Turn[] {
+  const raw = sample.output?.choices?.[0]?.stop_reason ?? "unknown";
+  return Object.entries(sample.model_usage ?? {}).flatMap(([model, usage]) => {
+    const reported = usageOf(usage);
+    if (reported === null) return [];
+    return [
+      {
+        startedAt,
+        model,
+        latencyMs: 0,
+        finishReason: FINISH_REASONS.get(raw) ?? "other",
+        rawFinishReason: raw,
+        usage: reported,
+        costUsd: usage?.total_cost ?? null,
+        retries: [],
+        cached: false,
+      },
+    ];
+  });
+}
+
+/** Returns null if token counts are missing. Inspect does not count cached tokens as input, but art-e does. */
+function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage | null {
+  const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write, reasoning_tokens } =
+    usage ?? {};
+  if (input_tokens == null && output_tokens == null) return null;
+  const [cached, writes] = [tokenCount(input_tokens_cache_read), tokenCount(input_tokens_cache_write)];
+  return {
+    inputTokens: tokenCount(input_tokens) + cached + writes,
+    outputTokens: tokenCount(output_tokens),
+    cachedInputTokens: cached,
+    ...cacheWrites(writes),
+    ...reasoningUsage(tokenCount(reasoning_tokens)),
+  };
+}
+
+/** `turns` are the turns before the call. */
+function toToolCall(event: LogEvent, turns: readonly Turn[], after: string): ToolCallRecord {
+  const startedAt = isoTime(event.timestamp) ?? after;
+  const failed = event.error == null ? null : typeof event.error === "string" ? { message: event.error } : event.error;
+  const content = contentSchema.safeParse(event.result);
+  const result = content.success ? textOfContent(content.data) : (jsonValueSchema.safeParse(event.result).data ?? null);
+  const before = turns.filter((turn) => turn.startedAt <= startedAt).length;
+  const isParsing = failed !== null && "type" in failed && failed.type === "parsing";
+  return {
+    id: event.id ?? "",
+    name: event.function ?? "",
+    arguments: event.arguments ?? {},
+    result: failed === null ? result : null,
+    error: failed === null ? null : (failed.message ?? ""),
+    errorKind: failed === null ? null : isParsing ? "bad_arguments" : "failed",
+    turn: Math.max(0, before - 1),
+    startedAt,
+    durationMs: msOf(event.working_time) ?? msBetween(startedAt, event.completed),
+  };
+}
+
+/** Converts a log's time to UTC with milliseconds. Returns null if it is not a valid time. */
+export function isoTime(text: string | null | undefined): string | null {
+  const time = Date.parse(text ?? "");
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+}
+
+/** Converts seconds to milliseconds. Returns null if they are unknown. */
+function msOf(seconds: number | null | undefined): number | null {
+  return seconds == null || seconds < 0 || !Number.isFinite(seconds * 1_000) ? null : seconds * 1_000;
+}
+
+/** Returns 0 if the end is unknown. */
+function msBetween(start: string, end: string | null | undefined): number {
+  return Math.max(0, Date.parse(end ?? "") - Date.parse(start)) || 0;
+}
+
+/** Returns an empty list for null or a missing list. */
+function listOf<T extends z.ZodType>(item: T) {
+  return z
+    .array(item)
+    .nullish()
+    .transform((items) => items ?? []);
+}

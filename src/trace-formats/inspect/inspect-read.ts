@@ -29,6 +29,11 @@ import {
   withAttachments,
 } from "./inspect-read-sample.js";
 
+/** A part of a log as unchecked JSON: the header first, then each sample. */
+type LogPart =
+  | { readonly header: unknown; readonly where: string }
+  | { readonly sample: unknown; readonly where: string };
+
 /** Reads an Inspect log in one JSON document, whose header comes before its samples. */
 export function readJsonLog(file: string): ImportSource {
   return readLog(jsonLogParts(file));
@@ -148,11 +153,6 @@ async function orBroken<T>(reading: Promise<T>, of = ""): Promise<T> {
   }
 }
 
-/** A part of a log as unchecked JSON: the header first, then each sample. */
-type LogPart =
-  | { readonly header: unknown; readonly where: string }
-  | { readonly sample: unknown; readonly where: string };
-
 /** Reads logs from art-e, whose samples contain the whole trace in their store, and logs from other programs. */
 function readLog(parts: AsyncIterable<LogPart>): ImportSource {
   const tools = new DescribedTools();
@@ -220,7 +220,7 @@ function headerFacts({ status, eval: spec, tags }: LogHeader): RunFacts {
     status: status == null || status === "success" ? "completed" : "interrupted",
     startedAt: isoTime(spec.created) ?? undefined,
     tags: tags ?? [],
-    split: [...SPLITS, SUITE_SPLIT].find((known) => known === split),
+    split: [...SPLITS, SUITE_SPLIT].find((name) => name === split),
     dataset: { source: dataset.name ?? spec.task, revision: textOrNull(dataset_revision) },
     corpusFingerprint: textOrNull(corpus_fingerprint) ?? undefined,
     settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),

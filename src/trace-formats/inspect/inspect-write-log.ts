@@ -201,12 +201,12 @@ class LogTally {
   }
 
   private addUsage({ model, turns }: ExportedTrace): void {
-    const known = turns.filter(({ usage }) => usage !== null);
-    if (known.length === 0) return;
+    const billedTurns = turns.filter(({ usage }) => usage !== null);
+    if (billedTurns.length === 0) return;
     const { usage, costUsd } = this.usage.get(model) ?? { usage: NO_USAGE, costUsd: 0 };
     this.usage.set(model, {
-      usage: addUsage(usage, sumUsage(known)),
-      costUsd: addCost(costUsd, sumCost(known)),
+      usage: addUsage(usage, sumUsage(billedTurns)),
+      costUsd: addCost(costUsd, sumCost(billedTurns)),
     });
   }
 

@@ -30,6 +30,11 @@ import {
   taskIdOf,
 } from "../export-traces/exported-trace.js";
 
+interface SampleLimit {
+  readonly type: "turn" | "time" | "cost";
+  readonly limit: number;
+}
+
 /** Converts a trace into Inspect's EvalSample, with every field that Inspect's viewer requires. */
 export function inspectSample(trace: ExportedTrace, context: ExportContext): JsonObject {
   const messages = inspectMessages(trace);
@@ -139,11 +144,6 @@ function evalError(trace: ExportedTrace): JsonObject {
 export function taskCostLimit(run: RunRow | null): number | null {
   const { settings } = run ?? {};
   return settings?.kind === "own" || settings?.kind === "imported" ? (settings.maxTaskCostUsd ?? null) : null;
-}
-
-interface SampleLimit {
-  readonly type: "turn" | "time" | "cost";
-  readonly limit: number;
 }
 
 function limitField(trace: ExportedTrace, { run }: ExportContext): { readonly limit?: SampleLimit & JsonObject } {
@@ -271,7 +271,7 @@ class TranscriptWriter {
   /** Adds no event for a call that was not executed. */
   private addToolCall({ call, record, result }: CallStep, span: string): void {
     if (record === null) return;
-    const { name, arguments: given, startedAt, durationMs, error } = record;
+    const { name, arguments: args, startedAt, durationMs, error } = record;
     const text =
       result?.content ?? (typeof record.result === "string" ? record.result : toWellFormedJson(record.result));
     this.add("tool", startedAt, {
@@ -279,7 +279,7 @@ class TranscriptWriter {
       type: "function",
       id: call.id,
       function: name,
-      arguments: isJsonObject(given) ? given : {},
+      arguments: isJsonObject(args) ? args : {},
       result: error === null ? this.attach(text) : "",
       ...(error === null ? {} : { error: toolError(error, record), failed: true }),
       events: [],
@@ -390,8 +390,8 @@ export function modelUsage(usage: Usage, costUsd: number | null): JsonObject {
 
 /** Usage by model, or an empty object if it is unknown. */
 function usageByModel({ model, turns }: ExportedTrace): JsonObject {
-  const known = turns.filter(({ usage }) => usage !== null);
-  return known.length === 0 ? {} : { [model]: modelUsage(sumUsage(known), sumCost(known)) };
+  const billedTurns = turns.filter(({ usage }) => usage !== null);
+  return billedTurns.length === 0 ? {} : { [model]: modelUsage(sumUsage(billedTurns), sumCost(billedTurns)) };
 }
 
 /** Converts a trace's messages into Inspect's ChatMessages, including messages of earlier chats. */
@@ -409,8 +409,9 @@ function inspectMessages(trace: ExportedTrace): JsonObject[] {
       ...presentProperties({ parse_error: call.invalid }),
     }));
     const reasoning = reasoningText(message);
-    const said = message.content === "" ? [] : [{ type: "text", text: message.content }];
-    const content = reasoning === "" ? message.content : [{ type: "reasoning", reasoning, redacted: false }, ...said];
+    const textParts = message.content === "" ? [] : [{ type: "text", text: message.content }];
+    const content =
+      reasoning === "" ? message.content : [{ type: "reasoning", reasoning, redacted: false }, ...textParts];
     return {
       id,
       role: "assistant",

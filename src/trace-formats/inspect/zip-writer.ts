@@ -3,6 +3,35 @@ import { Deflate } from "fflate";
 import type { JsonObject } from "../../platform/json.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 
+/** Deflated data of an entry. */
+interface Deflated {
+  /** Bytes before compression. */
+  readonly size: number;
+  readonly crc: number;
+  readonly chunks: readonly Uint8Array[];
+}
+
+/**
+ * The records of a zip file other than its data, as defined in the specification (APPNOTE 6.3.10, sections 4.3 and
+ * 4.5.3: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT).
+ */
+interface ZipEntry {
+  /** UTF-8. */
+  readonly name: Buffer;
+  readonly crc: number;
+  /** Bytes before and after compression. */
+  readonly size: number;
+  readonly deflatedSize: number;
+  /** Position of the local header in the file. */
+  readonly offset: number;
+  readonly time: DosTime;
+}
+
+interface DosTime {
+  readonly date: number;
+  readonly time: number;
+}
+
 /** A JSON list that is compressed as it grows, for an entry that must come after all others. */
 export class DeflatedList implements Deflated {
   size = 0;
@@ -31,14 +60,6 @@ export class DeflatedList implements Deflated {
 /** The range of times that a zip file can store. */
 const EARLIEST = Date.UTC(1980, 0, 1);
 const LATEST = Date.UTC(2107, 11, 31);
-
-/** Deflated data of an entry. */
-interface Deflated {
-  /** Bytes before compression. */
-  readonly size: number;
-  readonly crc: number;
-  readonly chunks: readonly Uint8Array[];
-}
 
 /** Writes a zip file, with zip64 if needed. Call `take` after each entry to get its bytes. */
 export class ZipWriter {
@@ -87,27 +108,6 @@ export class ZipWriter {
       this.offset += chunk.length;
     }
   }
-}
-
-/**
- * The records of a zip file other than its data, as defined in the specification (APPNOTE 6.3.10, sections 4.3 and
- * 4.5.3: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT).
- */
-interface ZipEntry {
-  /** UTF-8. */
-  readonly name: Buffer;
-  readonly crc: number;
-  /** Bytes before and after compression. */
-  readonly size: number;
-  readonly deflatedSize: number;
-  /** Position of the local header in the file. */
-  readonly offset: number;
-  readonly time: DosTime;
-}
-
-interface DosTime {
-  readonly date: number;
-  readonly time: number;
 }
 
 const DEFLATE = 8;

@@ -4,6 +4,21 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { notUsable } from "../imported-trace.js";
 
+interface FileDocument {
+  /** A JSON object if it starts with a brace, otherwise a line that is not JSON. */
+  readonly text: string;
+  /** First line number of the document, from 1. */
+  readonly line: number;
+}
+
+/** A property of a JSON object, or an item of the only array that is read item by item. */
+interface JsonMember {
+  readonly key: string;
+  /** Unparsed JSON. */
+  readonly text: string;
+  readonly isItem: boolean;
+}
+
 /** Reads the text of import files, plain or gzipped, with or without a byte order mark. */
 
 /**
@@ -50,13 +65,6 @@ export async function* readChunks(path: string): AsyncGenerator<string> {
 
 function isZlibError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && String(error.code).startsWith("Z_");
-}
-
-export interface FileDocument {
-  /** A JSON object if it starts with a brace, otherwise a line that is not JSON. */
-  readonly text: string;
-  /** First line number of the document, from 1. */
-  readonly line: number;
 }
 
 /**
@@ -171,14 +179,6 @@ class DocumentScanner {
     [this.pieces, this.length, this.state, this.depth, this.inString] = [[], 0, "between", 0, false];
     return { text, line: this.startLine };
   }
-}
-
-/** A property of a JSON object, or an item of the only array that is read item by item. */
-interface JsonMember {
-  readonly key: string;
-  /** Unparsed JSON. */
-  readonly text: string;
-  readonly isItem: boolean;
 }
 
 /** Thrown for a document that is not a JSON object, is incomplete, or has a property that is too long. */

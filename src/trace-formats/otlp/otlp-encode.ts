@@ -19,6 +19,52 @@ export interface SpanBatch {
   readonly shortened: number;
 }
 
+export type AnyValue =
+  | { readonly stringValue: string }
+  | { readonly boolValue: boolean }
+  | { readonly intValue: string }
+  | { readonly doubleValue: number }
+  | { readonly arrayValue: { readonly values: readonly AnyValue[] } };
+
+export interface KeyValue {
+  readonly key: string;
+  readonly value: AnyValue;
+}
+
+export interface SpanEvent {
+  readonly timeUnixNano: string;
+  readonly name: string;
+  readonly attributes: readonly KeyValue[];
+}
+
+/** The source of spans, which is the same for all of art-e's spans. */
+export interface SpanSource {
+  readonly resource: { readonly attributes: readonly KeyValue[] };
+  readonly scope: { readonly name: string; readonly version: string };
+  readonly schemaUrl: string;
+}
+
+export const SPAN_KIND = { internal: 1, client: 3 } as const;
+
+export const STATUS_ERROR = 2;
+
+export interface Span {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+  /** Absent for the root span. */
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly KeyValue[];
+  readonly events?: readonly SpanEvent[];
+  /** Absent if the status is unset. */
+  readonly status?: { readonly code: typeof STATUS_ERROR; readonly message: string };
+}
+
 /** Collects spans into batches that fit into a request. */
 export class SpanBatcher {
   private spans: Uint8Array[] = [];
@@ -113,8 +159,8 @@ export function conventionalFinishReason(reason: FinishReason): string {
 
 /** Reverses `conventionalFinishReason`. Unknown reasons become `other`. */
 export function finishReason(theirs: string | undefined): FinishReason {
-  const known = Object.entries(FINISH_REASONS).find(([ours, name]) => name === theirs || ours === theirs);
-  return (known?.[0] as FinishReason | undefined) ?? "other";
+  const reason = Object.entries(FINISH_REASONS).find(([ours, name]) => name === theirs || ours === theirs);
+  return (reason?.[0] as FinishReason | undefined) ?? "other";
 }
 
 /** Encodes a span in protobuf. */
@@ -142,52 +188,6 @@ export function encodeRequest(source: SpanSource, spans: readonly Uint8Array[]):
  * OTLP's TracesData in its JSON encoding (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding), limited to
  * the fields that art-e writes. Ids are in hex, and 64-bit numbers are strings.
  */
-
-export type AnyValue =
-  | { readonly stringValue: string }
-  | { readonly boolValue: boolean }
-  | { readonly intValue: string }
-  | { readonly doubleValue: number }
-  | { readonly arrayValue: { readonly values: readonly AnyValue[] } };
-
-export interface KeyValue {
-  readonly key: string;
-  readonly value: AnyValue;
-}
-
-export const SPAN_KIND = { internal: 1, client: 3 } as const;
-
-export const STATUS_ERROR = 2;
-
-export interface SpanEvent {
-  readonly timeUnixNano: string;
-  readonly name: string;
-  readonly attributes: readonly KeyValue[];
-}
-
-export interface Span {
-  /** 32 hex digits. */
-  readonly traceId: string;
-  /** 16 hex digits. */
-  readonly spanId: string;
-  /** Absent for the root span. */
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly KeyValue[];
-  readonly events?: readonly SpanEvent[];
-  /** Absent if the status is unset. */
-  readonly status?: { readonly code: typeof STATUS_ERROR; readonly message: string };
-}
-
-/** The source of spans, which is the same for all of art-e's spans. */
-export interface SpanSource {
-  readonly resource: { readonly attributes: readonly KeyValue[] };
-  readonly scope: { readonly name: string; readonly version: string };
-  readonly schemaUrl: string;
-}
 
 /**
  * The messages of opentelemetry-proto 1.9 (https://github.com/open-telemetry/opentelemetry-proto) that are sent and

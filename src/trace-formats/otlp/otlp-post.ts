@@ -29,6 +29,22 @@ export interface ScoreDestination {
   readonly server: OtlpServer;
 }
 
+/** Result of sending spans. */
+export interface Delivery {
+  readonly delivered: number;
+  /** Number of spans that the server received but rejected. */
+  readonly rejected: number;
+  /** Number of spans sent without their largest attributes, because a request can contain at most 4 MB. */
+  readonly shortened: number;
+  /** Distinct messages in the server's replies to accepted requests. */
+  readonly messages: readonly string[];
+}
+
+interface HttpAnswer {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
 /** Annotations per request to Phoenix. */
 const AT_ONCE = 200;
 
@@ -67,8 +83,8 @@ export async function deliverScores(
 ): Promise<number> {
   const bodies: readonly object[] =
     api === "langfuse" ? scores.map(langfuseScore) : [...chunk(scores, AT_ONCE)].map(phoenixAnnotations);
-  const sent = new AbortController();
-  const stop = AbortSignal.any([signal, sent.signal]);
+  const upload = new AbortController();
+  const stop = AbortSignal.any([signal, upload.signal]);
   try {
     await pLimit(REQUESTS_AT_ONCE).map(bodies, (body) => {
       return postRequest(server, { "content-type": "application/json" }, Buffer.from(toWellFormedJson(body)), stop);
@@ -76,7 +92,7 @@ export async function deliverScores(
     return scores.length;
   } finally {
     // After one request is refused, the others are not needed.
-    sent.abort();
+    upload.abort();
   }
 }
 
@@ -100,17 +116,6 @@ function phoenixAnnotations(scores: readonly ScoreRecord[]) {
       result: { score: value, ...presentProperties({ explanation }) },
     })),
   };
-}
-
-/** Result of sending spans. */
-export interface Delivery {
-  readonly delivered: number;
-  /** Number of spans that the server received but rejected. */
-  readonly rejected: number;
-  /** Number of spans sent without their largest attributes, because a request can contain at most 4 MB. */
-  readonly shortened: number;
-  /** Distinct messages in the server's replies to accepted requests. */
-  readonly messages: readonly string[];
 }
 
 export const NO_DELIVERY: Delivery = { delivered: 0, rejected: 0, shortened: 0, messages: [] };
@@ -170,11 +175,6 @@ export async function deliverSpans(
   return sum;
 }
 
-interface HttpAnswer {
-  readonly contentType: string;
-  readonly body: Buffer;
-}
-
 /** A request that the server did not accept. The message is a clause for the user and contains no key. */
 export class NotDelivered extends Error {
   override readonly name = "NotDelivered";
@@ -222,7 +222,7 @@ async function postRequest(
 async function post(
   server: OtlpServer,
   ofBody: OtlpServer["headers"],
-  sent: Uint8Array,
+  payload: Uint8Array,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const { url, headers } = server;
@@ -230,7 +230,7 @@ async function post(
   const response = await proxiedFetch(url, {
     method: "POST",
     headers: { "user-agent": "art-e", ...headers, ...ofBody },
-    body: new Uint8Array(sent),
+    body: new Uint8Array(payload),
     redirect: "manual",
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
   }).catch((error: unknown) => {
@@ -241,14 +241,14 @@ async function post(
   const body = await readBody(response);
   signal.throwIfAborted();
   if (response.ok) return { contentType, body };
-  const said = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
+  const refusal = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
   const { status } = response;
   const isRedirect = status >= 300 && status < 400;
   const details = isRedirect
     ? ", which is a redirect: use the URL that it redirects to"
-    : said === ""
+    : refusal === ""
       ? ""
-      : `: ${said}`;
+      : `: ${refusal}`;
   const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
   throw new NotDelivered(`the server returned ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
 }

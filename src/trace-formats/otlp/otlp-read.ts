@@ -29,6 +29,16 @@ import {
 import { type Conversation, conversationOf } from "./read/messages.js";
 import { type ReadSpan, readSpansByTrace } from "./read/spans.js";
 
+/** The spans of one trace, by role. */
+interface TraceSpans {
+  readonly root: ReadSpan;
+  /** The agent's span, which can be below the span of an HTTP request, or the root if there is none. */
+  readonly agent: ReadSpan;
+  /** Ordered by start time. */
+  readonly models: readonly ReadSpan[];
+  readonly tools: readonly ReadSpan[];
+}
+
 /** Reads OTLP's TracesData in the conventions of OpenTelemetry GenAI, OpenInference, the AI SDK and OpenLLMetry. */
 export function readOtlp(file: string): ImportSource {
   const tools = new DescribedTools();
@@ -68,16 +78,6 @@ function isEmpty(trace: ImportedTrace): boolean {
   return trace.kind === "chat" && trace.turns.length + trace.messages.length + trace.toolCalls.length === 0;
 }
 
-/** The spans of one trace, by role. */
-interface TraceSpans {
-  readonly root: ReadSpan;
-  /** The agent's span, which can be below the span of an HTTP request, or the root if there is none. */
-  readonly agent: ReadSpan;
-  /** Ordered by start time. */
-  readonly models: readonly ReadSpan[];
-  readonly tools: readonly ReadSpan[];
-}
-
 function sortSpans(spans: readonly ReadSpan[]): TraceSpans {
   const inOrder = [...spans].sort(byStart);
   const first = inOrder[0] as ReadSpan;
@@ -104,10 +104,10 @@ function withoutNested(models: readonly ReadSpan[], spans: readonly ReadSpan[]):
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const ids = new Set(models.map(({ spanId }) => spanId));
   return models.filter((model) => {
-    const seen = new Set<string>([model.spanId]);
-    for (let id = model.parentSpanId; id && !seen.has(id); id = byId.get(id)?.parentSpanId) {
+    const visited = new Set<string>([model.spanId]);
+    for (let id = model.parentSpanId; id && !visited.has(id); id = byId.get(id)?.parentSpanId) {
       if (ids.has(id)) return false;
-      seen.add(id);
+      visited.add(id);
     }
     return true;
   });
@@ -138,13 +138,13 @@ function toTrace(spans: TraceSpans): ImportedTrace {
       return { kind: "suite", ...ofRun, taskId: suiteTask.id, task: suiteTask, grade };
     }
   }
-  const said = (calls[0]?.input ?? []).filter(({ role }) => role !== "system");
-  const questionIndex = said.findLastIndex(({ role }) => role === "user");
+  const conversation = (calls[0]?.input ?? []).filter(({ role }) => role !== "system");
+  const questionIndex = conversation.findLastIndex(({ role }) => role === "user");
   return {
     kind: "chat",
     ...fields,
     agentVersion: countOf(attributes, "art_e.agent_version") ?? 0,
-    question: questionOf(spans, said[questionIndex]),
+    question: questionOf(spans, conversation[questionIndex]),
     inbox: textOf(attributes, "art_e.inbox") ?? null,
     queryDate: textOf(attributes, "art_e.query_date") ?? null,
     historyLength: Math.min(
@@ -242,8 +242,11 @@ function messagesOf(spans: TraceSpans, calls: readonly Conversation[]): Message[
   const last = calls.findLast(({ input }) => input.length > 0);
   const replied = calls.at(-1)?.output ?? [];
   const { input, output } = last ?? { input: conversationOf(agent).input, output: replied };
-  const said = withSystem([...input, ...(output.length > 0 ? output : last === calls.at(-1) ? [] : replied)], spans);
-  const whole = [...said, ...(later ?? resultsAfter(said, tools))];
+  const conversation = withSystem(
+    [...input, ...(output.length > 0 ? output : last === calls.at(-1) ? [] : replied)],
+    spans,
+  );
+  const whole = [...conversation, ...(later ?? resultsAfter(conversation, tools))];
   const names = new Map([
     ...whole.flatMap((message) =>
       message.role === "assistant" ? message.toolCalls.map(({ id, name }) => [id, name] as const) : [],
@@ -299,9 +302,9 @@ function isSpanOf(span: ReadSpan, call: ToolCall): boolean {
  * with the same name.
  */
 function withIds(records: readonly ToolCallRecord[], messages: readonly Message[]): ToolCallRecord[] {
-  const known = new Set(records.map(({ id }) => id));
+  const recordIds = new Set(records.map(({ id }) => id));
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
-  const free = calls.filter(({ id }) => id !== "" && !known.has(id));
+  const free = calls.filter(({ id }) => id !== "" && !recordIds.has(id));
   return records.map((record) => {
     if (record.id !== "") return record;
     const at = free.findIndex(({ name }) => name === record.name);
@@ -353,7 +356,7 @@ function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
   const { attributes } = span;
   if (attributes.get("art_e.has_no_turn") === true) return null;
   const waitedMs = numberOf(attributes, "art_e.waited_ms");
-  const sent = jsonOf(attributes, "art_e.sent", sentParametersSchema);
+  const parameters = jsonOf(attributes, "art_e.sent", sentParametersSchema);
   const model = responseModelOf(attributes);
   const responseId = responseIdOf(attributes);
   const reply = output.findLast(({ role }) => role === "assistant");
@@ -367,7 +370,7 @@ function toTurn(span: ReadSpan, output: readonly Message[]): Turn | null {
     usage: usageOf(attributes),
     costUsd: numberOf(attributes, "llm.cost.total", "gen_ai.usage.cost") ?? null,
     retries: jsonOf(attributes, "art_e.retries", z.array(retrySchema)) ?? [],
-    ...presentProperties({ sent }),
+    ...presentProperties({ sent: parameters }),
     ...(waitedMs === undefined || waitedMs < 0 ? {} : { waitedMs }),
     cached: attributes.get("art_e.cached") === true,
   };
@@ -380,11 +383,11 @@ function toToolCallRecord(span: ReadSpan, turnStarts: readonly bigint[]): ToolCa
   const { attributes, startTimeUnixNano } = span;
   const failed = isError(span);
   const before = turnStarts.filter((start) => start <= startTimeUnixNano).length;
-  const { id, name, arguments: given, result } = toolCallOf(span);
+  const { id, name, arguments: args, result } = toolCallOf(span);
   return {
     id,
     name,
-    arguments: given,
+    arguments: args,
     result: failed ? null : result,
     error: failed ? (span.status?.message ?? "") : null,
     errorKind: failed ? (errorKindSchema.safeParse(textOf(attributes, "error.type")).data ?? "failed") : null,

@@ -30,6 +30,37 @@ export interface ScoreRecord {
   readonly byModel: boolean;
 }
 
+interface TurnContent {
+  readonly said: TurnMessages | undefined;
+  /** Tools that the model received. */
+  readonly definitions: AnyValue | undefined;
+}
+
+/** The conversation of one model call. */
+interface TurnMessages {
+  readonly system: string | null;
+  /** Messages that the model received, without the system prompt. */
+  readonly input: readonly Message[];
+  /** The reply, or null if none arrived. */
+  readonly reply: Message | null;
+}
+
+interface OtlpOptions {
+  /** Whether to include messages, arguments, results, answers and explanations. */
+  readonly content: boolean;
+  /** Tools that the model received, or an empty list if they are unknown. */
+  readonly tools: readonly ToolSpec[];
+}
+
+/** A message in the GenAI conventions. Of the provider state, only the reasoning text is written. */
+interface PartsMessage {
+  readonly role: Message["role"];
+  readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
+}
+
+/** Attributes by key. Undefined attributes are left out. */
+type Attributes = Readonly<Record<string, AnyValue | undefined>>;
+
 /** Returns the scores of a trace that have a value. */
 export function scoreRecords(trace: ExportedTrace, content: boolean): ScoreRecord[] {
   const traceId = otlpTraceId(trace.traceId);
@@ -80,12 +111,12 @@ function toolSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[
 /** Returns one span per model call, without the wait before it. */
 function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
   const { traceId, turns } = trace;
-  const said = turnMessages(trace);
+  const messagesByTurn = turnMessages(trace);
   const { model } = conventionalModel(trace.model);
   const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
   return turns.map((turn, i) => {
     const { waitedMs = 0, latencyMs, startedAt } = turn;
-    const failed = isFailedCall(trace, turn, said[i]);
+    const failed = isFailedCall(trace, turn, messagesByTurn[i]);
     return {
       traceId: otlpTraceId(traceId),
       spanId: otlpSpanId(traceId, `turn ${i}`),
@@ -94,7 +125,7 @@ function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span
       kind: SPAN_KIND.client,
       startTimeUnixNano: unixNano(startedAt, waitedMs),
       endTimeUnixNano: unixNano(startedAt, waitedMs + latencyMs),
-      attributes: modelSpanAttributes(trace, turn, failed, content ? { said: said[i], definitions } : null),
+      attributes: modelSpanAttributes(trace, turn, failed, content ? { said: messagesByTurn[i], definitions } : null),
       ...(failed ? { status: { code: STATUS_ERROR, message: storable(trace.error ?? turn.rawFinishReason) } } : {}),
     };
   });
@@ -106,9 +137,10 @@ function modelSpans(trace: ExportedTrace, { content, tools }: OtlpOptions): Span
  */
 function failedCallSpan(trace: ExportedTrace, { content, tools }: OtlpOptions): Span[] {
   const { traceId, turns, ending, error } = trace;
-  const said = turnMessages(trace);
+  const messagesByTurn = turnMessages(trace);
   const last = turns.at(-1);
-  if (ending !== "model_error" || (last !== undefined && isFailedCall(trace, last, said[turns.length - 1]))) return [];
+  if (ending !== "model_error" || (last !== undefined && isFailedCall(trace, last, messagesByTurn[turns.length - 1])))
+    return [];
   const { provider, model } = conventionalModel(trace.model);
   const start = lastActivity(trace);
   const definitions = tools.length === 0 ? undefined : jsonText(tools.map(toDefinition));
@@ -148,9 +180,9 @@ function lastActivity({ startedAt, turns, toolCalls }: ExportedTrace): string {
 }
 
 /** Whether the turn consists only of attempts at a call that never received a reply. */
-function isFailedCall({ ending }: ExportedTrace, turn: Turn, said: TurnMessages | undefined): boolean {
+function isFailedCall({ ending }: ExportedTrace, turn: Turn, messages: TurnMessages | undefined): boolean {
   const wasAttempted = turn.retries.length > 0 || ending === "model_error";
-  return turn.finishReason === "other" && wasAttempted && (said?.reply ?? null) === null;
+  return turn.finishReason === "other" && wasAttempted && (messages?.reply ?? null) === null;
 }
 
 function modelSpanAttributes(
@@ -197,12 +229,6 @@ function usageOf(usage: Usage): Attributes {
   };
 }
 
-interface TurnContent {
-  readonly said: TurnMessages | undefined;
-  /** Tools that the model received. */
-  readonly definitions: AnyValue | undefined;
-}
-
 function modelSpanContent({ said, definitions }: TurnContent, { finishReason }: Turn): Attributes {
   const { system = null, input = [], reply = null } = said ?? {};
   return {
@@ -223,25 +249,16 @@ function toDefinition({ name, description, parameters }: ToolSpec) {
   return { type: "function", name, description, parameters };
 }
 
-/** The conversation of one model call. */
-interface TurnMessages {
-  readonly system: string | null;
-  /** Messages that the model received, without the system prompt. */
-  readonly input: readonly Message[];
-  /** The reply, or null if none arrived. */
-  readonly reply: Message | null;
-}
-
 /** Returns the conversation as the model received it in each turn. */
 function turnMessages(trace: ExportedTrace): TurnMessages[] {
   const system = systemOf(trace);
-  const said = system === null ? trace.messages : trace.messages.slice(1);
-  const replies = ownReplies(trace, said);
+  const conversation = system === null ? trace.messages : trace.messages.slice(1);
+  const replies = ownReplies(trace, conversation);
   // An external agent's replies form one turn, which belongs to its last reply.
   const missing = Math.max(0, replies.length - trace.turns.length);
   return trace.turns.map((_, turn) => {
     const at = replies[turn + missing];
-    return { system, input: said.slice(0, at), reply: at === undefined ? null : (said[at] ?? null) };
+    return { system, input: conversation.slice(0, at), reply: at === undefined ? null : (conversation[at] ?? null) };
   });
 }
 
@@ -249,10 +266,10 @@ function systemOf({ messages: [first] }: ExportedTrace): string | null {
   return first?.role === "system" ? first.content : null;
 }
 
-/** Indices of the replies in `said`, without replies from earlier chats. */
-function ownReplies(trace: ExportedTrace, said: readonly Message[]): number[] {
+/** Indices of the replies in the conversation, without replies from earlier chats. */
+function ownReplies(trace: ExportedTrace, conversation: readonly Message[]): number[] {
   const history = trace.kind === "chat" ? trace.historyLength : 0;
-  return [...said.keys()].filter((at) => at >= history && said[at]?.role === "assistant");
+  return [...conversation.keys()].filter((at) => at >= history && conversation[at]?.role === "assistant");
 }
 
 /**
@@ -260,12 +277,12 @@ function ownReplies(trace: ExportedTrace, said: readonly Message[]): number[] {
  * calls, or the entire conversation if there was no model call. Provider state is left out.
  */
 function laterMessages(trace: ExportedTrace): Message[] {
-  const said = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
+  const conversation = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
   const last = turnMessages(trace).findLast(({ reply }) => reply !== null || trace.turns.length > 0);
   if (last === undefined)
     return failedCallSpan(trace, { content: false, tools: [] }).length > 0 ? [] : [...trace.messages];
-  const covered = last.reply === null ? said.length : last.input.length + 1;
-  return said.slice(covered).map(withoutProviderState);
+  const covered = last.reply === null ? conversation.length : last.input.length + 1;
+  return conversation.slice(covered).map(withoutProviderState);
 }
 
 function withoutProviderState(message: Message): Message {
@@ -321,8 +338,8 @@ function contentOf(trace: ExportedTrace): Attributes {
   const system = messages.find(({ role }) => role === "system")?.content;
   const question = askedOf(trace);
   const later = laterMessages(trace);
-  const reply = (said: string) =>
-    toOutputMessage({ role: "assistant", content: said, toolCalls: [] }, turns.at(-1)?.finishReason ?? "stop");
+  const reply = (content: string) =>
+    toOutputMessage({ role: "assistant", content: content, toolCalls: [] }, turns.at(-1)?.finishReason ?? "stop");
   return {
     "gen_ai.system_instructions": system === undefined ? undefined : jsonText(toSystemParts(system)),
     "gen_ai.input.messages": jsonText([toParts({ role: "user", content: question })]),
@@ -447,19 +464,6 @@ function byStart(a: Span, b: Span): number {
   return difference < 0n ? -1 : Number(difference > 0n);
 }
 
-interface OtlpOptions {
-  /** Whether to include messages, arguments, results, answers and explanations. */
-  readonly content: boolean;
-  /** Tools that the model received, or an empty list if they are unknown. */
-  readonly tools: readonly ToolSpec[];
-}
-
-/** A message in the GenAI conventions. Of the provider state, only the reasoning text is written. */
-interface PartsMessage {
-  readonly role: Message["role"];
-  readonly parts: readonly { readonly type: string; readonly [field: string]: JsonValue }[];
-}
-
 function toParts(message: Message): PartsMessage {
   const { role } = message;
   if (role === "tool") {
@@ -467,18 +471,18 @@ function toParts(message: Message): PartsMessage {
     // Readers look up the tool's name by the call's id.
     return { role, parts: [{ type: "tool_call_response", id, ...(id === "" ? { name } : {}), response }] };
   }
-  const said = message.content === "" ? [] : [{ type: "text", content: message.content }];
-  if (role !== "assistant") return { role, parts: said };
-  const calls = message.toolCalls.map(({ id, name, arguments: given, invalid }) => ({
+  const textParts = message.content === "" ? [] : [{ type: "text", content: message.content }];
+  if (role !== "assistant") return { role, parts: textParts };
+  const calls = message.toolCalls.map(({ id, name, arguments: args, invalid }) => ({
     type: "tool_call",
     id,
     name,
     // A string if the model's arguments could not be parsed.
-    arguments: invalid ?? given,
+    arguments: invalid ?? args,
   }));
   const reasoning = reasoningText(message);
   const thought = reasoning === "" ? [] : [{ type: "reasoning", content: reasoning }];
-  return { role, parts: [...thought, ...said, ...calls] };
+  return { role, parts: [...thought, ...textParts, ...calls] };
 }
 
 function toOutputMessage(message: Message, reason: FinishReason): PartsMessage & { finish_reason: string } {
@@ -488,9 +492,6 @@ function toOutputMessage(message: Message, reason: FinishReason): PartsMessage &
 function toSystemParts(system: string) {
   return [{ type: "text", content: system }];
 }
-
-/** Attributes by key. Undefined attributes are left out. */
-type Attributes = Readonly<Record<string, AnyValue | undefined>>;
 
 function toKeyValues(attributes: Attributes): KeyValue[] {
   return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));

@@ -6,6 +6,8 @@ import { limitPageCache, openStore } from "../../store/open-store.js";
 import { FILE_LOST, openRowWriter, type SaveCall, type SaveOutcome } from "../result-writer.js";
 import { openJournalWriter } from "./journal-writer.js";
 
+type Save = Exclude<SaveCall, { kind: "last" }>;
+
 /** The thread of `threadedResultWriter`: saves each batch of finished tasks and paid replies in one transaction. */
 
 /**
@@ -26,8 +28,6 @@ const writeReply = openJournalWriter(db);
 const writeAll = db.transaction((saves: readonly Save[]) => {
   for (const save of saves) write(save);
 });
-
-type Save = Exclude<SaveCall, { kind: "last" }>;
 
 function write(save: Save): void {
   if (save.kind === "result") writeResult(save.row);

@@ -167,7 +167,7 @@ class Labelling {
 
 const ORDER_WORDS = {
   random: ", in random order",
-  hard: ", hard cases",
+  enriched: ", likely failures more often, weighted in all figures",
   disagreements: ", traces with different labels",
 } as const;
 
@@ -328,6 +328,7 @@ interface QueuedTraceJson {
   readonly is_repeat: boolean;
   readonly drawn: string;
   readonly drawn_from: number | null;
+  readonly probability: number | null;
   readonly basis: "direct" | "adjudicated";
   /** Annotators' labels to adjudicate, otherwise empty. */
   readonly labels: readonly {
@@ -359,7 +360,7 @@ interface LabelSubject {
   /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
   /**
-   * `hard` selects difficult cases, whose labels do not count in any figure. `disagreements` selects the traces that
+   * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the traces that
    * annotators labeled differently.
    */
   readonly order: keyof typeof ORDER_WORDS;
@@ -381,7 +382,7 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
 }
 
 function orderOf(name: string | null): LabelSubject["order"] {
-  return name === "hard" || name === "disagreements" ? name : "random";
+  return name === "enriched" || name === "disagreements" ? name : "random";
 }
 
 function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order">): string {

@@ -323,7 +323,7 @@ export async function toolView(page: HTMLElement, id: string): Promise<void> {
   );
 }
 
-function folded(summary: string, ...children: readonly Child[]): HTMLElement {
+export function folded(summary: string, ...children: readonly Child[]): HTMLElement {
   return h("details", { class: "edit" }, h("summary", {}, summary), ...children);
 }
 
@@ -344,7 +344,11 @@ type Values = Readonly<Record<string, unknown>>;
  * A form with fields and a button. `send` receives the values, with null for empty number and JSON fields, and returns
  * the text to show below. Its errors are shown there too, without clearing the fields.
  */
-function editForm(fields: readonly Field[], label: string, send: (values: Values) => Promise<string>): HTMLElement {
+export function editForm(
+  fields: readonly Field[],
+  label: string,
+  send: (values: Values) => Promise<string>,
+): HTMLElement {
   const status = statusLine();
   const button = h("button", { type: "submit", class: "primary" }, label);
   const inputs = fields.map((field) => ({ field, input: inputOf(field) }));

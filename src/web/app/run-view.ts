@@ -5,6 +5,7 @@ import { costText, h, intervalText, minuteText, replaceChildren, scoreText, svg 
 import { spaceWords } from "../report/header.js";
 import { getEvents, isRunPage, post, RefusedRequest } from "./api.js";
 import { errorNotice } from "./lists.js";
+import { runControls } from "./run-controls.js";
 import { RunReport } from "./run-report.js";
 import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
 
@@ -18,7 +19,9 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   const title = h("h2", {}, "Run");
   const status = h("p", { class: "run-status", role: "status" });
   const facts = h("p", { class: "hint" });
-  const parts = [progressFigures(), episodeCourse(), tasksUnderWay()];
+  // The page of a single run is open to every user of the machine, so it only reads.
+  const controls = isRunPage ? [] : [runControls(id, signal)];
+  const parts = [progressFigures(), ...controls, episodeCourse(), tasksUnderWay()];
   const report = new RunReport([id], signal);
   let connection: Connection = "open";
   let progress: RunProgress | null = null;

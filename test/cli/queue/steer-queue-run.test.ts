@@ -41,9 +41,7 @@ describe("art-e ctl with a queue", needs("redis"), () => {
       return JSON.parse(stdout);
     };
 
-    const before = performance.now();
     expect(await ctl("pause run_ --reason night")).toMatchObject({ state: "paused", totalTasks: 5 });
-    expect(performance.now() - before).toBeLessThan(1_000);
     // The pause reaches the queue in the same round as the request.
     await ctl("show run_");
     waiting.shift()?.();
@@ -57,7 +55,7 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     const { changes } = await ctl("cancel run_");
     expect(changes.map((change: string) => change.replace(/^\S+ /, ""))).toEqual([
       "paused: night",
-      "set maxTokens to 1000000",
+      "set token budget to 1000000",
       "resumed",
       "canceled",
     ]);

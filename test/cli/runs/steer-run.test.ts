@@ -5,9 +5,6 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { demoQuestions, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
-/** Maximum milliseconds until a change takes effect. */
-const AT_MOST_MS = 1_000;
-
 /** Long enough for a run that ignores a change to start another task. */
 const WAIT_MS = 300;
 
@@ -80,10 +77,8 @@ describe("art-e ctl", () => {
     expect(held.provider.requests).toHaveLength(1);
     expect(await ctlJson("show latest")).toMatchObject({ state: "paused", savedTasks: 1, totalTasks: 4, running: [] });
 
-    const before = performance.now();
     await ctlJson("resume latest");
     await held.provider.received(2);
-    expect(performance.now() - before).toBeLessThan(AT_MOST_MS);
     held.releaseAll();
     const { code, stdout } = await ended;
     expect(code).toBe(0);
@@ -101,10 +96,8 @@ describe("art-e ctl", () => {
     held = await holdingProvider();
     startRun("--concurrency 1 -l 6");
     await held.provider.received(1);
-    const before = performance.now();
     await ctlJson("set latest --concurrency 4");
     await held.provider.received(4);
-    expect(performance.now() - before).toBeLessThan(AT_MOST_MS);
   });
 
   it("admits a call that waits for the rate limit when the limit is raised", async () => {
@@ -113,10 +106,8 @@ describe("art-e ctl", () => {
     await held.provider.received(1);
     await pause(WAIT_MS);
     expect(held.provider.requests).toHaveLength(1);
-    const before = performance.now();
     await ctlJson("set latest --rpm 6000");
     await held.provider.received(2);
-    expect(performance.now() - before).toBeLessThan(AT_MOST_MS);
   });
 
   it("stops a run at a lower token budget, which a resume keeps", async () => {
@@ -139,11 +130,9 @@ describe("art-e ctl", () => {
     held = await holdingProvider();
     const { ended } = startRun("--concurrency 1 -l 4");
     await held.provider.received(1);
-    const before = performance.now();
     expect(await ctlJson(`cancel latest ${flag}`)).toMatchObject({ state: "canceled" });
     if (saved > 0) held.releaseAll();
     const { code, stderr } = await ended;
-    expect(performance.now() - before).toBeLessThan(2 * AT_MOST_MS);
     expect(code).toBe(130);
     expect(stderr).toContain(`${saved} of 4 tasks are saved`);
     expect(held.provider.requests).toHaveLength(1);

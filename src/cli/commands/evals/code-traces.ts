@@ -102,8 +102,8 @@ async function askNotes(
 function openLines(notes: () => readonly NoteCount[]): Interface {
   const terminal = process.stdin.isTTY && process.stderr.isTTY;
   const completer = (line: string) => {
-    const found = notes().flatMap(({ note }) => (note.toLowerCase().startsWith(line.toLowerCase()) ? note : []));
-    return [found, line] as [string[], string];
+    const matches = notes().flatMap(({ note }) => (note.toLowerCase().startsWith(line.toLowerCase()) ? note : []));
+    return [matches, line] as [string[], string];
   };
   return terminal
     ? createInterface({ input: process.stdin, output: process.stderr, completer })

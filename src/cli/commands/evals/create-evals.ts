@@ -34,10 +34,10 @@ const suggestEvalsSchema = z.object({
   ...seedShape,
 });
 
-export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (given, { settings, out }) => {
-  const flags = { ...given, criterion: given.criterion ?? OVERALL };
+export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (argv, { settings, out }) => {
+  const flags = { ...argv, criterion: argv.criterion ?? OVERALL };
   if (flags.modes) {
-    if (flags.cases || given.criterion !== undefined) {
+    if (flags.cases || argv.criterion !== undefined) {
       throw contradiction("--modes cannot be combined with --cases or --criterion.", "Remove one of them.");
     }
     const { adviseModes } = await import("../../../error-analysis/advise-modes.js");
@@ -49,8 +49,8 @@ export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (give
   const { suggestEvals } = await import("../../../evals/suggest.js");
   const suggestion = await suggestEvals(flags, settings);
   const { candidates, ...rest } = suggestion;
-  const listed = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
-  out.result({ ...rest, candidates: listed }, () => suggestionText(suggestion, flags.criterion));
+  const rows = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
+  out.result({ ...rest, candidates: rows }, () => suggestionText(suggestion, flags.criterion));
 });
 
 function suggestionText({ good, bad, tooFew, candidates, together, evals }: Suggestion, criterion: string): string {
@@ -62,7 +62,7 @@ function suggestionText({ good, bad, tooFew, candidates, together, evals }: Sugg
     ].join("\n");
   }
   const chosen = candidates.filter(({ rejection }) => rejection === null);
-  const tried = candidates.filter(({ rejection }) => rejection !== null);
+  const rejectedCandidates = candidates.filter(({ rejection }) => rejection !== null);
   return [
     `Training half: ${good} good, ${bad} bad. The figures are cross-validated within it.`,
     ...(chosen.length === 0
@@ -79,24 +79,24 @@ function suggestionText({ good, bad, tooFew, candidates, together, evals }: Sugg
         ]),
     "",
     "Not chosen:",
-    ...rejectedLines(tried),
+    ...rejectedLines(rejectedCandidates),
     ...(evals.length === 0 ? [] : ["", "Saved:", ...evals.map((saved) => savedLine(saved, criterion))]),
   ].join("\n");
 }
 
 /** Returns one line per rejection reason, with the names of the rejected templates. */
-function rejectedLines(tried: readonly Candidate[]): string[] {
+function rejectedLines(candidates: readonly Candidate[]): string[] {
   const names = new Map<string, string[]>();
-  for (const { measured, rejection } of tried) {
+  for (const { measured, rejection } of candidates) {
     names.set(rejection ?? "", [...(names.get(rejection ?? "") ?? []), measured.template.name]);
   }
   return [...names].map(([reason, some]) => `  ${reason}: ${some.join(", ")}`);
 }
 
-function chosenTable(chosen: readonly Candidate[]): string {
+function chosenTable(candidates: readonly Candidate[]): string {
   return table(
     ["eval", "alignment", "coverage", "false failures", "chance", "fails where"],
-    chosen.map(({ measured: { template }, alignment, chance, cut }) => [
+    candidates.map(({ measured: { template }, alignment, chance, cut }) => [
       template.name,
       share(alignment.alignment),
       share(alignment.coverage),
@@ -193,11 +193,11 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
   }
   if (name === undefined) {
     const { TEMPLATES } = await import("../../../evals/templates.js");
-    const listed = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
-    out.result(listed, () =>
+    const templates = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
+    out.result(templates, () =>
       table(
         ["template", "needs", "criterion"],
-        listed.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
+        templates.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
       ),
     );
     return;

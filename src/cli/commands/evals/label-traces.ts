@@ -14,6 +14,7 @@ import type {
   Disagreement,
   EvalLabel,
   GivenLabel,
+  LabelDraw,
   LabelSummary,
   TraceLabel,
 } from "../../../evals/labels.js";
@@ -42,8 +43,8 @@ const labelTracesSchema = z.object({
       "With --from scores: the score (above 0.8 is good, below 0.5 is bad) [default: the run's headline score, such as judgeCorrect]",
   }),
   chats: toggle.meta({ description: "Label chats instead of a run" }),
-  hard: toggle.meta({
-    description: "Label hard cases, which are excluded from all figures, instead of a random sample",
+  enriched: toggle.meta({
+    description: "Draw likely failures more often. All figures weight the labels by the probability of each draw",
   }),
   adjudicate: toggle.meta({
     description:
@@ -58,18 +59,18 @@ const labelTracesSchema = z.object({
 });
 
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
-  const { from, run, chats, hard, adjudicate, score, criterion, seed, annotator = null } = flags;
+  const { from, run, chats, enriched, adjudicate, score, criterion, seed, annotator = null } = flags;
   if (score !== undefined && from !== "scores") {
     throw contradiction("--score requires --from scores.", "Add --from scores, or remove --score.");
   }
   if (chats && (run !== undefined || from !== undefined)) {
     throw contradiction("--chats cannot be combined with a run or --from.", "Remove one of them.");
   }
-  if (hard && from !== undefined) {
-    throw contradiction("--hard cannot be combined with --from.", "Remove one of them.");
+  if (enriched && from !== undefined) {
+    throw contradiction("--enriched cannot be combined with --from.", "Remove one of them.");
   }
-  if (adjudicate && (hard || from !== undefined)) {
-    throw contradiction("--adjudicate cannot be combined with --hard or --from.", "Remove one of them.");
+  if (adjudicate && (enriched || from !== undefined)) {
+    throw contradiction("--adjudicate cannot be combined with --enriched or --from.", "Remove one of them.");
   }
   const { importLabels } = await import("../../../evals/import-labels.js");
   if (from !== undefined) {
@@ -81,8 +82,9 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   const { withStore } = await import("../../../store/open-store.js");
   const { openLabelling } = await import("../../../evals/labelling.js");
   await withStore(context.settings, async (db) => {
-    const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, hard, adjudicate };
+    const options = { run: chats ? null : (run ?? "latest"), criterion, seed, annotator, enriched, adjudicate };
     const labelling = await openLabelling(db, options);
+    if (!adjudicate) context.out.note(enriched ? ENRICHED_ORDER : RANDOM_ORDER);
     if (labelling.sentence !== null) context.out.note(`Good means: ${labelling.sentence}`);
     context.out.note(
       `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
@@ -92,24 +94,41 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   });
 });
 
+const RANDOM_ORDER = "Traces in random order. Each has the same chance.";
+const ENRICHED_ORDER =
+  "Traces in random order, likely failures more often (by score, judge, evals and length). All figures weight the labels by the probability of each draw.";
+
 /** Labels needed per kind (good or bad). Half of them are held out, and fewer than ten per kind are not informative. */
 const WANTED_LABELS = 20;
 
 function printSummary(labelled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
-  const { labels, hard, selfAgreement, betweenAnnotators } = summary;
-  const counted = Math.min(labels.good - hard.good, labels.bad - hard.bad);
+  const { labels, drawn, selfAgreement, betweenAnnotators } = summary;
   out.result({ labelled, ...summary }, () =>
     compact([
       `Labeled ${labelled}. Total: ${countsText(labels, 0)}`,
       selfAgreement.n > 0 && `Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`,
       betweenAnnotators.n > 0 &&
         `Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`,
-      hard.good + hard.bad > 0 && `Hard cases, which no figure counts: ${hard.good} good, ${hard.bad} bad`,
-      counted < WANTED_LABELS
-        ? `Evals need a random sample of about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue: ${commandLine`art-e evals label`}${criterionFlag(criterion)}`
+      `How their traces were drawn: ${drawsText(drawn)}`,
+      Math.min(labels.good, labels.bad) < WANTED_LABELS
+        ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}`
         : `Next: ${commandLine`art-e evals suggest`}${criterionFlag(criterion)}`,
     ]).join("\n"),
   );
+}
+
+const DRAW_WORDS: Readonly<Record<LabelDraw, string>> = {
+  random: "at random",
+  enriched: "enriched, weighted in all figures",
+  all: "all of a run",
+  hard: "hard cases of an earlier version, not counted",
+  unknown: "unknown",
+};
+
+function drawsText(drawn: LabelSummary["drawn"]): string {
+  const draws = Object.keys(DRAW_WORDS) as LabelDraw[];
+  const parts = draws.filter((draw) => drawn[draw] > 0).map((draw) => `${drawn[draw]} ${DRAW_WORDS[draw]}`);
+  return parts.join("; ") || "no labels yet";
 }
 
 function countsText(labels: LabelSummary["labels"], unlabelled: number): string {

@@ -154,10 +154,10 @@ function labelErrorLines(evals: EvalRun["evals"]): string[] {
 
 /** Says which corrected rates come from labels of the run, and which from labels of another agent. */
 function labelsOfRunLines(evals: EvalRun["evals"], runId: string | null): string[] {
-  return evals.flatMap(({ stored: { definition }, labelsOfRun, otherAgents }) => {
+  return evals.flatMap(({ stored: { definition }, labelsOfRun, isWeighted, otherAgents }) => {
     if (labelsOfRun > 0)
       return [
-        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} random labels of these traces.`,
+        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} ${isWeighted ? "enriched labels of these traces, weighted by the probability of each draw" : "random labels of these traces"}.`,
       ];
     if (otherAgents === null) return [];
     const target = runId === null ? "--chats" : runId;

@@ -18,6 +18,41 @@ export interface CsvTable {
   readonly encoding: "utf-8" | "utf-16le" | "utf-16be";
 }
 
+export type Columns = ReadonlyMap<MailColumn, string>;
+
+interface CsvRow {
+  /** Record number. The header is row 1. */
+  readonly row: number;
+  /** Fields of the row. A field over 64 MB is null. */
+  readonly fields: CsvRecord;
+}
+
+/** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */
+export type CsvRecord = (Buffer | null)[];
+
+interface FieldEnd {
+  readonly field: Buffer;
+  readonly next: number;
+  readonly endsRecord: boolean;
+  readonly quoted: boolean;
+}
+
+/** Accepted column names per field, normalized to lower-case letters and digits. */
+const NAMES = {
+  messageId: ["messageid"],
+  subject: ["subject"],
+  from: ["from", "sender", "fromaddress", "senderaddress", "fromemail", "senderemail"],
+  to: ["to", "recipients", "recipient", "toaddress", "toaddresses", "toemail"],
+  cc: ["cc", "ccaddress", "ccaddresses"],
+  bcc: ["bcc", "bccaddress", "bccaddresses"],
+  date: ["date", "sentat", "timestamp", "datetime", "datesent"],
+  body: ["body", "text", "content", "plaintext", "bodytext"],
+  path: ["filename", "file", "path"],
+  inbox: ["inbox"],
+} as const;
+
+export type MailColumn = keyof typeof NAMES;
+
 export function readCsv(
   file: MailFile,
   content: AsyncIterable<Buffer>,
@@ -101,8 +136,8 @@ export function findMessageColumn(names: readonly string[]): string | null {
   return names[findName(names, ["message", "rawmessage", "rawemail"])] ?? null;
 }
 
-function findName(names: readonly string[], known: readonly string[]): number {
-  return known.map((k) => names.findIndex((name) => normalizeName(name) === k)).find((i) => i !== -1) ?? -1;
+function findName(names: readonly string[], candidates: readonly string[]): number {
+  return candidates.map((k) => names.findIndex((name) => normalizeName(name) === k)).find((i) => i !== -1) ?? -1;
 }
 
 async function* readParsedMails(
@@ -178,24 +213,6 @@ async function* readMails(
   }
 }
 
-/** Accepted column names per field, normalized to lower-case letters and digits. */
-const NAMES = {
-  messageId: ["messageid"],
-  subject: ["subject"],
-  from: ["from", "sender", "fromaddress", "senderaddress", "fromemail", "senderemail"],
-  to: ["to", "recipients", "recipient", "toaddress", "toaddresses", "toemail"],
-  cc: ["cc", "ccaddress", "ccaddresses"],
-  bcc: ["bcc", "bccaddress", "bccaddresses"],
-  date: ["date", "sentat", "timestamp", "datetime", "datesent"],
-  body: ["body", "text", "content", "plaintext", "bodytext"],
-  path: ["filename", "file", "path"],
-  inbox: ["inbox"],
-} as const;
-
-export type MailColumn = keyof typeof NAMES;
-
-export type Columns = ReadonlyMap<MailColumn, string>;
-
 /**
  * Alternative sets of required columns. A table without Message-IDs needs more columns, because chat logs also contain
  * senders and texts.
@@ -208,8 +225,8 @@ const REQUIRED: readonly (readonly MailColumn[])[] = [
 /** Maps fields to columns, ignoring case, punctuation and order. */
 export function findColumns(names: readonly string[]): Columns {
   const columnNames = new Map<MailColumn, string>();
-  for (const [column, known] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
-    const name = known.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
+  for (const [column, candidates] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
+    const name = candidates.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
     if (name !== undefined) columnNames.set(column, name);
   }
   return columnNames;
@@ -235,13 +252,6 @@ export function mailColumns(names: readonly string[], file: string): Columns {
 
 function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
-}
-
-interface CsvRow {
-  /** Record number. The header is row 1. */
-  readonly row: number;
-  /** Fields of the row. A field over 64 MB is null. */
-  readonly fields: CsvRecord;
 }
 
 /** Yields the rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
@@ -278,9 +288,6 @@ const CR = 0x0d;
 
 /** Longer fields are dropped. They are not mail, and might be caused by an unclosed quote. */
 export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
-
-/** A record's fields, which are views into the chunk unless quotes were unescaped. A field over 64 MB is null. */
-export type CsvRecord = (Buffer | null)[];
 
 /** Placeholder for the dropped start of a field. */
 const DROPPED_FIELD_START = Buffer.from('"');
@@ -409,13 +416,6 @@ export class CsvRecords {
   unfinished(): CsvRecord | null {
     return this.rest[0] === QUOTE ? [...this.fields, undouble(this.rest.subarray(1))] : null;
   }
-}
-
-interface FieldEnd {
-  readonly field: Buffer;
-  readonly next: number;
-  readonly endsRecord: boolean;
-  readonly quoted: boolean;
 }
 
 /** Returns the start of the next field if the quote before `at` closes its field, otherwise null. */

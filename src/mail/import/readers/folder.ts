@@ -10,6 +10,17 @@ import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
 import { unreadable } from "./source-errors.js";
 
+interface FolderFile {
+  readonly file: string;
+  /** Same as `file`, for messages. */
+  readonly where: string;
+  readonly name: string;
+  /** Path relative to the root of the walk. */
+  readonly path: string;
+  readonly isInMaildir: boolean;
+  readonly isLink: boolean;
+}
+
 /**
  * Reads the files of a folder and its subfolders in name order, each based on its own content. Supports the CMU layout
  * (`maildir/<owner>/<folder>/<n>.`) from `maildir` itself, its parent or one owner's folder, Maildirs, a mail program's
@@ -42,17 +53,6 @@ export async function* readFolder(
       yield* readFile(diskFile(file, read.size, file, placeIn(layout, path, prefix + path), onRead));
     }
   }
-}
-
-interface FolderFile {
-  readonly file: string;
-  /** Same as `file`, for messages. */
-  readonly where: string;
-  readonly name: string;
-  /** Path relative to the root of the walk. */
-  readonly path: string;
-  readonly isInMaildir: boolean;
-  readonly isLink: boolean;
 }
 
 /** Larger files are streamed. */

@@ -44,8 +44,8 @@ async function* gunzipUnbounded(compressed: AsyncIterable<Buffer>): AsyncGenerat
   };
   try {
     for await (const chunk of compressed) {
-      const written = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
-      await Promise.race([written, closed]);
+      const write = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
+      await Promise.race([write, closed]);
       yield* take();
       if (stream.destroyed) break;
     }

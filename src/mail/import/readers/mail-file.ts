@@ -29,7 +29,7 @@ export interface MailFile {
 }
 
 /** A file's place among the mailboxes of the source. */
-export interface FilePlace {
+interface FilePlace {
   /** Returns the location of a file that is a single email. */
   readonly ofEmail: () => MailLocation;
   /** Returns the location of an email in an mbox, counted from 1. */
@@ -38,6 +38,17 @@ export interface FilePlace {
   readonly isInMaildir: boolean;
   /** Whether the file is next to the mailbox files of an account. */
   readonly isMailbox: boolean;
+}
+
+/** The first bytes of a stream, followed by the rest. */
+export interface PeekedFile {
+  readonly head: Buffer;
+  /** Whether the head is the entire content. */
+  readonly isWhole: boolean;
+  /** Returns the content from its start. Call only once. */
+  chunks(): AsyncIterable<Buffer>;
+  /** Closes the stream if `chunks` was not called. */
+  close(): Promise<void>;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -66,17 +77,6 @@ export function diskFile(
   }
   const progress = () => ` (${bytesRead} of ${size} bytes were read)`;
   return { where, name: basename(path), disk: path, size, place, progress, chunks };
-}
-
-/** The first bytes of a stream, followed by the rest. */
-export interface PeekedFile {
-  readonly head: Buffer;
-  /** Whether the head is the entire content. */
-  readonly isWhole: boolean;
-  /** Returns the content from its start. Call only once. */
-  chunks(): AsyncIterable<Buffer>;
-  /** Closes the stream if `chunks` was not called. */
-  close(): Promise<void>;
 }
 
 /** Reads at least `length` bytes, or the entire stream if it is shorter. */

@@ -1,5 +1,12 @@
 import { locateMail, type MailLocation } from "./filed-email.js";
 
+export interface FolderEntry {
+  readonly name: string;
+  readonly isFolder: boolean;
+  /** Whether the entry is a folder with `cur` and `new`. */
+  readonly isMaildir: () => boolean;
+}
+
 /**
  * Determines a file's owner from its folders. Mail programs keep the mailboxes of an account in one folder
  * (Thunderbird's `ImapMail/imap.example.com`, Takeout's `Mail`, an export from Apple Mail). The account owns all of
@@ -95,13 +102,6 @@ export class MailboxLayout {
     this.names.set(name, account);
     return name;
   }
-}
-
-export interface FolderEntry {
-  readonly name: string;
-  readonly isFolder: boolean;
-  /** Whether the entry is a folder with `cur` and `new`. */
-  readonly isMaildir: () => boolean;
 }
 
 const TAKEOUT = "Takeout";

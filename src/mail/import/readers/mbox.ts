@@ -5,6 +5,16 @@ import { fileEmail } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
 import { brokenSource, DamagedData } from "./source-errors.js";
 
+/** Number of header fields after the first line, per kind. All are 0 if something other than a header follows it. */
+interface HeaderEvidence {
+  readonly known: number;
+  readonly stored: number;
+  readonly hidden: number;
+}
+
+/** The kind of line before a `From ` line: text, a line that can end an email, or a blank line. */
+type Before = "text" | "boundary" | "blank";
+
 /** Reads the emails in an mbox (RFC 4155). */
 export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>): AsyncGenerator<ReadResult> {
   const messages = new MboxMessages();
@@ -83,13 +93,6 @@ function firstLine(text: string): string {
   return /^[^\r\n]*/.exec(text)?.[0] ?? "";
 }
 
-/** Number of header fields after the first line, per kind. All are 0 if something other than a header follows it. */
-interface HeaderEvidence {
-  readonly known: number;
-  readonly stored: number;
-  readonly hidden: number;
-}
-
 const NO_HEADER: HeaderEvidence = { known: 0, stored: 0, hidden: 0 };
 
 function headerAfter(text: string): HeaderEvidence {
@@ -105,9 +108,6 @@ function headerAfter(text: string): HeaderEvidence {
   }
   return { known, stored, hidden };
 }
-
-/** The kind of line before a `From ` line: text, a line that can end an email, or a blank line. */
-type Before = "text" | "boundary" | "blank";
 
 /**
  * Whether a `From ` line is a separator, based on its format (not defined in RFC 4155), the line before it, and the

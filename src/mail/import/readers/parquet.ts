@@ -26,7 +26,7 @@ const ROWS_PER_READ = 100_000;
 const NO_MAIL = "No mail file looks like this. Pass another one.";
 
 /** A Parquet file with a parsed footer. */
-export interface ParquetShard {
+interface ParquetShard {
   readonly name: string;
   readonly file: AsyncBuffer;
   readonly metadata: FileMetaData;

@@ -12,6 +12,13 @@ export type FileKind =
   /** `reason` is worded as the end of a sentence. */
   | { readonly kind: "unknown"; readonly reason: string; readonly isSideFile: boolean };
 
+interface KnownFile {
+  /** First bytes, decoded as latin1. */
+  readonly start: string;
+  readonly reason: string;
+  readonly isSideFile: boolean;
+}
+
 /** Number of bytes to inspect. Enough for an mbox separator, a CSV header or the header of an email. */
 export const HEAD_BYTES = 64 * 1024;
 
@@ -45,7 +52,7 @@ export function recognize(head: Buffer, isWhole: boolean): FileKind {
   if (ZIP_STARTS.includes(head.toString("hex", 0, 4))) return { kind: "zip" };
   if (isMboxStart(head)) return { kind: "mbox" };
   const start = head.toString("latin1", 0, 512);
-  const file = KNOWN_FILES.find((known) => start.startsWith(known.start));
+  const file = KNOWN_FILES.find((format) => start.startsWith(format.start));
   if (file !== undefined) return { kind: "unknown", reason: file.reason, isSideFile: file.isSideFile };
   if (beginsWithField(head)) return emailKind(head);
   const table = findCsvTable(head, isWhole, null);
@@ -69,13 +76,6 @@ function emailKind(head: Buffer): FileKind {
 /** Returns the length of the line with the byte count at the start of Apple Mail's .emlx, or 0 for any other file. */
 export function emlxLineLength(head: Buffer): number {
   return /^\d{1,10}[ \t]*\r?\n/.exec(head.toString("latin1", 0, 32))?.[0].length ?? 0;
-}
-
-interface KnownFile {
-  /** First bytes, decoded as latin1. */
-  readonly start: string;
-  readonly reason: string;
-  readonly isSideFile: boolean;
 }
 
 const known = (start: string, reason: string): KnownFile => ({ start, reason, isSideFile: false });

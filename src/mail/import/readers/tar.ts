@@ -9,6 +9,8 @@ import { archiveName, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField } from "./recognize.js";
 import { type BrokenSource, brokenSource } from "./source-errors.js";
 
+type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
+
 /**
  * Reads the files of a tar archive as a stream, without unpacking to disk. Entries that are not regular files, or whose
  * path leads out of the archive, are reported as bad.
@@ -42,8 +44,6 @@ function brokenTar(file: MailFile, entries: number, cause: unknown): UserError |
     : brokenSource(file.where, `after ${entries} complete entries${file.progress()}`, cause);
 }
 
-type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
-
 /** Larger entries are streamed. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
@@ -56,10 +56,10 @@ async function* readEntryOf(
 ): ReadItems {
   const { name, type, size = 0 } = entry.header;
   const content = new EntryContent(entry);
-  const refused = type === "directory" ? null : refusalOf(entry.header);
-  if (type === "directory" || refused !== null) {
+  const refusal = type === "directory" ? null : refusalOf(entry.header);
+  if (type === "directory" || refusal !== null) {
     await content.drain();
-    if (refused !== null) yield { bad: { where: `${archive.where} entry ${name}`, reason: refused } };
+    if (refusal !== null) yield { bad: { where: `${archive.where} entry ${name}`, reason: refusal } };
     return;
   }
   const path = name

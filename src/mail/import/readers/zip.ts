@@ -94,9 +94,9 @@ async function* readEntryOf(
   progress: ZipProgress,
 ): ReadItems {
   const path = nameOf(entry);
-  const refused = refusalOf(entry, path);
-  if (refused !== null) {
-    yield { bad: { where: `${file.where} entry ${path}`, reason: refused } };
+  const refusal = refusalOf(entry, path);
+  if (refusal !== null) {
+    yield { bad: { where: `${file.where} entry ${path}`, reason: refusal } };
     return;
   }
   const name = path.replace(/^(?:\.\/)+/, "");

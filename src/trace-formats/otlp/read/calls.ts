@@ -15,6 +15,13 @@ const VERCEL_AGENT = /^ai\.(generate|stream)(Text|Object)$/;
 
 type SpanKind = "model" | "tool" | "agent" | "other";
 
+interface ReadToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonValue;
+  readonly result: JsonValue;
+}
+
 export function kindOf({ attributes, name }: ReadSpan): SpanKind {
   const vercel = textOf(attributes, "ai.operationId") ?? (name.startsWith("ai.") ? (name.split(" ")[0] ?? "") : "");
   if (VERCEL_MODEL_CALL.test(vercel)) return "model";
@@ -59,16 +66,17 @@ export function finishReasonOf(
   attributes: AttributeMap,
   hasCalls: boolean,
 ): { readonly finishReason: FinishReason; readonly raw: string } {
-  const said = jsonOf(attributes, "gen_ai.output.messages", outputReasonSchema)?.[0]?.finish_reason;
+  const outputReason = jsonOf(attributes, "gen_ai.output.messages", outputReasonSchema)?.[0]?.finish_reason;
   const raw =
     textsOf(attributes, "gen_ai.response.finish_reasons")[0] ??
     textOf(
       attributes,
       ...["ai.response.finishReason", "ai.finishReason", "llm.finish_reason", "gen_ai.completion.0.finish_reason"],
     );
-  const known = finishReason(REASONS.get(said ?? raw ?? "") ?? (said ?? raw)?.replace("-", "_"));
-  if (said === undefined && raw === undefined) return { finishReason: hasCalls ? "tool_calls" : "stop", raw: "" };
-  return { finishReason: known, raw: raw ?? "" };
+  const reason = finishReason(REASONS.get(outputReason ?? raw ?? "") ?? (outputReason ?? raw)?.replace("-", "_"));
+  if (outputReason === undefined && raw === undefined)
+    return { finishReason: hasCalls ? "tool_calls" : "stop", raw: "" };
+  return { finishReason: reason, raw: raw ?? "" };
 }
 
 /** Finish reasons of providers, which OpenInference and OpenLLMetry pass on unchanged. */
@@ -102,7 +110,7 @@ export function usageOf(attributes: AttributeMap): Usage | null {
     ...["ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"],
     ...["gen_ai.usage.cache_read_input_tokens"],
   );
-  const written = countOf(
+  const writes = countOf(
     attributes,
     ...["gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens"],
     ...["llm.token_count.prompt_details.cache_write", "ai.usage.inputTokenDetails.cacheWriteTokens"],
@@ -114,19 +122,12 @@ export function usageOf(attributes: AttributeMap): Usage | null {
     ...["ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens", "gen_ai.usage.reasoning_tokens"],
   );
   return {
-    inputTokens: Math.max(input ?? 0, (cached ?? 0) + (written ?? 0)),
+    inputTokens: Math.max(input ?? 0, (cached ?? 0) + (writes ?? 0)),
     outputTokens: output ?? 0,
     cachedInputTokens: cached ?? 0,
-    ...cacheWrites(written ?? 0),
+    ...cacheWrites(writes ?? 0),
     ...reasoningUsage(reasoning),
   };
-}
-
-interface ReadToolCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: JsonValue;
-  readonly result: JsonValue;
 }
 
 export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
@@ -167,11 +168,11 @@ export function toolsOf(attributes: AttributeMap): readonly ToolSpec[] {
   const conventional = jsonOf(attributes, "gen_ai.tool.definitions", definitionsSchema) ?? [];
   const openInference = itemsOf(attributes, "llm.tools").flatMap((tool) => {
     const name = textOf(tool, "tool.name");
-    const described = definitionOf(jsonIn(tool, "tool.json_schema"));
-    const description = textOf(tool, "tool.description") ?? described?.description;
-    return name === undefined && described === null
+    const definition = definitionOf(jsonIn(tool, "tool.json_schema"));
+    const description = textOf(tool, "tool.description") ?? definition?.description;
+    return name === undefined && definition === null
       ? []
-      : [{ ...described, name: name ?? described?.name ?? "", description }];
+      : [{ ...definition, name: name ?? definition?.name ?? "", description }];
   });
   const vercel = textsOf(attributes, "ai.prompt.tools").flatMap((text) => definitionOf(jsonOrText(text)) ?? []);
   return [...conventional, ...openInference, ...vercel]

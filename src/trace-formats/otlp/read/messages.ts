@@ -21,17 +21,13 @@ export interface Conversation {
 
 type Convention = (span: ReadSpan) => Conversation;
 
-/** Returns the conversation in the first convention that the span uses. */
-export function conversationOf(span: ReadSpan): Conversation {
-  const read = CONVENTIONS.map((convention) => convention(span));
-  const first = (side: keyof Conversation) => read.map((each) => each[side]).find(saysSomething) ?? [];
-  return { input: first("input"), output: first("output") };
-}
-
-function saysSomething(messages: readonly Message[]): boolean {
-  return messages.some(
-    (message) => message.content !== "" || (message.role === "assistant" && message.toolCalls.length > 0),
-  );
+interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly reasoning: readonly (string | undefined)[];
+  readonly calls: readonly ToolCall[];
+  readonly callId?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 const partSchema = z.looseObject({
@@ -45,6 +41,19 @@ const partSchema = z.looseObject({
 });
 
 type Part = z.output<typeof partSchema>;
+
+/** Returns the conversation in the first convention that the span uses. */
+export function conversationOf(span: ReadSpan): Conversation {
+  const read = CONVENTIONS.map((convention) => convention(span));
+  const first = (side: keyof Conversation) => read.map((each) => each[side]).find(saysSomething) ?? [];
+  return { input: first("input"), output: first("output") };
+}
+
+function saysSomething(messages: readonly Message[]): boolean {
+  return messages.some(
+    (message) => message.content !== "" || (message.role === "assistant" && message.toolCalls.length > 0),
+  );
+}
 
 const partsMessagesSchema = z.array(z.looseObject({ role: z.string(), parts: z.array(partSchema) }));
 
@@ -65,10 +74,10 @@ function fromParts({ role, parts }: z.output<typeof partsMessagesSchema>[number]
       {
         role,
         content,
-        toolCalls: parts.flatMap(({ type, id, name, arguments: given }) =>
-          type === "tool_call" ? [toolCall(id, name, given)] : [],
+        toolCalls: parts.flatMap(({ type, id, name, arguments: args }) =>
+          type === "tool_call" ? [toolCall(id, name, args)] : [],
         ),
-        ...reasoningField(parts.map(({ type, content: said }) => (type === "reasoning" ? asText(said) : ""))),
+        ...reasoningField(parts.map(({ type, content: text }) => (type === "reasoning" ? asText(text) : ""))),
       },
     ];
   }
@@ -187,7 +196,7 @@ const vercelPromptSchema = z.looseObject({
 
 function vercel({ attributes }: ReadSpan): Conversation {
   const prompt = jsonOf(attributes, "ai.prompt", vercelPromptSchema);
-  const sent = jsonOf(attributes, "ai.prompt.messages", vercelMessagesSchema) ?? promptMessages(prompt);
+  const promptList = jsonOf(attributes, "ai.prompt.messages", vercelMessagesSchema) ?? promptMessages(prompt);
   const calls = vercelCalls(attributes) ?? [];
   const content = textOf(attributes, "ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object");
   const reasoning = textOf(attributes, "ai.response.reasoning");
@@ -198,7 +207,7 @@ function vercel({ attributes }: ReadSpan): Conversation {
     toolCalls: calls.map(({ toolCallId, toolName, input, args }) => toolCall(toolCallId, toolName, input ?? args)),
     ...reasoningField([reasoning]),
   };
-  return { input: sent.flatMap(fromVercel), output: hasReply ? [reply] : [] };
+  return { input: promptList.flatMap(fromVercel), output: hasReply ? [reply] : [] };
 }
 
 function vercelCalls(attributes: AttributeMap) {
@@ -207,9 +216,10 @@ function vercelCalls(attributes: AttributeMap) {
 }
 
 function promptMessages(prompt: z.output<typeof vercelPromptSchema> = {}): z.output<typeof vercelMessagesSchema> {
-  const { system, prompt: asked, messages } = prompt;
-  const said = messages ?? (typeof asked === "string" ? [{ role: "user", content: asked }] : (asked ?? []));
-  return system === undefined ? said : [{ role: "system", content: system }, ...said];
+  const { system, prompt: question, messages } = prompt;
+  const conversation =
+    messages ?? (typeof question === "string" ? [{ role: "user", content: question }] : (question ?? []));
+  return system === undefined ? conversation : [{ role: "system", content: system }, ...conversation];
 }
 
 function fromVercel({ role, content }: z.output<typeof vercelMessagesSchema>[number]): Message[] {
@@ -218,7 +228,7 @@ function fromVercel({ role, content }: z.output<typeof vercelMessagesSchema>[num
   const [calls, results] = ["tool-call", "tool-result"].map((partType) =>
     parts.filter(({ type }) => type === partType),
   ) as [z.output<typeof vercelPartSchema>[], z.output<typeof vercelPartSchema>[]];
-  const said =
+  const ownMessages =
     role === "tool"
       ? []
       : fromChat({
@@ -228,7 +238,7 @@ function fromVercel({ role, content }: z.output<typeof vercelMessagesSchema>[num
           calls: calls.map(({ toolCallId, toolName, input, args }) => toolCall(toolCallId, toolName, input ?? args)),
         });
   // For tools executed by the provider, the assistant's message contains the results.
-  return [...said, ...results.map(vercelResult)];
+  return [...ownMessages, ...results.map(vercelResult)];
 }
 
 const vercelOutputSchema = z.looseObject({
@@ -296,20 +306,13 @@ function fromCompletion(message: z.output<typeof chatSchema>[number]): Message[]
     reasoning: [reasoning_content],
     callId: tool_call_id,
     name,
-    calls: (tool_calls ?? []).map(({ id, function: called }) => toolCall(id, called.name, called.arguments)),
+    calls: (tool_calls ?? []).map(({ id, function: functionCall }) =>
+      toolCall(id, functionCall.name, functionCall.arguments),
+    ),
   });
 }
 
 const CONVENTIONS: readonly Convention[] = [genAi, openInference, vercel, flattenedGenAi, plainValues];
-
-interface ChatMessage {
-  readonly role: string;
-  readonly content: string;
-  readonly reasoning: readonly (string | undefined)[];
-  readonly calls: readonly ToolCall[];
-  readonly callId?: string | undefined;
-  readonly name?: string | undefined;
-}
 
 const ASSISTANT_ROLES: ReadonlySet<string> = new Set(["assistant", "ai", "model"]);
 const TOOL_ROLES: ReadonlySet<string> = new Set(["tool", "function"]);

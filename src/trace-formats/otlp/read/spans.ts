@@ -8,6 +8,50 @@ import type { AttributeMap, AttributeValue } from "./attributes.js";
  * Spans of an OTLP JSON file, grouped by trace. A collector might write the spans of one trace anywhere in its file.
  */
 
+/** Any kind of value. Numbers can also be strings. Unknown fields are ignored. */
+const anyValueSchema: z.ZodType<AttributeValue> = z.lazy(() =>
+  z
+    .looseObject({
+      stringValue: z.string().optional(),
+      boolValue: z.boolean().optional(),
+      intValue: z.union([z.string(), z.number()]).optional(),
+      doubleValue: z.union([z.number(), z.string()]).optional(),
+      arrayValue: z.looseObject({ values: z.array(anyValueSchema).default([]) }).optional(),
+      kvlistValue: z.unknown().optional(),
+    })
+    .transform(({ stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue }): AttributeValue => {
+      if (intValue !== undefined) return Number(intValue);
+      if (doubleValue !== undefined) return Number(doubleValue);
+      if (arrayValue !== undefined) return arrayValue.values;
+      return stringValue ?? boolValue ?? (kvlistValue === undefined ? null : JSON.stringify(kvlistValue));
+    }),
+);
+
+const attributesSchema = z
+  .array(z.looseObject({ key: z.string(), value: anyValueSchema.optional() }))
+  .default([])
+  .transform((pairs): AttributeMap => new Map(pairs.map(({ key, value }) => [key, value ?? null])));
+
+const nanoSchema = z
+  .union([z.string().regex(/^\d{1,20}$/, "expected nanoseconds"), z.int().nonnegative().transform(String)])
+  .transform(BigInt);
+
+const hexSchema = z.string().regex(/^[0-9a-fA-F]*$/, "expected hex digits");
+
+const spanSchema = z.object({
+  traceId: hexSchema.length(32, "expected 32 hex digits").transform((id) => id.toLowerCase()),
+  spanId: hexSchema.length(16, "expected 16 hex digits"),
+  parentSpanId: hexSchema.optional(),
+  name: z.string().default(""),
+  startTimeUnixNano: nanoSchema,
+  endTimeUnixNano: nanoSchema,
+  attributes: attributesSchema,
+  events: z.array(z.object({ name: z.string().default(""), attributes: attributesSchema })).default([]),
+  status: z.object({ code: z.int().default(0), message: z.string().default("") }).optional(),
+});
+
+export type ReadSpan = z.output<typeof spanSchema>;
+
 /**
  * Reads the spans of one trace after another, in the order in which the traces first appear. The spans wait in a
  * temporary database on disk, so memory does not grow with the file (https://www.sqlite.org/inmemorydb.html#temp_db).
@@ -66,50 +110,6 @@ function fromSpool(json: string): ReadSpan {
     events: span.events.map((event: { attributes: [] }) => ({ ...event, attributes: new Map(event.attributes) })),
   };
 }
-
-/** Any kind of value. Numbers can also be strings. Unknown fields are ignored. */
-const anyValueSchema: z.ZodType<AttributeValue> = z.lazy(() =>
-  z
-    .looseObject({
-      stringValue: z.string().optional(),
-      boolValue: z.boolean().optional(),
-      intValue: z.union([z.string(), z.number()]).optional(),
-      doubleValue: z.union([z.number(), z.string()]).optional(),
-      arrayValue: z.looseObject({ values: z.array(anyValueSchema).default([]) }).optional(),
-      kvlistValue: z.unknown().optional(),
-    })
-    .transform(({ stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue }): AttributeValue => {
-      if (intValue !== undefined) return Number(intValue);
-      if (doubleValue !== undefined) return Number(doubleValue);
-      if (arrayValue !== undefined) return arrayValue.values;
-      return stringValue ?? boolValue ?? (kvlistValue === undefined ? null : JSON.stringify(kvlistValue));
-    }),
-);
-
-const attributesSchema = z
-  .array(z.looseObject({ key: z.string(), value: anyValueSchema.optional() }))
-  .default([])
-  .transform((pairs): AttributeMap => new Map(pairs.map(({ key, value }) => [key, value ?? null])));
-
-const nanoSchema = z
-  .union([z.string().regex(/^\d{1,20}$/, "expected nanoseconds"), z.int().nonnegative().transform(String)])
-  .transform(BigInt);
-
-const hexSchema = z.string().regex(/^[0-9a-fA-F]*$/, "expected hex digits");
-
-const spanSchema = z.object({
-  traceId: hexSchema.length(32, "expected 32 hex digits").transform((id) => id.toLowerCase()),
-  spanId: hexSchema.length(16, "expected 16 hex digits"),
-  parentSpanId: hexSchema.optional(),
-  name: z.string().default(""),
-  startTimeUnixNano: nanoSchema,
-  endTimeUnixNano: nanoSchema,
-  attributes: attributesSchema,
-  events: z.array(z.object({ name: z.string().default(""), attributes: attributesSchema })).default([]),
-  status: z.object({ code: z.int().default(0), message: z.string().default("") }).optional(),
-});
-
-export type ReadSpan = z.output<typeof spanSchema>;
 
 /** The spans of one document, as a collector or art-e writes them. */
 const tracesDataSchema = z

@@ -1,0 +1,93 @@
+import type { ControlChanges, ControlCommand, ControlledRun } from "../../runs/control-protocol.js";
+import type { RunProgress } from "../../traces/progress.js";
+import { h, replaceChildren } from "../dom.js";
+import { get, post } from "./api.js";
+import { statusLine } from "./lists.js";
+import { editForm, folded } from "./registry.js";
+import type { RunPanel } from "./run-task-lists.js";
+
+/** Milliseconds between requests for the state, which another program can change. */
+const REFRESH_MS = 2_000;
+
+type Command = ControlCommand["command"];
+
+/** Steers a run that is running on the server's machine: the buttons of `art-e ctl`. Hidden for other runs. */
+export function runControls(id: string, signal: AbortSignal): RunPanel {
+  const path = `/api/runs/${encodeURIComponent(id)}/control`;
+  const status = statusLine();
+  const reason = h("input", { placeholder: "Reason (recorded)", "aria-label": "Reason", maxlength: 1_000 });
+  const send = async (command: object) => {
+    const body = { ...command, reason: reason.value.trim() || null };
+    const { run, message } = await post<{ run: ControlledRun; message: string }>(path, body);
+    showState(run);
+    return `${message[0]?.toUpperCase()}${message.slice(1)}.`;
+  };
+  const button = (label: string, command: { readonly command: Command; readonly now?: boolean }) => {
+    const click = () => send(command).then(status.say, (error: Error) => status.say(error.message, true));
+    return h("button", { type: "button", click }, label);
+  };
+  const pause = button("Pause", { command: "pause" });
+  const resume = button("Resume", { command: "resume" });
+  const requeue = button("Run failed tasks again", { command: "requeue" });
+  const cancel = button("Stop after running tasks", { command: "cancel", now: false });
+  const cancelNow = button("Stop now", { command: "cancel", now: true });
+  const limits = editForm(LIMITS, "Set", (values) => send({ command: "set", changes: changesOf(values) }));
+  const changes = h("ul", { class: "hint" });
+  const element = h(
+    "section",
+    { hidden: true, "aria-label": "Steer the run" },
+    h("p", { class: "run-actions" }, pause, resume, requeue, cancel, cancelNow, reason),
+    status.element,
+    folded("Limits", limits),
+    changes,
+  );
+  const showState = (run: ControlledRun) => {
+    element.hidden = false;
+    pause.hidden = run.state !== "running";
+    resume.hidden = run.state !== "paused";
+    requeue.hidden = run.failedTasks === 0;
+    cancel.hidden = run.state === "canceled";
+    replaceChildren(changes, ...run.changes.map((change) => h("li", {}, change)));
+  };
+  const hide = () => {
+    element.hidden = true;
+  };
+  let nextRefresh = 0;
+  const refresh = () => {
+    if (Date.now() < nextRefresh || signal.aborted) return;
+    nextRefresh = Date.now() + REFRESH_MS;
+    get<{ run: ControlledRun | null }>(path).then(
+      ({ run }) => (run === null ? hide() : showState(run)),
+      () => hide(),
+    );
+  };
+  return {
+    element,
+    show({ status: now }: RunProgress, isOpen) {
+      if (now === "running" && isOpen) refresh();
+      else hide();
+    },
+  };
+}
+
+/** In the units of the flags of `art-e ctl set`. */
+const LIMITS = [
+  { name: "concurrency", label: "Concurrent tasks (number or auto)", kind: "text", value: "" },
+  { name: "rpm", label: "Requests per minute", kind: "number", value: "" },
+  { name: "tpm", label: "Tokens per minute", kind: "number", value: "" },
+  { name: "taskTimeoutMs", label: "Timeout of a task, in seconds", kind: "number", value: "" },
+  { name: "maxCostUsd", label: "Cost budget, in US dollars", kind: "number", value: "" },
+  { name: "maxTokens", label: "Token budget", kind: "number", value: "" },
+  { name: "maxTimeMs", label: "Time budget, in minutes", kind: "number", value: "" },
+] as const;
+
+const FACTORS: Readonly<Record<string, number>> = { taskTimeoutMs: 1_000, maxTimeMs: 60_000 };
+
+/** Converts a form's values to changes. Throws if no limit is entered. */
+function changesOf(values: Readonly<Record<string, unknown>>): ControlChanges {
+  const entered = Object.entries(values).filter(([, value]) => value !== null && value !== "");
+  if (entered.length === 0) throw new Error("Enter a limit.");
+  return Object.fromEntries(
+    entered.map(([name, value]) => [name, value === "auto" ? value : Number(value) * (FACTORS[name] ?? 1)]),
+  );
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { drawInOrder, drawWeights } from "../../src/evals/labelling/enriched-draw.js";
+
+const QUIET = { doubt: 0, failsInUse: false, failed: [], words: 10 };
+
+describe("drawWeights", () => {
+  it("returns the values computed by hand: up to 5 each for the score, an eval in use, and rare failures", () => {
+    const signals = Array.from({ length: 20 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, failed: [] as string[] }));
+    Object.assign(signals[0] ?? {}, { doubt: 1 });
+    Object.assign(signals[1] ?? {}, { doubt: 0.5, failsInUse: true });
+    // 19 traces are less surprising than t2, and 17 less than t3 and t4.
+    Object.assign(signals[2] ?? {}, { failed: ["rare"] });
+    Object.assign(signals[3] ?? {}, { failed: ["less_rare"] });
+    Object.assign(signals[4] ?? {}, { failed: ["less_rare"] });
+    const weights = drawWeights(signals);
+    expect(["t0", "t1", "t2", "t3", "t5"].map((id) => weights.get(id))).toEqual([
+      6,
+      8.5,
+      1 + 5 * (19 / 20) ** 2,
+      1 + 5 * (17 / 20) ** 2,
+      1,
+    ]);
+  });
+
+  it("raises the weight of the shortest and the longest answers", () => {
+    const weights = drawWeights(Array.from({ length: 20 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, words: i })));
+    expect([...weights].flatMap(([id, weight]) => (weight > 1 ? [id] : []))).toEqual(["t0", "t1", "t18", "t19"]);
+  });
+
+  it("ignores a template that every trace fails", () => {
+    const signals = Array.from({ length: 5 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, failed: ["every"] }));
+    expect([...drawWeights(signals).values()]).toEqual([1, 1, 1, 1, 1]);
+  });
+});
+
+describe("drawInOrder", () => {
+  const weights = new Map([
+    ["a", 6],
+    ["b", 3],
+    ["c", 1],
+  ]);
+
+  it("reports the probability of each draw among the traces that were not drawn before", () => {
+    for (const seed of ["1", "2", "3"]) {
+      const drawn = drawInOrder(weights, seed);
+      expect(drawn.map(({ drawnFrom }) => drawnFrom)).toEqual([3, 2, 1]);
+      const [first, second, third] = drawn.map(({ traceId }) => weights.get(traceId) ?? 0);
+      expect(drawn.map(({ probability }) => probability)).toEqual([
+        expect.closeTo((first ?? 0) / 10, 12),
+        expect.closeTo((second ?? 0) / ((second ?? 0) + (third ?? 0)), 12),
+        1,
+      ]);
+    }
+  });
+
+  it("draws each trace first as often as its weight says", () => {
+    const firsts = Array.from({ length: 4_000 }, (_, seed) => drawInOrder(weights, String(seed))[0]?.traceId);
+    const share = (id: string) => firsts.filter((first) => first === id).length / firsts.length;
+    // Three standard errors are 0.023.
+    expect(Math.abs(share("a") - 0.6)).toBeLessThan(0.023);
+    expect(Math.abs(share("b") - 0.3)).toBeLessThan(0.023);
+    expect(share("c")).toBeGreaterThan(0.08);
+  });
+});
