@@ -50,11 +50,17 @@ export type RunSettings =
          * Labeled answers in the prompt. Absent if there are none.
          */
         examples?: {
+          /**
+           * Question.
+           */
           question: string;
           /**
            * Gold answer.
            */
           gold: string;
+          /**
+           * Labeled answer.
+           */
           answer: string;
           /**
            * Label from a person.
@@ -303,11 +309,17 @@ export type RunSettings =
          * Labeled answers in the prompt. Absent if there are none.
          */
         examples?: {
+          /**
+           * Question.
+           */
           question: string;
           /**
            * Gold answer.
            */
           gold: string;
+          /**
+           * Labeled answer.
+           */
           answer: string;
           /**
            * Label from a person.
@@ -508,11 +520,17 @@ export type RunSettings =
          * Labeled answers in the prompt. Absent if there are none.
          */
         examples?: {
+          /**
+           * Question.
+           */
           question: string;
           /**
            * Gold answer.
            */
           gold: string;
+          /**
+           * Labeled answer.
+           */
           answer: string;
           /**
            * Label from a person.
@@ -646,11 +664,17 @@ export type RunSettings =
          * Labeled answers in the prompt. Absent if there are none.
          */
         examples?: {
+          /**
+           * Question.
+           */
           question: string;
           /**
            * Gold answer.
            */
           gold: string;
+          /**
+           * Labeled answer.
+           */
           answer: string;
           /**
            * Label from a person.

@@ -145,9 +145,9 @@ export type PromptVariant = (typeof PROMPT_VARIANTS)[number];
 
 /** An answer that a person labeled, for the judge's prompt. */
 const judgeExampleSchema = z.object({
-  question: z.string(),
+  question: z.string().describe("Question."),
   gold: z.string().describe("Gold answer."),
-  answer: z.string(),
+  answer: z.string().describe("Labeled answer."),
   label: z.enum(["good", "bad"]).describe("Label from a person."),
 });
 

@@ -53,7 +53,7 @@ export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (argv
   out.result({ ...rest, candidates: rows }, () => suggestionText(suggestion, flags.criterion));
 });
 
-function suggestionText({ good, bad, tooFew, candidates, together, evals }: Suggestion, criterion: string): string {
+function suggestionText({ good, bad, tooFew, candidates, evals }: Suggestion, criterion: string): string {
   if (tooFew !== null) {
     return [
       `${tooFew} Only regression cases were made.`,
@@ -71,12 +71,6 @@ function suggestionText({ good, bad, tooFew, candidates, together, evals }: Sugg
     ...chosen.flatMap(({ measured, detection }) =>
       detection.isOneOfSeveral ? [`${measured.template.name}: ${SEVERAL}`] : [],
     ),
-    ...(together === null || chosen.length < 2
-      ? []
-      : [
-          "",
-          `Together: alignment ${share(together.alignment)}, coverage ${share(together.coverage)}, false failures ${share(together.falseFailures)}`,
-        ]),
     "",
     "Not chosen:",
     ...rejectedLines(rejectedCandidates),
