@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { firstIssue, jsonObjectSchema } from "../platform/json.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../platform/yaml.js";
 import type { Db } from "../store/open-store.js";
-import { findTool, getTool, registryIdSchema, type ToolRow } from "../tools/tools-store.js";
+import { findTool, registryIdSchema, type ToolRow } from "../tools/tools-store.js";
 import { agentSettingsSchema, type StoredAgent } from "./agent.js";
 import {
   createAgent,
@@ -18,9 +18,8 @@ import {
 } from "./registry.js";
 import { findAgent, getAgent, versionedAgent } from "./registry-store.js";
 
-/** Returns an agent as YAML, including the definitions of its custom tools. */
-export function exportAgent(db: Db, id: string): string {
-  const { agent, tools } = versionedAgent(db, id);
+/** Returns an agent, or one of its versions, as YAML, including the definitions of its custom tools. */
+export function exportAgent(db: Db, id: string, { agent, tools } = versionedAgent(db, id)): string {
   const { name, description, model, settings, prompt } = agent;
   return toYaml({
     id,
@@ -32,7 +31,7 @@ export function exportAgent(db: Db, id: string): string {
     tools: tools.map(({ tool, config }) => ({
       id: tool.id,
       ...(config === null ? {} : { config: jsonObjectSchema.parse(JSON.parse(config)) }),
-      ...(getTool(db, tool.id).builtin ? {} : { definition: definitionOf(tool) }),
+      ...(findTool(db, tool.id)?.builtin === true ? {} : { definition: definitionOf(tool) }),
     })),
   });
 }

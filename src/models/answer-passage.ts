@@ -1,6 +1,5 @@
 import { MONTH_NAMES } from "../text/dates-and-numbers.js";
-import { stemOf } from "../text/porter.js";
-import { MAIL_WORDS, STOP_WORDS } from "../text/stop-words.js";
+import { contentWords, splitPassages, stemsOf, wordsOf } from "../text/passages.js";
 
 export interface SeenMail {
   readonly messageId: string;
@@ -46,10 +45,6 @@ const KINDS: readonly { readonly asks: RegExp; readonly wants: RegExp }[] = [
   },
   { asks: /\bwho(m|se)?\b|\bwhich (person|people)\b/i, wants: /\b[A-Z][a-z]+ [A-Z][a-z]+\b/ },
 ];
-
-/** Lines that never contain an answer: headers of quoted emails, separators, greetings. */
-const NOISE =
-  /^(\s*[-_=*>#]{3,}|>*\s*(from|to|cc|bcc|sent|date|subject):|\s*-+\s*(original message|forwarded by)|(hi|hello|dear)\b.{0,20}[,:]?$)/i;
 
 /**
  * Returns the sentence or line that best covers the question, with its email, or null if there are no emails. `mails`
@@ -109,37 +104,6 @@ function bestPassage(mail: SeenMail, weights: ReadonlyMap<string, number>, wants
   return { passage: best.passage, fit: ofSubject + best.score };
 }
 
-const DAY_POINT = "(?<![\\p{L}\\p{N}])\\d{1,2}\\.";
-const GERMAN_MONTH = "(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)";
-
-/** Does not match the period after a day: "am 12. März", "am 12. 3. 2001". */
-const SENTENCE_END = new RegExp(
-  [
-    "(?<=[.!?])",
-    `(?<!${DAY_POINT}(?=\\s+(?:\\d{1,2}\\.|${GERMAN_MONTH}))|${DAY_POINT}\\s{1,3}\\d{1,2}\\.(?=\\s+\\d{4}))`,
-    "\\s+(?=[\"'(]?[\\p{Lu}\\p{N}])",
-  ].join(""),
-  "u",
-);
-
-/** Splits wrapped prose into sentences and all other text into lines. */
-export function splitPassages(text: string): string[] {
-  return text
-    .split(/\n\s*\n/)
-    .flatMap((paragraph) => {
-      const lines = paragraph.split("\n").filter((line) => line.trim() !== "" && !NOISE.test(line));
-      const wrapped = lines.length > 1 && lines.slice(0, -1).every((line) => line.length > 50);
-      return (wrapped ? [lines.join(" ")] : lines).flatMap((part) => part.split(SENTENCE_END));
-    })
-    .map((passage) =>
-      passage
-        .replace(/\s+/g, " ")
-        .replace(/^[>\s]+/, "")
-        .trim(),
-    )
-    .filter((passage) => wordsOf(passage).length > 0);
-}
-
 /** Returns a window of whole words around the expected kind of answer, otherwise around the question's words. */
 function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: RegExp | undefined): string {
   if (passage.length <= MAX_ANSWER) return passage;
@@ -151,31 +115,6 @@ function shorten(passage: string, weights: ReadonlyMap<string, number>, wants: R
   const start = from === 0 ? 0 : cut.indexOf(" ") + 1;
   const end = from + MAX_ANSWER >= passage.length ? cut.length : cut.lastIndexOf(" ");
   return cut.slice(start, end > start ? end : cut.length).trim();
-}
-
-/** Letters and digits, together with the punctuation inside a name, an amount or an address. */
-const WORD = /[\p{L}\p{N}]+(?:[.'’@&-][\p{L}\p{N}]+)*/gu;
-
-export function wordsOf(text: string): string[] {
-  return text.match(WORD) ?? [];
-}
-
-/** Returns distinct content words in their original case, without a possessive 's. */
-export function contentWords(text: string): string[] {
-  const words = wordsOf(text).map((word) => word.replace(/['’]s$/i, ""));
-  const byLowerCase = new Map(words.map((word) => [word.toLowerCase(), word]));
-  return [...byLowerCase].filter(([lower]) => isContent(lower)).map(([, word]) => word);
-}
-
-function isContent(lower: string): boolean {
-  return !STOP_WORDS.has(lower) && !MAIL_WORDS.has(lower) && lower !== "according";
-}
-
-/** Returns the stems of the content words, and of the parts of compound words. */
-export function stemsOf(text: string): Set<string> {
-  const words = contentWords(text).flatMap((word) => [word, ...word.split(/[.'’@&-]/)]);
-  const lower = words.map((word) => word.toLowerCase()).filter((word) => word !== "" && isContent(word));
-  return new Set(lower.map(stemOf));
 }
 
 /**

@@ -101,7 +101,7 @@ function answerTo(record: ToolCallRecord | undefined, message: ToolMessage | und
   return { result: isError ? null : content, error: isError ? content : null, durationMs: null };
 }
 
-function toTurn(turn: Turn | undefined): TurnView | null {
+export function toTurn(turn: Turn | undefined): TurnView | null {
   if (turn === undefined) return null;
   const { latencyMs, waitedMs = 0, usage, costUsd, finishReason, retries } = turn;
   const tokens = usage === null ? null : { input: usage.inputTokens, output: usage.outputTokens };

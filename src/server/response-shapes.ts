@@ -50,6 +50,22 @@ export const agentShape = z.strictObject({
 
 export type AgentJson = z.output<typeof agentShape>;
 
+export const agentVersionShape = z.strictObject({
+  id: z.string(),
+  agent_id: z.string(),
+  version: z.number().int(),
+  prompt_template: z.string(),
+  definition: z.string().meta({ description: "The version as YAML, like a file of art-e agents export" }),
+  variables: z.array(z.string()),
+  source: z.literal("manual"),
+  parent_version_id: z.string().nullable(),
+  accuracy: z.null(),
+  status: z.enum(["active", "archived"]),
+  created_at: z.iso.datetime(),
+});
+
+export type AgentVersionJson = z.output<typeof agentVersionShape>;
+
 export const toolShape = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -131,6 +147,8 @@ export const mailShape = z.strictObject({
 
 export type MailJson = z.output<typeof mailShape>;
 
+const scoreLabel = z.string().meta({ description: "Name of the score for people" });
+
 const runLineShape = z.strictObject({
   id: z.string(),
   name: z.string().nullable(),
@@ -149,7 +167,7 @@ const runLineShape = z.strictObject({
   error: z.string().nullable().meta({ description: "Most frequent error of the failed tasks, or null" }),
   cost_usd: z.number().nullable().meta({ description: "US dollars, or null if a price is unknown" }),
   score: estimateSchema
-    .extend({ scorer: z.enum(HEADLINE_SCORERS), label: z.string().meta({ description: "Name of the score" }) })
+    .extend({ scorer: z.enum(HEADLINE_SCORERS), label: scoreLabel })
     .nullable()
     .meta({ description: "Headline score over the completed tasks, or null if no task is scored yet" }),
   tokens: z.number().int().meta({ description: "Input and output tokens of all results" }),
@@ -200,7 +218,7 @@ const traceLineShape = z.strictObject({
   question: z.string(),
   answer: z.string().nullable(),
   score: z
-    .strictObject({ scorer: z.enum(HEADLINE_SCORERS), value: z.number() })
+    .strictObject({ scorer: z.enum(HEADLINE_SCORERS), label: scoreLabel, value: z.number() })
     .nullable()
     .meta({ description: "First score among the headline scores, or null if the trace has none" }),
   rating: z.enum(RATINGS).nullable(),
@@ -246,6 +264,14 @@ export const stepShape = z.strictObject({
 });
 
 export const traceDetailsShape = traceLineShape.omit({ rating: true, score: true }).extend({
+  scores: z.array(
+    z.strictObject({
+      name: z.string(),
+      label: scoreLabel,
+      value: z.number().nullable().meta({ description: "Null if the score could not be determined" }),
+      explanation: z.string().nullable(),
+    }),
+  ),
   steps: z.array(stepShape),
   feedback: z.array(feedbackShape),
   trace: z.looseObject({ traceId: z.string() }).meta({ description: "Trace in the format of export-traces" }),

@@ -33,8 +33,11 @@ export function stemOf(token: string): string {
   return step5(stem);
 }
 
+const UTF8 = new TextEncoder();
+
 function bytesOf(token: string): string {
-  return Buffer.byteLength(token) === token.length ? token : Buffer.from(token).toString("latin1");
+  if (!/[^ -~]/.test(token)) return token;
+  return Array.from(UTF8.encode(token), (byte) => String.fromCharCode(byte)).join("");
 }
 
 /** Removes plural endings. */

@@ -1,5 +1,6 @@
 import { stripControls } from "../platform/strings.js";
 import { duration, share, usd } from "../text/format.js";
+import type { TextSpan } from "../text/passages.js";
 
 /** Formats a score with three digits and a typographic minus, or a dash if it is missing. */
 export function scoreText(value: number | null | undefined): string {
@@ -87,6 +88,38 @@ export function untrustedText<K extends keyof HTMLElementTagNameMap = "div">(
 /** Shows text from mail or models within a line of other text. */
 export function untrustedInline(text: string, className: string | null = null): HTMLElement {
   return h("bdi", { class: className }, text);
+}
+
+/** Shows untrusted text, with the spans marked. */
+export function highlightedText<K extends keyof HTMLElementTagNameMap>(
+  text: string,
+  spans: readonly TextSpan[],
+  className: string | null,
+  tag: K,
+): HTMLElementTagNameMap[K] {
+  const element = h(tag, { class: className, dir: "auto" });
+  let done = 0;
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    if (start < done) continue;
+    element.append(...h("span", {}, text.slice(done, start)).childNodes, h("mark", {}, text.slice(start, end)));
+    done = end;
+  }
+  element.append(...h("span", {}, text.slice(done)).childNodes);
+  return element;
+}
+
+/** A button that copies a text and then says so. */
+export function copyButton(label: string, text: string): HTMLElement {
+  const button = h("button", { type: "button", class: "quiet" }, label);
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "The browser did not allow it";
+    }
+  });
+  return button;
 }
 
 /** Creates a drop-down list. `options` are values with their labels. */

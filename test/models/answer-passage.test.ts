@@ -1,15 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pickPassage, splitPassages } from "../../src/models/answer-passage.js";
-
-it.each([
-  ["Wir treffen uns am 12. März um neun. Bitte kommen.", ["Wir treffen uns am 12. März um neun.", "Bitte kommen."]],
-  ["Am 12. 3. 2001 ist Schluss. Danach nicht.", ["Am 12. 3. 2001 ist Schluss.", "Danach nicht."]],
-  ["It costs 12. The next one is free.", ["It costs 12.", "The next one is free."]],
-  ["We have 5. Marketing is done.", ["We have 5.", "Marketing is done."]],
-  ["He meets us in A12. Mai Lee comes too.", ["He meets us in A12.", "Mai Lee comes too."]],
-])("sentences of %j are separated, and a day's full stop does not end one", (text, sentences) => {
-  expect(splitPassages(text)).toEqual(sentences);
-});
+import { pickPassage } from "../../src/models/answer-passage.js";
 
 describe("pickPassage", () => {
   const short = { messageId: "<short>", subject: "Storage", text: "The storage capacity in Reno is 250." };

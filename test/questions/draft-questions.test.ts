@@ -11,12 +11,7 @@ import {
   resolveCitations,
 } from "../../src/questions/make-questions/draft-by-model.js";
 import { draftPatternQuestions } from "../../src/questions/make-questions/draft-by-patterns.js";
-import {
-  checkerAgreement,
-  locatePassage,
-  mostLikelyPassage,
-  replaceJsonTexts,
-} from "../../src/questions/make-questions/evidence.js";
+import { checkerAgreement, replaceJsonTexts } from "../../src/questions/make-questions/evidence.js";
 import { longestSharedPhrase, NearDuplicates, usableMails } from "../../src/questions/make-questions/usable-mail.js";
 import type { QuestionCheck } from "../../src/questions/provenance.js";
 import { INBOX, long, mail } from "./lease-mails.js";
@@ -312,32 +307,6 @@ describe("resolveCitations and readWrittenQuestions", () => {
     "return null for %j",
     (nothing) => expect(readWrittenQuestions(nothing)).toBeNull(),
   );
-});
-
-describe("locatePassage", () => {
-  const lit = (text: string, passage: string) => {
-    const span = locatePassage(text, passage);
-    return span === null ? null : text.slice(span.start, span.end);
-  };
-
-  it.each([
-    ["a wrapped line", "We meet\nat  noon. Bye", "we meet at noon.", "We meet\nat  noon."],
-    ["a quotation", "> We meet\n> at noon.", "We meet at noon.", "We meet\n> at noon."],
-    ["a letter that becomes two in lower case", "İİ We meet at noon.", "meet at noon", "meet at noon"],
-    ["nothing if the passage is missing", "We meet at noon.", "we meet at one", null],
-    ["nothing if the passage is too short", "We meet at noon.", "at", null],
-  ])("finds %s", (_, text, passage, found) => expect(lit(text, passage)).toBe(found));
-});
-
-it("mostLikelyPassage finds the passage that contains the answer's words", () => {
-  const body = "Hello,\n\nthe draft went out to all.\nThe dues are $1,250 a year.\n\nRegards";
-  expect(mostLikelyPassage(body, { question: "What are the dues?", answer: "$1,250" })).toBe(
-    "The dues are $1,250 a year.",
-  );
-  expect(mostLikelyPassage(body, { question: "Where did the draft go?", answer: "nowhere" })).toBe(
-    "the draft went out to all.",
-  );
-  expect(mostLikelyPassage("\n\n", { question: "Who?", answer: "Ann" })).toBeNull();
 });
 
 describe("replaceJsonTexts", () => {

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { splitPassages } from "../../src/text/passages.js";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
@@ -10,13 +11,16 @@ import { type DemoServer, startDemoServer } from "./demo-server.js";
 describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
   const browser = new TestBrowser();
   let demo: DemoServer;
-  let gold: { readonly message_id: string; readonly subject: string };
+  let gold: { readonly message_id: string; readonly subject: string; readonly body: string };
+  /** The gold answer of the second run's tasks, which the gold email contains. */
+  let passage: string;
   beforeAll(async () => {
     demo = await startDemoServer();
     gold = demo.db
-      .prepare("SELECT message_id, subject FROM emails WHERE subject <> '' ORDER BY message_id LIMIT 1")
+      .prepare("SELECT message_id, subject, body FROM emails WHERE subject <> '' ORDER BY message_id LIMIT 1")
       .get() as typeof gold;
-    const withGold = { message_ids: [gold.message_id] };
+    passage = splitPassages(gold.body).at(-1) ?? "";
+    const withGold = { message_ids: [gold.message_id], answer: passage };
     saveSynthetic(demo.db, { id: "run_a", tasks: 60, model: "acme/best", skill: 0.9, price: 0.004 });
     saveSynthetic(demo.db, {
       ...{ id: "run_b", tasks: 60, agentId: "baseline", model: "acme/weak", skill: 0.2, price: 0.009 },
@@ -40,9 +44,9 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "run_b" }).click();
     expect(await firstTask(page).textContent()).toContain("503 from the server");
     await firstTask(page).click();
-    const mail = page.getByRole("dialog").locator("details", { hasText: "never found" });
-    await mail.locator("summary").click();
+    const mail = page.getByRole("dialog").locator("details.mail", { hasText: "never found" });
     expect(await mail.locator("summary").textContent()).toContain(gold.subject);
+    expect((await mail.locator("mark").textContent())?.replace(/\s+/g, " ")).toBe(passage);
     expect(await page.getByRole("dialog").textContent()).toContain("1 of 60");
     await page.keyboard.press("j");
     await page.getByRole("dialog").getByText("2 of 60").waitFor();
@@ -62,10 +66,28 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await metrics.getByRole("columnheader").allTextContents()).toEqual(
       expect.arrayContaining([expect.stringMatching(/^A/), expect.stringMatching(/^B/)]),
     );
-    expect(await page.locator("article.disagreement").first().textContent()).toContain("Gold answer: ");
-    await page.getByLabel("Compared").selectOption({ index: 1 });
-    expect(page.url()).toContain("compared=differs/");
+    const matrix = page.getByRole("table", { name: "Questions by run" });
+    expect(await matrix.getByRole("columnheader").allTextContents()).toEqual([
+      "Question and gold answer",
+      expect.stringContaining("acme/best"),
+      expect.stringContaining("acme/weak"),
+    ]);
+    const all = page.locator(".matrix-tools");
+    expect(await all.textContent()).toMatch(/60 of 60$/);
+    await page.getByLabel("Only differences").check();
+    expect(page.url()).toContain("compared=differs/any/");
     expect(await page.locator(".count").textContent()).toMatch(/^\d+ of 120 tasks$/);
+    expect(await all.textContent()).toMatch(/[1-5]?\d of 60$/);
+    const row = matrix.locator("tbody tr").first();
+    expect(await row.locator("th").textContent()).toMatch(/^What .*Gold answer: \w+ \d+$/);
+    // The largest difference comes first, with the verdict on the second run.
+    const [first = 0, second = 0] = (await row.getByRole("link").allTextContents()).map(Number);
+    expect(await row.locator(".badge").textContent()).toBe(second > first ? "won" : "lost");
+    await row.getByRole("link").nth(1).click();
+    expect(await page.getByRole("dialog").locator(".eyebrow").textContent()).toContain("acme/weak");
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.reload();
+    await page.getByRole("checkbox", { name: "Only differences", checked: true }).waitFor();
     expect(wrong()).toEqual([]);
   });
 

@@ -1,5 +1,4 @@
 import type { Email } from "../../mail/email.js";
-import { stemsOf } from "../../models/answer-passage.js";
 import type { Question } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";
 import {
@@ -9,6 +8,7 @@ import {
   parseNumbers,
   resolveDaysOfMonth,
 } from "../../text/dates-and-numbers.js";
+import { stemsOf } from "../../text/passages.js";
 import type { QuestionCheck } from "../provenance.js";
 
 export interface CheckerAnswer {

@@ -1,7 +1,7 @@
 // Drafts questions without a model: finds values in emails and fills them into templates.
 import { type Email, ownText, plainSubject } from "../../mail/email.js";
-import { contentWords, splitPassages, stemsOf } from "../../models/answer-passage.js";
 import { NamedCounts } from "../../statistics/intervals.js";
+import { contentWords, splitPassages, stemsOf } from "../../text/passages.js";
 import { personName, type QuestionDraft } from "./draft-by-model.js";
 import {
   type DocumentFrequencies,

@@ -1,9 +1,9 @@
 // The reviewer's view of a question: the cited emails with their answering passages, and the agreement with the checks.
 import type { MailLookup, StoredMail } from "../../mail/mail-lookup.js";
-import { splitPassages, stemsOf } from "../../models/answer-passage.js";
 import { type Estimate, NO_ESTIMATE } from "../../statistics/estimate.js";
 import { wilson } from "../../statistics/intervals.js";
 import type { Question } from "../../tasks/question.js";
+import { locateAnswer, locatePassage, type TextSpan } from "../../text/passages.js";
 import {
   type Passage,
   QUESTION_CHECKS,
@@ -137,69 +137,10 @@ function litIn({ subject, body }: StoredMail, recorded: readonly Passage[], ques
   const inBody = spansIn(body);
   const inSubject = inBody.length > 0 ? [] : spansIn(subject);
   if (inBody.length + inSubject.length > 0) return { inSubject, inBody, passage: "recorded" as const };
-  const location = locatePassage(body, mostLikelyPassage(body, question) ?? "");
+  const location = locateAnswer(body, question);
   return {
     inSubject: [],
     inBody: location === null ? [] : [location],
     passage: location === null ? null : ("found" as const),
   };
-}
-
-/** Words from the answer locate the passage better than words from the question. */
-const ANSWER_WEIGHT = 3;
-
-/**
- * Returns the passage that most likely contains the answer, based on shared words, or null if no passage shares a word.
- */
-export function mostLikelyPassage(
-  body: string,
-  { question, answer }: { question: string; answer: string },
-): string | null {
-  const [ofAnswer, ofQuestion] = [stemsOf(answer), stemsOf(question)];
-  let best: { passage: string; score: number } | null = null;
-  for (const passage of splitPassages(body)) {
-    const stems = stemsOf(passage);
-    const shared = (words: ReadonlySet<string>) => [...words].filter((word) => stems.has(word)).length;
-    const score = ANSWER_WEIGHT * shared(ofAnswer) + shared(ofQuestion);
-    if (score > (best?.score ?? 0)) best = { passage, score };
-  }
-  return best?.passage ?? null;
-}
-
-/** A range of a text in UTF-16 code units. The end is exclusive. */
-interface TextSpan {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Minimum passage length in characters. A shorter passage can match any text by chance. */
-const MIN_PASSAGE = 4;
-
-/**
- * Finds a passage in a text, ignoring case, white space and quotation marks of replies (>). Returns null if it is
- * missing.
- */
-export function locatePassage(text: string, passage: string): TextSpan | null {
-  const densePassage = withoutSpace(passage);
-  if (densePassage.text.length < MIN_PASSAGE) return null;
-  const dense = withoutSpace(text);
-  const at = dense.text.indexOf(densePassage.text);
-  if (at === -1) return null;
-  const start = dense.positions[at] ?? 0;
-  return { start, end: (dense.positions[at + densePassage.text.length - 1] ?? start) + 1 };
-}
-
-/** A text in lower case without white space and `>`, with the original position of each remaining unit. */
-function withoutSpace(text: string): { readonly text: string; readonly positions: readonly number[] } {
-  const positions: number[] = [];
-  let dense = "";
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charAt(i);
-    if (/[>\s]/.test(unit)) continue;
-    const lower = unit.toLowerCase();
-    // Some letters become two in lower case, which would shift all following positions.
-    dense += lower.length === 1 ? lower : unit;
-    positions.push(i);
-  }
-  return { text: dense, positions };
 }

@@ -3,11 +3,11 @@
 import { type Email, ownText } from "../../mail/email.js";
 import { openMailboxListing, questionQuery } from "../../mail/mail-lookup.js";
 import { listImportedInboxes } from "../../mail/owners.js";
-import { contentWords, stemsOf, wordsOf } from "../../models/answer-passage.js";
 import { commandLine, didYouMean } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import type { Db } from "../../store/open-store.js";
+import { contentWords, stemsOf, wordsOf } from "../../text/passages.js";
 import { type Mailbox, openMailbox } from "../../tools/mailbox.js";
 import { shuffled } from "../dataset.js";
 import type { MailHeading, QuestionDraft } from "./draft-by-model.js";

@@ -1,7 +1,7 @@
 // Finds dates, amounts, phone numbers and similar values in emails, and the topic of an email, for template questions.
 import { plainSubject } from "../../mail/email.js";
-import { contentWords, stemsOf } from "../../models/answer-passage.js";
 import { MONTH_NAMES, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
+import { contentWords, stemsOf } from "../../text/passages.js";
 import type { QuestionKind } from "../provenance.js";
 
 interface FoundValue {

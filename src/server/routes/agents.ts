@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { StoredAgent } from "../../agents/agent.js";
+import { exportAgent } from "../../agents/agent-file.js";
 import { variablesIn } from "../../agents/prompt-template.js";
 import {
   agentChangesSchema,
@@ -24,28 +25,24 @@ import {
 import { UserError } from "../../platform/errors.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { trimEndOf } from "../../platform/strings.js";
+import type { Db } from "../../store/open-store.js";
 import { attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
-import { agentShape, agentToolShape, isoTime, jsonObjectSchema, nullableJsonObjectSchema } from "../response-shapes.js";
+import {
+  type AgentVersionJson,
+  agentShape,
+  agentToolShape,
+  agentVersionShape,
+  isoTime,
+  jsonObjectSchema,
+  nullableJsonObjectSchema,
+} from "../response-shapes.js";
 import { checkToolPermissions } from "./tools.js";
 
 /** Formats a version the way `agents show` accepts it. */
 export function versionId(agentId: string, version: number): string {
   return `${agentId}@${version}`;
 }
-
-const versionShape = z.strictObject({
-  id: z.string(),
-  agent_id: z.string(),
-  version: z.number().int(),
-  prompt_template: z.string(),
-  variables: z.array(z.string()),
-  source: z.literal("manual"),
-  parent_version_id: z.string().nullable(),
-  accuracy: z.null(),
-  status: z.enum(["active", "archived"]),
-  created_at: z.iso.datetime(),
-});
 
 const newVersion = z.object({
   prompt_template: z.string().trim().min(1).max(1_000_000),
@@ -67,7 +64,7 @@ export function versionRoutes({ db }: Services): Route[] {
     const now: AgentVersion[] = isStored
       ? []
       : [{ ...versionedAgent(db, agentId), version: active, createdAt: updatedAt }];
-    return [...now, ...stored].map((each) => versionJson(agentId, each, active));
+    return [...now, ...stored].map((each) => versionJson(db, agentId, each, active));
   };
   const versionOf = (agentId: string, version: number) => {
     const match = versionsOf(agentId).find((each) => each.version === version);
@@ -82,7 +79,7 @@ export function versionRoutes({ db }: Services): Route[] {
       tag,
       summary: "List the versions of an agent, newest first",
       status: 200,
-      response: z.strictObject({ versions: z.array(versionShape), active_version_id: z.string() }),
+      response: z.strictObject({ versions: z.array(agentVersionShape), active_version_id: z.string() }),
       handle({ params: { id } }) {
         const active = versionId(id, currentVersion(db, id));
         return { versions: versionsOf(id), active_version_id: active };
@@ -95,7 +92,7 @@ export function versionRoutes({ db }: Services): Route[] {
       summary: "Change the prompt of an agent, effective immediately (candidates are not supported)",
       body: newVersion,
       status: 201,
-      response: versionShape,
+      response: agentVersionShape,
       handle({ params: { id }, body }) {
         updateAgent(db, id, { prompt: body.prompt_template });
         return versionOf(id, currentVersion(db, id));
@@ -107,7 +104,7 @@ export function versionRoutes({ db }: Services): Route[] {
       tag,
       summary: "Get a version of an agent",
       status: 200,
-      response: versionShape,
+      response: agentVersionShape,
       handle: ({ params }) => versionOf(params.id, toNumber(params.version)),
     }),
     defineRoute({
@@ -116,7 +113,7 @@ export function versionRoutes({ db }: Services): Route[] {
       tag,
       summary: "Restore a version of an agent: its prompt, model, settings and tools",
       status: 200,
-      response: versionShape,
+      response: agentVersionShape,
       handle({ params: { id, version } }) {
         const { version: target, status } = versionOf(id, toNumber(version));
         if (status !== "active") restoreVersion(db, id, target);
@@ -152,16 +149,14 @@ export function versionRoutes({ db }: Services): Route[] {
   ];
 }
 
-function versionJson(
-  agentId: string,
-  { version, agent, createdAt }: AgentVersion,
-  active: number,
-): z.output<typeof versionShape> {
+function versionJson(db: Db, agentId: string, stored: AgentVersion, active: number): AgentVersionJson {
+  const { version, agent, createdAt } = stored;
   return {
     id: versionId(agentId, version),
     agent_id: agentId,
     version,
     prompt_template: agent.prompt,
+    definition: exportAgent(db, agentId, stored),
     variables: variablesIn(agent.prompt),
     source: "manual",
     parent_version_id: version === 1 ? null : versionId(agentId, version - 1),

@@ -11,6 +11,7 @@ import {
   probabilitySchema,
   summarizeLabels,
 } from "../../evals/labels.js";
+import { SCORES } from "../../scoring/scorers.js";
 import { estimateSchema } from "../../statistics/estimate.js";
 import type { Db } from "../../store/open-store.js";
 import { ENDINGS } from "../../tasks/ending.js";
@@ -86,6 +87,9 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
         const trace = getTrace(db, params.id);
         return {
           ...headJson(trace),
+          scores: Object.entries(trace.scores).map(([name, { value, explanation = null }]) => {
+            return { name, label: labelOf(name), value, explanation };
+          }),
           steps: iofoldSteps(trace).map((line) => JSON.parse(line)),
           feedback: listFeedback(db, trace.traceId).map(feedbackJson),
           trace,
@@ -95,8 +99,14 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
   ];
 }
 
-function traceSummaryJson({ id, runId, taskId, agentId, sessionId, startedAt, durationMs, ...same }: TraceSummary) {
+function labelOf(score: string): string {
+  return SCORES[score]?.label ?? score;
+}
+
+function traceSummaryJson(summary: TraceSummary) {
+  const { id, runId, taskId, agentId, sessionId, startedAt, durationMs, score, ...same } = summary;
   return {
+    score: score && { ...score, label: labelOf(score.scorer) },
     id,
     trace_id: id,
     run_id: runId,

@@ -27,6 +27,8 @@ class Labelling {
   private readonly form = labelForm({ give: (label) => this.give(label), undo: () => this.undo() });
   private readonly change = changeLock(this.form);
   private queue: QueuedTraceJson[] = [];
+  /** Id of the trace that a link selected, until the queue is loaded. */
+  private chosen: string | null;
   private waiting = 0;
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
@@ -35,6 +37,7 @@ class Labelling {
   readonly elements: readonly HTMLElement[];
 
   constructor(private readonly subject: LabelSubject) {
+    this.chosen = subject.trace;
     this.elements = [h("h2", {}, "Label traces"), this.source, this.progress, this.body];
   }
 
@@ -67,7 +70,8 @@ class Labelling {
         sentence,
         ...summary
       } = await get<LabelQueueJson>(`/api/evals/label-queue?${query}`);
-      this.queue = [...queue];
+      this.queue = this.chosen === null ? [...queue] : startWith(this.chosen, queue);
+      this.chosen = null;
       this.waiting = waiting;
       const how = ORDER_WORDS[order];
       const about = criterion === OVERALL ? "" : `, for ${criterion}`;
@@ -163,6 +167,20 @@ class Labelling {
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
     this.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
   }
+}
+
+/** Puts a selected trace first. Its label does not count as randomly drawn. */
+function startWith(trace: string, queue: readonly QueuedTraceJson[]): QueuedTraceJson[] {
+  const item = {
+    trace_id: trace,
+    is_repeat: false,
+    drawn: "unknown",
+    drawn_from: null,
+    probability: null,
+    basis: "direct",
+    labels: [],
+  } as const;
+  return [item, ...queue.filter(({ trace_id }) => trace_id !== trace)];
 }
 
 const ORDER_WORDS = {
@@ -263,8 +281,7 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * expanded.
  */
 export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
-  const messages = trace.messages.filter(({ role, content }) => role !== "system" && content !== question);
-  const sections = messageSections({ ...trace, messages });
+  const sections = messageSections(trace, ({ role, content }) => role !== "system" && content !== question);
   for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
     call.open = call.querySelector("article.mail") !== null;
   }
@@ -364,6 +381,8 @@ interface LabelSubject {
    * annotators labeled differently.
    */
   readonly order: keyof typeof ORDER_WORDS;
+  /** Id of the first trace to label, or null for the first one in this order. */
+  readonly trace: string | null;
 }
 
 export const CHATS = "chats";
@@ -378,6 +397,7 @@ function readSubject(id: string, query: URLSearchParams): LabelSubject {
     criterion: query.get("criterion") || OVERALL,
     annotator: query.get("annotator") ?? "",
     order: orderOf(query.get("order")),
+    trace: query.get("trace"),
   };
 }
 
@@ -385,7 +405,7 @@ function orderOf(name: string | null): LabelSubject["order"] {
   return name === "enriched" || name === "disagreements" ? name : "random";
 }
 
-function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order">): string {
+function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order" | "trace">): string {
   const query = new URLSearchParams({
     ...(criterion === OVERALL ? {} : { criterion }),
     ...(annotator === "" ? {} : { annotator }),

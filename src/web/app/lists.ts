@@ -3,30 +3,6 @@ import type { OffsetPageJson } from "../../server/response-shapes.js";
 import { type Child, h, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
 
-/** A range of UTF-16 code units. `end` is exclusive. */
-export interface SpanJson {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Shows untrusted text, with the spans marked. */
-export function highlightedText<K extends keyof HTMLElementTagNameMap>(
-  text: string,
-  spans: readonly SpanJson[],
-  className: string | null,
-  tag: K,
-): HTMLElementTagNameMap[K] {
-  const element = h(tag, { class: className, dir: "auto" });
-  let done = 0;
-  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
-    if (start < done) continue;
-    element.append(...h("span", {}, text.slice(done, start)).childNodes, h("mark", {}, text.slice(start, end)));
-    done = end;
-  }
-  element.append(...h("span", {}, text.slice(done)).childNodes);
-  return element;
-}
-
 /** A filter of a list. `name` is the API's parameter name. */
 export interface FilterField {
   readonly name: string;
@@ -154,7 +130,9 @@ export async function filteredList<Line extends object>(
   page.append(
     h("h2", {}, list.title),
     h("div", { class: "list-tools" }, search, list.tools ?? "", status),
-    h("details", { class: "filters", open: filter().size > 0 }, h("summary", {}, "Filter"), form),
+    list.fields.length === 0
+      ? ""
+      : h("details", { class: "filters", open: filter().size > 0 }, h("summary", {}, "Filter"), form),
     notice,
     shown.element,
     footnote,
@@ -338,6 +316,18 @@ export function idLink(section: string, id: string, text = id): HTMLElement {
 export function runTaskLink(runId: string, taskId: number | string, epoch: number): string {
   const id = encodeURIComponent(runId);
   return `#runs/${id}?task=${id}/${encodeURIComponent(taskId)}/${epoch}`;
+}
+
+/** A link to label one trace. The other traces of its run follow. */
+export function labelLink(runId: string, traceId: string): HTMLElement {
+  const query = new URLSearchParams({ trace: traceId });
+  return h("a", { href: `#label/${encodeURIComponent(runId)}?${query}` }, "Label this trace");
+}
+
+/** A link to the playground with the agent, mailbox, date and question of a task or chat. */
+export function askAgainLink({ agent, inbox, day, question }: Record<"agent" | "inbox" | "day" | "question", string>) {
+  const query = new URLSearchParams({ agent, inbox, day: day.slice(0, 10), question });
+  return h("a", { href: `#chat?${query}` }, "Ask again");
 }
 
 /** Links to emails. `wordsOf` returns the label for a Message-ID. */

@@ -7,12 +7,13 @@ import { codeView } from "./code.js";
 import { labelList, labelView } from "./label.js";
 import { type Column, clipped, errorNotice, filteredList, idLink, offsetPage } from "./lists.js";
 import { modesView } from "./modes.js";
-import { agentList, agentView, toolList, toolView } from "./registry.js";
+import { agentFilter, agentList, agentView, toolList, toolView } from "./registry.js";
 import { reviewView } from "./review-view.js";
 import { runList } from "./run-list.js";
 import { compareView } from "./run-report.js";
 import { runView } from "./run-view.js";
 import { mailArticle, traceList, traceView } from "./trace.js";
+import { confirmLeaving } from "./unsaved-edits.js";
 
 /** Shows a changed query of the URL fragment without loading the section again. */
 type Update = () => void;
@@ -49,6 +50,7 @@ let current = new AbortController();
 let shown: { readonly place: string; readonly update: Update | null } = { place: "", update: null };
 
 async function showSection(): Promise<void> {
+  if (keepsEditing()) return;
   const entry = enterHistory();
   const [place = "", query = ""] = location.hash.slice(1).split("?", 2);
   if (shown.update !== null && shown.place === place) {
@@ -108,6 +110,22 @@ function enterHistory(): number {
   currentEntry = state?.entry ?? Date.now();
   if (state?.entry === undefined) history.replaceState({ ...state, entry: currentEntry }, "");
   return currentEntry;
+}
+
+/** Whether the history is returning to the shown section, because the user chose to keep editing. */
+let isReturning = false;
+
+/** Whether unsaved edits keep the user in the shown section. Moves the history back to it. */
+function keepsEditing(): boolean {
+  if (isReturning) {
+    isReturning = false;
+    return true;
+  }
+  if (confirmLeaving()) return false;
+  isReturning = true;
+  const { entry } = (history.state ?? {}) as { readonly entry?: number };
+  history.go(entry !== undefined && entry < currentEntry ? 1 : -1);
+  return true;
 }
 
 function isSection(word: string): word is SectionName {
@@ -171,11 +189,11 @@ function showHelp(): void {
 }
 
 /** Lists earlier chats, which can all be continued. */
-function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
-  return filteredList<SessionLineJson>(page, query, {
+async function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  await filteredList<SessionLineJson>(page, query, {
     title: "Chats",
     section: "chats",
-    fields: [{ name: "agent_id", label: "Agent id", kind: "text" }],
+    fields: [await agentFilter()],
     none: "No chats yet. Ask an agent to start one.",
     load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
     search: "Search chats",

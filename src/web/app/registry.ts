@@ -1,8 +1,10 @@
 import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
 import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-shapes.js";
 import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
+import { versionComparison } from "./agent-versions.js";
 import { get, patch, post, remove } from "./api.js";
-import { clipped, factList, idLink, labelled, statusLine, table } from "./lists.js";
+import { clipped, type FilterField, factList, filteredList, idLink, labelled, statusLine } from "./lists.js";
+import { discardEdits, trackEdits } from "./unsaved-edits.js";
 
 /** Lists of agents and tools, and their pages with forms to change them. Built-in ones are read-only. */
 
@@ -13,21 +15,26 @@ function open(kind: "agents" | "tools", id: string): string {
   return "";
 }
 
-export async function agentList(page: HTMLElement): Promise<void> {
-  const { agents } = await get<{ agents: AgentJson[] }>("/api/agents");
+export async function agentList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  await filteredList<AgentJson>(page, query, {
+    title: "Agents",
+    section: "agents",
+    fields: [],
+    none: "No agents yet. Create one below, or with art-e agents create.",
+    search: "Search agents",
+    load: async () => {
+      const agents = await listAgents();
+      return { lines: agents, next: null, total: agents.length };
+    },
+    columns: [
+      { title: "Agent", sort: ({ id }) => id, cell: ({ id }) => idLink("agents", id) },
+      { title: "Name", sort: ({ name }) => name, cell: ({ name }) => untrustedInline(name) },
+      { title: "Model", sort: ({ model }) => model ?? "set per chat" },
+      { title: "Tools", sort: ({ tools }) => tools.join(", "), cell: ({ tools }) => clipped(tools.join(", ")) },
+      { title: "Version", sort: ({ version }) => version },
+    ],
+  });
   page.append(
-    h("h2", {}, "Agents"),
-    table(
-      "Agents",
-      ["Agent", "Name", "Model", "Tools", "Version"],
-      agents.map(({ id, name, model, tools, version }) => [
-        idLink("agents", id),
-        untrustedInline(name),
-        model ?? "set per chat",
-        clipped(tools.join(", ")),
-        version,
-      ]),
-    ),
     folded(
       "New agent",
       editForm(NEW_AGENT, "Create agent", async ({ id, name }) => {
@@ -43,12 +50,31 @@ export async function agentList(page: HTMLElement): Promise<void> {
   );
 }
 
+async function listAgents(): Promise<readonly AgentJson[]> {
+  return (await get<{ agents: readonly AgentJson[] }>("/api/agents")).agents;
+}
+
+/** A pick-list of the agents. `others` are ids of agents that are not in the registry, such as external ones. */
+export async function agentFilter(others: readonly string[] = []): Promise<FilterField> {
+  const agents = await listAgents();
+  const names = new Map([
+    ...others.map((id) => [id, id] as const),
+    ...agents.map(({ id, name }) => [id, name] as const),
+  ]);
+  return { name: "agent_id", label: "Agent", kind: [...names] };
+}
+
 const NEW_AGENT: readonly Field[] = [
   { name: "name", label: "Name", kind: "text", value: "", isRequired: true },
   { name: "id", label: "Id (derived from the name if empty)", kind: "text", value: "" },
 ];
 
-export async function agentView(page: HTMLElement, id: string): Promise<void> {
+export async function agentView(
+  page: HTMLElement,
+  id: string,
+  _signal: AbortSignal,
+  query: URLSearchParams,
+): Promise<void> {
   const [agent, { tools }, all] = await Promise.all([
     get<AgentJson>(pathOf("agents", id)),
     get<{ tools: AgentToolJson[] }>(`${pathOf("agents", id)}/tools`),
@@ -56,9 +82,13 @@ export async function agentView(page: HTMLElement, id: string): Promise<void> {
   ]);
   const title = h("h2", {}, agent.name);
   const version = h("p", { class: "hint mono" }, versionText(agent));
+  const versions = h("div");
+  const showVersions = async () => replaceChildren(versions, await versionComparison(id, query));
+  await showVersions();
   const changed = (now: AgentJson) => {
     title.textContent = now.name;
     version.textContent = versionText(now);
+    void showVersions();
   };
   page.append(
     title,
@@ -67,6 +97,7 @@ export async function agentView(page: HTMLElement, id: string): Promise<void> {
     ...(agent.builtin ? agentFacts(agent) : [agentForm(agent, changed)]),
     h("h3", {}, "Tools"),
     toolsOfAgent(agent, tools, all.tools, changed),
+    versions,
     copyForm(agent, tools),
     agent.builtin
       ? ""
@@ -189,10 +220,10 @@ function toolsOfAgent(
   function attachForm(rest: readonly ToolJson[]): HTMLElement {
     const tool: Field = { name: "tool_id", label: "Tool", kind: rest.map(({ id }) => id), value: rest[0]?.id ?? "" };
     return folded(
-      "Add a tool",
-      editForm([tool, configField("config", "")], "Add tool", async (body) => {
+      "Attach a tool",
+      editForm([tool, configField("config", "")], "Attach", async (body) => {
         await post(path, body);
-        return redraw(`Added ${body.tool_id}.`);
+        return redraw(`Attached ${body.tool_id}.`);
       }),
     );
   }
@@ -226,7 +257,7 @@ function copyForm({ id, name, description, prompt, model, settings }: AgentJson,
   );
 }
 
-export async function toolList(page: HTMLElement): Promise<void> {
+export async function toolList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   const { tools } = await get<{ tools: ToolJson[] }>("/api/tools");
   const handlers = [...new Set(["http", ...tools.map(({ handler_key }) => handler_key)])];
   const fields: readonly Field[] = [
@@ -234,18 +265,21 @@ export async function toolList(page: HTMLElement): Promise<void> {
     { name: "handler_key", label: "Handler (http calls a URL)", kind: handlers, value: "http" },
     ...toolFields(NEW_TOOL).filter(({ name }) => name !== "name"),
   ];
+  await filteredList<ToolJson>(page, query, {
+    title: "Tools",
+    section: "tools",
+    fields: [],
+    none: "No tools yet. Create one below, or with art-e tools create.",
+    search: "Search tools",
+    load: async () => ({ lines: tools, next: null, total: tools.length }),
+    columns: [
+      { title: "Tool", sort: ({ id }) => id, cell: ({ id }) => idLink("tools", id) },
+      { title: "Category", sort: ({ category }) => category },
+      { title: "Handler", sort: ({ handler_key }) => handler_key },
+      { title: "Description for the model", cell: ({ description }) => clipped(description) },
+    ],
+  });
   page.append(
-    h("h2", {}, "Tools"),
-    table(
-      "Tools",
-      ["Tool", "Category", "Handler", "Description for the model"],
-      tools.map(({ id, category, handler_key, description }) => [
-        idLink("tools", id),
-        category,
-        handler_key,
-        clipped(description),
-      ]),
-    ),
     folded(
       "New tool",
       editForm(fields, "Create tool", async (body) => {
@@ -357,7 +391,9 @@ export function editForm(
     button.disabled = true;
     try {
       const values = inputs.map(({ field, input }) => [field.name, readField(field, input.value)]);
-      status.say(await send(Object.fromEntries(values)));
+      const said = await send(Object.fromEntries(values));
+      edits.setSaved();
+      status.say(said);
     } catch (error) {
       status.say((error as Error).message, true);
     }
@@ -366,7 +402,12 @@ export function editForm(
   const rows = inputs.map(({ field: { label: name, kind }, input }) =>
     labelled(name, input, kind === "prose" || kind === "json" ? "long" : null),
   );
-  return h("form", { class: "edit-form", submit }, ...rows, h("div", { class: "long" }, button, status.element));
+  const form = h("form", { class: "edit-form", submit }, ...rows, h("div", { class: "long" }, button, status.element));
+  const edits = trackEdits(
+    form,
+    inputs.map(({ input }) => input),
+  );
+  return form;
 }
 
 function inputOf(field: Field) {
@@ -412,6 +453,7 @@ function deleteButton(label: string, question: string, path: string, section: "a
   const yes = async () => {
     try {
       await remove(path);
+      discardEdits();
       location.hash = section;
     } catch (error) {
       show(false);

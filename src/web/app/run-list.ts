@@ -12,11 +12,11 @@ import {
   scoreText,
   untrustedInline,
 } from "../dom.js";
-import { pageScope } from "./api.js";
+import { get, isRunPage, pageScope } from "./api.js";
 import { type Column, clipped, type FilterField, filteredList, idLink, offsetPage, twoLines } from "./lists.js";
+import { agentFilter } from "./registry.js";
 
 const FIELDS: readonly FilterField[] = [
-  { name: "agent_id", label: "Agent id", kind: "text" },
   { name: "model", label: "Model contains", kind: "text" },
   { name: "dataset", label: "Dataset contains", kind: "text" },
   {
@@ -35,7 +35,9 @@ const FIELDS: readonly FilterField[] = [
 ];
 
 /** Lists the runs. Selected runs can be compared. */
-export function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+export async function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+  const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
   const selected: string[] = [];
   const compare = h("span", { class: "compare" });
   const showCompare = () => replaceChildren(compare, compareLink(selected));
@@ -48,7 +50,7 @@ export function runList(page: HTMLElement, query: URLSearchParams): Promise<void
   return filteredList<RunLineJson>(page, query, {
     title: "Runs",
     section: "runs",
-    fields: FIELDS,
+    fields: [...agents, ...FIELDS],
     none: "No runs yet. Start one with art-e run.",
     search: "Search runs",
     load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),

@@ -1,12 +1,14 @@
-import type { ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
+import type { MailView, ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
+import { readToolResult } from "../../reports/trace-view.js";
 import { count } from "../../text/format.js";
 import { type Child, h, replaceChildren } from "../dom.js";
 import { header } from "../report/header.js";
 import { readTasks, type Task, TraceMissing, type TraceSource } from "../report/load.js";
 import { ReportView } from "../report/report-view.js";
-import { setPlace, taskName } from "../report/view-state.js";
+import { setPlace } from "../report/view-state.js";
 import { get, isRunPage } from "./api.js";
-import { errorNotice, idLink } from "./lists.js";
+import { loadLibraries } from "./libraries.js";
+import { askAgainLink, errorNotice, idLink, labelLink } from "./lists.js";
 
 interface ReportJson {
   readonly head: ReportHead;
@@ -68,7 +70,7 @@ export class RunReport {
     const [first = "", ...others] = this.runIds.map(encodeURIComponent);
     try {
       const path = `/api/runs/${first}/report${others.length === 0 ? "" : `?with=${others.join(",")}`}`;
-      const [json] = await Promise.all([get<ReportJson>(path), loadLibraries()]);
+      const [json] = await Promise.all([get<ReportJson>(path), loadLibraries("d3", "plot", "diff")]);
       if (!this.signal.aborted) this.show(json);
     } catch (error) {
       if (this.signal.aborted) return;
@@ -117,59 +119,23 @@ class ServedTraces implements TraceSource {
       throw new TraceMissing((error as Error).message);
     }
   }
+
+  async loadMail(messageId: string): Promise<MailView> {
+    const view = readToolResult(await get(`/api/mails/${encodeURIComponent(messageId)}`));
+    if (view.kind !== "mail") throw new Error("The server did not return an email.");
+    return view.mail;
+  }
 }
 
-/** Links from a task to its trace, its labels and the playground, and buttons that copy its parts. */
+/** Links from a task to its trace, its labels and the playground. */
 function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child[] {
   const run = head.runs[task.run];
   if (run === undefined) return [];
-  const command = `art-e show ${taskName(task, head)}`;
   return [
     ...(trace === null ? [] : [idLink("trace", trace.traceId, "Trace")]),
-    ...(isRunPage ? [] : [idLink("label", run.runId, "Label this run")]),
-    ...(isRunPage || task.suite !== null ? [] : [askAgainLink(task, run.agentId)]),
-    copyButton("Copy the question", task.question),
-    copyButton("Copy the answer", task.answer),
-    copyButton("Copy the command", command),
+    ...(isRunPage || trace === null ? [] : [labelLink(run.runId, trace.traceId)]),
+    ...(isRunPage || task.suite !== null ? [] : [askAgainLink({ ...task, agent: run.agentId, day: task.date })]),
   ];
-}
-
-/** Opens the playground with the task's agent, mailbox, date and question. */
-function askAgainLink({ question, inbox, date }: Task, agent: string): HTMLElement {
-  const query = new URLSearchParams({ agent, inbox, day: date.slice(0, 10), question });
-  return h("a", { href: `#chat?${query}` }, "Ask again");
-}
-
-function copyButton(label: string, text: string): HTMLElement {
-  const button = h("button", { type: "button", class: "quiet" }, label);
-  button.addEventListener("click", () => {
-    const say = (words: string) => {
-      button.textContent = words;
-    };
-    navigator.clipboard.writeText(text).then(
-      () => say("Copied"),
-      () => say("The browser did not allow it"),
-    );
-  });
-  return button;
-}
-
-let libraries: Promise<unknown> | null = null;
-
-/** Loads the scripts for charts and differences, in the order in which they need each other. */
-function loadLibraries(): Promise<unknown> {
-  libraries ??= Promise.all(["d3", "plot", "diff"].map(loadScript));
-  return libraries;
-}
-
-function loadScript(name: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const script = h("script", { src: `/page/${name}.js` });
-    script.async = false;
-    script.addEventListener("load", () => resolve());
-    script.addEventListener("error", () => reject(new Error("This page's server is not responding.")));
-    document.head.append(script);
-  });
 }
 
 /** Compares runs with the first one. `ids` are separated by commas. */

@@ -1,20 +1,19 @@
-import { type Hit, readToolResult, type ToolResultView } from "../../reports/trace-view.js";
+import type { Message } from "../../models/model.js";
+import { type Hit, readToolResult, type ToolResultView, toTurn } from "../../reports/trace-view.js";
 import type { ChatEvent } from "../../server/chat-event.js";
-import type {
-  AgentJson,
-  RunPageJson,
-  TraceDetailsJson,
-  TraceLineJson,
-  TracePageJson,
-} from "../../server/response-shapes.js";
+import type { RunPageJson, TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/response-shapes.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
+import type { TextSpan } from "../../text/passages.js";
 import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import {
   append,
   type Child,
+  copyButton,
+  factLine,
   h,
+  highlightedText,
   minuteText,
   replaceChildren,
   scoreText,
@@ -22,9 +21,11 @@ import {
   untrustedInline,
   untrustedText,
 } from "../dom.js";
+import { turnText } from "../report/conversation.js";
 import { spaceWords } from "../report/header.js";
 import { get, isRunPage, post } from "./api.js";
 import {
+  askAgainLink,
   type Column,
   clipped,
   type Fact,
@@ -32,25 +33,29 @@ import {
   factItems,
   factList,
   filteredList,
-  highlightedText,
   idLink,
+  labelLink,
   mailLink,
   mailLinks,
   runTaskLink,
-  type SpanJson,
   statusLine,
   twoLines,
 } from "./lists.js";
+import { agentFilter } from "./registry.js";
 
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
-  const { trace, feedback, ...line } = details;
+  const { trace, feedback, scores, ...line } = details;
   append(page, [
     h("h2", {}, "Trace"),
     h("p", { class: "hint mono" }, line.id),
+    traceActions(trace, line),
     untrustedText(line.question, "question", "p"),
     untrustedText(line.answer ?? "No answer.", "answer", "p"),
     factList(factsOf(line, trace)),
+    scores.length === 0
+      ? null
+      : h("section", { "aria-label": "Scores" }, h("h3", {}, "Scores"), factList(scores.map(scoreFact))),
     isRunPage ? null : feedbackForm(line.id),
     feedback.length === 0
       ? null
@@ -72,7 +77,34 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
   ]);
 }
 
-function factsOf(line: Omit<TraceLineJson, "rating" | "score">, trace: Trace | ChatTrace): Fact[] {
+/** Links to label the trace and to ask its question again, and buttons that copy its parts. */
+function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question, answer }: TraceHead): HTMLElement {
+  const { inbox, day } = askedIn(trace);
+  return h(
+    "p",
+    { class: "run-actions" },
+    ...(isRunPage
+      ? []
+      : [
+          labelLink(trace.kind === "chat" ? "chats" : trace.runId, id),
+          trace.kind === "suite" ? null : askAgainLink({ agent, inbox: inbox ?? "", day: day ?? "", question }),
+        ]),
+    copyButton("Copy the question", question),
+    answer === null ? null : copyButton("Copy the answer", answer),
+    copyButton("Copy the trace id", id),
+    copyButton("Copy the command", `art-e show ${id}`),
+  );
+}
+
+/** A score with the reason for its value. */
+function scoreFact({ label, value, explanation }: TraceDetailsJson["scores"][number]): Fact {
+  const reason = explanation === null ? [] : [" ", untrustedInline(explanation, "hint")];
+  return [label, h("span", {}, h("b", {}, scoreText(value)), ...reason)];
+}
+
+type TraceHead = Omit<TraceLineJson, "rating" | "score">;
+
+function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
   return [
     ["Agent", line.agent_id],
     ["Model", line.model],
@@ -83,7 +115,6 @@ function factsOf(line: Omit<TraceLineJson, "rating" | "score">, trace: Trace | C
     ["Task", trace.kind === "chat" ? null : taskOfRun(trace)],
     ["Retries", retriesText(trace)],
     ...rightAnswer(trace),
-    ...Object.entries(trace.scores).map(([name, { value }]): Fact => [name, String(value ?? "–")]),
     ["Error", trace.error],
   ];
 }
@@ -110,12 +141,18 @@ export function mailWords(calls: readonly { readonly result: unknown }[]): (mess
 /** Facts about the mailbox of a task or chat. */
 export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
   if (trace.kind === "suite") return [];
-  const { inbox, queryDate } =
-    trace.kind === "question" ? { inbox: trace.task.inbox_address, queryDate: trace.task.query_date } : trace;
+  const { inbox, day } = askedIn(trace);
   return [
     ["Mailbox", inbox ?? "any"],
-    ["Date", queryDate ?? "no cutoff"],
+    ["Date", day ?? "no cutoff"],
   ];
+}
+
+/** The mailbox and the date of a question, or null if they do not apply. */
+function askedIn(trace: Trace | ChatTrace): { readonly inbox: string | null; readonly day: string | null } {
+  if (trace.kind === "suite") return { inbox: null, day: null };
+  if (trace.kind === "chat") return { inbox: trace.inbox, day: trace.queryDate };
+  return { inbox: trace.task.inbox_address, day: trace.task.query_date };
 }
 
 /** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
@@ -132,21 +169,29 @@ function retriesText({ turns }: Trace | ChatTrace): string | null {
   return `${retries.length}, after pauses of ${waited} in total; last reason: ${last.reason}`;
 }
 
-/** The messages, and each tool call with its result. */
-export function messageSections(trace: Trace | ChatTrace): HTMLElement[] {
-  return trace.messages.flatMap((message) => {
+/** The messages that `isShown` selects, and each tool call with its result. */
+export function messageSections(
+  trace: Trace | ChatTrace,
+  isShown: (message: Message) => boolean = () => true,
+): HTMLElement[] {
+  // The replies of earlier chats have no turns in this trace.
+  const from = trace.kind === "chat" ? 1 + trace.historyLength : 0;
+  const turns = trace.turns.values();
+  return trace.messages.flatMap((message, i) => {
     const { role, content } = message;
     if (role === "tool") return [];
     const toolCalls = role === "assistant" ? message.toolCalls : [];
-    const label = h("div", { class: "hint" }, role);
-    const text = content === "" ? null : untrustedText(content, "said", "pre");
+    const turn = role === "assistant" && i >= from ? toTurn(turns.next().value) : null;
+    if (!isShown(message)) return [];
     const cards = toolCalls.map(({ id, name, arguments: args }) => {
       const card = toolCallCard(name, args);
       card.setResult(resultOf(trace, id));
       card.element.open = false;
       return card.element;
     });
-    return [h("section", { class: `said-by ${role}` }, label, text, ...cards)];
+    const summary = h("summary", { class: "hint" }, factLine(role, turn === null ? null : turnText(turn)));
+    const text = content === "" ? null : untrustedText(content, "said", "pre");
+    return [h("details", { class: `said-by ${role}`, open: role !== "system" }, summary, text, ...cards)];
   });
 }
 
@@ -211,15 +256,11 @@ function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
 }
 
 async function filterFields(): Promise<readonly FilterField[]> {
-  const [{ agents }, { runs }] = await Promise.all([
-    // The page of a run has no list of agents.
-    isRunPage ? { agents: [] } : get<{ agents: AgentJson[] }>("/api/agents"),
-    get<RunPageJson>("/api/runs?limit=200"),
-  ]);
+  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+  // The page of a run has no list of agents.
+  const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
   return [
-    ...(isRunPage
-      ? []
-      : [{ name: "agent_id", label: "Agent", kind: agents.map(({ id, name }) => [id, name] as const) }]),
+    ...agents,
     {
       name: "run_id",
       label: "Run",
@@ -274,7 +315,7 @@ function runAndTask({ run_id, task_id }: TraceLineJson): Child {
 }
 
 function scoreCell({ score }: TraceLineJson): Child {
-  return score === null ? "–" : h("span", { title: score.scorer }, scoreText(score.value));
+  return score === null ? "–" : h("span", { title: score.label }, scoreText(score.value));
 }
 
 export interface ToolCallCard {
@@ -368,8 +409,8 @@ interface MailResult {
 
 /** Positions of a passage in an email. */
 interface LitPassage {
-  readonly subject: readonly SpanJson[];
-  readonly body: readonly SpanJson[];
+  readonly subject: readonly TextSpan[];
+  readonly body: readonly TextSpan[];
 }
 
 const NOTHING_LIT: LitPassage = { subject: [], body: [] };

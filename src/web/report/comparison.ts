@@ -1,7 +1,7 @@
-import type * as DiffLibrary from "diff";
 import type { MetricComparison } from "../../analysis/paired-comparison.js";
 import type { ReportComparison, ReportHead, RunFigures } from "../../reports/report-data.js";
 import {
+  counted,
   differenceText,
   metricFormat,
   pText,
@@ -12,10 +12,11 @@ import {
 import { count } from "../../text/format.js";
 import { type Child, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { COST, figureOf, LATENCY, scoreChooser, tradeOffChart } from "./charts.js";
+import { markDifferences } from "./differences.js";
 import { figureTable } from "./figure-table.js";
 import { outcomeColour, runDot, runName, stateWords } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
-import { type PairOutcome, type PairOutcomes, readOutcome, writeOutcome } from "./pair-outcomes.js";
+import { type PairOutcome, readOutcome, writeOutcome } from "./pair-outcomes.js";
 import { section } from "./section.js";
 import { filterLink, taskLink } from "./view-state.js";
 
@@ -48,11 +49,11 @@ export function outcomeWords(value: string, { runs, scores }: ReportHead): strin
 }
 
 /** Compares each run with the first: the verdict in words, the figures, and the tasks with different scores. */
-export function comparisonSection(head: ReportHead, outcomes: PairOutcomes): HTMLElement {
+export function comparisonSection(head: ReportHead): HTMLElement {
   return section(
     "Comparison",
     "Each run compared with the first, over the tasks with a value in both. A difference counts if its 95% interval excludes 0 and p is below 0.05.",
-    ...head.comparisons.map((comparison) => comparedRun(comparison, head, outcomes)),
+    ...head.comparisons.map((comparison) => comparedRun(comparison, head)),
     ...tradeOffs(head),
   );
 }
@@ -66,17 +67,17 @@ function tradeOffs(head: ReportHead): HTMLElement[] {
   return [h("h3", {}, "Score against cost and time"), ...chooser];
 }
 
-function comparedRun(comparison: ReportComparison, head: ReportHead, outcomes: PairOutcomes): HTMLElement {
+function comparedRun(comparison: ReportComparison, head: ReportHead): HTMLElement {
   const against = h("span", { class: "meta" }, " against ");
   return h(
     "div",
     { class: "run-block" },
     h("h3", {}, ...runName(comparison.candidate, head), against, ...runName(0, head)),
-    ...findings(comparison, head, outcomes),
+    ...findings(comparison, head),
   );
 }
 
-function findings(comparison: ReportComparison, head: ReportHead, outcomes: PairOutcomes): Child[] {
+function findings(comparison: ReportComparison, head: ReportHead): Child[] {
   const { candidate, metrics, headline, incomparable, questions } = comparison;
   if (incomparable.length > 0) {
     const differences = untrustedInline(incomparable.join("; "));
@@ -92,71 +93,27 @@ function findings(comparison: ReportComparison, head: ReportHead, outcomes: Pair
     h("p", { class: "meta" }, untrustedInline(coverageText(comparison, noun))),
     comparisonTable(comparison, head.runs, noun),
     settingsTable(comparison, head.runs),
-    ...(headline === null ? [] : disagreements(candidate, headline, head, outcomes)),
+    metric === undefined ? null : differencesLink(metric, head.runs[candidate]?.runId ?? null, noun),
   ];
+}
+
+/** A link to the tasks with different scores, which the matrix shows side by side. Null if there are none. */
+function differencesLink({ metric, wins, losses }: MetricComparison, runId: string | null, noun: TaskNoun): Child {
+  const href = filterLink({ compared: writeOutcome({ outcome: "differs", runId, metric }) });
+  const many = wins + losses;
+  return many === 0 ? null : h("p", {}, h("a", { href }, `${counted(many, noun)} with different scores`));
 }
 
 function coverageText({ questions, ungraded }: ReportComparison, noun: TaskNoun): string {
   const { common, onlyBaseline, onlyCandidate } = questions;
-  const many = (number: number) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
   return factLine(
-    `${many(common)} in both`,
+    `${counted(common, noun)} in both`,
     onlyBaseline === 0 ? null : `${count(onlyBaseline)} only in the first`,
     onlyCandidate === 0 ? null : `${count(onlyCandidate)} only in the second`,
     ungraded === null || ungraded.baseline + ungraded.candidate === 0
       ? null
       : `not graded: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
   );
-}
-
-/** Maximum number of lost and of won tasks to show. */
-const SHOWN = 3;
-
-/** Tasks with different scores in the run and the first run, largest differences first, with both answers. */
-function disagreements(candidate: number, metric: string, head: ReportHead, outcomes: PairOutcomes): Child[] {
-  const runId = head.runs[candidate]?.runId ?? null;
-  const scoreIn = (task: Task) => scoreOf(task, metric, head) ?? 0;
-  const sides = (["lost", "won"] as const).map((outcome) => {
-    const pairs = outcomes.taskIds(outcome, candidate, metric).flatMap((taskId) => {
-      const [first, second] = outcomes.sameTask(taskId, 1, [0, candidate]);
-      if (first === undefined || second === undefined) return [];
-      return [{ first, second, gap: Math.abs(scoreIn(second) - scoreIn(first)) }];
-    });
-    return { outcome, pairs: pairs.toSorted((a, b) => b.gap - a.gap) };
-  });
-  const total = sides.reduce((sum, { pairs }) => sum + pairs.length, 0);
-  if (total === 0) return [];
-  const all = filterLink({ compared: writeOutcome({ outcome: "differs", runId, metric }) });
-  return [
-    h("h4", {}, "Disagreements"),
-    ...sides.flatMap(({ outcome, pairs }) =>
-      pairs.slice(0, SHOWN).map(({ first, second }) => disagreement(outcome, [first, second], metric, head)),
-    ),
-    h("p", {}, h("a", { href: all }, `All ${count(total)} in the table`)),
-  ];
-}
-
-function disagreement(outcome: "lost" | "won", pair: readonly [Task, Task], metric: string, head: ReportHead): Child {
-  const [first, second] = pair;
-  return h(
-    "article",
-    { class: "disagreement" },
-    h(
-      "p",
-      {},
-      h("span", { class: `badge badge-${outcome}` }, outcome),
-      " ",
-      h("a", { href: taskLink(second, head) }, untrustedInline(questionOf(first))),
-    ),
-    h("div", { class: "answers" }, ...answerColumns(pair, null, metric, head)),
-    first.suite === null ? h("p", { class: "meta" }, "Gold answer: ", untrustedInline(first.gold)) : null,
-  );
-}
-
-/** Returns the first line, which is enough to recognize a long instruction. */
-function questionOf({ question }: Task): string {
-  const [line = ""] = question.split("\n");
-  return line.length <= 200 ? line : `${line.slice(0, 199)}…`;
 }
 
 /**
@@ -188,7 +145,7 @@ export function answerColumns(
   });
 }
 
-function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
+export function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
   const text = outcomeText(task);
   if (text === "") return h("p", { class: "meta" }, "no answer");
   return other === undefined ? untrustedText(text) : markDifferences(text, outcomeText(other));
@@ -198,26 +155,6 @@ function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
 function outcomeText({ answer, error, suite }: Task): string {
   if (suite === null) return answer === "" ? (error ?? "") : answer;
   return [stateWords(suite.state), suite.reason].filter((part) => part !== "").join(": ");
-}
-
-declare global {
-  /** The page loads this library before this script. */
-  const Diff: Pick<typeof DiffLibrary, "diffWords">;
-}
-
-/** Maximum number of different words. Texts with more differences have little in common and are shown without marks. */
-const MAX_DIFFERENT_WORDS = 300;
-
-/** Shows a text and marks the words that the other text does not contain. */
-function markDifferences(text: string, other: string): HTMLElement {
-  const parts = Diff.diffWords(other, text, { maxEditLength: MAX_DIFFERENT_WORDS });
-  const isAlike = parts?.some(({ added, removed, value }) => !added && !removed && value.trim() !== "") ?? false;
-  if (parts === undefined || !isAlike) return untrustedText(text);
-  const marked = untrustedText("");
-  for (const { value, added, removed } of parts) {
-    if (!removed) marked.append(added && value.trim() !== "" ? h("mark", {}, value) : h("span", {}, value));
-  }
-  return marked;
 }
 
 /**

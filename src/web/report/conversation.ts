@@ -1,7 +1,18 @@
 import type { CallView, MailView, StepView, TraceView, TurnView } from "../../reports/report-data.js";
 import { type Hit, readMachineResult, readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
-import { type Child, costText, factLine, h, minuteText, untrustedInline, untrustedText } from "../dom.js";
+import type { TextSpan } from "../../text/passages.js";
+import {
+  type Child,
+  costText,
+  factLine,
+  h,
+  highlightedText,
+  minuteText,
+  replaceChildren,
+  untrustedInline,
+  untrustedText,
+} from "../dom.js";
 import { spaceWords } from "./header.js";
 import { machineResult } from "./suite-task.js";
 
@@ -10,31 +21,50 @@ const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool
 /** Characters above which a result is collapsed. */
 const LONG = 400;
 
+/** Loads an email in full, or is null if only the emails in the conversation are available. */
+export type LoadMail = ((messageId: string) => Promise<MailView>) | null;
+
+/** The emails of a conversation. */
+export interface ShownMails {
+  /** Opened and gold emails by Message-ID. */
+  readonly known: ReadonlyMap<string, MailView>;
+  readonly load: LoadMail;
+  /** Shows an email with its badges, and with the passage marked that the answer is from. */
+  card(mail: MailView, badges: readonly string[], isOpen: boolean): HTMLElement;
+}
+
 /** Shows all messages and tool calls in order. */
-export function conversation(trace: TraceView): HTMLElement {
+export function conversation(trace: TraceView, mails: ShownMails): HTMLElement {
   let turn = 0;
   return h(
     "ol",
     { class: "conversation" },
     ...trace.steps.map((step) => {
       if (step.role === "assistant") turn++;
-      return stepItem(step, turn, trace);
+      return stepItem(step, turn, trace, mails);
     }),
   );
 }
 
-function stepItem(step: StepView, turn: number, trace: TraceView): HTMLElement {
+function stepItem(step: StepView, turn: number, trace: TraceView, mails: ShownMails): HTMLElement {
   const gold = new Set(trace.goldIds);
   const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
-  const said = step.text === "" ? null : untrustedText(step.text);
-  const body: readonly Child[] = isCollapsed(step, trace)
-    ? [h("details", {}, h("summary", {}, step.role === "user" ? "Task" : WHO.system), said)]
-    : [
-        h("p", { class: "who" }, who, step.turn === null ? null : h("span", { class: "meta" }, turnText(step.turn))),
-        said,
-        ...step.calls.map((call) => callItem(call, gold)),
-      ];
-  return h("li", { class: `step ${step.role}` }, ...body);
+  return h(
+    "li",
+    { class: `step ${step.role}` },
+    h(
+      "details",
+      { open: !isCollapsed(step, trace) },
+      h(
+        "summary",
+        { class: "who" },
+        who,
+        step.turn === null ? null : h("span", { class: "meta" }, turnText(step.turn)),
+      ),
+      step.text === "" ? null : untrustedText(step.text),
+      ...step.calls.map((call) => callItem(call, gold, mails)),
+    ),
+  );
 }
 
 /**
@@ -44,7 +74,7 @@ function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
   return role === "system" || (role === "user" && left !== null);
 }
 
-function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
+export function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
   return factLine(
     duration(latencyMs),
     waitedMs < 1 ? null : `waited ${duration(waitedMs)}`,
@@ -57,14 +87,16 @@ function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries 
   );
 }
 
-function callItem(call: CallView, gold: ReadonlySet<string>): HTMLElement {
+function callItem(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
   const time = call.durationMs === null ? null : h("span", { class: "meta" }, duration(call.durationMs));
   return h(
     "div",
     { class: call.error === null ? "call" : "call refused" },
     h("p", { class: "head" }, h("code", {}, untrustedInline(call.name)), time),
     argumentList(call.arguments),
-    call.error === null ? result(call, gold) : h("p", { class: "error" }, "Refused: ", untrustedInline(call.error)),
+    call.error === null
+      ? result(call, gold, mails)
+      : h("p", { class: "error" }, "Refused: ", untrustedInline(call.error)),
   );
 }
 
@@ -86,20 +118,25 @@ function isCode(name: string, value: unknown): boolean {
   return typeof value === "string" && (name === "command" || name === "code" || value.includes("\n"));
 }
 
-function result(call: CallView, gold: ReadonlySet<string>): HTMLElement {
+function result(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
   if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not executed");
   const machine = readMachineResult(call.result);
   if (machine !== null) return machineResult(machine);
   const view = readToolResult(call.result);
-  if (view.kind === "mail") return mailCard(view.mail, gold.has(view.mail.messageId) ? ["gold"] : [], false);
-  if (view.kind === "hits") return hitList(view.hits, view.total, gold);
+  if (view.kind === "mail") return mails.card(view.mail, gold.has(view.mail.messageId) ? ["gold"] : [], false);
+  if (view.kind === "hits") return hitList(view.hits, view.total, gold, mails);
   const text = textOf(view.value);
   return text.length <= LONG
     ? untrustedText(text, "text code")
     : h("details", {}, h("summary", {}, `${count(text.length)} characters`), untrustedText(text, "text code"));
 }
 
-function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<string>): HTMLElement {
+function hitList(
+  hits: readonly Hit[],
+  total: number | null,
+  gold: ReadonlySet<string>,
+  mails: ShownMails,
+): HTMLElement {
   const goldHits = hits.filter(({ messageId }) => gold.has(messageId)).length;
   const of = total === null || total <= hits.length ? "" : ` of ${count(total)}`;
   return h(
@@ -124,10 +161,30 @@ function hitList(hits: readonly Hit[], total: number | null, gold: ReadonlySet<s
             ? null
             : h("span", { class: "meta from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
           untrustedText(hit.snippet, "text snippet"),
+          openInPlace(hit, mails),
         ),
       ),
     ),
   );
+}
+
+/** Opens a found email below its line, or is null if it is not available. */
+function openInPlace({ messageId }: Hit, { known, load, card }: ShownMails): HTMLElement | null {
+  const mail = known.get(messageId);
+  if (mail === undefined && load === null) return null;
+  const place = h("div");
+  const show = (opened: MailView) => replaceChildren(place, card(opened, [], true));
+  const open = async () => {
+    if (mail !== undefined) return show(mail);
+    replaceChildren(place, h("p", { class: "meta", role: "status" }, "Loading the email…"));
+    try {
+      show(await (load as NonNullable<LoadMail>)(messageId));
+    } catch (error) {
+      replaceChildren(place, h("p", { class: "error", role: "alert" }, (error as Error).message));
+    }
+  };
+  place.append(h("button", { type: "button", class: "quiet", click: () => void open() }, "Open the email"));
+  return place;
 }
 
 function textOf(value: unknown): string {
@@ -137,11 +194,22 @@ function textOf(value: unknown): string {
 /** Maximum number of listed recipients. The rest are counted. */
 const RECIPIENTS = 6;
 
-/** An email with its headers and text. */
-export function mailCard(mail: MailView, badges: readonly string[], open: boolean): HTMLElement {
+/** An email with its headers and text, and with a passage marked, unless it is null. */
+export function mailCard(
+  mail: MailView,
+  badges: readonly string[],
+  open: boolean,
+  passage: TextSpan | null,
+): HTMLElement {
+  const text = highlightedText(mail.body, passage === null ? [] : [passage], "text mail-text", "div");
+  const scrollToMark = () => {
+    // Only the text scrolls, because the top of the task must stay in view.
+    const mark = text.querySelector("mark");
+    if (mark !== null) text.scrollTop = mark.offsetTop - text.offsetTop - 40;
+  };
   return h(
     "details",
-    { class: "mail", open },
+    { class: "mail", open, toggle: scrollToMark },
     h(
       "summary",
       {},
@@ -150,7 +218,7 @@ export function mailCard(mail: MailView, badges: readonly string[], open: boolea
       h("span", { class: "meta from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
     ),
     h("p", { class: "meta to" }, "to ", ...recipients(mail.recipients)),
-    untrustedText(mail.body, "text mail-text"),
+    text,
     h("p", { class: "meta message-id" }, untrustedInline(mail.messageId)),
   );
 }

@@ -1,4 +1,5 @@
 import {
+  type MailView,
   type Outcome,
   type QuestionRow,
   type ReportHead,
@@ -33,6 +34,8 @@ export class TraceMissing extends Error {}
 export interface TraceSource {
   /** Throws `TraceMissing` if the conversation cannot be loaded. */
   load(task: Task): Promise<TraceView>;
+  /** Loads an email that the conversation does not contain in full. A report's file contains no other emails. */
+  loadMail?(messageId: string): Promise<MailView>;
 }
 
 /** Loads conversations from the report's page or from the folder next to it. */

@@ -61,11 +61,6 @@ export class PairOutcomes {
     return letter === "w" || letter === "l" || letter === "t" ? OUTCOME_OF_LETTER[letter] : null;
   }
 
-  /** Returns the ids of the first run's tasks with this outcome, in their order. */
-  taskIds(outcome: PairOutcome, candidate: number, metric: string): TaskKey[] {
-    return [...this.positions.keys()].filter((taskId) => this.of(taskId, candidate, metric) === outcome);
-  }
-
   /**
    * Whether a filter value selects the task. Outcomes of a specific run select the tasks of that run and of the first.
    */

@@ -17,6 +17,7 @@ import { comparisonSection } from "./comparison.js";
 import { runName, tiles } from "./header.js";
 import type { Task, TraceSource } from "./load.js";
 import { PairOutcomes } from "./pair-outcomes.js";
+import { QuestionMatrix } from "./question-matrix.js";
 import { section } from "./section.js";
 import { suiteSections, taskStatesChart } from "./suite.js";
 import { type FirstTasks, filterTasks, TaskControls, TaskTable } from "./task-table.js";
@@ -138,6 +139,8 @@ export class ReportView {
   private readonly outcomes: PairOutcomes;
   private readonly table: TaskTable;
   private readonly controls: TaskControls;
+  /** Null if there is only one run. */
+  private readonly matrix: QuestionMatrix | null;
   private readonly taskDialog: TaskDialog;
   /** Shown if the URL refers to a task that is not in the report. */
   private readonly missing = h("p", { class: "missing", role: "alert" });
@@ -152,17 +155,20 @@ export class ReportView {
     this.outcomes = new PairOutcomes(head, tasks);
     const open = (task: Task) => this.go({ ...this.view, task: taskName(task, head) });
     this.table = new TaskTable(head, { total: tasks.length, first, signal }, open);
-    this.controls = new TaskControls(head, tasks, (change) => {
+    const change = (changed: Partial<ViewState>) => {
       // Typing in the search field must not fill the browser's history.
-      history.replaceState(history.state, "", writeView({ ...this.view, ...change, task: null }));
+      history.replaceState(history.state, "", writeView({ ...this.view, ...changed, task: null }));
       this.applyUrl();
-    });
+    };
+    this.controls = new TaskControls(head, tasks, change);
+    this.matrix = head.runs.length === 1 ? null : new QuestionMatrix(head, tasks, this.outcomes, change);
     this.taskDialog = new TaskDialog(head, tasks, this.outcomes, source, links, {
       neighbours: () => this.table.rows,
       go: (task) => this.leave(task),
     });
     this.dialog = this.taskDialog.element;
-    this.taskSection = section("Tasks", null, this.missing, this.controls.element, this.table.element);
+    const { missing, controls, matrix, table } = this;
+    this.taskSection = section("Tasks", null, missing, controls.element, matrix?.element ?? null, table.element);
     const [scores, ...figures] = [
       ...figureSections(head, tasks),
       scoreSection(head, (score) => this.table.showScore(score)),
@@ -170,12 +176,12 @@ export class ReportView {
     this.sections = h(
       "div",
       { class: "sections" },
-      head.comparisons.length === 0 ? null : comparisonSection(head, this.outcomes),
+      head.comparisons.length === 0 ? null : comparisonSection(head),
       scores ?? null,
       // A file is read from the figures to the tasks. The served pages lead to the failed tasks first.
       ...(first === "worst" ? [this.taskSection, ...figures] : [...figures, this.taskSection]),
     );
-    this.table.show(tasks);
+    this.showTasks(EMPTY_VIEW);
   }
 
   /** Whether the user reads a task or works with the table, so that the report must not be replaced. */
@@ -193,13 +199,19 @@ export class ReportView {
     const task = view.task === null ? null : findTask(view.task, tasks, head);
     if (words(before) !== words(view)) {
       this.controls.show(view);
-      this.table.show(filterTasks(tasks, view, head, this.outcomes));
+      this.showTasks(view);
     }
     if (task !== null) void this.taskDialog.show(task);
     else this.taskDialog.close();
     const isMissing = view.task !== null && task === null;
     replaceChildren(this.missing, isMissing ? `Unknown task "${view.task}" in this report.` : "");
     if (location.hash === "#tasks" || this.isFollowed(before) || isMissing) this.taskSection.scrollIntoView();
+  }
+
+  private showTasks(view: ViewState): void {
+    const tasks = filterTasks(this.tasks, view, this.head, this.outcomes);
+    this.table.show(tasks);
+    this.matrix?.show(tasks, view);
   }
 
   private go(to: ViewState): void {

@@ -3,9 +3,11 @@ import type { MailView, ReportHead, TraceView } from "../../reports/report-data.
 import { TIMELINE_WORDS } from "../../reports/trace-text.js";
 import { readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
+import { locateAnswer } from "../../text/passages.js";
 import { sumByKind, type TimelineSegment } from "../../traces/timeline.js";
 import {
   type Child,
+  copyButton,
   costText,
   factLine,
   h,
@@ -15,7 +17,7 @@ import {
   untrustedText,
 } from "../dom.js";
 import { answerColumns } from "./comparison.js";
-import { conversation, mailCard } from "./conversation.js";
+import { conversation, type LoadMail, mailCard, type ShownMails } from "./conversation.js";
 import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
@@ -100,7 +102,7 @@ export class TaskDialog {
     const index = rows.indexOf(task);
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
     const scores = h("div", {}, ...this.scores(task, null));
-    const links = h("p", { class: "task-links" }, ...this.links(task, null));
+    const links = h("p", { class: "task-links" }, ...this.links(task, null), ...this.copyButtons(task, null));
     const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
     replaceChildren(
       this.content,
@@ -122,16 +124,14 @@ export class TaskDialog {
       const trace = await this.source.load(task);
       if (this.task !== task) return;
       replaceChildren(scores, ...this.scores(task, trace));
-      replaceChildren(links, ...this.links(task, trace));
-      replaceChildren(columns, timeline(trace.timeline), traceColumns(trace, this.runLabel(task, " of ", "")));
+      replaceChildren(links, ...this.links(task, trace), ...this.copyButtons(task, trace));
+      const mails = shownMails(trace, task, this.source.loadMail?.bind(this.source) ?? null);
+      replaceChildren(columns, timeline(trace.timeline), traceColumns(trace, mails, this.runLabel(task, " of ", "")));
     } catch (error) {
       if (this.task !== task) return;
       const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
-      const command = `art-e show ${taskName(task, this.head)}`;
-      replaceChildren(
-        columns,
-        h("p", { class: "meta" }, reason, " ", h("code", {}, command), " shows it in a terminal."),
-      );
+      const command = h("code", {}, showCommand(task, this.head));
+      replaceChildren(columns, h("p", { class: "meta" }, reason, " ", command, " shows it in a terminal."));
     }
   }
 
@@ -159,11 +159,26 @@ export class TaskDialog {
     return this.head.runs.length === 1 ? [] : [before, ...runName(run, this.head), after];
   }
 
+  private copyButtons(task: Task, trace: TraceView | null): Child[] {
+    const { question, answer } = task;
+    return [
+      copyButton("Copy the question", question),
+      answer === "" ? null : copyButton("Copy the answer", answer),
+      trace === null ? null : copyButton("Copy the trace id", trace.traceId),
+      copyButton("Copy the command", showCommand(task, this.head)),
+    ];
+  }
+
   private step(by: number): void {
     const rows = this.navigation.neighbours();
     const next = this.task === null ? undefined : rows[rows.indexOf(this.task) + by];
     if (next !== undefined) this.navigation.go(next);
   }
+}
+
+/** The command that shows a task in a terminal. */
+function showCommand(task: Task, head: ReportHead): string {
+  return `art-e show ${taskName(task, head)}`;
 }
 
 /** A time line with the kinds of time and their sums, or null if no times are known. */
@@ -312,49 +327,64 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
 }
 
 /** The conversation, and next to it the emails or the images of a suite task. `runLabel` follows its heading. */
-function traceColumns(trace: TraceView, runLabel: readonly Child[]): HTMLElement {
+function traceColumns(trace: TraceView, mails: ShownMails, runLabel: readonly Child[]): HTMLElement {
   const { left, steps } = trace;
   if (left !== null && steps.length === 0) {
     return h("p", { class: "meta" }, "The agent did not start, so there is no conversation.");
   }
-  const beside = left === null ? mailColumn(trace) : pictureColumn(left);
+  const beside = left === null ? mailColumn(trace, mails) : pictureColumn(left);
   return h(
     "div",
     { class: beside.length === 0 ? "columns single" : "columns" },
-    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace)),
+    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace, mails)),
     beside.length === 0 ? null : h("section", { class: "beside" }, ...beside),
   );
 }
 
 /** The gold emails, and the other emails that the agent opened. */
-function mailColumn(trace: TraceView): Child[] {
+function mailColumn(trace: TraceView, { known, card }: ShownMails): Child[] {
   const gold = new Set(trace.goldIds);
-  const read = readMails(trace);
   const cited = new Set(trace.sources);
+  const shown = new Set(trace.gold.map(({ messageId }) => messageId));
   // A gold email that is not in the database is shown as a tool returned it.
-  const others = read.filter(({ messageId }) => !gold.has(messageId) || trace.goldMissing.includes(messageId));
+  const others = [...known.values()].filter(
+    ({ messageId }) => !shown.has(messageId) && (!gold.has(messageId) || trace.goldMissing.includes(messageId)),
+  );
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
     h("h3", {}, "Gold email"),
-    ...trace.gold.map((mail) => mailCard(mail, compact(["gold", REACHED[mail.reached], mail.cited && "cited"]), true)),
+    ...trace.gold.map((mail) => card(mail, compact(["gold", REACHED[mail.reached], mail.cited && "cited"]), true)),
     ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
     trace.gold.length + trace.goldMissing.length === 0
       ? h("p", { class: "meta" }, "The question has none, because the mailbox does not contain the answer.")
       : null,
     h("h3", {}, "Other emails that the agent opened"),
-    ...others.map((mail) => mailCard(mail, badgesOf(mail), false)),
+    ...others.map((mail) => card(mail, badgesOf(mail), false)),
     others.length === 0 ? h("p", { class: "meta" }, "None.") : null,
   ];
 }
 
 const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
 
-/** Returns the distinct emails that tools returned in full. */
-function readMails({ steps }: TraceView): MailView[] {
-  const mails = new Map<string, MailView>();
-  for (const call of steps.flatMap(({ calls }) => calls)) {
+/**
+ * The gold emails and the emails that tools returned in full. In a gold email, the passage closest to the gold answer is
+ * marked. In another cited email, it is the passage closest to the agent's answer.
+ */
+function shownMails(trace: TraceView, { question, gold, answer }: Task, load: LoadMail): ShownMails {
+  const known = new Map<string, MailView>(trace.gold.map((mail) => [mail.messageId, mail]));
+  for (const call of trace.steps.flatMap(({ calls }) => calls)) {
     const view = readToolResult(call.result);
-    if (view.kind === "mail" && !mails.has(view.mail.messageId)) mails.set(view.mail.messageId, view.mail);
+    if (view.kind === "mail" && !known.has(view.mail.messageId)) known.set(view.mail.messageId, view.mail);
   }
-  return [...mails.values()];
+  const goldIds = new Set([...trace.goldIds, ...trace.gold.map(({ messageId }) => messageId)]);
+  const answerIn = (id: string) => (goldIds.has(id) ? gold : trace.sources.includes(id) ? answer : "");
+  return {
+    known,
+    load,
+    card(mail, badges, isOpen) {
+      const words = answerIn(mail.messageId);
+      const passage = words === "" ? null : locateAnswer(mail.body, { question, answer: words });
+      return mailCard(mail, badges, isOpen, passage);
+    },
+  };
 }
