@@ -2,6 +2,7 @@
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import type { JudgeOptions } from "../scoring/judge-settings.js";
 import { clusteredRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { errorRate, rateDespiteLabelErrors } from "../statistics/label-errors.js";
@@ -27,7 +28,6 @@ import {
   type ValidatedScore,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
-import { evalOfJudge } from "./judge-eval.js";
 import { type LabelSample, sampledHeldOutLabels } from "./labels.js";
 import {
   BACKENDS_WITHOUT_MODELS,
@@ -40,6 +40,7 @@ import {
   activateEval,
   activeEval,
   allTests,
+  evalOfJudge,
   findEval,
   getEval,
   latestTest,
@@ -235,6 +236,22 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
     used.add(definition.name);
   }
   return evals;
+}
+
+/** Replaces `--judge eval:NAME` by the judge of that eval: the specified version, otherwise the one in use. */
+export function withJudgeOfEval<T extends JudgeOptions>(db: Db, options: T): T {
+  const { judge } = options;
+  if (judge === undefined || !isEvalScore(judge)) return options;
+  const name = evalOfScore(judge);
+  const { definition } = (name.includes("@") ? null : activeEval(db, name)) ?? getEval(db, name);
+  if (definition.kind !== "judge") {
+    throw new UserError(
+      "judge_unknown",
+      `--judge ${judge}: the eval is not a judge.`,
+      "Pass the name of an eval from art-e evals add NAME --judge MODEL.",
+    );
+  }
+  return { ...options, judge: undefined, judgeOfEval: definition.judge };
 }
 
 function inUse(db: Db, name: string): StoredEval {

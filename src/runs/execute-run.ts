@@ -1,8 +1,7 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
 import type { ExpectedStop } from "../analysis/sequential-comparison.js";
-import { withJudgeOfEval } from "../evals/judge-eval.js";
-import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
+import { evalsAmong, refuseUncountedRubrics, type ScoringEvals, withJudgeOfEval } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
 import type { AppContext } from "../platform/app-context.js";

@@ -3,6 +3,7 @@ import { UserError } from "../../platform/errors.js";
 import type { Db } from "../../store/open-store.js";
 import { questionOf } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";
+import { getRun } from "../../traces/runs-store.js";
 import type { JudgeExample, JudgeSettings } from "../../traces/trace.js";
 import { criterionFlag, criterionSentence } from "../criteria.js";
 import type { EvalDraft } from "../definition.js";
@@ -81,4 +82,15 @@ function drawExamples(
   }
   // Good and bad alternate, so that the last examples are not all of one kind.
   return good.flatMap((one, i) => [one, ...bad.slice(i, i + 1)]);
+}
+
+/** Returns the judge of a run. Throws a UserError if the run was not judged. */
+export function judgeOfRun(db: Db, name: string): JudgeSettings {
+  const { id, settings } = getRun(db, name);
+  if (settings.judge !== null) return settings.judge;
+  throw new UserError(
+    "judge_missing",
+    `Cannot use the judge of ${id}: no judge graded it.`,
+    "Pass a model as provider/model.",
+  );
 }
