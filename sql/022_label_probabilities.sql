@@ -27,5 +27,8 @@ FROM eval_labels_before;
 
 DROP TABLE eval_labels_before;
 
+-- enriched: of drawing this trace from the drawn_from; null: every trace had the same chance, or somebody chose it
+ALTER TABLE coding_notes ADD COLUMN probability REAL CHECK (probability > 0 AND probability <= 1);
+
 CREATE INDEX idx_eval_labels_trace ON eval_labels(trace_id);
 CREATE INDEX idx_eval_labels_criterion ON eval_labels(criterion, trace_id);

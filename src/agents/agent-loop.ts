@@ -1,5 +1,6 @@
 import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
 import { openDeadline } from "../platform/deadline.js";
+import { definedProperties } from "../platform/optional-values.js";
 import type { Ending } from "../tasks/ending.js";
 import {
   resultJson,
@@ -213,7 +214,7 @@ export class AgentLoop {
 
   /** Ends the agent. The loop calls this at its limits, and a caller can too. */
   end(ending: Ending, { answer = null, sources = [], reason }: Partial<RolloutEnd> = {}): Rollout {
-    this.ended = { ...this.transcript, ending, answer, sources, ...(reason === undefined ? {} : { reason }) };
+    this.ended = { ...this.transcript, ending, answer, sources, ...definedProperties({ reason }) };
     return this.ended;
   }
 
@@ -247,8 +248,7 @@ function assistantMessage({ content, toolCalls, reasoning, providerState }: Comp
     role: "assistant" as const,
     content,
     toolCalls: [...toolCalls],
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(providerState === undefined ? {} : { providerState }),
+    ...definedProperties({ reasoning, providerState }),
   };
 }
 
@@ -334,7 +334,7 @@ function calledWith<R extends CallResult>(
       result: value,
       error: result.ok ? null : result.error,
       errorKind,
-      ...(repairs === undefined ? {} : { repairs }),
+      ...definedProperties({ repairs }),
       turn,
       ...times,
     },

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Completion } from "../models/model.js";
+import { definedProperties } from "../platform/optional-values.js";
 import type { Ending } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import type { ChatTrace, MailboxBinding, TaskRecord, Trace, Turn } from "../traces/trace.js";
@@ -60,8 +61,7 @@ export function notAttempted(ending: Ending, reason: string, startedAt = new Dat
 export function turnOf(reply: Completion, startedAt: string): Turn {
   return {
     startedAt,
-    ...(reply.model === undefined ? {} : { model: reply.model }),
-    ...(reply.responseId === undefined ? {} : { responseId: reply.responseId }),
+    ...definedProperties({ model: reply.model, responseId: reply.responseId }),
     latencyMs: reply.latencyMs,
     waitedMs: reply.waitedMs ?? 0,
     ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
@@ -70,7 +70,7 @@ export function turnOf(reply: Completion, startedAt: string): Turn {
     usage: reply.usage,
     costUsd: reply.costUsd ?? null,
     retries: [...reply.retries],
-    ...(reply.sent === undefined ? {} : { sent: reply.sent }),
+    ...definedProperties({ sent: reply.sent }),
     cached: reply.cached ?? false,
     ...(reply.resumed === true ? { resumed: true } : {}),
   };

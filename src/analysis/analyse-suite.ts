@@ -14,6 +14,94 @@ import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import { modelAndToolTimeOf, type TaskResult } from "../traces/task-result.js";
 import { comparePairs, type MetricComparison, type MetricDescription } from "./paired-comparison.js";
 
+/** A task with all of its epochs. */
+interface GuidedTask {
+  readonly id: string;
+  readonly counterpart: string | null;
+  readonly guidance: InstructionStyle | null;
+  /** Scores of the graded epochs. */
+  readonly scores: number[];
+}
+
+interface TaskPair {
+  readonly abstract: GuidedTask;
+  readonly verbose: GuidedTask;
+}
+
+export interface AnalysedTask {
+  readonly taskId: string;
+  readonly tool: string;
+  readonly tags: readonly string[];
+  readonly counterpart: string | null;
+  readonly actionNumber: number | null;
+  readonly state: TaskState;
+  /** 0 to 1, or null if not graded. */
+  readonly score: number | null;
+  readonly turns: number;
+  /** Null for runs from results files, which do not contain tool calls. */
+  readonly toolCalls: number | null;
+  /** Model and tool time in milliseconds. */
+  readonly ms: number;
+}
+
+interface StateCell {
+  readonly state: TaskState;
+  readonly band: Band | "unscored";
+  readonly tasks: number;
+}
+
+/** Mean effort for the tasks of one difficulty, over the tasks that the agent worked on. */
+interface StepFigures {
+  readonly difficulty: Difficulty;
+  readonly tasks: number;
+  /** Number of steps a person takes, or null if the tasks do not specify it. */
+  readonly actions: number | null;
+  readonly turns: number;
+  /** Null for runs from results files, which do not contain tool calls. */
+  readonly toolCalls: number | null;
+}
+
+interface DurationFigures {
+  /** The suite folder that contains the tasks. */
+  readonly tool: string;
+  readonly tasks: number;
+  readonly mean: number;
+  readonly p50: number;
+  readonly p95: number;
+}
+
+/** Compares abstract instructions with the verbose instructions of the same tasks. */
+export interface GuidanceComparison {
+  /** Compared pairs. Both tasks are graded. */
+  readonly pairs: number;
+  /** Pairs with at least one ungraded task. */
+  readonly ungradedPairs: number;
+  /** Pairs without one abstract and one verbose task. */
+  readonly sameGuidance: number;
+  /** Number of tasks without a pair, per reason. */
+  readonly unpaired: {
+    /** The counterpart is not in the run. */
+    readonly notInRun: number;
+    /** The task names itself as its counterpart. */
+    readonly own: number;
+    /** The task does not name a counterpart. */
+    readonly none: number;
+    /** The named counterpart belongs to another pair. */
+    readonly notMutual: number;
+  };
+  /** `before` is abstract, `after` is verbose. */
+  readonly metrics: readonly MetricComparison[];
+}
+
+export interface SuiteAnalysis {
+  readonly profile: readonly StateCell[];
+  readonly steps: readonly StepFigures[];
+  /** Spearman's rank correlation with the steps that a person takes, or null if it cannot be computed. */
+  readonly stepCorrelation: { readonly turns: number | null; readonly toolCalls: number | null };
+  readonly durations: readonly DurationFigures[];
+  readonly guidance: GuidanceComparison;
+}
+
 /** Analyses failures, steps, durations and instruction styles over all tasks of a suite run. */
 export function analyseSuite(tasks: readonly AnalysedTask[]): SuiteAnalysis {
   // Tasks without a started machine or a model reply carry no information about steps and time.
@@ -73,20 +161,6 @@ function durationsOf(tasks: readonly AnalysedTask[]): DurationFigures[] {
 
 const SCORE: MetricDescription = { metric: "taskScore", label: "Task score", kind: "mean", better: "higher" };
 const SOLVED: MetricDescription = { metric: "taskSolved", label: "Solved", kind: "rate", better: "higher" };
-
-/** A task with all of its epochs. */
-interface GuidedTask {
-  readonly id: string;
-  readonly counterpart: string | null;
-  readonly guidance: InstructionStyle | null;
-  /** Scores of the graded epochs. */
-  readonly scores: number[];
-}
-
-interface TaskPair {
-  readonly abstract: GuidedTask;
-  readonly verbose: GuidedTask;
-}
 
 /** Pairs each task with its counterpart, so that each task is compared only with its own variant. */
 function compareInstructionStyles(results: readonly AnalysedTask[]): GuidanceComparison {
@@ -152,22 +226,6 @@ function countUnpaired(
   return counts;
 }
 
-export interface AnalysedTask {
-  readonly taskId: string;
-  readonly tool: string;
-  readonly tags: readonly string[];
-  readonly counterpart: string | null;
-  readonly actionNumber: number | null;
-  readonly state: TaskState;
-  /** 0 to 1, or null if not graded. */
-  readonly score: number | null;
-  readonly turns: number;
-  /** Null for runs from results files, which do not contain tool calls. */
-  readonly toolCalls: number | null;
-  /** Model and tool time in milliseconds. */
-  readonly ms: number;
-}
-
 /** Returns null for a question about a mailbox. */
 export function analysedTask(result: TaskResult, toolCalls: number | null): AnalysedTask | null {
   if (result.suite === undefined) return null;
@@ -175,62 +233,4 @@ export function analysedTask(result: TaskResult, toolCalls: number | null): Anal
   const ms = modelAndToolTimeOf(result) ?? result.executionTimeMs;
   const { turns } = result;
   return { taskId: String(result.taskId), tool, tags, counterpart, actionNumber, state, score, turns, toolCalls, ms };
-}
-
-interface StateCell {
-  readonly state: TaskState;
-  readonly band: Band | "unscored";
-  readonly tasks: number;
-}
-
-/** Mean effort for the tasks of one difficulty, over the tasks that the agent worked on. */
-interface StepFigures {
-  readonly difficulty: Difficulty;
-  readonly tasks: number;
-  /** Number of steps a person takes, or null if the tasks do not specify it. */
-  readonly actions: number | null;
-  readonly turns: number;
-  /** Null for runs from results files, which do not contain tool calls. */
-  readonly toolCalls: number | null;
-}
-
-interface DurationFigures {
-  /** The suite folder that contains the tasks. */
-  readonly tool: string;
-  readonly tasks: number;
-  readonly mean: number;
-  readonly p50: number;
-  readonly p95: number;
-}
-
-/** Compares abstract instructions with the verbose instructions of the same tasks. */
-export interface GuidanceComparison {
-  /** Compared pairs. Both tasks are graded. */
-  readonly pairs: number;
-  /** Pairs with at least one ungraded task. */
-  readonly ungradedPairs: number;
-  /** Pairs without one abstract and one verbose task. */
-  readonly sameGuidance: number;
-  /** Number of tasks without a pair, per reason. */
-  readonly unpaired: {
-    /** The counterpart is not in the run. */
-    readonly notInRun: number;
-    /** The task names itself as its counterpart. */
-    readonly own: number;
-    /** The task does not name a counterpart. */
-    readonly none: number;
-    /** The named counterpart belongs to another pair. */
-    readonly notMutual: number;
-  };
-  /** `before` is abstract, `after` is verbose. */
-  readonly metrics: readonly MetricComparison[];
-}
-
-export interface SuiteAnalysis {
-  readonly profile: readonly StateCell[];
-  readonly steps: readonly StepFigures[];
-  /** Spearman's rank correlation with the steps that a person takes, or null if it cannot be computed. */
-  readonly stepCorrelation: { readonly turns: number | null; readonly toolCalls: number | null };
-  readonly durations: readonly DurationFigures[];
-  readonly guidance: GuidanceComparison;
 }

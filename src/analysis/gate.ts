@@ -1,4 +1,5 @@
 import type { ValidatedScore } from "../evals/definition.js";
+import type { OtherAgents } from "../evals/validated-agents.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { scorerOfMetric } from "../traces/metrics.js";
@@ -41,6 +42,8 @@ export interface Gate {
   readonly coverage: EvalCoverage | null;
   /** Whether the eval was validated. Null for other scores, and for regression cases, which cannot be tested. */
   readonly validation: GateValidation | null;
+  /** For an eval, the agents that it was not validated on. Null if there are none, or if the run has enough labels. */
+  readonly otherAgents: OtherAgents | null;
   readonly passed: boolean;
 }
 
@@ -83,6 +86,7 @@ export function failUnder(
     figure: { value, n, low, high },
     coverage,
     validation: null,
+    otherAgents: null,
     passed: isReached && isCovered,
   };
 }
@@ -107,6 +111,7 @@ export function noWorseThan(
     figure: difference,
     coverage: null,
     validation: null,
+    otherAgents: null,
     passed: worst !== null && worst > -limit,
   };
 }

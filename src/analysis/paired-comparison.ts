@@ -1,7 +1,9 @@
 // Compares two runs question by question, and a run with ART-E's published results.
+
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../platform/json.js";
+import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf } from "../statistics/intervals.js";
 import { computePower } from "../statistics/power.js";
@@ -289,14 +291,14 @@ export function incomparable(a: RunIdentity, b: RunIdentity): string[] {
     a.dataset.sha256 === b.dataset.sha256 || (a.dataset.revision !== null && a.dataset.revision === b.dataset.revision);
   const describeDataset = ({ source, revision, sha256 }: RunHead["dataset"]) =>
     `${source} (${revision ?? sha256.slice(0, 12)})`;
-  return [
-    ...(sameDataset ? [] : [`the dataset: ${describeDataset(a.dataset)} and ${describeDataset(b.dataset)}`]),
-    ...(a.split === b.split ? [] : [`the split: ${a.split} and ${b.split}`]),
-    ...(a.corpusFingerprint === b.corpusFingerprint || (a.split === SUITE_SPLIT && b.split === SUITE_SPLIT)
-      ? []
-      : [`the mail: fingerprint ${a.corpusFingerprint.slice(0, 12)} and ${b.corpusFingerprint.slice(0, 12)}`]),
+  return compact([
+    !sameDataset && `the dataset: ${describeDataset(a.dataset)} and ${describeDataset(b.dataset)}`,
+    a.split !== b.split && `the split: ${a.split} and ${b.split}`,
+    a.corpusFingerprint !== b.corpusFingerprint &&
+      (a.split !== SUITE_SPLIT || b.split !== SUITE_SPLIT) &&
+      `the mail: fingerprint ${a.corpusFingerprint.slice(0, 12)} and ${b.corpusFingerprint.slice(0, 12)}`,
     ...cutoffDifference(a.settings.cutoff, b.settings.cutoff),
-  ];
+  ]);
 }
 
 /** The cutoff of an imported run is unknown, and the runs may still be comparable. */

@@ -1,6 +1,7 @@
 // The reliability card of a run: consistency between the epochs of a question, robustness against perturbations, and
 // predictability. The properties are those of Rabanser et al., Towards a Science of AI Agent Reliability
 // (arXiv 2602.16666), as far as they apply to agents that answer questions from mail.
+import { compact } from "../platform/optional-values.js";
 import { cappedRatio } from "../statistics/bootstrap.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { ClusteredMean, meanOf } from "../statistics/intervals.js";
@@ -106,7 +107,7 @@ function consistencyRows(
     source,
   });
   const least = Math.min(...questions.map((epochs) => epochs.length));
-  const rows = [
+  const rows = compact([
     row("overall", overallConsistency, "Mean of outcome, of tools with tool order, and of resources."),
     row(
       "outcome",
@@ -121,16 +122,13 @@ function consistencyRows(
         : `1 minus the mean difference in ${scorer} between two epochs of a question.`,
       "U-statistic, Hoeffding 1948",
     ),
-    ...(isRate
-      ? [
-          row(
-            `all ${least} right`,
-            (epochs) => passHatK(epochs.length, epochs.filter(({ score }) => score === 1).length, least),
-            `Probability that all ${least} epochs of a question are right (pass^${least}).`,
-            "Yao et al. 2024, arXiv 2406.12045",
-          ),
-        ]
-      : []),
+    isRate &&
+      row(
+        `all ${least} right`,
+        (epochs) => passHatK(epochs.length, epochs.filter(({ score }) => score === 1).length, least),
+        `Probability that all ${least} epochs of a question are right (pass^${least}).`,
+        "Yao et al. 2024, arXiv 2406.12045",
+      ),
     row(
       "tools",
       toolConsistency,
@@ -146,7 +144,7 @@ function consistencyRows(
       resourceConsistency,
       "exp(-CV), where CV is the coefficient of variation of tokens, model calls and tool calls between epochs, on average.",
     ),
-  ];
+  ]);
   return rows.filter(({ estimate }) => estimate.n > 0);
 }
 
@@ -221,7 +219,7 @@ function predictabilityRows(questions: readonly Epochs[], scorer: string, isRate
     definition,
     source,
   });
-  const rows = [
+  const rows = compact([
     row(
       "coverage",
       (epochs) => epochs.map(({ isAnswered }) => Number(isAnswered)),
@@ -232,17 +230,14 @@ function predictabilityRows(questions: readonly Epochs[], scorer: string, isRate
       (epochs) => epochs.filter(({ isAnswered }) => isAnswered).map(({ score }) => score),
       `${scorer} of the tasks that the agent answers: the risk of trusting an answer is 1 minus this.`,
     ),
-    ...(isRate
-      ? [
-          row(
-            "warned",
-            (epochs) => epochs.filter(({ score }) => score < 1).map(({ hasAbstained }) => Number(hasAbstained)),
-            `Fraction of the tasks without a right answer by ${scorer} in which the agent said that it does not know.`,
-            "own definition",
-          ),
-        ]
-      : []),
-  ];
+    isRate &&
+      row(
+        "warned",
+        (epochs) => epochs.filter(({ score }) => score < 1).map(({ hasAbstained }) => Number(hasAbstained)),
+        `Fraction of the tasks without a right answer by ${scorer} in which the agent said that it does not know.`,
+        "own definition",
+      ),
+  ]);
   return rows.filter(({ estimate, name }) => estimate.n > 0 || name !== "warned");
 }
 

@@ -197,6 +197,7 @@ export const COMMANDS: readonly TableEntry[] = [
       ...(await import("./commands/evals/code-traces.js")),
       ...(await import("./commands/evals/create-evals.js")),
       ...(await import("./commands/evals/manage-evals.js")),
+      ...(await import("./commands/evals/watch-evals.js")),
     }),
     [
       ["label [run]", "Label traces good or bad, one by one or automatically (--from)", "labelTracesCommand"],
@@ -223,6 +224,11 @@ export const COMMANDS: readonly TableEntry[] = [
       ["use <name>", "Put a version of an eval into use (retires the previous one)", "useEvalCommand"],
       ["retire <name>", "Take an eval out of use", "retireEvalCommand"],
       ["run <names..>", "Run evals on the stored traces of a run", "runEvalsCommand"],
+      [
+        "watch [names..]",
+        "Find out whether an eval's judge or the agent changed since the validation (exit code 3 if so)",
+        "watchEvalsCommand",
+      ],
       ["export [names..]", "Export evals as files", "exportEvalsCommand"],
       ["import <files..>", "Import eval files as drafts", "importEvalsCommand"],
     ],

@@ -11,6 +11,62 @@ import type { NameKind } from "../platform/flag-values.js";
 import { programFile } from "../platform/program-files.js";
 import type { Interrupts, Output, Settings } from "./terminal.js";
 
+/** Everything a command receives in addition to its flags. */
+export interface CommandContext extends AppContext, Interrupts {
+  readonly settings: Settings;
+  readonly out: Output;
+}
+
+export interface Flag extends Options {
+  /** Placeholder for the value in help, such as FILE. */
+  readonly placeholder?: string;
+  /** Names that complete the value. */
+  readonly completes?: NameKind;
+  /** Schema of the value. Global flags have none. */
+  readonly schema?: z.ZodType;
+}
+
+export interface Argument extends PositionalOptions {
+  /** Names that complete the value. */
+  readonly completes?: NameKind;
+}
+
+/** Flags by name. The command's schema sets the defaults, and descriptions only mention them. */
+export type Flags = Readonly<Record<string, Flag>>;
+
+/** Flag names by group title. */
+type FlagGroups = Readonly<Record<string, readonly string[]>>;
+
+/** A command with its flags. `run` receives the flags unchecked. */
+export interface Command {
+  readonly positionals?: Readonly<Record<string, Argument>>;
+  readonly flags: Flags;
+  /** Only for commands with many flags. */
+  readonly flagGroups?: FlagGroups;
+  run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
+}
+
+/** Export of a command's file. It receives the usage from the command table and returns the command. */
+export type CommandDefinition = (usage: string) => Command;
+
+interface Named {
+  /** Usage in yargs syntax: the name, then `<required>`, `[optional]` and `[many..]` arguments. */
+  readonly usage: string;
+  readonly describe: string;
+}
+
+/** A command that is loaded when it is called, so that its imports do not slow down other commands. */
+export interface CommandEntry extends Named {
+  readonly load: () => Promise<Command>;
+}
+
+/** A command with subcommands, such as `agents create`. */
+export interface CommandGroup extends Named {
+  readonly subcommands: readonly CommandEntry[];
+}
+
+export type TableEntry = CommandEntry | CommandGroup;
+
 export const GLOBAL_FLAGS: Flags = {
   db: {
     type: "string",
@@ -65,66 +121,10 @@ export function checkToken(token: string): string {
   );
 }
 
-/** Everything a command receives in addition to its flags. */
-export interface CommandContext extends AppContext, Interrupts {
-  readonly settings: Settings;
-  readonly out: Output;
-}
-
-export interface Flag extends Options {
-  /** Placeholder for the value in help, such as FILE. */
-  readonly placeholder?: string;
-  /** Names that complete the value. */
-  readonly completes?: NameKind;
-  /** Schema of the value. Global flags have none. */
-  readonly schema?: z.ZodType;
-}
-
-export interface Argument extends PositionalOptions {
-  /** Names that complete the value. */
-  readonly completes?: NameKind;
-}
-
-/** Flags by name. The command's schema sets the defaults, and descriptions only mention them. */
-export type Flags = Readonly<Record<string, Flag>>;
-
 /** Returns the last value of a repeated single-value flag, so that appending a flag to a command line overrides it. */
 export function lastRepeated(values: unknown): unknown {
   return Array.isArray(values) ? values.at(-1) : values;
 }
-
-/** Flag names by group title. */
-type FlagGroups = Readonly<Record<string, readonly string[]>>;
-
-/** A command with its flags. `run` receives the flags unchecked. */
-export interface Command {
-  readonly positionals?: Readonly<Record<string, Argument>>;
-  readonly flags: Flags;
-  /** Only for commands with many flags. */
-  readonly flagGroups?: FlagGroups;
-  run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
-}
-
-/** Export of a command's file. It receives the usage from the command table and returns the command. */
-export type CommandDefinition = (usage: string) => Command;
-
-interface Named {
-  /** Usage in yargs syntax: the name, then `<required>`, `[optional]` and `[many..]` arguments. */
-  readonly usage: string;
-  readonly describe: string;
-}
-
-/** A command that is loaded when it is called, so that its imports do not slow down other commands. */
-export interface CommandEntry extends Named {
-  readonly load: () => Promise<Command>;
-}
-
-/** A command with subcommands, such as `agents create`. */
-export interface CommandGroup extends Named {
-  readonly subcommands: readonly CommandEntry[];
-}
-
-export type TableEntry = CommandEntry | CommandGroup;
 
 /** Returns the first word of the usage, which is the name of the command. */
 export function nameOf({ usage }: TableEntry): string {

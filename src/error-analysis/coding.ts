@@ -1,7 +1,7 @@
-// Open coding: a person reads a random sample of traces and notes the first thing that went wrong in each.
+// Open coding: a person reads a sample of traces and notes the first thing that went wrong in each.
 import { z } from "zod";
-import { shuffleByHash } from "../evals/labelling.js";
-import { traceIdsToLabel } from "../evals/labels.js";
+import { drawAtRandom, drawLikelyFailures, type NewTrace } from "../evals/labelling.js";
+import { type TraceDraw, traceIdsToLabel } from "../evals/labels.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
@@ -14,6 +14,8 @@ interface CodingOptions {
   /** Number of traces in the pass. */
   readonly limit: number;
   readonly seed: number;
+  /** Whether likely failures have a higher probability than other traces. */
+  readonly enriched: boolean;
 }
 
 /** One pass over a sample of traces. */
@@ -21,23 +23,26 @@ export interface Coding {
   /** The run, or null for chats. */
   readonly runId: string | null;
   /** Traces of the pass without a note, in random order. */
-  readonly queue: readonly string[];
-  /** Number of traces that the pass was drawn from. */
-  readonly drawnFrom: number;
+  readonly queue: readonly NewTrace[];
 }
 
 /**
- * Draws the traces of a pass. The same seed draws the same traces, so a pass can be continued, and a larger limit
- * extends it.
+ * Draws the traces of a pass. A pass can be continued, and a larger limit extends it: the same seed draws the same
+ * traces at random, and an enriched pass draws as many more as are missing. While drawing an enriched pass, lets other
+ * work run.
  */
-export function openCoding(db: Db, { run, limit, seed }: CodingOptions): Coding {
+export async function openCoding(db: Db, { run, limit, seed, enriched }: CodingOptions): Promise<Coding> {
   const runId = run === null ? null : getRun(db, run).id;
   const ids = traceIdsToLabel(db, runId);
   const coded = new Set(db.prepare("SELECT trace_id FROM coding_notes").pluck().all() as string[]);
-  const queue = shuffleByHash(ids, seed)
-    .slice(0, limit)
-    .filter((id) => !coded.has(id));
-  return { runId, queue, drawnFrom: ids.length };
+  if (!enriched) {
+    const pass = drawAtRandom(ids, seed).slice(0, limit);
+    return { runId, queue: pass.filter(({ traceId }) => !coded.has(traceId)) };
+  }
+  const open = ids.filter((id) => !coded.has(id));
+  const missing = Math.max(0, limit - (ids.length - open.length));
+  const drawn = missing === 0 ? [] : await drawLikelyFailures(db, runId, open, `${seed} ${ids.length - open.length}`);
+  return { runId, queue: drawn.slice(0, missing) };
 }
 
 /** A note about a trace. Line breaks become spaces. */
@@ -46,13 +51,11 @@ export const noteSchema = z
   .transform((text) => text.replace(/\s+/g, " ").trim())
   .pipe(z.string().min(1, "expected a note").max(500, "expected at most 500 characters"));
 
-interface CodingNote {
+interface CodingNote extends Omit<TraceDraw, "drawn"> {
   readonly traceId: string;
   /** The first thing that went wrong, or null if nothing is wrong. */
   readonly note: string | null;
   readonly annotator: string | null;
-  /** Number of traces in the random draw, or null if somebody chose the trace. */
-  readonly drawnFrom: number | null;
 }
 
 /**
@@ -65,10 +68,10 @@ export function saveNote(db: Db, note: CodingNote): void {
     const createdAt = new Date().toISOString();
     db.prepare("DELETE FROM coded_modes WHERE trace_id = ?").run(traceId);
     db.prepare(
-      `INSERT INTO coding_notes (trace_id, note, annotator, drawn_from, created_at)
-       VALUES (@traceId, @note, @annotator, @drawnFrom, @createdAt)
+      `INSERT INTO coding_notes (trace_id, note, annotator, drawn_from, probability, created_at)
+       VALUES (@traceId, @note, @annotator, @drawnFrom, @probability, @createdAt)
        ON CONFLICT (trace_id) DO UPDATE SET note = excluded.note, annotator = excluded.annotator,
-         drawn_from = excluded.drawn_from, created_at = excluded.created_at`,
+         drawn_from = excluded.drawn_from, probability = excluded.probability, created_at = excluded.created_at`,
     ).run({ ...note, traceId, createdAt });
     db.prepare(
       `INSERT INTO coded_modes (trace_id, mode)

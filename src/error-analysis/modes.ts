@@ -1,10 +1,12 @@
 // Failure modes: named groups of coding notes. A mode's name is also the criterion of its labels.
 import { z } from "zod";
 import { criterionNameSchema, criterionSentence, OVERALL, sentenceSchema, writeCriterion } from "../evals/criteria.js";
+import type { TraceDraw } from "../evals/labels.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import { samplingWeight } from "../statistics/sampling-weight.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { countNotes, type NoteCount } from "./coding.js";
@@ -18,7 +20,10 @@ export interface FailureMode {
   readonly fix: ModeFix;
   /** Number of coded traces with the mode. */
   readonly traces: number;
-  /** Fraction of the coded traces with the mode, among those that are grouped or have nothing wrong. */
+  /**
+   * Fraction of the coded traces with the mode, among those that are grouped or have nothing wrong. Traces of an enriched
+   * pass are weighted by the probability of their draw.
+   */
   readonly rate: Estimate;
   readonly notes: readonly NoteCount[];
 }
@@ -46,7 +51,9 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
   }[];
   const modes = rows.map(({ name, fix }): FailureMode => {
     const having = grouped.filter(({ modes: some }) => some.includes(name));
-    const rate = clusteredRate(grouped.map((trace) => ({ success: having.includes(trace), cluster: trace.question })));
+    const rate = clusteredRate(
+      grouped.map((trace) => ({ success: having.includes(trace), cluster: trace.question, weight: trace.weight })),
+    );
     return {
       name,
       fix,
@@ -74,18 +81,32 @@ interface CodedTrace {
   readonly modes: readonly string[];
   /** Repetitions of a question have the same value. */
   readonly question: string;
+  /** 1 if every trace had the same chance to be coded. */
+  readonly weight: number;
+}
+
+interface CodedRow extends Omit<CodedTrace, "modes" | "weight">, Omit<TraceDraw, "drawn"> {
+  /** JSON array. */
+  readonly modes: string;
+  /** Number of traces of the run that no draw has selected, or null if somebody chose all coded traces. */
+  readonly remaining: number | null;
 }
 
 function codedTraces(db: Db, runId: string | null): CodedTrace[] {
   const rows = db
     .prepare(
       `SELECT n.trace_id AS traceId, n.note, coalesce('task ' || r.task_id, n.trace_id) AS question,
+              n.drawn_from AS drawnFrom, n.probability, min(n.drawn_from) OVER (PARTITION BY t.run_id) - 1 AS remaining,
               (SELECT json_group_array(mode) FROM coded_modes m WHERE m.trace_id = n.trace_id) AS modes
        FROM coding_notes n LEFT JOIN results r ON r.trace_id = n.trace_id JOIN traces t ON t.id = n.trace_id
        WHERE @runId IS NULL OR t.run_id = @runId ORDER BY n.created_at, n.trace_id`,
     )
-    .all({ runId }) as (Omit<CodedTrace, "modes"> & { readonly modes: string })[];
-  return rows.map(({ modes, ...row }) => ({ ...row, modes: JSON.parse(modes) as string[] }));
+    .all({ runId }) as CodedRow[];
+  return rows.map(({ traceId, note, question, modes, drawnFrom, probability, remaining }) => {
+    const isWeighted = drawnFrom !== null && probability !== null;
+    const weight = isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1;
+    return { traceId, note, question, weight, modes: JSON.parse(modes) as string[] };
+  });
 }
 
 export const modeNameSchema = criterionNameSchema.refine(
@@ -160,7 +181,8 @@ function applyChange(db: Db, change: ModeChange): ChangedMode {
 
 function createMode(db: Db, name: string): void {
   db.prepare("INSERT OR IGNORE INTO failure_modes (name, created_at) VALUES (?, ?)").run(
-    ...[name, new Date().toISOString()],
+    name,
+    new Date().toISOString(),
   );
 }
 
@@ -197,7 +219,8 @@ function mergeModes(db: Db, mode: string, into: string): ChangedMode {
   const traces = deleteMode(db, mode);
   // A direct label that the trace has the merged mode also holds for the other mode. Its absence does not.
   db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ? AND label = 'bad' AND basis <> 'coded'").run(
-    ...[into, mode],
+    into,
+    mode,
   );
   return { mode: into, traces };
 }

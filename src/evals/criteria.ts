@@ -3,6 +3,14 @@ import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { type Db, withStore } from "../store/open-store.js";
 
+interface Criterion {
+  readonly name: string;
+  /** A person's sentence about a good trace, or null if missing. */
+  readonly sentence: string | null;
+  /** Number of labeled traces. */
+  readonly labelled: number;
+}
+
 /** The default criterion: whether the answer is good. */
 export const OVERALL = "overall";
 
@@ -17,14 +25,6 @@ export function criterionFlag(criterion: string): string {
 }
 
 export const sentenceSchema = z.string().trim().min(1, "expected a sentence").max(1_000);
-
-interface Criterion {
-  readonly name: string;
-  /** A person's sentence about a good trace, or null if missing. */
-  readonly sentence: string | null;
-  /** Number of labeled traces. */
-  readonly labelled: number;
-}
 
 /** Lists the criteria with a sentence or labels. */
 export function listCriteria(settings: AppSettings): Promise<Criterion[]> {

@@ -120,9 +120,23 @@ const variantSchema = z.object({
   failedOnly: countSchema,
 });
 
+/** The agent of traces, as far as it is known. */
+const tracedAgentSchema = z.object({
+  agentId: z.string(),
+  /** Null for an external agent. */
+  version: z.int().nullable(),
+  model: z.string(),
+  /** Start of the SHA-256 of the prompt, or null if the prompt is unknown. */
+  prompt: z.string().nullable(),
+});
+
+export type TracedAgent = z.output<typeof tracedAgentSchema>;
+
 /** The result of testing an eval on the held-out half. */
 const evalTestSchema = z.object({
   criterion: z.string(),
+  /** Agents of the held-out traces. Absent in tests of earlier versions. */
+  agents: z.array(tracedAgentSchema).readonly().exactOptional(),
   /** SHA-256 of the held-out labels. */
   labelsHash: z.string(),
   agreement: agreementSchema,

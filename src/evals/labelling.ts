@@ -93,16 +93,32 @@ async function labelQueue(db: Db, runId: string | null, { criterion, seed, annot
   const labelled = labelledByPerson(db, criterion, annotator);
   const ids = traceIdsToLabel(db, runId);
   const unlabelled = ids.filter((id) => !labelled.has(id));
-  const order = enriched
-    ? // The seed changes with each label, because the chances can change too.
-      await drawEnriched(db, unlabelled, {
-        score: runId === null ? null : headlineOf(db, runId),
-        seed: `${seed} ${labelled.size}`,
-      })
-    : shuffleByHash(unlabelled, seed).map((traceId, i) => ({ traceId, drawnFrom: unlabelled.length - i }));
-  const queued = order.map((one): NewTrace => ({ drawn: enriched ? "enriched" : "random", probability: null, ...one }));
   const asked = ids.filter((id) => labelled.has(id));
-  return { waiting: order.length, queue: new LabelQueue(queued, asked, seed) };
+  const queued = enriched
+    ? await drawLikelyFailures(db, runId, unlabelled, `${seed} ${labelled.size}`)
+    : drawAtRandom(unlabelled, seed);
+  return { waiting: queued.length, queue: new LabelQueue(queued, asked, seed) };
+}
+
+/**
+ * Draws all traces of a run or of chats in random order, likely failures earlier than others. The chances can change with
+ * each label, so the seed has to change too.
+ */
+export async function drawLikelyFailures(
+  db: Db,
+  runId: string | null,
+  ids: readonly string[],
+  seed: string,
+): Promise<NewTrace[]> {
+  const score = runId === null ? null : headlineOf(db, runId);
+  return (await drawEnriched(db, ids, { score, seed })).map((one) => ({ drawn: "enriched", ...one }));
+}
+
+/** Draws all traces in random order, with the same chance for each. */
+export function drawAtRandom(ids: readonly string[], seed: number): NewTrace[] {
+  return shuffleByHash(ids, seed).map((traceId, i) => ({
+    ...{ traceId, drawn: "random", drawnFrom: ids.length - i, probability: null },
+  }));
 }
 
 /**
@@ -117,7 +133,8 @@ export function shuffleByHash(ids: readonly string[], seed: number): string[] {
 /** Number of new traces between two repetitions. A tenth of all traces are repetitions. */
 const NEW_BETWEEN_REPEATS = 9;
 
-interface NewTrace extends TraceDraw {
+/** A trace that was drawn for labeling. */
+export interface NewTrace extends TraceDraw {
   readonly traceId: string;
 }
 

@@ -8,8 +8,8 @@ import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { parseTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
-import type { EvaluatedTrace } from "./definition.js";
-import { assignHalves, type Half } from "./split-questions.js";
+import type { EvaluatedTrace, StoredEval } from "./definition.js";
+import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
 
 /** Returns the ids of a run's current traces, including failed tasks, or of all chats if `runId` is null. */
 export function traceIdsToLabel(db: Db, runId: string | null): string[] {
@@ -337,31 +337,32 @@ export interface SampledLabel {
 export type LabelSample = ReadonlyMap<string, SampledLabel>;
 
 /**
- * Returns the held-out labels of traces that were drawn with a known probability, or that are all of a run, optionally
- * only those from people.
+ * Returns the labels of traces that were drawn with a known probability, or that are all of a run, and that an eval was
+ * not made from: those of the held-out half, and of traces first labeled after the eval was saved. For a judge, only
+ * labels from people, because it cannot be corrected with verdicts.
  */
-export function sampledHeldOutLabels(db: Db, criterion: string, onlyPeople = false): LabelSample {
+export function sampledUnseenLabels(
+  db: Db,
+  criterion: string,
+  { createdAt, definition }: Pick<StoredEval, "createdAt" | "definition">,
+): LabelSample {
+  const newer = db
+    .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
+    .pluck()
+    .all(criterion, createdAt);
+  const isNewer = new Set(newer);
   const labels = labelsWithHalves(db, criterion).filter(
-    ({ half, drawn, source }) => half === "heldout" && drawn !== "unknown" && (source === "person" || !onlyPeople),
+    ({ traceId, half, drawn, source }) =>
+      (half === "heldout" || isNewer.has(traceId)) &&
+      drawn !== "unknown" &&
+      (source === "person" || definition.kind !== "judge"),
   );
   return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
 }
 
-/** Returns the agents whose held-out traces are labeled, with their models. */
-export function agentsOfHeldOut(db: Db, criterion: string): readonly string[] {
-  const ids = labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
-  return db
-    .prepare(
-      `SELECT DISTINCT trace ->> 'agentId' || ' (' || (trace ->> 'model') || ')' AS agent
-       FROM traces WHERE id IN (SELECT value FROM json_each(?)) ORDER BY agent`,
-    )
-    .pluck()
-    .all(JSON.stringify(ids)) as string[];
-}
-
-/** Names the agent of a trace with its model, like `agentsOfHeldOut`. */
-export function agentOfTrace({ agentId, model }: Pick<EvaluatedTrace, "agentId" | "model">): string {
-  return `${agentId} (${model})`;
+/** Returns the held-out traces that are labeled good or bad. */
+export function heldOutTraceIds(db: Db, criterion: string): string[] {
+  return labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
 }
 
 /** Assigns a half to the questions of new labels. */
@@ -369,18 +370,34 @@ function settleHalves(db: Db, criterion: string): void {
   db.transaction(() => {
     const labels = labelsWithHalves(db, criterion);
     if (labels.every(({ half }) => half !== null)) return;
-    const counts = { training: { good: 0, bad: 0 }, heldout: { good: 0, bad: 0 } };
-    for (const { half, label } of labels) if (half !== null) counts[half][label]++;
+    const others = badForOthers(db, criterion);
+    const badFor = ({ traceId, label }: TellingLabel) => [
+      ...(others.get(traceId) ?? []),
+      ...(label === "bad" ? [criterion] : []),
+    ];
+    const counts = new HalfCounts();
+    for (const { half, ...label } of labels) if (half !== null) counts.add(half, badFor(label));
     const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
     const fresh = labels.filter(({ half }) => half === null);
     const read = function* () {
-      for (const { traceId, label } of fresh) {
+      for (const label of fresh) {
+        const { traceId } = label;
         const trace = skipDamaged(() => parseTrace<EvaluatedTrace>(traceId, select.get(traceId)));
-        if (trace !== undefined) yield { trace, isBad: label === "bad" };
+        if (trace !== undefined) yield { trace, badFor: badFor(label) };
       }
     };
     assignHalves(db, read(), counts);
   }).immediate();
+}
+
+/** Returns the other criteria for which traces have a bad label. */
+function badForOthers(db: Db, criterion: string): ReadonlyMap<string, readonly string[]> {
+  const rows = db
+    .prepare("SELECT DISTINCT trace_id AS traceId, criterion FROM eval_labels WHERE label = 'bad' AND criterion <> ?")
+    .all(criterion) as { traceId: string; criterion: string }[];
+  const found = new Map<string, string[]>();
+  for (const row of rows) found.set(row.traceId, [...(found.get(row.traceId) ?? []), row.criterion]);
+  return found;
 }
 
 /**

@@ -10,7 +10,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { protocolVersion } from "../scoring/judge.js";
-import { createJudge, JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
+import { createJudge, JUDGE_TIMEOUT_MS, type JudgeConnection, verdictCache } from "../scoring/judge-settings.js";
 import type { Judge, PromptVariant } from "../traces/trace.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome, withoutPassOfFailure } from "./eval-outcome.js";
@@ -79,17 +79,24 @@ const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) 
 };
 
 /**
- * Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. With a `variant`,
- * models receive another form of the prompt.
- */
-export function openEvalBackends(settings: AppSettings, variant?: PromptVariant): EvalBackends {
+/** Other ways to call the models of evals. */
+interface ModelCalls {
+  /** Whether to call a model even if the cache contains a result, which is replaced. */
+  readonly isFresh?: boolean;
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant | undefined;
+}
+
+/** Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. */
+export function openEvalBackends(settings: AppSettings, { isFresh = false, variant }: ModelCalls = {}): EvalBackends {
   const models = new Map<string, Promise<RubricModel>>();
   const modelOf = (model: string) => {
     const opened = models.get(model) ?? openRubricModel(model, settings);
     models.set(model, opened);
     return opened;
   };
-  const cache = verdictCache(settings);
+  const stored = verdictCache(settings);
+  const cache = isFresh ? { ...stored, get: () => null } : stored;
   return {
     python: runsOrFails(runPythonHere),
     typescript: runsOrFails(runTypescriptEval),
@@ -99,7 +106,12 @@ export function openEvalBackends(settings: AppSettings, variant?: PromptVariant)
     }),
     judge: runsOrFails(async (definition, traces, signal) => {
       const { runJudge } = await import("./run-evals/run-judge.js");
-      return runJudge(traces, await openJudgeOfEval(definition, settings, variant), variant === undefined, signal);
+      return runJudge(
+        traces,
+        await openJudgeOfEval(definition, settings, { cache, variant }),
+        !isFresh && !variant,
+        signal,
+      );
     }),
   };
 }
@@ -166,7 +178,7 @@ export async function openRubricModel(modelId: string, settings: AppSettings): P
 async function openJudgeOfEval(
   { name, judge }: Pick<EvalOf<"judge">, "name" | "judge">,
   settings: AppSettings,
-  variant?: PromptVariant,
+  calls: Pick<JudgeConnection, "cache" | "variant"> = {},
 ): Promise<Judge> {
   const version = protocolVersion(judge.protocol);
   if (judge.version !== version) {
@@ -177,6 +189,6 @@ async function openJudgeOfEval(
     );
   }
   refuseStoredAddress(parseModelName(judge.model, null).provider, judge.baseUrl, settings.env);
-  const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: () => {}, variant };
+  const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: () => {}, ...calls };
   return (await createJudge(judge, settings, connection)).judge;
 }

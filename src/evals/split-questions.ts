@@ -48,30 +48,54 @@ interface Group {
   question: string;
   half: Half | null;
   readonly keys: Set<string>;
-  readonly traces: { readonly id: string; readonly isBad: boolean }[];
+  readonly traces: { readonly id: string; readonly badFor: readonly string[] }[];
+}
+
+/** A trace with the criteria for which it is labeled bad. */
+export interface TraceToAssign {
+  readonly trace: EvaluatedTrace;
+  readonly badFor: readonly string[];
+}
+
+/** Counts how many more traces are in the training half than in the held-out half, per criterion. */
+export class HalfCounts {
+  readonly #surplus = new Map<string, number>();
+
+  add(half: Half, badFor: readonly string[]): void {
+    for (const kind of kindsOf(badFor)) {
+      this.#surplus.set(kind, (this.#surplus.get(kind) ?? 0) + (half === "training" ? 1 : -1));
+    }
+  }
+
+  /** Sum over the criteria for which a trace is bad. Negative if more of these traces are held out. */
+  surplus(badFor: readonly string[]): number {
+    return kindsOf(badFor).reduce((sum, kind) => sum + (this.#surplus.get(kind) ?? 0), 0);
+  }
+}
+
+/** Traces that are good for every criterion are a kind of their own. No criterion has an empty name. */
+function kindsOf(badFor: readonly string[]): readonly string[] {
+  return badFor.length === 0 ? [""] : badFor;
 }
 
 /**
  * Assigns the questions of labeled traces to a half, permanently and for every criterion, because traces read for one
- * criterion must not be used to validate another. Each question goes to the half with fewer labels of its kind, so that
- * both halves get a similar number of bad traces. Within a kind, a hash determines the half, so the held-out half stays a
+ * criterion must not be used to validate another. Each question goes to the half with fewer bad traces for the same
+ * criteria, because a coding pass labels several criteria together (minimization, Pocock and Simon 1975). If both halves
+ * have the same number, a hash decides. Questions are assigned in the order of their hash, so the held-out half stays a
  * random sample.
  */
-export function assignHalves(
-  db: Db,
-  labelled: Iterable<{ readonly trace: EvaluatedTrace; readonly isBad: boolean }>,
-  counts: Record<Half, { good: number; bad: number }>,
-): void {
+export function assignHalves(db: Db, labelled: Iterable<TraceToAssign>, counts: HalfCounts): void {
   const groups = groupByQuestion(db, labelled);
   const count = ({ traces }: Group, half: Half) => {
-    for (const { isBad } of traces) counts[half][isBad ? "bad" : "good"]++;
+    for (const { badFor } of traces) counts.add(half, badFor);
   };
   for (const group of groups) if (group.half !== null) count(group, group.half);
-  const hasBad = ({ traces }: Group) => traces.some(({ isBad }) => isBad);
+  const badForAny = ({ traces }: Group) => [...new Set(traces.flatMap(({ badFor }) => badFor))];
   const open = groups.filter(({ half }) => half === null).sort((a, b) => (a.question < b.question ? -1 : 1));
-  for (const group of [...open.filter(hasBad), ...open.filter((one) => !hasBad(one))]) {
-    const kind = hasBad(group) ? "bad" : "good";
-    const surplus = counts.training[kind] - counts.heldout[kind];
+  const isBad = (group: Group) => badForAny(group).length > 0;
+  for (const group of [...open.filter(isBad), ...open.filter((one) => !isBad(one))]) {
+    const surplus = counts.surplus(badForAny(group));
     const isEven = Number.parseInt(group.question.slice(-2), 16) % 2 === 0;
     group.half = surplus > 0 || (surplus === 0 && isEven) ? "heldout" : "training";
     count(group, group.half);
@@ -84,14 +108,11 @@ export function assignHalves(
   }
 }
 
-function groupByQuestion(
-  db: Db,
-  labelled: Iterable<{ readonly trace: EvaluatedTrace; readonly isBad: boolean }>,
-): Group[] {
+function groupByQuestion(db: Db, labelled: Iterable<TraceToAssign>): Group[] {
   const groups = new Set<Group>();
   const byQuestion = new Map<string, Group>();
   const byKey = new Map<string, Group>();
-  for (const { trace, isBad } of labelled) {
+  for (const { trace, badFor } of labelled) {
     const keys = questionKeys(trace);
     for (const key of keys) {
       const known = byKey.has(key) ? undefined : findKey(db, key);
@@ -115,7 +136,7 @@ function groupByQuestion(
       groups.delete(other);
     }
     groups.add(group);
-    group.traces.push({ id: trace.traceId, isBad });
+    group.traces.push({ id: trace.traceId, badFor });
     for (const key of keys) group.keys.add(key);
     for (const key of group.keys) byKey.set(key, group);
   }

@@ -23,6 +23,13 @@ const SELECT = "SELECT id, definition, status, proved_for AS validatedFor, creat
 
 type EvalRow = Omit<StoredEval, "definition"> & { readonly definition: string };
 
+export interface StoredEvalTest {
+  readonly report: EvalTest;
+  readonly createdAt: string;
+  /** Whether the held-out labels or their traces have changed. A stale test does not prove anything. */
+  readonly isStale: boolean;
+}
+
 /** Returns the newest version of a name, or the version specified by `name@2`, or null if it does not exist. */
 export function findEval(db: Db, reference: string): StoredEval | null {
   const [name = "", version] = reference.split("@");
@@ -122,13 +129,6 @@ function toStored({ definition, ...row }: EvalRow): StoredEval {
   const read = evalDefinitionSchema.safeParse(parseColumn(definition, {}, place));
   if (!read.success) throw new DamagedRowError(place, firstIssue(read.error), { cause: read.error });
   return { ...row, definition: read.data };
-}
-
-export interface StoredEvalTest {
-  readonly report: EvalTest;
-  readonly createdAt: string;
-  /** Whether the held-out labels or their traces have changed. A stale test does not prove anything. */
-  readonly isStale: boolean;
 }
 
 /**

@@ -35,6 +35,7 @@ import {
   requireLabels,
 } from "./test-eval/thresholds.js";
 import { evalsWithoutModels } from "./use-evals.js";
+import { agentsOfTraces } from "./validated-agents.js";
 
 interface EvalReview {
   readonly stored: StoredEval;
@@ -105,6 +106,8 @@ interface TestOptions {
   readonly name: string;
   readonly criterion: string;
   readonly thresholds: ThresholdName;
+  /** Whether a rubric's model judges every trace again, without cached results. */
+  readonly fresh?: boolean;
 }
 
 interface TestedEval {
@@ -117,7 +120,7 @@ const MANY_READS = 5;
 
 /** Tests an eval on the held-out half and records that it was read. */
 export function testEval(
-  { name, criterion, thresholds }: TestOptions,
+  { name, criterion, thresholds, fresh: isFresh = false }: TestOptions,
   { settings, signal }: Pick<AppContext, "settings" | "signal">,
 ): Promise<TestedEval> {
   return withStore(settings, async (db) => {
@@ -130,7 +133,7 @@ export function testEval(
       );
     }
     await requireRunnable([stored.definition], settings);
-    const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings }, signal);
+    const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings, isFresh }, signal);
     const pairs = labelPairs(summarizeLabels(db, criterion));
     const agreement = { ...measureAgreement(half.tested), ...(pairs === null ? {} : { labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);
@@ -144,6 +147,10 @@ export function testEval(
       stored.id,
       {
         criterion,
+        agents: agentsOfTraces(
+          db,
+          half.tested.map(({ traceId }) => traceId),
+        ),
         labelsHash: half.labelsHash,
         ...measured,
         latencyMs: half.latencyMs,
@@ -264,6 +271,7 @@ interface HalfRun {
 interface HalfRequest extends Pick<AppContext, "settings"> {
   readonly criterion: string;
   readonly half: Half;
+  readonly isFresh?: boolean;
   /** Divides a page of traces into batches that are handed to the eval together. */
   readonly batchesOf?: (page: LabelledTrace[]) => LabelledTrace[][];
   /** Another form of the prompt. */
@@ -274,10 +282,10 @@ interface HalfRequest extends Pick<AppContext, "settings"> {
 async function runOnHalf(
   db: Db,
   { definition }: Pick<StoredEval, "definition">,
-  { criterion, half, settings, variant, batchesOf = (page) => [page] }: HalfRequest,
+  { criterion, half, settings, isFresh = false, variant, batchesOf = (page) => [page] }: HalfRequest,
   signal: AbortSignal,
 ): Promise<HalfRun> {
-  const backends = openEvalBackends(settings, variant);
+  const backends = openEvalBackends(settings, { isFresh, variant });
   const counts = ({ label }: LabelledTrace) => definition.kind !== "judge" || label.source === "person";
   const tested: HalfRun["tested"][number][] = [];
   const contradictions: Contradiction[] = [];

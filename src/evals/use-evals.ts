@@ -28,7 +28,7 @@ import {
   type ValidatedScore,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
-import { type LabelSample, sampledHeldOutLabels } from "./labels.js";
+import { type LabelSample, sampledUnseenLabels } from "./labels.js";
 import {
   BACKENDS_WITHOUT_MODELS,
   type EvalBackends,
@@ -63,9 +63,9 @@ export interface PassRates {
   /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
   readonly labelErrors: number | null;
   /**
-   * Number of held-out labels among the traces that were drawn with a known probability. With at least
-   * MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates of the test.
-   * Otherwise 0.
+   * Number of labels among the traces that were drawn with a known probability and that the eval was not made from. With
+   * at least MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates of the
+   * test. Otherwise 0.
    */
   readonly labelsOfRun: number;
   /** Whether these labels are weighted, because traces had different probabilities. */
@@ -106,7 +106,7 @@ export class PassTally {
 
   /**
    * @param agreement from the newest test of the version that scored the run, or null if it was not tested
-   * @param labels held-out labels that represent the traces
+   * @param labels labels that represent the traces and that the eval was not made from
    */
   figures(agreement: Agreement | null, labels: LabelSample): PassRates {
     const passRate = clusteredRate(this.trials);
@@ -338,9 +338,7 @@ export interface MeasuredErrors {
 export function measuredErrors(db: Db, described: DescribedEval | null): MeasuredErrors | null {
   if (described?.test?.isStale !== false) return null;
   const { agreement, criterion } = described.test.report;
-  // A judge cannot be corrected with its own verdicts.
-  const onlyPeople = described.stored.definition.kind === "judge";
-  return { agreement, labels: sampledHeldOutLabels(db, criterion, onlyPeople) };
+  return { agreement, labels: sampledUnseenLabels(db, criterion, described.stored) };
 }
 
 /** Returns the corrected rates of the scores of a run whose eval was tested on the current labels. */

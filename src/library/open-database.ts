@@ -1,3 +1,4 @@
+import { definedProperties } from "../platform/optional-values.js";
 import type { ArtEDatabase } from "./database.js";
 import { contextOf } from "./options/context.js";
 import type { LibraryOptions } from "./options.js";
@@ -9,7 +10,7 @@ import type { ChatTrace, Trace } from "./published-types.js";
  */
 export async function openDatabase(db?: string, options: Omit<LibraryOptions, "db"> = {}): Promise<ArtEDatabase> {
   const { openArtEDatabase } = await import("./open-database/stored-data.js");
-  return openArtEDatabase(contextOf({ ...options, ...(db === undefined ? {} : { db }) }));
+  return openArtEDatabase(contextOf({ ...options, ...definedProperties({ db }) }));
 }
 
 /** Returns one trace, and closes the database again. To fetch many, open the database once. */

@@ -1,4 +1,5 @@
 import type BetterSqlite3 from "better-sqlite3";
+import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
 import { Database } from "../store/sqlite.js";
 import { foldText, isUnsegmentedAt, isWordUnit } from "../text/tokenizer.js";
@@ -49,11 +50,11 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
     if (words.length === 0) return [];
     const expression = keywords.map((keyword) => `"${keyword.replaceAll('"', '""').replaceAll("\0", " ")}"`).join(" ");
     const { mail, postingsOf } = indexNow();
-    const sets = [
+    const sets = compact([
       mail.withParty([namedId], "either"),
-      ...(fromIds === null ? [] : [mail.withParty(fromIds, "sender")]),
-      ...(toIds === null ? [] : [mail.withParty(toIds, "recipient")]),
-    ];
+      fromIds !== null && mail.withParty(fromIds, "sender"),
+      toIds !== null && mail.withParty(toIds, "recipient"),
+    ]);
     const lists = queryTokens(keywords.join(" ")).map((word) => postingsOf(word, namedId));
     const candidates = inAll(lists, sets, dateRanges.positions(period));
     const hits: ArtHit[] = [];

@@ -36,6 +36,11 @@ export interface MailLookup {
   /** Returns the email with this Message-ID, with or without angle brackets, or null if it is unknown. */
   get(messageId: string): StoredMail | null;
   isInInbox(mailId: number, addressId: number): boolean;
+  /**
+   * Whether an agent can see the email: it is in the mailbox of the address and was sent before the cutoff (ISO 8601,
+   * exclusive), if there is one. Searches apply the same rule to positions.
+   */
+  isVisible(mail: Pick<StoredMail, "mailId" | "date">, inboxId: number | "all", cutoff: string | null): boolean;
   /** Returns the same id for all Message-IDs of an email. Returns an unknown id unchanged. */
   canonicalId(messageId: string): string;
 }
@@ -89,10 +94,10 @@ export function openMailboxListing(db: Db, inbox: string, cutoff: string | null)
         date: string | null;
       }[];
       const ids: string[] = [];
-      for (const { messageId, mailId, date } of rows) {
-        if (!isInRange(date, upTo(cutoff)) || !mails.isInInbox(mailId, inboxId)) continue;
+      for (const row of rows) {
+        if (!mails.isVisible(row, inboxId, cutoff)) continue;
         if (ids.length === limit) return { ids, hasMore: true };
-        ids.push(messageId);
+        ids.push(row.messageId);
       }
       return { ids, hasMore: rows.length === MAX_IDS_SCANNED };
     },
@@ -206,9 +211,11 @@ export const LOOKUP_SQL = {
 
 export function openMailLookup(db: Db): MailLookup {
   const get = db.prepare(LOOKUP_SQL.get);
-  const isInInbox = db.prepare(LOOKUP_SQL.isInInbox).pluck();
+  const inMailbox = db.prepare(LOOKUP_SQL.isInInbox).pluck();
   const canonical = db.prepare(LOOKUP_SQL.canonical).pluck();
   const inTickTransaction = withTickTransaction(db);
+  const isInInbox = (mailId: number, addressId: number) =>
+    inTickTransaction(() => inMailbox.get(mailId, addressId)) !== undefined;
   return {
     get(messageId) {
       for (const id of spellings(messageId)) {
@@ -217,8 +224,9 @@ export function openMailLookup(db: Db): MailLookup {
       }
       return null;
     },
-    isInInbox(mailId, addressId) {
-      return inTickTransaction(() => isInInbox.get(mailId, addressId)) !== undefined;
+    isInInbox,
+    isVisible({ mailId, date }, inboxId, cutoff) {
+      return isInRange(date, upTo(cutoff)) && (inboxId === "all" || isInInbox(mailId, inboxId));
     },
     canonicalId(messageId) {
       for (const id of spellings(messageId)) {

@@ -1,3 +1,4 @@
+import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
 import { type DateRange, openDateRanges, type PositionRange } from "./date-range.js";
 import { contentTokens, MAX_QUERY_CHARS, quotedPhrases } from "./fts5-query.js";
@@ -120,10 +121,10 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
   const prepare = (query: MailQuery, index: SearchIndex): PreparedQuery => {
     const { inboxId, fromIds, toIds, askedAt, limit } = query;
     const range = dateRanges.positions(query.period);
-    const filters = [
-      ...(fromIds === null ? [] : [index.mail.withParty(fromIds, "sender")]),
-      ...(toIds === null ? [] : [index.mail.withParty(toIds, "recipient")]),
-    ];
+    const filters = compact([
+      fromIds !== null && index.mail.withParty(fromIds, "sender"),
+      toIds !== null && index.mail.withParty(toIds, "recipient"),
+    ]);
     const queryText = query.words.slice(0, MAX_QUERY_CHARS);
     const text = plainQuery(queryText);
     const typed = distinctTerms(contentTokens(text));

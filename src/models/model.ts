@@ -420,7 +420,12 @@ export class ModelError extends Error {
   with({ kind = this.kind, message = this.message, ...changes }: ModelErrorChanges): ModelError {
     const { status, retryable, unreachable, retryAfterMs, retries, billed } = this;
     return new ModelError(kind, message, {
-      ...{ status, retryable, unreachable, retryAfterMs, retries, billed },
+      status,
+      retryable,
+      unreachable,
+      retryAfterMs,
+      retries,
+      billed,
       ...changes,
     });
   }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonSchema, type JsonValue } from "../platform/json.js";
+import { definedProperties } from "../platform/optional-values.js";
 import type { ModelRequest, ToolSpec } from "./model.js";
 
 /**
@@ -118,7 +119,7 @@ function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema
 }
 
 function definitionsOf({ $defs, definitions }: JsonSchema): JsonSchema {
-  return { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
+  return definedProperties({ $defs, definitions });
 }
 
 function mergeProperties(schemas: readonly JsonSchema[]): Record<string, JsonValue> {

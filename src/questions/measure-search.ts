@@ -1,7 +1,7 @@
 import { checkMailboxes } from "../mail/corpus.js";
 import { questionQuery } from "../mail/mail-lookup.js";
 import type { AppContext } from "../platform/app-context.js";
-import type { SameMail } from "../scoring/scorer.js";
+import type { SameMail } from "../scoring/scorer-entry.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { quantile } from "../statistics/quantile.js";

@@ -3,9 +3,9 @@ import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { TaskCalls } from "../models/call-budget.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { UserError } from "../platform/errors.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
-import type { Answered, AnswererOfRun, StartedRun, TaskAnswerer } from "../runs/answer-task.js";
+import type { Answered, AnswererOfRun, AnswerLimits, StartedRun, TaskAnswerer } from "../runs/answer-task.js";
 import type { Budget } from "../runs/budget.js";
 import { queueSettings, type RunPlan } from "../runs/plan-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
@@ -32,6 +32,7 @@ import { removeSharedJournal, takeSharedJournals } from "./protocol/shared-journ
 import {
   beginSpending,
   changeLimits,
+  changeWorkerLimits,
   getReachedLimit,
   isPublished,
   PROTOCOL,
@@ -39,6 +40,7 @@ import {
   type ResultMessage,
   type RunManifest,
   type TaskMessage,
+  type WorkerLimits,
   withdrawRun,
 } from "./protocol/shared-state.js";
 import { WorkersWatch } from "./status.js";
@@ -97,14 +99,7 @@ export async function queueAnswerer(
       workers: () => tasks?.watch.state() ?? { workers: [], active: 0, waitingFor: null },
     },
     onConcurrency: (listener) => listener(TASKS_AHEAD),
-    async setLimits(changes) {
-      if (Object.values(changes).every((value) => value === undefined)) return;
-      throw new UserError(
-        "limit_unsupported",
-        "Cannot set this limit: the workers of the queue have it.",
-        "Set it when you start the workers, or resume the run with another limit.",
-      );
-    },
+    setLimits: async (changes) => tasks?.setLimits(changes),
     shortfall: () => (settings.judge === null ? null : shortfall.text(settings.judge.model)),
     async start({ db, budget, journal, mayStart, isPaused, onControl }) {
       tasks = new DispatchedTasks({
@@ -290,7 +285,7 @@ function messageOf({ kind, task, epoch }: PlannedTask, replies: string | null): 
   return {
     task: kind === "question" ? task : { suiteTask: task.id },
     epoch,
-    ...(replies === null ? {} : { replies }),
+    ...presentProperties({ replies }),
   };
 }
 
@@ -316,6 +311,9 @@ class DispatchedTasks implements TaskAnswerer {
   private isPaused = false;
   /** The limits that the workers know. */
   private limits: RunLimits = NO_LIMITS;
+  /** Limits that were changed while the run is running. */
+  private workerLimits: WorkerLimits = {};
+  private concurrency: number | null = null;
   private lookedAt = Number.NEGATIVE_INFINITY;
   private wake: () => void = () => undefined;
   private readonly running: Promise<void>;
@@ -338,6 +336,21 @@ class DispatchedTasks implements TaskAnswerer {
 
   saved({ taskId, epoch }: Trace): void {
     this.results.saved(taskKey(taskId, epoch));
+  }
+
+  /** `concurrency` limits the tasks of all workers together, beside their own limits. */
+  async setLimits({ concurrency, ...limits }: AnswerLimits): Promise<void> {
+    if (concurrency !== undefined) this.concurrency = concurrency === "auto" ? null : concurrency;
+    this.workerLimits = { ...this.workerLimits, ...limits };
+    await this.publishLimits();
+  }
+
+  private async publishLimits(): Promise<void> {
+    const { redis, manifest } = this.request;
+    await changeWorkerLimits(redis, manifest.runId, this.workerLimits);
+    await this.queue.setConcurrency(this.concurrency);
+    // Workers that wait for a task notice a higher concurrency only when the queue resumes.
+    if (!this.isPaused && !this.isWithdrawing) await this.queue.resume();
   }
 
   /** If workers still have tasks, the replies stay in Redis for them. */
@@ -417,6 +430,8 @@ class DispatchedTasks implements TaskAnswerer {
     const { redis, manifest, budget } = this.request;
     this.limits = budget.limits;
     await beginSpending(redis, manifest.runId, budget.spent, this.limits);
+    await changeWorkerLimits(redis, manifest.runId, this.workerLimits);
+    await this.queue.setConcurrency(this.concurrency);
     await publishRun(redis, manifest, this.attempt);
   }
 

@@ -44,10 +44,12 @@ import {
   type RunManifest,
   readPublishedRun,
   readSpending,
+  readWorkerLimits,
   removeWorker,
   setReachedLimit,
   showWorker,
   type TaskMessage,
+  type WorkerLimits,
   type WorkerState,
 } from "./protocol/shared-state.js";
 import { refusalOf, shorten, type WorkerTerms } from "./protocol/worker-refusals.js";
@@ -72,6 +74,7 @@ interface OpenAnswerContext {
   readonly model: CreatedModel;
   readonly answerer: TaskAnswerer;
   toTask(message: TaskMessage): PlannedTask;
+  setLimits(changed: WorkerLimits): void;
   close(): Promise<void>;
 }
 
@@ -219,6 +222,7 @@ class RunsOfWorker {
     }
     this.published = published;
     for (const [runId, attempt] of published) await this.join(runId, attempt);
+    await Promise.all([...this.joined.values()].map((run) => run.followLimits()));
     this.shareSlots();
     await showWorker(this.shared.redis, this.state());
     if (this.fault !== null) throw this.fault;
@@ -351,13 +355,18 @@ async function openAnswerContext(
   const judging = { timeoutMs, note, shared: judgeLimits(manifest, shared, onFault) };
   const judge = await createRunJudge(settings, model, judging, own);
   const { suite, toTask, close } = await openTasks(manifest, shared);
-  const context = buildAnswerContext(
+  let { taskTimeoutMs } = settings;
+  const built = buildAnswerContext(
     { runId, settings, model, tools, suite, judge: judge?.judge ?? null },
     resourcesOf(settings, shared.tools),
   );
   return {
     model,
-    answerer: answerHere(context, watch),
+    answerer: answerHere({ ...built, taskTimeoutMs: () => taskTimeoutMs }, watch),
+    setLimits(changed) {
+      limits.setRates({ rpm, tpm, ...changed });
+      taskTimeoutMs = changed.taskTimeoutMs ?? settings.taskTimeoutMs;
+    },
     toTask,
     async close() {
       await close();
@@ -509,6 +518,11 @@ class WorkerRun {
   /** Takes at most `most` concurrent tasks, and no more than the server accepts. */
   setSlots(most: number): void {
     this.tasks.setSlots(Math.max(1, Math.min(most, this.wanted)));
+  }
+
+  /** Applies the limits that were changed while the run is running. */
+  async followLimits(): Promise<void> {
+    this.opened.setLimits(await readWorkerLimits(this.shared.redis, this.manifest.runId));
   }
 
   pause(): Promise<void> {

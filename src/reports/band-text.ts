@@ -1,8 +1,10 @@
 // The artifacts of `art-e evals cases` as terminal text.
+
 import type { BandArtifacts, RuleCount } from "../evals/band-artifacts.js";
 import { criterionFlag } from "../evals/criteria.js";
 import type { RegressionCase } from "../evals/definition.js";
 import { commandLine } from "../platform/command-line.js";
+import { compact } from "../platform/optional-values.js";
 import { count, table } from "../text/format.js";
 import { evalLabel } from "./eval-text.js";
 import { oneLine } from "./wording.js";
@@ -12,7 +14,7 @@ const LISTED = 5;
 
 export function bandText(artifacts: BandArtifacts, criterion: string): string {
   const { runId, scorer, counts, labeled, high, medium, low, withoutCase, evals } = artifacts;
-  return [
+  return compact([
     `${runId}: ${counts.high} high, ${counts.medium} medium, ${counts.low} low, ${counts.unscored} without a band`,
     `Bands from: ${basisText(labeled, scorer)}`,
     ...section("High: successful patterns", ruleRows(high.patterns, "met in")),
@@ -28,7 +30,7 @@ export function bandText(artifacts: BandArtifacts, criterion: string): string {
     ),
     ...caseLines("Edge cases", medium.edge),
     ...section("Low: failure modes", ruleRows(low.failureModes, "broken in")),
-    ...(low.unexplained === 0 ? [] : [`  ${low.unexplained} traces break no rule.`]),
+    low.unexplained !== 0 && `  ${low.unexplained} traces break no rule.`,
     ...caseLines("Bug reproductions", low.bugs),
     ...section("Targeted evals", low.targeted.length === 0 ? [] : [`  ${low.targeted.join(", ")}`]),
     ...section(
@@ -46,7 +48,7 @@ export function bandText(artifacts: BandArtifacts, criterion: string): string {
         return `  ${label}${isNew ? "" : ` (already exists: ${status})`}   next: ${next}`;
       }),
     ),
-  ].join("\n");
+  ]).join("\n");
 }
 
 /** Labels decide before the score. */
@@ -87,8 +89,8 @@ function caseLines(title: string, cases: readonly RegressionCase[]): string[] {
 
 function listed<T>(items: readonly T[], linesOf: (item: T) => string[]): string[] {
   const hidden = items.length - LISTED;
-  return [
+  return compact([
     ...items.slice(0, LISTED).flatMap(linesOf),
-    ...(hidden > 0 ? [`  ... and ${hidden} more; --json lists all`] : []),
-  ];
+    hidden > 0 && `  ... and ${hidden} more; --json lists all`,
+  ]);
 }

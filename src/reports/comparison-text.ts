@@ -5,6 +5,7 @@ import type {
   RunComparison,
   RunHead,
 } from "../analysis/paired-comparison.js";
+import { compact } from "../platform/optional-values.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/metrics.js";
 import {
@@ -55,15 +56,13 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
     onlyCandidate > 0 && `${count(onlyCandidate)} only in the second`,
   ].filter((part) => part !== false);
   const flipCount = flips.lost.length + flips.won.length;
-  return [
+  return compact([
     `${candidate} against ${baseline}: ${[`${count(common)} ${noun}s in both`, ...onlyInOne].join(", ")}`,
-    ...(ungraded === null || ungraded.baseline + ungraded.candidate === 0
-      ? []
-      : [
-          `Not graded and not in any score: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
-        ]),
-    ...(incomparable.length === 0 ? [] : [`NOT COMPARABLE: the runs differ in ${incomparable.join("; ")}`]),
-    ...(settings.length === 0 ? [] : [`Different settings: ${settings.join(", ")}`]),
+    ungraded !== null &&
+      ungraded.baseline + ungraded.candidate > 0 &&
+      `Not graded and not in any score: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
+    incomparable.length > 0 && `NOT COMPARABLE: the runs differ in ${incomparable.join("; ")}`,
+    settings.length > 0 && `Different settings: ${settings.join(", ")}`,
     "",
     table(
       ["", "n", "before", "after", "difference (95%)", "p", "won/lost/tied", "verdict"],
@@ -79,7 +78,7 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
       : ["", `${noun === "task" ? "Tasks" : "Questions"} with a different result (${flips.metric}):`]),
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
-  ].join("\n");
+  ]).join("\n");
 }
 
 /** Which of the two intervals may be read when. */

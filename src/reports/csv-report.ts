@@ -50,22 +50,35 @@ const OF_SUITES: Readonly<Record<string, Summary>> = {
   },
   "pairs.csv": {
     columns: [
-      ...["score", "pairs", "ungradedPairs", "abstract", "verbose", "difference", "low", "high"],
-      ...["p", "test", "verboseBetter", "verboseWorse", "same"],
+      "score",
+      "pairs",
+      "ungradedPairs",
+      "abstract",
+      "verbose",
+      "difference",
+      "low",
+      "high",
+      "p",
+      "test",
+      "verboseBetter",
+      "verboseWorse",
+      "same",
     ],
     rows: rowsOfSuite(({ guidance: { metrics, ungradedPairs } }) =>
       metrics.map(({ metric, baseline, candidate, difference, p, test, wins, losses, ties }) => [
-        ...[
-          metric,
-          difference.n,
-          ungradedPairs,
-          baseline,
-          candidate,
-          difference.value,
-          difference.low,
-          difference.high,
-        ],
-        ...[p, test, wins, losses, ties],
+        metric,
+        difference.n,
+        ungradedPairs,
+        baseline,
+        candidate,
+        difference.value,
+        difference.low,
+        difference.high,
+        p,
+        test,
+        wins,
+        losses,
+        ties,
       ]),
     ),
   },
@@ -109,11 +122,12 @@ export function csvLine(row: TaskResultRow, meanings: readonly ScoreMeaning[], o
 }
 
 /** The original columns of the task table. Later columns are not included. */
+// biome-ignore format: column names in rows
 const COLUMNS = [
-  ...["runId", "agentId", "model", "runName", "taskId", "epoch", "inbox", "queryDate", "howRealistic", "goldSources"],
-  ...["question", "groundTruth", "agentAnswer", "ending", "error", "turns", "executionTimeMs", "modelTimeMs"],
-  ...["toolTimeMs", "waitingTimeMs", "inputTokens", "cachedInputTokens", "outputTokens", "costUsd", "retries"],
-  ...["sources", "traceId"],
+  "runId", "agentId", "model", "runName", "taskId", "epoch", "inbox", "queryDate", "howRealistic", "goldSources",
+  "question", "groundTruth", "agentAnswer", "ending", "error", "turns", "executionTimeMs", "modelTimeMs",
+  "toolTimeMs", "waitingTimeMs", "inputTokens", "cachedInputTokens", "outputTokens", "costUsd", "retries",
+  "sources", "traceId",
 ];
 
 /** Empty for questions. */

@@ -1,4 +1,12 @@
-import { type Agreement, type Contradiction, callsModel, type EvalTest, type StoredEval } from "../evals/definition.js";
+import {
+  type Agreement,
+  type Contradiction,
+  callsModel,
+  type EvalTest,
+  type StoredEval,
+  type TracedAgent,
+} from "../evals/definition.js";
+import type { OtherAgents } from "../evals/validated-agents.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { promptHash } from "../scoring/judge.js";
@@ -27,6 +35,7 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
     `The held-out traces were used in tests ${times(heldOutReads)} for any criterion, and ${times(readsByThisEval)} for this eval.`,
     ...ceilingLines(test),
+    ...(test.agents === undefined ? [] : [`Agents of these traces: ${test.agents.map(agentText).join("; ")}.`]),
     ...warnings.map((warning) => `Note: ${warning}.`),
     commandLine`To see disagreements with the labels of the training half: art-e evals review ${definition.name} --criterion ${test.criterion}`,
     "",
@@ -134,6 +143,26 @@ function ceilingLines({ ceiling }: EvalTest): string[] {
   ];
 }
 
+/** Formats `validated on another agent, A, not B`. */
+export function otherAgentsText({ here, validated }: Pick<OtherAgents, "here" | "validated">): string {
+  return `validated on another agent, ${validated.map(agentText).join(" and ")}, not ${here.map(agentText).join(" and ")}`;
+}
+
+/** Formats an agent with all that identifies it, such as `baseline@1 (offline/baseline, prompt 3f2a91bc)`. */
+function agentText({ agentId, version, model, prompt }: TracedAgent): string {
+  const name = version === null ? agentId : `${agentId}@${version}`;
+  return `${name} (${model}${prompt === null ? "" : `, prompt ${prompt}`})`;
+}
+
+/** Explains that the error rates of an eval might not apply, and how to measure them. `run` is a command. */
+export function otherAgentsLines(name: string, other: OtherAgents, run: string): string[] {
+  return [
+    `${name} was ${otherAgentsText(other)}. Its error rates might not apply.`,
+    `To correct the rate by labels of these traces instead, label ${other.label.count} of them: ${other.label.command}`,
+    `Then: ${run}`,
+  ];
+}
+
 /** Formats all figures of an eval's agreement with labels. */
 export function agreementTable(agreement: Agreement): string {
   const { good, bad, notApplicable, errors, confusion } = agreement;
@@ -147,6 +176,11 @@ export function agreementTable(agreement: Agreement): string {
     ["true positive rate (recall)", estimateText(agreement.truePositiveRate)],
     ["true negative rate (coverage)", estimateText(agreement.trueNegativeRate)],
     ["false failure rate", estimateText(agreement.falseFailureRate)],
+    agreement.weighted !== undefined &&
+      (["traces drawn", "likely failures more often: the rates weight each label by its probability"] as [
+        string,
+        string,
+      ]),
   ]);
   return table(["figure", "value (95% interval)"], rows);
 }

@@ -4,6 +4,22 @@ import { compact } from "../platform/optional-values.js";
 import { readBuiltFile } from "../platform/program-files.js";
 import type { ReportHead, ReportTasks, TraceView } from "./report-data.js";
 
+/** The data of a page without conversations. */
+export interface Report {
+  readonly head: ReportHead;
+  readonly tasks: ReportTasks;
+}
+
+/** Conversations embedded in the page, as key and packed text. */
+type PackedTraces = Iterable<readonly [key: string, packed: string]>;
+
+/** The parts of a report's page other than its data. */
+interface PageAssets {
+  readonly style: string;
+  /** In order of execution. */
+  readonly scripts: readonly string[];
+}
+
 /**
  * Deflates a conversation and encodes it in base64. This takes a fifth of its size and is safe in a page, whatever the
  * mail contains.
@@ -19,15 +35,6 @@ export function packedTrace(view: TraceView): string {
 export function traceFile(key: string, packed: string): string {
   return `artETrace(${JSON.stringify(key)}, ${JSON.stringify(packed)});\n`;
 }
-
-/** The data of a page without conversations. */
-export interface Report {
-  readonly head: ReportHead;
-  readonly tasks: ReportTasks;
-}
-
-/** Conversations embedded in the page, as key and packed text. */
-type PackedTraces = Iterable<readonly [key: string, packed: string]>;
 
 /**
  * Yields a report as one HTML file, in chunks. Untrusted data (mail, replies, questions) is embedded as JSON without
@@ -98,13 +105,6 @@ function escapeJson(json: string): string {
 
 function escapeHtml(text: string): string {
   return text.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
-/** The parts of a report's page other than its data. */
-interface PageAssets {
-  readonly style: string;
-  /** In order of execution. */
-  readonly scripts: readonly string[];
 }
 
 /** In the order of the cascade. */

@@ -8,7 +8,7 @@ import { headlineFirst } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
 import { definitionText, reliabilityTitle, rowsInOrder } from "./reliability-text.js";
-import type { Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
+import type { EvalFigures, Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
 import { gateText } from "./run-text.js";
 import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
 import { type OutcomeScore, taskOutcome } from "./task-outcome.js";
@@ -100,6 +100,12 @@ export function reportFigures({ traces: _, comparisons, ...figures }: ReportHead
   return { ...figures, comparisons: comparisons.map(({ outcomes: __, ...comparison }) => comparison) };
 }
 
+function otherAgentsParts({ name, otherAgents }: EvalFigures): string[] {
+  if (otherAgents === null) return [];
+  const { text, advice, command } = otherAgents;
+  return [`${escapeMarkdown(`${name} was ${text}. ${advice}:`)} \`${command}\``];
+}
+
 /** Maximum mailboxes, starting with those with the most tasks, because a pull request comment should be short. */
 const MAX_INBOXES = 12;
 
@@ -116,7 +122,7 @@ const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
 };
 
 /** Formats a report as GitHub Markdown for a pull request. */
-export function markdownReport({ runs, scores, leading, comparisons, reliability }: ReportHead): string {
+export function markdownReport({ runs, scores, leading, evals, comparisons, reliability }: ReportHead): string {
   const leader = scores.find(({ name }) => name === leading);
   return [
     `## ART-E: ${runs.map(({ label }) => escapeMarkdown(label)).join(", ")}`,
@@ -131,6 +137,7 @@ export function markdownReport({ runs, scores, leading, comparisons, reliability
           ...runs.map((run) => figureText(run.scores[name])),
         ]),
     ),
+    ...evals.flatMap(otherAgentsParts),
     ...comparisons.flatMap((comparison) => comparisonParts(comparison, runs)),
     ...reliability.flatMap(reliabilityParts),
     ...runs.flatMap((run) => errorsAndTools(run, runs.length > 1)),
@@ -143,15 +150,12 @@ export function markdownReport({ runs, scores, leading, comparisons, reliability
 function headlines(runs: readonly RunFigures[]): string[][] {
   const line = (label: string, read: (run: RunFigures) => string) => [label, ...runs.map(read)];
   const ms = (value: number | null) => (value === null ? "-" : duration(value));
-  return [
+  return compact([
     line("Run", ({ runId }) => `\`${runId}\``),
     // The heading already contains it for a run without a name.
-    ...(runs.every(({ name }) => name === null)
-      ? []
-      : [line("Agent", ({ agentId, model }) => `${agentId} · ${model}`)]),
-    ...(runs.every(({ answeredBy }) => answeredBy.length === 0)
-      ? []
-      : [line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model)]),
+    !runs.every(({ name }) => name === null) && line("Agent", ({ agentId, model }) => `${agentId} · ${model}`),
+    !runs.every(({ answeredBy }) => answeredBy.length === 0) &&
+      line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model),
     line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
     line("Cost", ({ costUsd }) => usd(costUsd)),
     line("Cost per 1,000 tasks", ({ costUsd, tasks }) =>
@@ -169,7 +173,7 @@ function headlines(runs: readonly RunFigures[]): string[][] {
           line("Graded", ({ suite, tasks }) => (suite === null ? "-" : `${count(suite.graded)} of ${count(tasks)}`)),
           line("States", ({ suite }) => (suite === null ? "-" : statesText(suite.states))),
         ]),
-  ];
+  ]);
 }
 
 function errorsAndTools({ label, errors, refusals, tools }: RunFigures, hasSeveralRuns: boolean): string[] {

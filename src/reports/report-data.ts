@@ -133,6 +133,8 @@ export interface EvalFigures {
     readonly thresholds: string;
     readonly passed: boolean;
   } | null;
+  /** Says that the eval was validated on another agent, and what to do. Null if it was not. */
+  readonly otherAgents: { readonly text: string; readonly advice: string; readonly command: string } | null;
 }
 
 export interface ReportHead {

@@ -20,6 +20,7 @@ import {
 import { type Headline, headlineFirst } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { RunStatus } from "../traces/task-result.js";
+import { otherAgentsText } from "./eval-text.js";
 import { statesText } from "./suite-text.js";
 import {
   counted,
@@ -215,7 +216,7 @@ export function gateText(gate: Gate): string {
   const { metric, scorer, figure, coverage, passed } = gate;
   const isMissing = figure.n === 0 && (coverage === null || coverage.judged + coverage.notApplicable === 0);
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}${formatValidation(gate)}`;
+  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}${formatValidation(gate)}${formatOtherAgents(gate)}`;
 }
 
 /** Why an eval's figure is not reliable. */
@@ -228,6 +229,12 @@ export const VALIDATION_TEXTS: Readonly<Record<Exclude<GateValidation, "passed">
 
 function formatValidation({ validation }: Gate): string {
   return validation === null || validation === "passed" ? "" : `; not validated: ${VALIDATION_TEXTS[validation]}`;
+}
+
+function formatOtherAgents({ otherAgents }: Gate): string {
+  if (otherAgents === null) return "";
+  const { count, command } = otherAgents.label;
+  return `; ${otherAgentsText(otherAgents)}: label ${count} of its traces (${command})`;
 }
 
 /** Formats `; judged 16 of 30 tasks, 4 do not apply: covered 0.667, required: at least 0.9 (--min-coverage)`. */

@@ -36,15 +36,15 @@ export function traceText(trace: Trace | ChatTrace): string {
         `${trace.kind === "question" ? "Question" : "Task"}: ${instructionOf(trace)}`,
       ];
   const scores = Object.entries(trace.scores).map(([name, score]) => `${name} ${share(score.value)}`);
-  const foot = [
+  const foot = compact([
     "",
     `Ending:   ${trace.ending} after ${trace.turns.length} turns, ${duration(trace.durationMs)}`,
     `Time:     ${timeText(trace)}`,
     ...timelineText(timelineOf(trace)).map((line) => `          ${line}`),
-    ...(trace.error === null ? [] : [`Error:    ${trace.error}`]),
+    trace.error !== null && `Error:    ${trace.error}`,
     ...answeredBy(trace),
     `Answer:   ${trace.answer ?? "-"}`,
-    ...(isOfSuite(trace) ? [] : [`Sources:  ${trace.sources.join(", ") || "-"}`]),
+    !isOfSuite(trace) && `Sources:  ${trace.sources.join(", ") || "-"}`,
     ...(isChat
       ? scores.length === 0
         ? []
@@ -54,7 +54,7 @@ export function traceText(trace: Trace | ChatTrace): string {
           trace.judge !== null && `Judge:    ${judgeText(trace.judge)}`,
           `Scores:   ${scores.join(", ") || "none (failed tasks are not scored)"}`,
         ])),
-  ];
+  ]);
   return [...head, ...trace.messages.flatMap(messageLines), ...foot].join("\n");
 }
 
@@ -236,10 +236,10 @@ function machineResultText(view: MachineResultView): string {
 }
 
 function commandText({ stdout, stderr, exitCode, stopped }: Extract<MachineResultView, { kind: "command" }>): string {
-  const printed = [
-    ...(stdout.trim() === "" ? [] : [shorten(stdout.trimEnd())]),
+  const printed = compact([
+    stdout.trim() !== "" && shorten(stdout.trimEnd()),
     ...(stderr.trim() === "" ? [] : ["stderr:", shorten(stderr.trimEnd())]),
-  ];
+  ]);
   if (exitCode !== 0) return [...printed, stopped ?? `exit code ${exitCode ?? "none"}`].join("\n");
   return printed.length === 0 ? "(no output)" : printed.join("\n");
 }

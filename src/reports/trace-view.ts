@@ -1,5 +1,5 @@
 import type { Message, ToolMessage } from "../models/model.js";
-import type { SameMail } from "../scoring/scorer.js";
+import type { SameMail } from "../scoring/scorer-entry.js";
 import { questionOf } from "../tasks/question.js";
 import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
 import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
@@ -9,6 +9,55 @@ import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } 
 export interface MailSource {
   readonly mailOf: (messageId: string) => MailView | null;
   readonly sameMail: SameMail;
+}
+
+/** The result of a tool that works in a task's machine. The shape determines its kind, because tool names vary. */
+export type MachineResultView =
+  | {
+      readonly kind: "command";
+      readonly stdout: string;
+      readonly stderr: string;
+      /** Exit code, or null if the command was stopped. */
+      readonly exitCode: number | null;
+      /** The reason why it was stopped. */
+      readonly stopped: string | null;
+    }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly content: string;
+      readonly firstLine: number;
+      readonly lastLine: number;
+      readonly totalLines: number;
+    }
+  | {
+      readonly kind: "notebook";
+      readonly path: string;
+      readonly outputs: readonly NotebookOutput[];
+      readonly stopped: string | null;
+    };
+
+interface NotebookOutput {
+  readonly cell: number;
+  readonly text: string;
+  readonly error: string | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A tool result. The shape determines its kind, as in scoring, because tool names vary. */
+export type ToolResultView =
+  | { readonly kind: "hits"; readonly hits: readonly Hit[]; readonly total: number | null }
+  | { readonly kind: "mail"; readonly mail: MailView }
+  | { readonly kind: "other"; readonly value: unknown };
+
+/** An email in a list of search results. */
+export interface Hit {
+  readonly messageId: string;
+  readonly subject: string | null;
+  readonly sender: string | null;
+  readonly date: string | null;
+  readonly snippet: string;
 }
 
 /** Converts a trace for the page: each call with its result, and the gold emails. */
@@ -109,40 +158,6 @@ export function toTurn(turn: Turn | undefined): TurnView | null {
   return { ...ms, tokens, costUsd, finishReason, retries: retries.length };
 }
 
-/** The result of a tool that works in a task's machine. The shape determines its kind, because tool names vary. */
-export type MachineResultView =
-  | {
-      readonly kind: "command";
-      readonly stdout: string;
-      readonly stderr: string;
-      /** Exit code, or null if the command was stopped. */
-      readonly exitCode: number | null;
-      /** The reason why it was stopped. */
-      readonly stopped: string | null;
-    }
-  | {
-      readonly kind: "file";
-      readonly path: string;
-      readonly content: string;
-      readonly firstLine: number;
-      readonly lastLine: number;
-      readonly totalLines: number;
-    }
-  | {
-      readonly kind: "notebook";
-      readonly path: string;
-      readonly outputs: readonly NotebookOutput[];
-      readonly stopped: string | null;
-    };
-
-interface NotebookOutput {
-  readonly cell: number;
-  readonly text: string;
-  readonly error: string | null;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Returns null for the result of another tool. */
 export function readMachineResult(value: unknown): MachineResultView | null {
   if (!isRecord(value)) return null;
@@ -177,21 +192,6 @@ function isRecord(value: unknown): value is Fields {
 
 function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-/** A tool result. The shape determines its kind, as in scoring, because tool names vary. */
-export type ToolResultView =
-  | { readonly kind: "hits"; readonly hits: readonly Hit[]; readonly total: number | null }
-  | { readonly kind: "mail"; readonly mail: MailView }
-  | { readonly kind: "other"; readonly value: unknown };
-
-/** An email in a list of search results. */
-export interface Hit {
-  readonly messageId: string;
-  readonly subject: string | null;
-  readonly sender: string | null;
-  readonly date: string | null;
-  readonly snippet: string;
 }
 
 export function readToolResult(value: unknown): ToolResultView {

@@ -8,6 +8,16 @@ import type { SliceName } from "../traces/task-slices.js";
 
 type MeanTimes = Pick<RunHead, "avgExecutionTimeMs" | "avgModelTimeMs" | "avgToolTimeMs" | "avgWaitingTimeMs">;
 
+/** The noun for the compared tasks: `task` for suites. */
+export type TaskNoun = "question" | "task";
+
+interface LabelledRun {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly model: string;
+  readonly name?: string;
+}
+
 /**
  * Formats model and tool time of a task, without waiting. Falls back to the total time for runs without these times.
  */
@@ -40,9 +50,6 @@ export function sliceTable(totals: RunTotals, slice: SliceName, metrics: readonl
   ]);
   return table([slice, "tasks", ...labels], rows);
 }
-
-/** The noun for the compared tasks: `task` for suites. */
-export type TaskNoun = "question" | "task";
 
 /** Cost, time and turns are not fractions and need other formats. */
 const EFFORT_FORMATS: Readonly<Record<string, (value: number) => string>> = {
@@ -108,13 +115,6 @@ export function callLines(name: string, callArguments: JsonValue): string[] {
     isBlock(value) ? [`     ${key}:`, ...value.split("\n").map((line) => `       ${line}`)] : [],
   );
   return [`  -> ${name}(${inLine.join(", ")})`, ...blocks];
-}
-
-interface LabelledRun {
-  readonly runId: string;
-  readonly agentId: string;
-  readonly model: string;
-  readonly name?: string;
 }
 
 /** Returns a run's name, otherwise its id. */

@@ -22,11 +22,13 @@ import {
   measuredErrors,
   PassTally,
 } from "../evals/use-evals.js";
+import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
 import { programVersion } from "../platform/program-files.js";
+import { otherAgentsText } from "../reports/eval-text.js";
 import type { Report } from "../reports/html-report.js";
 import {
   type EvalFigures,
@@ -278,7 +280,13 @@ class EvalTally {
     const errors = this.runs[run]?.stored?.errorsOf(storedEval) ?? null;
     const test = errors === null ? null : (storedEval?.test?.report ?? null);
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
-    const { passRate, corrected, falseAlarms } = passes.figures(errors?.agreement ?? null, errors?.labels ?? new Map());
+    const { passRate, corrected, falseAlarms, labelsOfRun } = passes.figures(
+      errors?.agreement ?? null,
+      errors?.labels ?? new Map(),
+    );
+    const head = this.runs[run]?.head;
+    const isMeasuredHere = test === null || head === undefined || labelsOfRun > 0;
+    const others = isMeasuredHere ? null : otherAgents(test, [agentOfRun(head)], head.runId);
     return {
       score,
       run,
@@ -293,6 +301,11 @@ class EvalTally {
         bad: test.agreement.bad,
         thresholds: test.thresholds,
         passed: test.rejections.length === 0,
+      },
+      otherAgents: others && {
+        text: otherAgentsText(others),
+        advice: `Label ${others.label.count} of its traces`,
+        command: others.label.command,
       },
     };
   }

@@ -2,11 +2,12 @@ import {
   type EvalDefinition,
   type EvaluatedTrace,
   type StoredEval,
+  type TracedAgent,
   type Validation,
   validationOf,
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { agentOfTrace, agentsOfHeldOut, traceIdsToLabel } from "../evals/labels.js";
+import { traceIdsToLabel } from "../evals/labels.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
@@ -18,6 +19,7 @@ import {
   scoringEvals,
   withVersions,
 } from "../evals/use-evals.js";
+import { agentOfRun, agentsOfTraces, type OtherAgents, otherAgents } from "../evals/validated-agents.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -41,8 +43,8 @@ interface EvalRunFigures extends PassRates {
   readonly failedTasks: number;
   readonly errors: number;
   readonly firstError: string | null;
-  /** Agents of the traces that the eval was not validated on, and the agents that it was validated on. */
-  readonly otherAgents: { readonly here: readonly string[]; readonly validated: readonly string[] } | null;
+  /** Null if the eval was validated on the agents of these traces, or if these traces have enough labels. */
+  readonly otherAgents: OtherAgents | null;
 }
 
 export interface EvalRun {
@@ -92,7 +94,7 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
         throw new UserError("run_empty", `Run ${run.id} has no traces to evaluate.`, "Pass another run.");
       const scorers = withVersions(run.settings.scorers, evals.definitions);
       saveScoringSettings(db, run.id, { ...run.settings, scorers });
-      return { runId: run.id, traces: scored, evals: evals.figures() };
+      return { runId: run.id, traces: scored, evals: evals.figures([agentOfRun(run)], run.id) };
     } finally {
       bar.stop();
       releaseRun(db, run.id, thisProcess.name);
@@ -115,7 +117,7 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
         if (signal.aborted) throw new Interrupted(`${count(done)} chats are done. Continue with the same command.`);
       }
       if (ids.length === 0) throw new UserError("chats_none", "No chats to evaluate.", "Pass a run.");
-      return { runId: null, traces: ids.length, evals: evals.figures() };
+      return { runId: null, traces: ids.length, evals: evals.figures(agentsOfTraces(db, ids), null) };
     } finally {
       bar.stop();
     }
@@ -127,7 +129,6 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
   const tallies = openEvals(db, names).map((stored) => ({
     stored,
     passes: new PassTally(),
-    agents: new Set<string>(),
     notApplicable: 0,
     failedTasks: 0,
     errors: 0,
@@ -145,7 +146,6 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
         for (const [i, tally] of tallies.entries()) {
           const { score = null, error = null } = outcomes[k]?.[i] ?? {};
           tally.firstError ??= error;
-          tally.agents.add(agentOfTrace(trace));
           if (error !== null) tally.errors++;
           else if (score === null && canBeRetried(trace.ending)) tally.failedTasks++;
           else if (score === null) tally.notApplicable++;
@@ -154,17 +154,15 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
       }
       return traces.map((trace, i) => withEvals(trace, definitions, outcomes[i] ?? []));
     },
-    figures(): EvalRunFigures[] {
-      return tallies.map(({ stored, passes, agents, ...counts }) => {
+    figures(agents: readonly TracedAgent[], runId: string | null): EvalRunFigures[] {
+      return tallies.map(({ stored, passes, ...counts }) => {
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
         const errors = measuredErrors(db, { stored, test });
         const figures = passes.figures(errors?.agreement ?? null, errors?.labels ?? new Map());
-        const validated = test === null || test.report.isImported ? [] : agentsOfHeldOut(db, test.report.criterion);
-        const here = [...agents].filter((agent) => !validated.includes(agent));
-        const isOther = errors !== null && validated.length > 0 && here.length > 0 && figures.labelsOfRun === 0;
-        const otherAgents = isOther ? { here, validated } : null;
-        return { stored, validation: validationOf(test), passed, failed, ...counts, ...figures, otherAgents };
+        const isMeasuredHere = test === null || errors === null || figures.labelsOfRun > 0;
+        const others = isMeasuredHere ? null : otherAgents(test.report, agents, runId);
+        return { stored, validation: validationOf(test), passed, failed, ...counts, ...figures, otherAgents: others };
       });
     },
   };

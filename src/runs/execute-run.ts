@@ -279,7 +279,13 @@ async function answerAll(
       emit({ type: "task_activity", taskId, epoch, activity });
     const isPaused = () => steering.isPaused;
     const answerer = await opening.start({
-      ...{ db, mailbox, budget, journal, mayStart, isPaused, onActivity },
+      db,
+      mailbox,
+      budget,
+      journal,
+      mayStart,
+      isPaused,
+      onActivity,
       onControl: (request) => steering.answer(request),
     });
     const end = await runTasks(

@@ -10,7 +10,8 @@ import {
 } from "../analysis/paired-comparison.js";
 import { evalOfScore, isEvalScore, isValidatedScore, type ValidatedScore, validationOf } from "../evals/definition.js";
 import { activeEval } from "../evals/store.js";
-import { agreementFor, describedEvalOfRun, describeStored, PassTally } from "../evals/use-evals.js";
+import { agreementFor, describedEvalOfRun, describeStored, measuredErrors, PassTally } from "../evals/use-evals.js";
+import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { EXIT, UserError } from "../platform/errors.js";
@@ -83,11 +84,11 @@ class Gates {
       if (!isValidatedScore(scorer) || (scorer === JUDGED && scorer === metric)) {
         return failUnder({ metric, limit }, head);
       }
-      const validation = this.validationOf(scorer, head);
+      const trust = this.trustIn(scorer, { head, results });
       const coverage = coverageOf(scorer, results(), minCoverage);
-      if (scorer === metric) return { ...failUnder({ metric, limit }, head, coverage), validation };
+      if (scorer === metric) return { ...failUnder({ metric, limit }, head, coverage), ...trust };
       const figure = correctedFigure(scorer, head, results(), this.context);
-      return { ...failUnder({ metric: scorer, limit }, head, coverage, figure), metric, validation };
+      return { ...failUnder({ metric: scorer, limit }, head, coverage, figure), metric, ...trust };
     });
     if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
     // The gates' scores decide which answers count as wrong in the JUnit report and the step summary.
@@ -116,21 +117,32 @@ class Gates {
   requireValidatedInUse(): void {
     for (const { metric } of this.options.failUnder ?? []) {
       const scorer = uncorrected(metric);
-      if (isEvalScore(scorer)) this.validationOf(scorer, null);
+      if (isEvalScore(scorer)) this.trustIn(scorer, null);
     }
   }
 
-  /** Returns the newest test's result for the version that scored the run, or the version in use if `head` is null. */
-  private validationOf(score: ValidatedScore, head: Pick<RunHead, "settings"> | null): GateValidation | null {
+  /**
+   * Returns the newest test's result for the version that scored the run, or the version in use if `run` is null, and
+   * whether the test covers the run's agent.
+   */
+  private trustIn(
+    score: ValidatedScore,
+    run: Pick<RunSource, "head" | "results"> | null,
+  ): Pick<Gate, "validation" | "otherAgents"> {
     const { db: path } = this.context.settings;
-    if (statOf(path) === undefined) return this.accepted(score, "unknown");
+    if (statOf(path) === undefined) return { validation: this.accepted(score, "unknown"), otherAgents: null };
     const db = openStore(path, { mustExist: true });
     try {
-      const active = head === null && isEvalScore(score) ? activeEval(db, evalOfScore(score)) : null;
-      const run = head === null ? null : { settings: scored.parse(head.settings) };
-      const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
-      if (described?.stored.definition.kind === "cases") return null;
-      return this.accepted(score, described === null ? "unknown" : validationOf(described.test));
+      const active = run === null && isEvalScore(score) ? activeEval(db, evalOfScore(score)) : null;
+      const settings = run === null ? null : { settings: scored.parse(run.head.settings) };
+      const described = active === null ? describedEvalOfRun(db, score, settings) : describeStored(db, active);
+      if (described?.stored.definition.kind === "cases") return { validation: null, otherAgents: null };
+      const validation = this.accepted(score, described === null ? "unknown" : validationOf(described.test));
+      const errors = measuredErrors(db, described);
+      if (run === null || errors === null || !described?.test) return { validation, otherAgents: null };
+      const { labelsOfRun } = PassTally.of(score, run.results()).figures(errors.agreement, errors.labels);
+      const others = otherAgents(described.test.report, [agentOfRun(run.head)], run.head.runId);
+      return { validation, otherAgents: labelsOfRun > 0 ? null : others };
     } finally {
       db.close();
     }

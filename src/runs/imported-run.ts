@@ -26,6 +26,12 @@ export interface ImportedTraces {
   readonly lacking: Readonly<Record<string, number>>;
 }
 
+interface ImportedFile {
+  readonly format: string;
+  readonly name: string;
+  readonly sha256: string;
+}
+
 /** Reads the traces in a file into the database: all of them, or none if one is unusable. */
 export async function importTraces(path: string, { settings, note, signal }: AppContext): Promise<ImportedTraces> {
   const source = await openImport(path);
@@ -60,12 +66,6 @@ export async function importTraces(path: string, { settings, note, signal }: App
   } finally {
     db.close();
   }
-}
-
-interface ImportedFile {
-  readonly format: string;
-  readonly name: string;
-  readonly sha256: string;
 }
 
 class ImportedRunWriter {

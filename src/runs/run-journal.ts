@@ -8,6 +8,11 @@ import type { ResultWriter } from "../traces/result-writer.js";
 import { type Consumption, consumptionOf, sumCost, sumUsage, type TaskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 
+interface TaskEpoch {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+}
+
 /** The reply journals of a run. Replies of tasks that an earlier attempt at the run did not finish are read once. */
 export class RunJournal {
   private readonly unfinished = new Map<string, UnfinishedTask>();
@@ -52,11 +57,6 @@ export class RunJournal {
   private store({ taskId, epoch }: TaskEpoch, entry: JournalEntry, position: number): Promise<void> {
     return this.writer.addReply({ runId: this.runId, taskId, epoch, position, entry: JSON.stringify(entry) });
   }
-}
-
-interface TaskEpoch {
-  readonly taskId: TaskId;
-  readonly epoch: number;
 }
 
 function keyOf({ taskId, epoch }: TaskEpoch): string {

@@ -22,7 +22,7 @@ import {
   judgeExtras,
   judgeSettings,
 } from "../scoring/judge-settings.js";
-import type { SameMail } from "../scoring/scorer.js";
+import type { SameMail } from "../scoring/scorer-entry.js";
 import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/scorers.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";

@@ -33,6 +33,19 @@ import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./results-file.js";
 
+type RunNames = Pick<RunRow, "id" | "name" | "note" | "tags">;
+
+interface DeletedRuns {
+  readonly runs: readonly ListedRun[];
+  readonly deleted: boolean;
+}
+
+interface Pruning extends RunFilter {
+  readonly keep: number;
+  /** Only runs without a completed task. */
+  readonly empty: boolean;
+}
+
 /** Returns the id of the latest run, or null if there is no database or it contains no runs. */
 export async function latestRunId(settings: AppSettings): Promise<string | null> {
   if (!existsSync(settings.db)) return null;
@@ -110,8 +123,6 @@ export function headlineOf(db: Db, runId: string): Headline | null {
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;
 
-type RunNames = Pick<RunRow, "id" | "name" | "note" | "tags">;
-
 export function renameRun(run: string, name: string | null, context: AppContext): Promise<RunNames> {
   if (name !== null) checkRunName(name, "NAME");
   return changeNames(run, context, (db, id) => {
@@ -150,11 +161,6 @@ function changeNames(name: string, context: AppContext, change: (db: Db, id: str
   });
 }
 
-interface DeletedRuns {
-  readonly runs: readonly ListedRun[];
-  readonly deleted: boolean;
-}
-
 /** Deletes runs by id, id prefix or name, with their results and traces. Deletes either all of them or none. */
 export function deleteRuns(names: readonly string[], really: boolean, context: AppContext): Promise<DeletedRuns> {
   return withStore(context.settings, async (db) => {
@@ -173,12 +179,6 @@ export function deleteRuns(names: readonly string[], really: boolean, context: A
       context,
     );
   });
-}
-
-interface Pruning extends RunFilter {
-  readonly keep: number;
-  /** Only runs without a completed task. */
-  readonly empty: boolean;
 }
 
 /** Deletes matching runs. Runs with a name, a note or a tag are kept, because someone wants to find them again. */

@@ -7,7 +7,7 @@ import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { presentProperties } from "../platform/optional-values.js";
+import { compact, presentProperties } from "../platform/optional-values.js";
 import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
@@ -268,13 +268,13 @@ function findRun(db: Db, name: string, set: TaskSet, settings: TrainingRunSettin
   const id = runOfName(db, name);
   if (id === null) return null;
   const run = getRun(db, id);
-  const changes = [
-    ...(run.dataset.sha256 === set.sha256 && run.split === set.split ? [] : ["its tasks differ"]),
+  const changes = compact([
+    (run.dataset.sha256 !== set.sha256 || run.split !== set.split) && "its tasks differ",
     ...mailChangedSince(db, run),
     ...(run.settings.kind === "training"
       ? differences(run.settings, { ...settings, epochs: run.settings.epochs })
       : ["it is not a training run"]),
-  ];
+  ]);
   if (changes.length === 0) return run;
   throw new UserError(
     "run_differs",

@@ -9,7 +9,7 @@ import { type Completion, NO_USAGE, type ToolCall } from "../models/model.js";
 import type { JsonObject } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { openWorkspace } from "../sandbox/workspace.js";
-import type { ScorerEntry } from "../scoring/scorer.js";
+import type { ScorerEntry } from "../scoring/scorer-entry.js";
 import { REWARD, SCORERS, type ScorerName, similarity } from "../scoring/scorers.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";

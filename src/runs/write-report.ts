@@ -16,6 +16,13 @@ const TASKS_FILE = "tasks.csv";
 
 type Write = (pieces: Iterable<string>) => Promise<void>;
 
+export interface WrittenPage {
+  readonly head: ReportHead;
+  readonly bytes: number;
+}
+
+type TracePlacement = (typeof TRACE_PLACEMENTS)[number];
+
 export function writeCsvReport(
   names: readonly string[],
   output: string | undefined,
@@ -96,11 +103,6 @@ function* csvPieces(runs: readonly ReportRun[], meanings: ReportHead["scores"]):
   }
 }
 
-export interface WrittenPage {
-  readonly head: ReportHead;
-  readonly bytes: number;
-}
-
 async function writePage(
   report: Report,
   traceStore: TraceStore,
@@ -135,8 +137,6 @@ function* measured(pieces: Iterable<string>, onBytes: (bytes: number) => void): 
     yield piece;
   }
 }
-
-type TracePlacement = (typeof TRACE_PLACEMENTS)[number];
 
 /** Maximum page size in bytes. A page up to this size can be emailed and opens quickly. */
 const PAGE_LIMIT = 5_000_000;

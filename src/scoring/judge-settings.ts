@@ -16,7 +16,7 @@ import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
 import type { Judge, Judgement, JudgeSettings, PromptVariant } from "../traces/trace.js";
-import { openJudge, protocolVersion } from "./judge.js";
+import { type JudgeRequest, openJudge, protocolVersion } from "./judge.js";
 
 export interface JudgeOptions {
   /** `provider/model`, `art`, `art:provider/model`, `eval:NAME` or `off`. */
@@ -157,7 +157,7 @@ interface CreatedJudge {
   shortfall(): string | null;
 }
 
-interface JudgeConnection {
+export interface JudgeConnection {
   readonly timeoutMs: number;
   readonly throttle: RateLimiter | null;
   readonly shared?: SharedLimiter | undefined;
@@ -169,18 +169,20 @@ interface JudgeConnection {
   readonly given?: GivenExtras;
   /** Another form of the prompt. */
   readonly variant?: PromptVariant | undefined;
+  /** Cache of votes, if it is not the usual one. */
+  readonly cache?: JudgeRequest["cache"];
 }
 
 /** Opens a judge. Throws a UserError if the judge's API key is missing. */
 export async function createJudge(
   judge: JudgeSettings,
   settings: AppSettings,
-  { given = {}, variant, ...connection }: JudgeConnection,
+  { given = {}, variant, cache = verdictCache(settings), ...connection }: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
   const extras = openExtras(judge, given, settings.env, "judge-");
   const { model } = await openModel(name, { baseUrl: judge.baseUrl, extras, ...connection }, settings);
-  const opened = openJudge({ model, settings: judge, cache: verdictCache(settings), variant });
+  const opened = openJudge({ model, settings: judge, cache, variant });
   const shortfall = new JudgeShortfall();
   return {
     judge: {

@@ -12,7 +12,7 @@ import { type ScorableQuestion, type Score, type ScoreDescription, scaleOf } fro
 import type { SuiteTrace, Verdict } from "../traces/trace.js";
 import { isFunctionScore } from "./function-scorers.js";
 import { artReward } from "./judge/art-rubric.js";
-import type { SameMail, Scorer, ScorerEntry, SuiteScorerEntry, UnscoredTrace } from "./scorer.js";
+import type { SameMail, Scorer, ScorerEntry, SuiteScorerEntry, UnscoredTrace } from "./scorer-entry.js";
 import { abstention, attemptOf, falseAbstention } from "./scorers/abstention-scorers.js";
 import {
   foundAt1,

@@ -7,6 +7,32 @@ import { getRun } from "../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "./app/route.js";
 import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./sse-writer.js";
 
+interface RunPageOptions extends RunPageData {
+  readonly activity: RunActivity;
+  /** Whether the user asked the run to stop. */
+  isStopping(): boolean;
+  /** Called with the URL of the run's page, and with the reason if the page fails. */
+  note(text: string): void;
+}
+
+/** Startup data for the thread of a run's page. */
+export interface RunPageData {
+  /** Path of the database. */
+  readonly path: string;
+  readonly version: string;
+  /** The required token, or null. */
+  readonly token: string | null;
+}
+
+export type RunPageCall =
+  /** The answer is the URL of the page. */
+  | { readonly type: "open" }
+  | { readonly type: "process_state"; readonly runId: string; readonly state: RunProcessState }
+  /** The run has ended, so open pages get its last state. */
+  | { readonly type: "end" };
+
+export type RunPageAnswer = string | null;
+
 export function runStreamRoutes({ db }: Pick<Services, "db">, streams: RunStreams): Route[] {
   return [
     defineRoute({
@@ -26,14 +52,6 @@ const YOUNG_GENERATION_MB = 16;
 
 /** Milliseconds between updates of the tasks' activity to the thread. */
 const PUBLISH_MS = 250;
-
-interface RunPageOptions extends RunPageData {
-  readonly activity: RunActivity;
-  /** Whether the user asked the run to stop. */
-  isStopping(): boolean;
-  /** Called with the URL of the run's page, and with the reason if the page fails. */
-  note(text: string): void;
-}
 
 /**
  * A page that shows the progress of this process's run and ends with it. A thread serves it, so that no browser slows
@@ -167,21 +185,3 @@ class RunStream {
     this.sending = null;
   }
 }
-
-/** Startup data for the thread of a run's page. */
-export interface RunPageData {
-  /** Path of the database. */
-  readonly path: string;
-  readonly version: string;
-  /** The required token, or null. */
-  readonly token: string | null;
-}
-
-export type RunPageCall =
-  /** The answer is the URL of the page. */
-  | { readonly type: "open" }
-  | { readonly type: "process_state"; readonly runId: string; readonly state: RunProcessState }
-  /** The run has ended, so open pages get its last state. */
-  | { readonly type: "end" };
-
-export type RunPageAnswer = string | null;

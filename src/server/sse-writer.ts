@@ -8,6 +8,15 @@ export interface StreamLimits {
   readonly stallMs: number;
 }
 
+/** A running chat. */
+interface AdmittedChat {
+  readonly signal: AbortSignal;
+  /** Aborts the chat because its client has disconnected. */
+  abandon(reason: string): void;
+  /** Lets another chat start. */
+  release(): void;
+}
+
 export const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-store",
@@ -114,15 +123,6 @@ class ChatEnded extends Error {
   ) {
     super(message);
   }
-}
-
-/** A running chat. */
-interface AdmittedChat {
-  readonly signal: AbortSignal;
-  /** Aborts the chat because its client has disconnected. */
-  abandon(reason: string): void;
-  /** Lets another chat start. */
-  release(): void;
 }
 
 /** Limits the number of concurrent chats, and allows only one chat at a time per session. */

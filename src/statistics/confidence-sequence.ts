@@ -3,6 +3,8 @@
 import type { Estimate } from "./estimate.js";
 import { NO_ESTIMATE } from "./estimate.js";
 
+type ValueCounts = ReadonlyMap<number, number>;
+
 /** Rejects a hypothesis. By Ville's inequality, the e-value of a true one ever reaches 20 in at most 5% of runs. */
 export const E_ESTABLISHED = 20;
 
@@ -69,8 +71,6 @@ export function confidenceSequence(values: readonly number[]): Estimate {
   const value = values.reduce((sum, each) => sum + each, 0) / n;
   return { value, n, low: lowerBound(counts), high: -lowerBound(negated(counts)), method: "betting_sequence" };
 }
-
-type ValueCounts = ReadonlyMap<number, number>;
 
 function countValues(values: readonly number[]): ValueCounts {
   const counts = new Map<number, number>();

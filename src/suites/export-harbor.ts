@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { stringify } from "smol-toml";
 import { checkMailboxes } from "../mail/corpus.js";
-import { endOfDay, isInRange, upTo } from "../mail/date-range.js";
+import { endOfDay } from "../mail/date-range.js";
 import { type MailLookup, openMailboxListing, openMailLookup } from "../mail/mail-lookup.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
@@ -122,8 +122,7 @@ const PAGE = 1_000;
 
 /** Returns a mailbox up to the end of a day as JSON Lines, newest first, with only one Message-ID per email. */
 function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup, db: Db) {
-  const cutoff = endOfDay(query_date);
-  const listing = openMailboxListing(db, inbox_address, cutoff);
+  const listing = openMailboxListing(db, inbox_address, endOfDay(query_date));
   const ids = new Set<string>();
   const lines: string[] = [];
   let cursor: number | null = null;
@@ -131,7 +130,7 @@ function readMailbox({ inbox_address, query_date }: Question, lookup: MailLookup
     const heads = listing.list(cursor, PAGE);
     for (const { messageId } of heads) {
       const mail = lookup.get(messageId);
-      if (mail === null || !isInRange(mail.date, upTo(cutoff))) continue;
+      if (mail === null) continue;
       const { sender, to, cc, bcc, subject, date, body } = mail;
       lines.push(`${toWellFormedJson({ message_id: messageId, date, sender, to, cc, bcc, subject, body })}\n`);
       ids.add(messageId);

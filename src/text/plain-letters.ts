@@ -7,9 +7,10 @@
 const COMPATIBILITY =
   /[ªº²³¹\u2070-\u209f\u2100-\u214f\u2460-\u24ff\uf900-\ufaff\ufb00-\ufb4f\ufe30-\ufe4f\uff01-\uffef\u{1d400}-\u{1d7ff}]+/gu;
 
+// biome-ignore format: rows of a table
 const LETTERS: Readonly<Record<string, string>> = {
-  ...{ ß: "ss", ẞ: "SS", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", þ: "th", Þ: "Th", ł: "l", Ł: "L", ø: "o", Ø: "O" },
-  ...{ đ: "d", Đ: "D", ð: "d", Ð: "D", ħ: "h", Ħ: "H", ŧ: "t", Ŧ: "T", ı: "i", ſ: "s" },
+  ß: "ss", ẞ: "SS", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", þ: "th", Þ: "Th", ł: "l", Ł: "L", ø: "o", Ø: "O",
+  đ: "d", Đ: "D", ð: "d", Ð: "D", ħ: "h", Ħ: "H", ŧ: "t", Ŧ: "T", ı: "i", ſ: "s",
 };
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "g");
 

@@ -1,6 +1,5 @@
 import { type AddressBook, openAddressBook } from "../mail/address-book.js";
 import { type ArtHit, type ArtQuery, openArtSearch } from "../mail/art-search.js";
-import { isInRange, upTo } from "../mail/date-range.js";
 import { type MailLookup, openMailLookup, type StoredMail } from "../mail/mail-lookup.js";
 import { type MailSearch, openMailSearch } from "../mail/search.js";
 import type { Db } from "../store/open-store.js";
@@ -39,7 +38,8 @@ export function findReadableMail(
   { mails, addresses }: Mailbox,
 ): { ok: true; mail: StoredMail } | ToolError {
   const mail = mails.get(messageId);
-  if (mail === null || !isVisible(mail, context, mails, addresses)) {
+  const inboxId = context.inbox === null ? "all" : addresses.idOf(context.inbox);
+  if (mail === null || inboxId === null || !mails.isVisible(mail, inboxId, context.cutoff)) {
     const place = context.inbox === null ? "the imported mail" : `the mailbox ${context.inbox}`;
     const until = context.cutoff === null ? "" : ` up to ${lastDayBefore(context.cutoff)}`;
     return toolError(
@@ -48,13 +48,6 @@ export function findReadableMail(
     );
   }
   return { ok: true, mail };
-}
-
-function isVisible(mail: StoredMail, context: ToolContext, mails: MailLookup, addresses: AddressBook): boolean {
-  if (!isInRange(mail.date, upTo(context.cutoff))) return false;
-  if (context.inbox === null) return true;
-  const id = addresses.idOf(context.inbox);
-  return id !== null && mails.isInInbox(mail.mailId, id);
 }
 
 function lastDayBefore(cutoff: string): string {

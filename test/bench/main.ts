@@ -3,33 +3,32 @@ import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../../src/text/format.js";
-import { benchEstimators, type EstimatorLine } from "./eval-estimators.js";
-import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
 import { benchExport, type ExportLine } from "./export.js";
 import { benchHarness, type HarnessBench } from "./harness.js";
 import { benchImport, IMPORT_KINDS, type ImportBench, type ImportFiles } from "./import.js";
 import { benchLiveOtlp, type LiveOtlpBench } from "./live-otlp.js";
-import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
 import { benchSearch, type SearchLine } from "./search.js";
 import { writeKaggleCsv } from "./synthetic-corpus.js";
 
 /**
  * `npm run bench -- import|search|search-quality|get|harness|otlp|suite|export|evals|queue|env|sequential|
- * reliability|start|all
+ * reliability|drift|start|page|all
  * [--mails N | --csv FILE] [--tasks N] [--runs N] [--keep DIR] [--workers N,N] [--json]`: compares art-e with its
  * alternatives in the same run, over a corpus made from a seed or over a real file in Kaggle's format.
  *
  * `suite` measures the built program over the demo suite, by default with 100 tasks. `export` writes one trace per task
- * in each format. `evals` processes as many traces, simulates the intervals of corrected rates, and searches for planted
- * faults in --runs label sets per fault.
+ * in each format. `evals` processes as many traces, simulates the intervals of corrected rates, searches for planted
+ * faults in --runs label sets per fault, and codes --runs runs with six failure modes each.
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
- * Six are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
+ * Eight are not in `all`. `sequential` simulates --runs runs (2,000) that stop when they are better than a baseline,
  * with each of several tests. `reliability` simulates --runs runs (1,000) and counts how often the intervals of the
- * reliability card contain the true value. `env` plays one episode per task against the built program's training environment, over
+ * reliability card contain the true value. `drift` simulates --runs streams (300) of watches in which the judge or the
+ * agent changes. `env` plays one episode per task against the built program's training environment, over
  * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one
  * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
- * `start` starts short commands of the built program --runs times (10).
+ * `start` starts short commands of the built program --runs times (10). `page` opens the page of a run of --tasks tasks
+ * (10,000) --runs times (5), in the built program's server and in its report file.
  */
 
 const SUBJECTS = [
@@ -45,13 +44,12 @@ const SUBJECTS = [
   "env",
   "sequential",
   "reliability",
+  "drift",
   "start",
+  "page",
   "search-quality",
   "all",
 ];
-
-/** The standard error of a coverage of 95% is 1.5%. */
-const ESTIMATOR_DRAWS = 200;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -99,6 +97,12 @@ if (subject === "reliability") {
   process.exit(0);
 }
 
+if (subject === "drift") {
+  const { printDriftBench } = await import("./drift.js");
+  printDriftBench(Number(process.argv.includes("--runs") ? values.runs : 300), values.json);
+  process.exit(0);
+}
+
 if (subject === "start") {
   const { benchStart } = await import("./start/start-times.js");
   const times = await benchStart(Number(process.argv.includes("--runs") ? values.runs : 10));
@@ -106,6 +110,14 @@ if (subject === "start") {
     ...[command, `${cpuMs.toFixed(0)}`, `${clockMs.toFixed(0)}`, ratio.toFixed(1)],
   ]);
   console.log(values.json ? JSON.stringify(times, null, 2) : table(["", "CPU, ms", "clock, ms", "CPU / node"], rows));
+  process.exit(0);
+}
+
+if (subject === "page") {
+  const { printPageBench } = await import("./page.js");
+  const given = (flag: string, value: string, otherwise: number) =>
+    process.argv.includes(flag) ? Number(value) : otherwise;
+  await printPageBench(given("--tasks", values.tasks, 10_000), given("--runs", values.runs, 5), values.json);
   process.exit(0);
 }
 
@@ -122,14 +134,8 @@ if (subject === "export") {
 }
 
 if (subject === "evals") {
-  const lines = benchEvals(Number(values.tasks));
-  const estimators = benchEstimators(ESTIMATOR_DRAWS);
-  const planted = await benchPlantedFaults(demoTraces(), Number(values.runs));
-  console.log(
-    values.json
-      ? JSON.stringify({ speed: lines, estimators, planted }, null, 2)
-      : `${evalTable(lines)}\n\n${estimatorTable(estimators)}\n\n${plantedTable(planted)}`,
-  );
+  const { printEvalsBench } = await import("./print-evals-bench.js");
+  await printEvalsBench(Number(values.tasks), Number(values.runs), values.json);
   process.exit();
 }
 
@@ -209,18 +215,6 @@ try {
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
 }
 
-function evalTable(lines: readonly EvalBenchLine[]): string {
-  const whole = (value: number) => Math.round(value).toLocaleString("en-US");
-  return table(
-    ["evals over demo traces", "traces/s", "traces per CPU second"],
-    lines.map(({ what, tracesPerSecond, tracesPerCpuSecond }) => [
-      what,
-      whole(tracesPerSecond),
-      whole(tracesPerCpuSecond),
-    ]),
-  );
-}
-
 function exportTable(lines: readonly ExportLine[]): string {
   return table(
     ["export of traces of 30 KB", "traces/s", "MB/s", "growth after 10%, MB", "peak growth, MB"],
@@ -284,43 +278,4 @@ function harnessTable(lines: readonly HarnessBench[]): string {
       peakMegabytes.toFixed(0),
     ]),
   );
-}
-
-function estimatorTable(lines: readonly EstimatorLine[]): string {
-  const rows = lines.map(({ labels, errors, bad, estimator, coverage, width }) => [
-    labels,
-    `${Math.round(errors * 100)}%`,
-    `${Math.round(bad * 100)}%`,
-    estimator,
-    coverage.toFixed(3),
-    width.toFixed(3),
-  ]);
-  return table(["labels", "wrong labels", "bad traces", "estimator", "coverage", "width"], rows);
-}
-
-function plantedTable({ faults, found, notFound, shuffled, generated, intervals }: PlantedBench): string {
-  const share = (value: number | null) => (value === null ? "-" : value.toFixed(3));
-  return [
-    table(
-      ["wrong labels", "label sets", "chosen", "accepted", "TPR", "TNR"],
-      faults.map(({ noise, sets, chosen, accepted, tpr, tnr }) => [
-        share(noise),
-        String(sets),
-        share(chosen / sets),
-        share(accepted / sets),
-        share(tpr),
-        share(tnr),
-      ]),
-    ),
-    `Found in every set without wrong labels: ${found.length} of ${found.length + notFound.length} faults. Not found: ${notFound.join(", ") || "none"}.`,
-    `Shuffled labels: a template was chosen in ${shuffled.chosen} of ${shuffled.sets} sets, and accepted in ${shuffled.accepted}.`,
-    generated === null
-      ? "Evals written by a model were not tested because no sandbox is available."
-      : `Shuffled labels: an eval written by a model was saved in ${generated.chosen} of ${generated.sets} sets, and accepted in ${generated.accepted}.`,
-    "",
-    table(
-      ["labels", "draws", "TPR's interval holds", "TNR's interval holds"],
-      intervals.map(({ labels, draws, tpr, tnr }) => [String(labels), String(draws), share(tpr), share(tnr)]),
-    ),
-  ].join("\n");
 }

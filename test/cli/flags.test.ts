@@ -326,7 +326,9 @@ describe("the run that a command takes", () => {
     expect(takers.sort()).toEqual(Object.keys(TAKERS).sort());
     // The argument of these is something else: a trace, an agent, evals.
     const others = commands.filter(({ usage, command }) => "run" in command.flags && !takers.includes(usage));
-    expect(others.map(({ usage }) => usage)).toEqual([...["show <name>", "agents show [id]", "evals run <names..>"]]);
+    expect(others.map(({ usage }) => usage)).toEqual([
+      ...["show <name>", "agents show [id]", "evals run <names..>", "evals watch [names..]"],
+    ]);
   });
 
   it.each(Object.entries(TAKERS))("is the same as an argument and as --run: %s", (usage, others) => {

@@ -1,14 +1,21 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { CHROMIUM } from "../machine-requirements.js";
 import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
 import type { ParsedRequest } from "../providers/wire-request.js";
+import { everyPage, type ShownIds } from "../server/every-page.js";
+import { startPage } from "../started-page.js";
 
-/** `npm run pictures`: takes the pictures of the docs from the demo, in a real browser. */
+/**
+ * `npm run pictures [-- --every DIR [--mail MAIL --questions FILE]]`: takes the pictures of the docs from the demo, in a
+ * real browser. With --every, takes pictures of every page instead, wide and narrow, light and dark, over the demo or
+ * over other mail.
+ */
 
 const ROOT = join(import.meta.dirname, "../..");
 const IMAGES = join(ROOT, "docs/images");
@@ -18,46 +25,32 @@ const MARCUS = "marcus.hale@kestrelplains.example";
 /** Milliseconds per reply of the model in the live run. Long enough for a picture in the middle. */
 const LATENCY_MS = 900;
 
+const { values } = parseArgs({
+  options: {
+    every: { type: "string" },
+    mail: { type: "string", default: join(ROOT, "fixtures/demo/maildir") },
+    questions: { type: "string", default: join(ROOT, "fixtures/demo/questions.jsonl") },
+  },
+});
 interface DemoTask {
   readonly id: number;
   readonly question: string;
   readonly answer: string;
   readonly inbox_address: string;
+  readonly message_ids: readonly string[];
 }
 
-const tasks = readFileSync(join(ROOT, "fixtures/demo/questions.jsonl"), "utf8")
+const tasks = readFileSync(values.questions, "utf8")
   .trim()
   .split("\n")
   .map((line) => JSON.parse(line) as DemoTask);
 
-const UNKNOWN: DemoTask = { id: 0, question: "", answer: "", inbox_address: "" };
+const UNKNOWN: DemoTask = { id: 0, question: "", answer: "", inbox_address: "", message_ids: [] };
 
 const ART_PROMPT = `You are an assistant for {{inbox_address}}. Search the emails, read them, and answer the question.`;
 
 function artE(folder: string, args: readonly string[]): string {
   return execFileSync(process.execPath, [BIN, ...args, "--quiet"], { cwd: folder, encoding: "utf8" });
-}
-
-/** Starts a command and returns the page that it prints. */
-async function startPage(folder: string, args: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [BIN, ...args], {
-    cwd: folder,
-    env: { ...process.env, OPENAI_API_KEY: "demo" },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8");
-    stream.on("data", (chunk: string) => {
-      text += chunk;
-    });
-  }
-  for (;;) {
-    const [url] = /http:\/\/127\.0\.0\.1:\d+\S*(?=\s)/.exec(text) ?? [];
-    if (url !== undefined) return { child, url };
-    if (child.exitCode !== null) throw new Error(`art-e ${args.join(" ")} ended: ${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 async function openPage(browser: Browser, url: string, height: number): Promise<Page> {
@@ -150,13 +143,99 @@ async function takeLiveRun(browser: Browser, folder: string): Promise<void> {
   }
 }
 
+const WINDOWS = [
+  { name: "wide-light", width: 1280, height: 900, colorScheme: "light" },
+  { name: "wide-dark", width: 1280, height: 900, colorScheme: "dark" },
+  { name: "narrow-light", width: 390, height: 844, colorScheme: "light" },
+  { name: "narrow-dark", width: 390, height: 844, colorScheme: "dark" },
+] as const;
+
+/** Maximum height of a picture. A page can be much longer. */
+const MAX_HEIGHT = 6_000;
+
+async function takeEveryPage(browser: Browser, folder: string, output: string): Promise<void> {
+  mkdirSync(output, { recursive: true });
+  const take = async (page: string, url: string, last: string) => {
+    for (const { name, width, height, colorScheme } of WINDOWS) {
+      const view = await browser.newPage({ viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
+      await view.goto(url);
+      await view.locator(last).first().waitFor();
+      // The charts are drawn after the layout.
+      await view.waitForTimeout(500);
+      const path = join(output, `${page}-${name}.png`);
+      const length = Number(await view.evaluate("document.documentElement.scrollHeight"));
+      const clip = { x: 0, y: 0, width, height: Math.min(MAX_HEIGHT, length) };
+      await view.screenshot({ path, ...(last.startsWith("dialog") ? {} : { fullPage: true, clip }) });
+      await view.close();
+      console.log(path);
+    }
+  };
+  const { child, url } = await startPage(folder, ["serve", "--port", "0"]);
+  try {
+    const ids = await fillPages(url);
+    for (const { name, hash, last } of everyPage(ids)) await take(name, `${url}/#${hash}`, last);
+    for (const [name, runs] of [
+      ["report", ["first"]],
+      ["report-compared", ["first", "second"]],
+    ] as const) {
+      artE(folder, ["report", ...runs, "-o", `${name}.html`]);
+      const file = pathToFileURL(join(folder, `${name}.html`)).href;
+      await take(name, file, "tr[data-index]");
+      await take(`${name}-task`, `${file}#task=${ids.task}`, "dialog .columns");
+    }
+  } finally {
+    child.kill("SIGKILL");
+  }
+  const review = await startPage(folder, ["questions", "review", "questions.jsonl", "--no-open"]);
+  try {
+    await take("review", review.url, ".labelling");
+  } finally {
+    review.child.kill("SIGKILL");
+  }
+}
+
+/** Asks a question and writes notes, so that no page is empty. */
+async function fillPages(url: string): Promise<ShownIds> {
+  const send = async (method: string, path: string, body?: object) => {
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+    return response;
+  };
+  const get = async <T>(path: string) => (await send("GET", path)).json() as Promise<T>;
+  const { runs } = await get<{ runs: { id: string; name: string }[] }>("/api/runs");
+  const [first = "", second = ""] = ["first", "second"].map((name) => runs.find((run) => run.name === name)?.id);
+  const { taskResults } = await get<{ taskResults: { taskId: number }[] }>(`/api/runs/${first}/results`);
+  const { traces } = await get<{ traces: { id: string }[] }>(`/api/traces?run_id=${first}&limit=8`);
+  const [{ question, inbox_address: inbox } = UNKNOWN] = tasks;
+  const asked = await send("POST", "/api/agents/baseline/playground/chat", {
+    messages: [{ role: "user", content: question }],
+    variables: { inbox_address: inbox },
+  });
+  await asked.text();
+  for (const [i, { id }] of traces.entries()) {
+    const note = i === 0 ? null : i < 4 ? "took the answer from an older email" : "cited no source";
+    await send("POST", "/api/evals/notes", { trace_id: id, note, drawn_from: traces.length });
+  }
+  const modes = [{ action: "assign", mode: "outdated_email", notes: ["took the answer from an older email"] }];
+  for (const change of modes) await send("POST", "/api/evals/modes", change);
+  const { sessions } = await get<{ sessions: { id: string }[] }>("/api/sessions");
+  return {
+    runs: [first, second],
+    task: `${first}/${taskResults[0]?.taskId}/1`,
+    trace: traces[0]?.id ?? "",
+    session: sessions[0]?.id ?? "",
+    mail: tasks[0]?.message_ids[0] ?? "",
+  };
+}
+
 const folder = mkdtempSync(join(tmpdir(), "art-e-pictures-"));
 process.env.ART_E_DB = join(folder, "art-e.db");
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
 try {
   const questions = "questions.jsonl";
-  copyFileSync(join(ROOT, "fixtures/demo", questions), join(folder, questions));
-  artE(folder, ["import", join(ROOT, "fixtures/demo/maildir")]);
+  copyFileSync(values.questions, join(folder, questions));
+  artE(folder, ["import", resolve(values.mail)]);
   writeFileSync(join(folder, "prompt.txt"), ART_PROMPT);
   const tools = "search_emails,read_email,return_final_answer";
   artE(folder, [
@@ -172,9 +251,13 @@ try {
   ]);
   artE(folder, ["run", "-a", "baseline", "--dataset", questions, "-l", "0", "--name", "first"]);
   artE(folder, ["run", "-a", "baseline-art", "--dataset", questions, "-l", "0", "--name", "second"]);
-  await takeReports(browser, folder);
-  await takeServedPages(browser, folder);
-  await takeLiveRun(browser, folder);
+  if (values.every === undefined) {
+    await takeReports(browser, folder);
+    await takeServedPages(browser, folder);
+    await takeLiveRun(browser, folder);
+  } else {
+    await takeEveryPage(browser, folder, values.every);
+  }
 } finally {
   await browser.close();
   rmSync(folder, { recursive: true, force: true });

@@ -41,12 +41,13 @@ describe("adviseModes", () => {
       const answer = Array.from({ length: isLong(i) ? 60 : 5 }, () => "word").join(" ");
       change.run(answer, `What is the code of number ${i}?`, `gold ${i}`, i);
     }
-    const coding = openCoding(db, { run: "run_a", limit: TRACES, seed: 1 });
+    const coding = await openCoding(db, { run: "run_a", limit: TRACES, seed: 1, enriched: false });
     const numberOf = db.prepare("SELECT task_id FROM results WHERE trace_id = ?").pluck();
-    const numbers = new Map(coding.queue.map((traceId) => [traceId, numberOf.get(traceId) as number]));
-    for (const [traceId, i] of numbers) {
+    const numbers = new Map(coding.queue.map((draw) => [draw.traceId, numberOf.get(draw.traceId) as number]));
+    for (const draw of coding.queue) {
+      const i = numbers.get(draw.traceId) ?? 0;
       const isFine = Object.values(MODES).every((has) => !has(i));
-      saveNote(db, { traceId, note: isFine ? null : `note ${i}`, annotator: null, drawnFrom: coding.drawnFrom });
+      saveNote(db, { ...draw, note: isFine ? null : `note ${i}`, annotator: null });
     }
     for (const [mode, has] of Object.entries(MODES)) {
       const notes = [...numbers].filter(([, i]) => has(i)).map(([id]) => id);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { type MailLookup, openMailLookup } from "../../src/mail/mail-lookup.js";
-import type { ScorerEntry } from "../../src/scoring/scorer.js";
+import type { ScorerEntry } from "../../src/scoring/scorer-entry.js";
 import {
   dateMatch,
   exactMatch,

@@ -46,6 +46,19 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
   }
 
+  it("draws likely failures more often if asked, says so, and stores the probability", async () => {
+    const { page, wrong } = await openPage("label");
+    await page.getByLabel("Failure mode").fill("rich");
+    await page.getByLabel("Draw likely failures more often").check();
+    await page.getByRole("link", { name: "run_a" }).click();
+    await page.getByText("run_a, for rich, likely failures more often, weighted in all figures").waitFor();
+    await press(page, "b", "Saved: bad.");
+    expect(
+      server.db.prepare("SELECT drawn, drawn_from, probability FROM eval_labels WHERE criterion = 'rich'").all(),
+    ).toEqual([{ drawn: "enriched", drawn_from: TRACES, probability: expect.closeTo(1 / TRACES, 9) }]);
+    expect(wrong()).toEqual([]);
+  });
+
   it("saves labels and reasons immediately, can undo them, and shows the next command at the end", async () => {
     const { page, wrong } = await openPage("label");
     await page.getByLabel("Failure mode").fill("keys");

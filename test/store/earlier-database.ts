@@ -65,7 +65,10 @@ const UNDO: Readonly<Record<string, string>> = {
   reply_journal: "DROP TABLE reply_journal",
   error_analysis: `DROP TABLE coded_modes; DROP TABLE failure_modes; DROP TABLE coding_notes;
                    ALTER TABLE eval_labels DROP COLUMN basis`,
-  label_probabilities: "ALTER TABLE eval_labels DROP COLUMN probability",
+  label_probabilities: `ALTER TABLE eval_labels DROP COLUMN probability;
+                        ALTER TABLE coding_notes DROP COLUMN probability`,
+  eval_watches: `DROP TABLE eval_anchor_rounds; DROP TABLE eval_watches; DROP TABLE eval_anchors;
+                 DROP TABLE eval_baselines`,
 };
 
 function undoMigrations(path: string, present: string, before: string): void {

@@ -26,6 +26,10 @@ import { contradiction, defineCommand } from "../flags/define-command.js";
 import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
+type Registry = typeof import("../../agents/registry.js");
+
+type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
+
 const agentId = agentName.meta({ description: "Agent id" });
 const toolIds = withTraits(z.array(text), { completes: "tools" }).meta({ description: "Tool ids" });
 
@@ -90,8 +94,6 @@ function printAgent(agent: AgentDescription, out: Output): void {
     ].join("\n"),
   );
 }
-
-type Registry = typeof import("../../agents/registry.js");
 
 /** Runs `change`, and prints the new version of the agent whose id `change` returns. */
 async function changeAgent(
@@ -162,8 +164,6 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
     settings: given({ maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice }),
   };
 }
-
-type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
 
 /** Omits undefined values, which are unspecified flags. */
 function given<T extends object>(values: T): Given<T> {

@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { numberAbove, text, toggle, url, wholeNumber } from "../../platform/flag-values.js";
+import { compact, definedProperties } from "../../platform/optional-values.js";
 import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/control-protocol.js";
 import { count, table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { oneRun } from "../flags/run-names.js";
+
+type Queue = string | undefined;
 
 const LARGEST = 1e9;
 
@@ -72,15 +75,15 @@ export const setLimitsCommand = defineCommand(
     reason: reasonFlag,
   }),
   ({ run, queue, reason = null, concurrency, rpm, tpm, taskTimeout, maxCost, maxRunTokens, maxTime }, context) => {
-    const changes: ControlChanges = {
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ...(rpm === undefined ? {} : { rpm }),
-      ...(tpm === undefined ? {} : { tpm }),
-      ...(taskTimeout === undefined ? {} : { taskTimeoutMs: taskTimeout * 1_000 }),
-      ...(maxCost === undefined ? {} : { maxCostUsd: maxCost }),
-      ...(maxRunTokens === undefined ? {} : { maxTokens: maxRunTokens }),
-      ...(maxTime === undefined ? {} : { maxTimeMs: maxTime * 60_000 }),
-    };
+    const changes: ControlChanges = definedProperties({
+      concurrency,
+      rpm,
+      tpm,
+      taskTimeoutMs: taskTimeout && taskTimeout * 1_000,
+      maxCostUsd: maxCost,
+      maxTokens: maxRunTokens,
+      maxTimeMs: maxTime && maxTime * 60_000,
+    });
     if (Object.keys(changes).length === 0) {
       throw contradiction("ctl set needs a limit.", "Pass one, such as --concurrency 4.");
     }
@@ -94,8 +97,6 @@ function commandWithReason(command: "pause" | "resume" | "requeue") {
     ({ run, queue, reason = null }, context) => send(run, { command, reason }, queue, context),
   );
 }
-
-type Queue = string | undefined;
 
 async function send(name: string, request: ControlRequest, queue: Queue, context: CommandContext): Promise<void> {
   const { run, message } = await ask(name, request, queue, context.settings);
@@ -124,12 +125,12 @@ function stateText(run: ControlledRun): string {
     `${seconds.toFixed(1)} s`,
     question ?? "",
   ]);
-  return [
+  return compact([
     `Run ${runId}: ${state} in process ${pid}. ${progressText(run)}`,
     `Spent: $${costUsd.toFixed(4)}, ${count(tokens)} tokens. Budgets: ${budgets.join(", ") || "none"}.`,
-    ...(tasks.length === 0 ? [] : [table(["task", "epoch", "running for", "question"], tasks)]),
+    tasks.length > 0 && table(["task", "epoch", "running for", "question"], tasks),
     ...(changes.length === 0 ? [] : ["Changes:", ...changes.map((change) => `  ${change}`)]),
-  ].join("\n");
+  ]).join("\n");
 }
 
 function progressText({ savedTasks, totalTasks, failedTasks, running }: ControlledRun): string {

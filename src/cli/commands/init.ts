@@ -13,6 +13,12 @@ import type { CommandContext } from "../command.js";
 import { CONFIG_NAME } from "../config/find-config.js";
 import { defineCommand } from "../flags/define-command.js";
 
+/** The agent and model of a new config file. */
+interface ConfiguredAgent {
+  readonly agent: string;
+  readonly model: string;
+}
+
 const SCHEMA = fileURLToPath(programFile("schema/config.schema.json"));
 
 const schema = z.object({
@@ -39,12 +45,6 @@ export const initCommand = defineCommand(schema, async ({ output }, context) => 
 function schemaFrom(folder: string): string {
   const path = relative(resolve(folder), SCHEMA);
   return path.startsWith(`..${sep}`) || isAbsolute(path) ? SCHEMA : `./${path.replaceAll(sep, "/")}`;
-}
-
-/** The agent and model of a new config file. */
-interface ConfiguredAgent {
-  readonly agent: string;
-  readonly model: string;
 }
 
 /** Returns an agent that can run with the available keys. */

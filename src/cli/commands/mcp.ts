@@ -11,6 +11,11 @@ import { contradiction, defineCommand } from "../flags/define-command.js";
 import { tokenOf } from "../flags/server-flags.js";
 import { untilAborted } from "../terminal.js";
 
+interface OfferedMailbox {
+  readonly inbox: string;
+  readonly before?: string | undefined;
+}
+
 const DEFAULT_PORT = 8788;
 
 /** Writes only protocol messages to stdout, unless --http is used. Ends when the client closes stdin, or on Ctrl-C. */
@@ -128,11 +133,6 @@ async function overHttp(
   out.result({ url: `${listener.origin}/mcp` }, () => `${listener.origin}/mcp`);
   await untilAborted(signal);
   await listener.close();
-}
-
-interface OfferedMailbox {
-  readonly inbox: string;
-  readonly before?: string | undefined;
 }
 
 /**

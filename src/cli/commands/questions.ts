@@ -86,7 +86,7 @@ function reviewText({ path, reviewedPath }: DatasetReview, { counts, agreement }
 function madeText(result: MadeQuestions): string {
   const refusals = Object.entries(result.refused);
   const isSynthetic = result.model === PATTERNS_MODEL;
-  return [
+  return compact([
     summaryBox(`ART-E Questions (${result.model})`, [
       ...mailRows(result),
       ["Questions", count(result.questions) + (result.shortfall === null ? "" : ` (${result.shortfall})`)],
@@ -100,7 +100,7 @@ function madeText(result: MadeQuestions): string {
       ],
       ["Written", `${result.output}, and the origin of each question: ${result.provenance}`],
     ]),
-    ...(result.hint === null ? [] : [result.hint]),
+    result.hint,
     ...(refusals.length === 0
       ? []
       : ["Rejected:", ...refusals.map(([reason, number]) => `  ${count(number)}  ${reason}`)]),
@@ -112,7 +112,7 @@ function madeText(result: MadeQuestions): string {
       : []),
     "",
     `Next: ${commandLine`art-e run --agent baseline --dataset ${result.output} --limit 0`}`,
-  ].join("\n");
+  ]).join("\n");
 }
 
 const UNPRICED = "unknown: no price is known for the model";
@@ -121,25 +121,26 @@ const costText = (costUsd: number | null) => (costUsd === null ? UNPRICED : usd(
 
 function estimateText(estimate: MakingEstimate): string {
   const { model, questions, expected, batches, writer, checker, costUsd } = estimate;
-  return summaryBox(`ART-E Questions, dry run (${model})`, [
-    ...mailRows(estimate),
-    [
-      "Questions",
-      count(questions) +
-        (expected === null || expected === questions
-          ? ""
-          : `; the mail probably gives no more than ${count(expected)}`),
-    ],
-    ...(batches === null
-      ? []
-      : [["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 mails`] as const]),
-    ["Written by", writer === null ? `${model}, without a call` : callsText(writer)],
-    ["Checked by", checker === null ? "rules alone" : callsText(checker)],
-    ["Cost", costUsd === null ? UNPRICED : `about ${usd(costUsd)}`],
-    ...(writer === null && checker === null
-      ? []
-      : [["Taken for it", "every second draft passes; nothing of it is in the cache"] as const]),
-  ]);
+  return summaryBox(
+    `ART-E Questions, dry run (${model})`,
+    compact([
+      ...mailRows(estimate),
+      [
+        "Questions",
+        count(questions) +
+          (expected === null || expected === questions
+            ? ""
+            : `; the mail probably gives no more than ${count(expected)}`),
+      ],
+      batches !== null &&
+        (["Batches", `${count(batches.needed)} of ${count(batches.available)}, of up to 20 mails`] as const),
+      ["Written by", writer === null ? `${model}, without a call` : callsText(writer)],
+      ["Checked by", checker === null ? "rules alone" : callsText(checker)],
+      ["Cost", costUsd === null ? UNPRICED : `about ${usd(costUsd)}`],
+      (writer !== null || checker !== null) &&
+        (["Taken for it", "every second draft passes; nothing of it is in the cache"] as const),
+    ]),
+  );
 }
 
 function callsText({ model, calls, usage }: EstimatedCalls): string {

@@ -41,7 +41,7 @@ export const showTaskCommand = defineCommand(
 );
 
 function taskText({ task, takes, obstacle, pairedWith, machineNote, findings }: ShownTask): string {
-  const facts: [string, string][] = [
+  const facts: [string, string][] = compact([
     ["Task", task.id],
     ["Tool", task.tool],
     ["Snapshot", task.snapshot],
@@ -51,10 +51,10 @@ function taskText({ task, takes, obstacle, pairedWith, machineNote, findings }: 
     ["Counterpart", pairedWith ?? (task.counterpart === null ? "none" : `${task.counterpart} (not in the suite)`)],
     ["Takes", takes],
     ["Runs here", obstacle === null ? "yes" : `no, ${obstacle.state}: ${obstacle.reason}`],
-    ...(machineNote === null ? [] : [["Machine", machineNote] as [string, string]]),
+    machineNote !== null && (["Machine", machineNote] as [string, string]),
     ["Source", task.source.join(", ")],
     ["Folder", task.folder],
-  ];
+  ]);
   return compact([
     ...facts.map(([label, value]) => `${`${label}:`.padEnd(14)}${value}`),
     section("Instruction", [task.instruction]),

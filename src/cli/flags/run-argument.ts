@@ -2,6 +2,8 @@
 import { UserError } from "../../platform/errors.js";
 import { type Flags, lastRepeated } from "../command.js";
 
+type Argv = Readonly<Record<string, unknown>>;
+
 /** Returns the names of the arguments in a usage, such as `id` and `new_id` in `agents clone <id> <new_id>`. */
 export function argumentNames(usage: string): string[] {
   return [...usage.matchAll(/[<[](\w+)/g)].map(([, name = ""]) => name);
@@ -33,8 +35,6 @@ export function parsedUsage(usage: string): string {
   if (runArgument(usage) === null) return usage;
   return usage.replace(/[<[](\w+)(\.\.)?[>\]]/g, (_, name: string, many = "") => `[${parsedName(name, usage)}${many}]`);
 }
-
-type Argv = Readonly<Record<string, unknown>>;
 
 /** Combines the run argument and `--run`. Throws a UserError if they differ, or if a required argument is missing. */
 export function withRunArgument(usage: string, argv: Argv): Argv {

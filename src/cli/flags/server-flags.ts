@@ -4,6 +4,11 @@ import type { Settings } from "../terminal.js";
 import { contradiction } from "./define-command.js";
 import { readText } from "./read-text.js";
 
+interface TokenFlags {
+  readonly token?: string | undefined;
+  readonly tokenFile?: string | undefined;
+}
+
 /** Flags for a server's address and for the token that its clients must send. */
 export const listenShape = (port: number) => ({
   port: wholeNumber(0, 65_535).default(port).meta({ description: "Port (0 = any free port)" }),
@@ -13,11 +18,6 @@ export const listenShape = (port: number) => ({
   token: text.optional().meta({ description: "Token (visible to other users of this machine)" }),
   tokenFile: file.optional().meta({ description: "File with the token [ART_E_TOKEN]" }),
 });
-
-interface TokenFlags {
-  readonly token?: string | undefined;
-  readonly tokenFile?: string | undefined;
-}
 
 /** Returns the server token from a flag, otherwise from ART_E_TOKEN, or null if neither is set. */
 export function tokenOf(flags: TokenFlags, { env }: Settings): string | null {

@@ -23,6 +23,17 @@ interface TerminalProgress {
   stop(): void;
 }
 
+interface WrittenFiles {
+  readonly output?: string | undefined;
+  readonly record?: string | undefined;
+  readonly junit?: string | undefined;
+}
+
+interface RunChecks {
+  readonly gates: readonly Gate[];
+  readonly until: UntilOutcome | null;
+}
+
 /**
  * Shows a run's progress: score so far, completed tasks, cost and time left, followed by failures, the reason why
  * requests are waiting, and tokens.
@@ -91,17 +102,6 @@ function workersText({ workers, active, waitingFor }: WorkersState): string {
 const MOST_NAMED = 4;
 
 const WAITING_FOR = { concurrency: "a slot", rate: "the rate", tokens: "tokens", server: "the server" } as const;
-
-interface WrittenFiles {
-  readonly output?: string | undefined;
-  readonly record?: string | undefined;
-  readonly junit?: string | undefined;
-}
-
-interface RunChecks {
-  readonly gates: readonly Gate[];
-  readonly until: UntilOutcome | null;
-}
 
 /** Prints a run's totals, its gates, the claim of `--until`, and the files it wrote. */
 export function printTotals(

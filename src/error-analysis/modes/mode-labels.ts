@@ -2,7 +2,8 @@
 import { saveLabels, type TraceLabel } from "../../evals/labels.js";
 import type { Db } from "../../store/open-store.js";
 
-interface WantedLabel extends Pick<TraceLabel, "traceId" | "criterion" | "note" | "annotator" | "drawnFrom"> {
+interface WantedLabel
+  extends Pick<TraceLabel, "traceId" | "criterion" | "note" | "annotator" | "drawnFrom" | "probability"> {
   readonly label: "good" | "bad";
 }
 
@@ -14,7 +15,8 @@ export function syncModeLabels(db: Db, createdAt: string): void {
   const wanted = new Map(wantedLabels(db).map((label) => [keyOf(label), label]));
   const existing = db
     .prepare(
-      `SELECT id, trace_id AS traceId, criterion, label, note, annotator, drawn_from AS drawnFrom FROM eval_labels
+      `SELECT id, trace_id AS traceId, criterion, label, note, annotator, drawn_from AS drawnFrom, probability
+       FROM eval_labels
        WHERE basis = 'coded'`,
     )
     .all() as (WantedLabel & { readonly id: number })[];
@@ -26,8 +28,7 @@ export function syncModeLabels(db: Db, createdAt: string): void {
       ...label,
       source: "person",
       isRepeat: false,
-      drawn: label.drawnFrom === null ? "unknown" : "random",
-      probability: null,
+      drawn: label.drawnFrom === null ? "unknown" : label.probability === null ? "random" : "enriched",
       basis: "coded",
       createdAt,
     })),
@@ -38,7 +39,8 @@ function wantedLabels(db: Db): WantedLabel[] {
   return db
     .prepare(
       `SELECT n.trace_id AS traceId, f.name AS criterion, iif(m.mode IS NULL, 'good', 'bad') AS label,
-              iif(m.mode IS NULL, NULL, n.note) AS note, n.annotator, n.drawn_from AS drawnFrom
+              iif(m.mode IS NULL, NULL, n.note) AS note, n.annotator, n.drawn_from AS drawnFrom,
+              n.probability
        FROM coding_notes n CROSS JOIN failure_modes f
          LEFT JOIN coded_modes m ON m.trace_id = n.trace_id AND m.mode = f.name
        WHERE n.note IS NULL OR EXISTS (SELECT 1 FROM coded_modes WHERE trace_id = n.trace_id)`,
@@ -46,6 +48,6 @@ function wantedLabels(db: Db): WantedLabel[] {
     .all() as WantedLabel[];
 }
 
-function keyOf({ traceId, criterion, label, note, annotator, drawnFrom }: WantedLabel): string {
-  return JSON.stringify([traceId, criterion, label, note, annotator, drawnFrom]);
+function keyOf({ traceId, criterion, label, note, annotator, drawnFrom, probability }: WantedLabel): string {
+  return JSON.stringify([traceId, criterion, label, note, annotator, drawnFrom, probability]);
 }

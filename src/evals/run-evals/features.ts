@@ -39,6 +39,47 @@ interface Feature {
   readonly of: (trace: VisibleTrace) => Measurement;
 }
 
+interface TextValues {
+  readonly days: readonly CalendarDay[];
+  readonly times: readonly TimeOfDay[];
+  /** The text without dates and times. */
+  readonly rest: string;
+  /** Numbers, including the parts of dates and times, because an answer can contain only the year or the hour. */
+  readonly values: ReadonlySet<number>;
+}
+
+interface DatedMail {
+  readonly id: string;
+  /** Lower case, without prefixes such as Re: and Fw:. */
+  readonly subject: string;
+  readonly date: string;
+}
+
+/** The part of a trace that rules can see. Scores, the judge's verdict and the gold answer are excluded. */
+export interface VisibleTrace {
+  readonly isSuite: boolean;
+  readonly question: string;
+  /** The question's mailbox, or null if it does not specify one. */
+  readonly inbox: string | null;
+  /** `YYYY-MM-DD`, or null for a question without a date. */
+  readonly queryDate: string | null;
+  /** Empty if the agent did not answer. */
+  readonly answer: string;
+  readonly ending: Ending;
+  /** Whether the agent said that it does not know. */
+  readonly abstained: boolean;
+  readonly sources: readonly string[];
+  readonly toolCalls: readonly ToolCallRecord[];
+  /** The tool calls of the entire conversation, because a follow-up can rely on the results of an earlier chat. */
+  readonly results: readonly EarlierCall[];
+  readonly turns: readonly Turn[];
+  readonly durationMs: number;
+  /** Emails listed in search results. */
+  readonly listed: readonly ReturnedMail[];
+  /** Opened emails with their bodies. */
+  readonly opened: readonly ReturnedMail[];
+}
+
 /** The features that rules can bound. Eval files refer to them by these names. */
 export const FEATURES: Readonly<Record<string, Feature>> = {
   numbers_in_mail: {
@@ -298,15 +339,6 @@ function numbersFoundIn({ answer, question, abstained }: VisibleTrace, texts: re
   return shareOf([...new Set(all.map(({ text }) => text))], (text) => !odd.has(text));
 }
 
-interface TextValues {
-  readonly days: readonly CalendarDay[];
-  readonly times: readonly TimeOfDay[];
-  /** The text without dates and times. */
-  readonly rest: string;
-  /** Numbers, including the parts of dates and times, because an answer can contain only the year or the hour. */
-  readonly values: ReadonlySet<number>;
-}
-
 function parseValues(text: string): TextValues {
   const { days, times, rest } = parseDatesAndTimes(text);
   const values = new Set(valuesOf(rest));
@@ -343,13 +375,6 @@ function textOf(mail: ReturnedMail): string {
 
 function idsOf(mails: readonly ReturnedMail[]): Set<string> {
   return new Set(mails.map(({ message_id }) => message_id));
-}
-
-interface DatedMail {
-  readonly id: string;
-  /** Lower case, without prefixes such as Re: and Fw:. */
-  readonly subject: string;
-  readonly date: string;
 }
 
 /** Returns null if the tool result does not include a subject and a date. ART's search does not return them. */
@@ -434,31 +459,6 @@ export const FEATURE_RULES = {
 /** The properties of an object, or an empty object for any other value. */
 function recordOf(value: JsonValue): JsonObject {
   return isJsonObject(value) ? value : {};
-}
-
-/** The part of a trace that rules can see. Scores, the judge's verdict and the gold answer are excluded. */
-export interface VisibleTrace {
-  readonly isSuite: boolean;
-  readonly question: string;
-  /** The question's mailbox, or null if it does not specify one. */
-  readonly inbox: string | null;
-  /** `YYYY-MM-DD`, or null for a question without a date. */
-  readonly queryDate: string | null;
-  /** Empty if the agent did not answer. */
-  readonly answer: string;
-  readonly ending: Ending;
-  /** Whether the agent said that it does not know. */
-  readonly abstained: boolean;
-  readonly sources: readonly string[];
-  readonly toolCalls: readonly ToolCallRecord[];
-  /** The tool calls of the entire conversation, because a follow-up can rely on the results of an earlier chat. */
-  readonly results: readonly EarlierCall[];
-  readonly turns: readonly Turn[];
-  readonly durationMs: number;
-  /** Emails listed in search results. */
-  readonly listed: readonly ReturnedMail[];
-  /** Opened emails with their bodies. */
-  readonly opened: readonly ReturnedMail[];
 }
 
 export function viewOf(trace: EvaluatedTrace): VisibleTrace {

@@ -24,6 +24,40 @@ interface Item {
   readonly line: string;
 }
 
+/** Facts about an eval's code that can be determined without running it. */
+interface PythonDescription {
+  /** The first line of the function's docstring, or null if there is none. */
+  readonly criterion: string | null;
+  /** Whether the code uses its second parameter, which can contain gold answers or scores. */
+  readonly usesMetadata: boolean;
+}
+
+interface PythonBatch {
+  /** Outcomes by position in the batch. Positions that the eval did not reach are missing. */
+  readonly outcomes: ReadonlyMap<number, PythonOutcome>;
+  /** Why the code is unusable, or null if it was loaded. */
+  readonly fatal: string | null;
+  /** The trace that was running when the process ended, or null if unknown. */
+  readonly lastBegun: number | null;
+  /** Why the process ended before the last trace. */
+  readonly ended: string;
+}
+
+/**
+ * A line in the outcomes file. The eval can write to this file, so the file is as untrusted as the eval's return
+ * values.
+ */
+const outcomeSchema = z.object({
+  trace: z.int().nonnegative(),
+  score: z.number().min(0).max(1).nullable(),
+  feedback: z.string().max(2_000),
+  error: z.string().max(2_000).nullable(),
+  ms: z.number().nonnegative(),
+  slow: z.boolean().default(false),
+});
+
+type PythonOutcome = Omit<z.output<typeof outcomeSchema>, "trace">;
+
 /**
  * Runs Python code over traces in the sandbox, one process per batch. If a batch crashes, its outcomes are kept, the
  * trace that was running is tried alone, and the others continue. Whatever the code does, every trace gets an outcome.
@@ -110,14 +144,6 @@ function* batchesOf(
   yield batch;
 }
 
-/** Facts about an eval's code that can be determined without running it. */
-interface PythonDescription {
-  /** The first line of the function's docstring, or null if there is none. */
-  readonly criterion: string | null;
-  /** Whether the code uses its second parameter, which can contain gold answers or scores. */
-  readonly usesMetadata: boolean;
-}
-
 const PARAMETER = String.raw`\s{0,99}(\w{1,99})(?:\s{0,9}:[^,()=[]{0,99}(?:\[[^\]]{0,99}\])?[^,()=[]{0,99})?(?:\s{0,9}=[^,()]{0,99})?\s{0,99}`;
 const SIGNATURE = new RegExp(
   String.raw`^def eval_function\(${Array.from({ length: 4 }, () => PARAMETER).join(",")},?\s*\)[^:\n]*:`,
@@ -144,32 +170,6 @@ function withoutDocstring(body: string): string {
 const TRACE_SECONDS = 1;
 
 const HARNESS = readBuiltFile("evals/run-evals/run_batch.py").replace("run(SECONDS)", `run(${TRACE_SECONDS})`);
-
-/**
- * A line in the outcomes file. The eval can write to this file, so the file is as untrusted as the eval's return
- * values.
- */
-const outcomeSchema = z.object({
-  trace: z.int().nonnegative(),
-  score: z.number().min(0).max(1).nullable(),
-  feedback: z.string().max(2_000),
-  error: z.string().max(2_000).nullable(),
-  ms: z.number().nonnegative(),
-  slow: z.boolean().default(false),
-});
-
-type PythonOutcome = Omit<z.output<typeof outcomeSchema>, "trace">;
-
-interface PythonBatch {
-  /** Outcomes by position in the batch. Positions that the eval did not reach are missing. */
-  readonly outcomes: ReadonlyMap<number, PythonOutcome>;
-  /** Why the code is unusable, or null if it was loaded. */
-  readonly fatal: string | null;
-  /** The trace that was running when the process ended, or null if unknown. */
-  readonly lastBegun: number | null;
-  /** Why the process ended before the last trace. */
-  readonly ended: string;
-}
 
 /** Runs an eval's code over a batch in one sandbox process. Throws if the process does not start. */
 async function runPythonBatch(

@@ -39,6 +39,14 @@ type ProcessMessage = z.output<typeof messageSchema>;
 /** What a process sent next, or why nothing more can come from it. */
 type Received = ProcessMessage | { readonly ended: string };
 
+/** Facts about an eval's code that do not require running it. */
+interface TypescriptDescription {
+  /** The first line of the doc comment of the function, or null without one. */
+  readonly criterion: string | null;
+  /** Whether the code uses `reference`, which contains gold answers and scores. */
+  readonly usesReference: boolean;
+}
+
 /**
  * Runs an eval over traces, one at a time. The process has no environment variables and limited memory. Node's
  * permission model keeps it from files other than its code, from other programs and from threads, but up to Node 24 not
@@ -172,14 +180,6 @@ function permissions(folder: string): string[] {
 function endOf(exitCode: number | null, signal: NodeJS.Signals | null): string {
   if (signal === "SIGABRT" || exitCode === 134) return "it ran out of memory";
   return signal === null ? `its process exited with code ${exitCode}` : `its process was ended by ${signal}`;
-}
-
-/** Facts about an eval's code that do not require running it. */
-interface TypescriptDescription {
-  /** The first line of the doc comment of the function, or null without one. */
-  readonly criterion: string | null;
-  /** Whether the code uses `reference`, which contains gold answers and scores. */
-  readonly usesReference: boolean;
 }
 
 const EXPORTED =

@@ -5,6 +5,7 @@
  * error.
  */
 
+import { compact } from "../../platform/optional-values.js";
 import { htmlToText } from "../html-text.js";
 import { decodeCharset } from "./charset.js";
 import { withLineFeeds } from "./email-fields.js";
@@ -69,7 +70,7 @@ export function calendarText(content: Buffer, charset: string): string {
   if (events.length === 0) return source;
   // In a truncated calendar, END is missing.
   close();
-  return [...(method === undefined ? [] : [method]), ...events].join("\n\n");
+  return compact([method, ...events]).join("\n\n");
 }
 
 function eventText(kind: string, lines: readonly Line[]): string {
@@ -109,7 +110,7 @@ function eventText(kind: string, lines: readonly Line[]): string {
   // A reply's comment contains the sender's text (RFC 5546 3.2.3).
   const comments = textsOf("COMMENT").map((comment) => `Comment: ${comment}`);
   const description = textOf("DESCRIPTION") ?? htmlToText(textOf("X-ALT-DESC") ?? "").trim();
-  return [head.join("\n"), ...comments, ...(description === "" ? [] : [description])].join("\n\n");
+  return compact([head.join("\n"), ...comments, description !== "" && description]).join("\n\n");
 }
 
 /** Yields the content lines. They are unfolded before decoding, because folds can split a character. */
@@ -372,12 +373,12 @@ function oldRuleText(rule: string): string {
   const frequency = OLD_FREQUENCIES[kind.toUpperCase()];
   if (frequency === undefined) return rule.trim();
   const [, on = "", count, until] = /^(.*?)(?:\s*#(\d+))?(?:\s*(\d{8}T\d{4,6}Z?))?$/i.exec(rest.trim()) ?? [];
-  return [
+  return compact([
     frequency,
-    ...(interval === "1" ? [] : [`every ${interval}`]),
-    ...(on === "" ? [] : [`on ${on}`]),
+    interval !== "1" && `every ${interval}`,
+    on !== "" && `on ${on}`,
     // `#0` repeats forever.
-    ...(count === undefined || count === "0" ? [] : [`${count} times`]),
+    count !== undefined && count !== "0" && `${count} times`,
     ...(until === undefined ? [] : partText("UNTIL", until)),
-  ].join(", ");
+  ]).join(", ");
 }

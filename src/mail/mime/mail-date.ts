@@ -5,12 +5,13 @@ import { monthOf } from "../../text/dates-and-numbers.js";
 const MAX_DATE_CHARS = 128;
 
 /** Offsets from UTC in minutes, for the names in RFC 5322 4.3 and names that programs write without an offset. */
+// biome-ignore format: rows of a table
 const NAMED_ZONES: Readonly<Record<string, number>> = {
-  ...{ Z: 0, UT: 0, UTC: 0, GMT: 0, WET: 0 },
-  ...{ EST: -300, EDT: -240, CST: -360, CDT: -300, MST: -420, MDT: -360, PST: -480, PDT: -420 },
-  ...{ NST: -210, NDT: -150, AST: -240, ADT: -180, AKST: -540, AKDT: -480, HST: -600 },
-  ...{ BST: 60, WEST: 60, CET: 60, MET: 60, CEST: 120, MEST: 120, EET: 120, SAST: 120, EEST: 180, MSK: 180, MSD: 240 },
-  ...{ HKT: 480, SGT: 480, AWST: 480, JST: 540, KST: 540, ACST: 570, AEST: 600, ACDT: 630, AEDT: 660, NZST: 720 },
+  Z: 0, UT: 0, UTC: 0, GMT: 0, WET: 0,
+  EST: -300, EDT: -240, CST: -360, CDT: -300, MST: -420, MDT: -360, PST: -480, PDT: -420,
+  NST: -210, NDT: -150, AST: -240, ADT: -180, AKST: -540, AKDT: -480, HST: -600,
+  BST: 60, WEST: 60, CET: 60, MET: 60, CEST: 120, MEST: 120, EET: 120, SAST: 120, EEST: 180, MSK: 180, MSD: 240,
+  HKT: 480, SGT: 480, AWST: 480, JST: 540, KST: 540, ACST: 570, AEST: 600, ACDT: 630, AEDT: 660, NZST: 720,
   NZDT: 780,
 };
 

@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { compact } from "../../platform/optional-values.js";
 import type { Email } from "../email.js";
 import { enrichedToText, htmlToText } from "../html-text.js";
 import { calendarText } from "./calendar.js";
@@ -365,12 +366,12 @@ function sectionOf(
 function forwardedSection({ fields, bodyHeaders, body }: RawMail, raw: Buffer, depth: number): MailSection {
   const text = decodePlain(bodyHeaders, body) ?? decodeParts(raw, depth);
   const mail = buildEmail(fields, text);
-  const header = [
+  const header = compact([
     `From: ${mail.sender}`,
     `To: ${mail.to.join(", ")}`,
-    ...(mail.cc.length > 0 ? [`Cc: ${mail.cc.join(", ")}`] : []),
-    ...(mail.date === null ? [] : [`Date: ${mail.date}`]),
+    mail.cc.length > 0 && `Cc: ${mail.cc.join(", ")}`,
+    mail.date !== null && `Date: ${mail.date}`,
     `Subject: ${mail.subject}`,
-  ];
+  ]);
   return { title: `Forwarded mail: ${mail.subject || "(no subject)"}`, text: `${header.join("\n")}\n\n${mail.body}` };
 }

@@ -5,21 +5,24 @@
 import { decodeCharset } from "./charset.js";
 
 /** Destinations whose text is not part of the document. Groups that start with `\*` are skipped in any case. */
+// biome-ignore format: rows of a table
 const SKIPPED = new Set([
-  ...["colortbl", "stylesheet", "info", "pict", "object", "nonshppict", "xe", "tc", "rxe", "bkmkstart", "bkmkend"],
-  ...["header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf", "ftnsep", "template"],
+  "colortbl", "stylesheet", "info", "pict", "object", "nonshppict", "xe", "tc", "rxe", "bkmkstart", "bkmkend",
+  "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf", "ftnsep", "template",
 ]);
 
+// biome-ignore format: rows of a table
 const SPECIAL: Readonly<Record<string, string>> = {
-  ...{ par: "\n", line: "\n", sect: "\n", page: "\n", row: "\n", cell: "\t", tab: "\t" },
-  ...{ emdash: "—", endash: "–", lquote: "‘", rquote: "’", ldblquote: "“", rdblquote: "”", bullet: "•" },
-  ...{ emspace: " ", enspace: " ", qmspace: " " },
+  par: "\n", line: "\n", sect: "\n", page: "\n", row: "\n", cell: "\t", tab: "\t",
+  emdash: "—", endash: "–", lquote: "‘", rquote: "’", ldblquote: "“", rdblquote: "”", bullet: "•",
+  emspace: " ", enspace: " ", qmspace: " ",
 };
 
 /** Code pages by the `\fcharset` number of a font. */
+// biome-ignore format: rows of a table
 const FONT_CODE_PAGES: Readonly<Record<number, number>> = {
-  ...{ 77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256 },
-  ...{ 186: 1257, 204: 1251, 222: 874, 238: 1250 },
+  77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256,
+  186: 1257, 204: 1251, 222: 874, 238: 1250,
 };
 
 interface Group {
@@ -107,9 +110,10 @@ export function rtfToText(bytes: Buffer): string {
 }
 
 /** Charset labels of the Windows code pages whose label is not `cp` followed by their number. */
+// biome-ignore format: rows of a table
 const CODE_PAGES: Readonly<Record<number, string>> = {
-  ...{ 0: "windows-1252", 1200: "utf-16le", 10000: "macintosh", 20127: "us-ascii", 20866: "koi8-r", 21866: "koi8-u" },
-  ...{ 50220: "iso-2022-jp", 50221: "iso-2022-jp", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030", 65000: "utf-7" },
+  0: "windows-1252", 1200: "utf-16le", 10000: "macintosh", 20127: "us-ascii", 20866: "koi8-r", 21866: "koi8-u",
+  50220: "iso-2022-jp", 50221: "iso-2022-jp", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030", 65000: "utf-7",
   65001: "utf-8",
 };
 

@@ -138,8 +138,9 @@ const BINARY = 0x102;
 const MULTIPLE = 0x1000;
 
 /** Bytes per value, including padding. All other types start with their length. */
+// biome-ignore format: rows of a table
 const FIXED_BYTES: Readonly<Record<number, number>> = {
-  ...{ 2: 4, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 10: 4, 11: 4, 20: 8, 64: 8, 72: 16 },
+  2: 4, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 10: 4, 11: 4, 20: 8, 64: 8, 72: 16,
 };
 const VARIABLE = new Set([STRING, WIDE_STRING, OBJECT, BINARY]);
 

@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import { MONTH_NAMES, monthOf } from "../../text/dates-and-numbers.js";
 import { plainLetters, withoutUmlauts } from "../../text/plain-letters.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
@@ -54,7 +55,7 @@ function numberSpellings(word: string): string[] {
   if (!/^\d{4,12}$/.test(word)) return [];
   const telephone = /^1?(\d{3})(\d{3})(\d{4})$|^(\d{3})(\d{4})$/.exec(word)?.slice(1).filter(Boolean).join(" ");
   const groups = word.replace(/\B(?=(?:\d{3})+$)/g, " ");
-  return [groups, ...(telephone === undefined ? [] : [telephone]), ...scaledSpellings(Number(word))];
+  return compact([groups, telephone, ...scaledSpellings(Number(word))]);
 }
 
 function scaledSpellings(value: number): string[] {

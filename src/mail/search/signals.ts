@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import { type CalendarDay, monthOf, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
 import type { DateRange } from "../date-range.js";
 
@@ -40,7 +41,7 @@ function monthOfYear(year: number, month: number): NamedMonth {
   const name = MONTHS[month - 1] ?? "";
   return {
     period: { after: startOf(month - 1), before: startOf(month) },
-    words: new Set([String(year), name, name.slice(0, 3), ...(name === "september" ? ["sept"] : [])]),
+    words: new Set(compact([String(year), name, name.slice(0, 3), name === "september" && "sept"])),
   };
 }
 

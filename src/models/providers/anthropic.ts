@@ -65,7 +65,9 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
               url,
               headers: withExtraHeaders(endpoint)(jsonHeaders({ "anthropic-version": SDK_VERSION, ...headers })),
               body: jsonBytes({ ...body, stream: true }),
-              ...{ signal, timeoutMs: endpoint.timeoutMs, secrets: secretsOf(endpoint) },
+              signal,
+              timeoutMs: endpoint.timeoutMs,
+              secrets: secretsOf(endpoint),
             },
             new AnthropicAssembler(onDelta),
           );

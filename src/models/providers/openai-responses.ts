@@ -69,7 +69,9 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
               url,
               headers: streamHeaders,
               body: jsonBytes({ ...body, stream: true }),
-              ...{ signal, timeoutMs: endpoint.timeoutMs, secrets: secretsOf(endpoint) },
+              signal,
+              timeoutMs: endpoint.timeoutMs,
+              secrets: secretsOf(endpoint),
             },
             new ResponsesAssembler(onDelta, failure),
           );

@@ -237,6 +237,12 @@ export class RunQueue {
     await this.queue.resume();
   }
 
+  /** Sets the maximum number of running tasks of all workers together. Null removes it. */
+  async setConcurrency(tasks: number | null): Promise<void> {
+    if (tasks === null) await this.queue.removeGlobalConcurrency();
+    else await this.queue.setGlobalConcurrency(tasks);
+  }
+
   async drain(): Promise<void> {
     await this.queue.drain(true);
   }

@@ -11,15 +11,23 @@ import type { Environment } from "../../platform/environment.js";
 import type { OwnRunSettings } from "../../traces/run-settings.js";
 import { limitKey, pauseKey } from "../connection/redis.js";
 
-interface SharedLimitsOptions {
+/** Requests and tokens per minute for the entire run, or null if unlimited. */
+interface Rates {
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+}
+
+interface SharedLimitsOptions extends Rates {
   readonly runId: string;
   /** Hash of the provider's account, equal on workers that share a key. The key cannot be derived from it. */
   readonly account: string;
-  /** Limit per minute for the entire run, or null if unlimited. */
-  readonly rpm: number | null;
-  readonly tpm: number | null;
   /** Receives permanent Redis errors, which must not end a task whose calls are already paid. */
   onFault(error: unknown): void;
+}
+
+interface SharedRate {
+  readonly key: string;
+  readonly limiter: RateLimiterAbstract;
 }
 
 /** Pause in milliseconds after a refusal without a stated wait. */
@@ -27,10 +35,11 @@ const PAUSE_MS = 1_000;
 
 /** Limits on model calls that all workers share, counted in Redis. */
 export class SharedLimits implements SharedLimiter {
-  private readonly requestsKey: string;
-  private readonly tokensKey: string;
-  private readonly requests: RateLimiterAbstract | null;
-  private readonly tokens: RateLimiterAbstract | null;
+  private requests: SharedRate | null = null;
+  private tokens: SharedRate | null = null;
+  private rates: Rates;
+  /** Aborts when the rates change. */
+  private changed = new AbortController();
   /** Serializes this worker's calls, so that waiting calls do not all poll Redis. */
   private readonly gate = pLimit(1);
   private waitingFor: ReturnType<SharedLimiter["state"]>["why"] = null;
@@ -39,13 +48,28 @@ export class SharedLimits implements SharedLimiter {
     private readonly redis: Redis,
     private readonly options: SharedLimitsOptions,
   ) {
-    const { rpm, tpm, runId } = options;
-    const limiter = (points: number, duration: number) =>
-      new RateLimiterRedis({ storeClient: redis, keyPrefix: "", points, duration });
-    this.requestsKey = limitKey(runId, "requests");
-    this.tokensKey = limitKey(runId, "tokens");
-    this.requests = rpm === null ? null : limiter(...evenly(rpm));
-    this.tokens = tpm === null ? null : limiter(Math.max(1, Math.floor(tpm)), 60);
+    this.rates = options;
+    this.openLimiters("");
+  }
+
+  /** Changes the rates. Waiting calls wait for the new ones. */
+  setRates({ rpm, tpm }: Rates): void {
+    if (rpm === this.rates.rpm && tpm === this.rates.tpm) return;
+    this.rates = { rpm, tpm };
+    // The window of another rate has another length, so it is counted under another key.
+    this.openLimiters(`:${rpm}:${tpm}`);
+    this.changed.abort();
+    this.changed = new AbortController();
+  }
+
+  private openLimiters(suffix: string): void {
+    const { rpm, tpm } = this.rates;
+    const rate = (what: "requests" | "tokens", points: number, duration: number): SharedRate => ({
+      key: limitKey(this.options.runId, what) + suffix,
+      limiter: new RateLimiterRedis({ storeClient: this.redis, keyPrefix: "", points, duration }),
+    });
+    this.requests = rpm === null ? null : rate("requests", ...evenly(rpm));
+    this.tokens = tpm === null ? null : rate("tokens", Math.max(1, Math.floor(tpm)), 60);
   }
 
   /** Returns the number of waiting calls and the reason. */
@@ -67,14 +91,17 @@ export class SharedLimits implements SharedLimiter {
           throw new BudgetReached((error as Error).message);
         });
         if (waitMs <= 0) break;
-        await delay(waitMs, undefined, { signal });
+        const change = AbortSignal.any([signal, this.changed.signal]);
+        await delay(waitMs, undefined, { signal: change }).catch(() => undefined);
       }
       this.waitingFor = null;
     });
   }
 
   async spend(tokens: number): Promise<void> {
-    if (tokens > 0) await this.tokens?.penalty(this.tokensKey, tokens).catch(this.options.onFault);
+    if (tokens === 0 || this.tokens === null) return;
+    const { limiter, key } = this.tokens;
+    await limiter.penalty(key, tokens).catch(this.options.onFault);
   }
 
   /** Pauses all users of the key after the server has refused a call. */
@@ -92,10 +119,10 @@ export class SharedLimits implements SharedLimiter {
     const paused = await this.redis.pttl(pauseKey(this.options.account));
     if (paused > 0) return this.wait("server", paused);
     // `get` uses a transaction, which cannot be resent if Redis refuses it.
-    const spent = await this.tokens?.penalty(this.tokensKey, 0);
+    const spent = await this.tokens?.limiter.penalty(this.tokens.key, 0);
     if (spent && spent.remainingPoints <= 0) return this.wait("tokens", spent.msBeforeNext);
     try {
-      await this.requests?.consume(this.requestsKey, 1);
+      await this.requests?.limiter.consume(this.requests.key, 1);
       return 0;
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error;

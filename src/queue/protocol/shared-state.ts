@@ -153,7 +153,7 @@ export async function beginSpending(redis: Redis, runId: string, spending: Spend
   const key = spentKey(runId);
   const [cost, tokens] = await redis.hmget(key, "cost", "tokens");
   const max = (there: string | null | undefined, here: number) => Math.max(Number(there ?? 0) || 0, here);
-  await redis.hdel(key, "reached");
+  await redis.hdel(key, "reached", "worker_limits");
   await redis.hset(key, {
     cost: max(cost, spending.costUsd),
     tokens: max(tokens, spending.tokens),
@@ -169,13 +169,36 @@ export async function changeLimits(redis: Redis, runId: string, limits: RunLimit
   await redis.hset(spentKey(runId), "limits", JSON.stringify(limits));
 }
 
+const workerLimitsSchema = z.strictObject({
+  rpm: z.number().positive().nullable().exactOptional(),
+  tpm: z.number().positive().nullable().exactOptional(),
+  taskTimeoutMs: z.number().positive().exactOptional(),
+});
+
+/** Limits that replace those of the manifest while the run is running. */
+export type WorkerLimits = Readonly<z.output<typeof workerLimitsSchema>>;
+
+/** Workers read them every second. */
+export async function changeWorkerLimits(redis: Redis, runId: string, limits: WorkerLimits): Promise<void> {
+  await redis.hset(spentKey(runId), "worker_limits", JSON.stringify(limits));
+}
+
+export async function readWorkerLimits(redis: Redis, runId: string): Promise<WorkerLimits> {
+  const text = await redis.hget(spentKey(runId), "worker_limits");
+  return workerLimitsSchema.safeParse(parseJsonOrNull(text ?? "")).data ?? {};
+}
+
 export async function readSpending(
   redis: Redis,
   runId: string,
 ): Promise<{ readonly spending: RunSpending; readonly limits: RunLimits }> {
   const [cost, tokens, finished, failed, limits] = await redis.hmget(
     spentKey(runId),
-    ...["cost", "tokens", "finished", "failed", "limits"],
+    "cost",
+    "tokens",
+    "finished",
+    "failed",
+    "limits",
   );
   return {
     spending: {

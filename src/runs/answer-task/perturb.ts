@@ -1,11 +1,15 @@
 // Perturbations of a run's tasks, for measuring how an agent copes with them. Each depends only on the task or the
 // call, so that a resumed run and the workers of a queue perturb a task in the same way.
+
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonValue } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { shuffled } from "../../questions/dataset.js";
 import { resultValue, type Tool, type ToolContext, type ToolResult } from "../../tools/tool.js";
 import type { Perturbation } from "../../traces/run-settings.js";
+
+type PerturbedCall = (tool: Tool, args: JsonValue, context: ToolContext) => Promise<ToolResult>;
 
 const FINAL_ANSWER = "return_final_answer";
 
@@ -39,8 +43,6 @@ export function perturbTools(tools: readonly Tool[], perturbation: Perturbation 
   );
 }
 
-type PerturbedCall = (tool: Tool, args: JsonValue, context: ToolContext) => Promise<ToolResult>;
-
 /** Tasks in which a tool has already failed, by their contexts. */
 const failedTasks = new WeakSet<ToolContext>();
 
@@ -69,7 +71,7 @@ const PERTURBED_CALLS: Readonly<Partial<Record<Perturbation, PerturbedCall>>> = 
 };
 
 function resultWithout(result: Extract<ToolResult, { ok: true }>) {
-  return { ok: true, ...(result.repairs === undefined ? {} : { repairs: result.repairs }) } as const;
+  return { ok: true, ...definedProperties({ repairs: result.repairs }) } as const;
 }
 
 function shuffleEmails(value: JsonValue, seed: number): JsonValue {

@@ -6,6 +6,7 @@ import { yieldBetween } from "../../platform/batches.js";
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
+import { compact } from "../../platform/optional-values.js";
 import { artESuite } from "../../questions/dataset.js";
 import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../../store/open-store.js";
 import { moveSuiteTask, type PlannedTask } from "../../tasks/question.js";
@@ -115,15 +116,14 @@ async function locate(db: Db, run: ExecutedRun, { suite }: RunRequest, context: 
 
 function changedSince(db: Db, run: ExecutedRun): string[] {
   const { settings } = run;
-  return [
+  return compact([
     ...mailChangedSince(db, run),
     // A repeat uses the tools of the original run, even if they have changed since.
-    ...(settings.repeats !== undefined ||
-    settings.kind === "external" ||
-    toolsDigest(db, settings.agentId) === settings.toolsDigest
-      ? []
-      : ["the agent's tools have changed since"]),
-  ];
+    settings.repeats === undefined &&
+      settings.kind !== "external" &&
+      toolsDigest(db, settings.agentId) !== settings.toolsDigest &&
+      "the agent's tools have changed since",
+  ]);
 }
 
 export function mailChangedSince(db: Db, { corpusFingerprint }: RunRow): string[] {

@@ -1,4 +1,5 @@
 // The grammar of `--until`.
+import { compact } from "../../platform/optional-values.js";
 import type { UntilSettings } from "../../traces/run-settings.js";
 
 /** A claim as typed. Margins are in the score's unit. */
@@ -55,10 +56,10 @@ function problemOf(
 /** Formats a stored claim like a typed one. */
 export function claimText({ relation, baseline, by, notBy, metric }: UntilSettings): string {
   const words = Object.entries(RELATIONS).find(([, name]) => name === relation)?.[0] ?? relation;
-  return [
+  return compact([
     `${words} ${baseline}`,
-    ...(by > 0 ? [`by ${by}`] : []),
-    ...(notBy === null ? [] : [`or not by ${notBy}`]),
+    by > 0 && `by ${by}`,
+    notBy !== null && `or not by ${notBy}`,
     `on ${metric}`,
-  ].join(" ");
+  ]).join(" ");
 }

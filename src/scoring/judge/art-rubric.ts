@@ -2,7 +2,7 @@ import { jsonObjectSchema } from "../../platform/json.js";
 import type { ToolErrorKind } from "../../tools/tool.js";
 import type { Score } from "../../traces/score.js";
 import type { ToolCallRecord } from "../../traces/trace.js";
-import type { SameMail, ScorerEntry, UnscoredTrace } from "../scorer.js";
+import type { SameMail, ScorerEntry, UnscoredTrace } from "../scorer-entry.js";
 import { foundGold, readGold, sourcesCorrect } from "../scorers/gold-mail-scorers.js";
 
 /** ART's record of one rollout, with its field names (https://github.com/OpenPipe/ART, examples/art-e). */
@@ -25,6 +25,11 @@ interface ArtRubric {
   readonly completion_tokens: number;
   /** Seconds. */
   readonly duration: number;
+}
+
+interface ArtEnd {
+  readonly why: "bad_tool_call_args" | "bad_tool_call_name";
+  readonly turn: number;
 }
 
 /**
@@ -79,11 +84,6 @@ const WRONG_CALLS: Partial<Record<ToolErrorKind, ArtEnd["why"]>> = {
   bad_arguments: "bad_tool_call_args",
   unknown_tool: "bad_tool_call_name",
 };
-
-interface ArtEnd {
-  readonly why: "bad_tool_call_args" | "bad_tool_call_name";
-  readonly turn: number;
-}
 
 /** The invalid reply that would have ended ART's rollout, or null, and the calls before it. */
 function findArtEnd({ toolCalls, messages, model }: UnscoredTrace): {

@@ -1,7 +1,7 @@
 import { isUnanswerable } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";
 import type { Trace } from "../../traces/trace.js";
-import type { ScorerEntry } from "../scorer.js";
+import type { ScorerEntry } from "../scorer-entry.js";
 
 /** Classifies the agent's response. `nothing` means no answer at all, not even "I don't know". */
 export function attemptOf({ ending, answer }: Pick<Trace, "ending" | "answer">): "answered" | "abstained" | "nothing" {

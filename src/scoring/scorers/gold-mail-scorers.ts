@@ -1,5 +1,5 @@
 import { listedMails, openedMail, type ToolCallRecord } from "../../traces/trace.js";
-import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../scorer.js";
+import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../scorer-entry.js";
 
 /** A scorer for questions with gold emails. The score is null for other questions. */
 function withGoldMail(score: Scorer): Pick<ScorerEntry, "score" | "appliesTo"> {

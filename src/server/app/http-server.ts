@@ -24,6 +24,9 @@ export interface HttpServer {
   close(forceAfterMs: number, endWork: () => Promise<void>): Promise<void>;
 }
 
+/** Takes over a connection that switches to another protocol. */
+type OnUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
 /**
  * Throws a UserError if others can reach the host and no token is set, because anyone could then spend the user's API
  * credit.
@@ -36,9 +39,6 @@ export function refuseOpenAddress({ host, token }: Omit<Access, "cors">): void {
     "Set ART_E_TOKEN, pass --token-file, or leave out --host to serve only this machine.",
   );
 }
-
-/** Takes over a connection that switches to another protocol. */
-type OnUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** Starts listening. Port 0 selects any free port. Throws a UserError if the port is in use. */
 export async function openHttpServer(

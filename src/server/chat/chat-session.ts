@@ -53,7 +53,13 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
   const model = await models.get(agent, request.modelProvider ?? undefined, request.modelId ?? undefined);
   const { question, instructions } = request;
   const chat = openChat(db, resources, {
-    ...{ sessionId, agent, model, history, question, instructions, binding },
+    sessionId,
+    agent,
+    model,
+    history,
+    question,
+    instructions,
+    binding,
     timeoutMs: chatTimeoutMs,
   });
   const slot = chats.admit(sessionId);

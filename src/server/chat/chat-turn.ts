@@ -76,8 +76,14 @@ export async function answerChat(chat: Chat, onEvent: OnChatEvent | null, signal
   const { sessionId, agentVersion } = chat;
   const trace = newChatTrace(
     {
-      ...{ sessionId, agentId: agent.id, agentVersion, model: model.id, maxTurns },
-      ...{ question, binding, historyLength: history.length },
+      sessionId,
+      agentId: agent.id,
+      agentVersion,
+      model: model.id,
+      maxTurns,
+      question,
+      binding,
+      historyLength: history.length,
     },
     attempted,
   );

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
+import { compact } from "../../platform/optional-values.js";
 import { lastAnswer, sessionMessages } from "../../traces/chats-store.js";
 import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
@@ -21,6 +22,94 @@ import {
   streamFailure,
   unsupported,
 } from "./chat-completions.js";
+
+/** An event before it is numbered. */
+type EventContent = Omit<ResponseEvent, "sequence_number"> & { readonly type: string };
+
+const textPart = z.object({ type: z.enum(["input_text", "output_text", "text"]), text: z.string() });
+
+const refusalPart = z
+  .object({ type: z.literal("refusal"), refusal: z.string() })
+  .transform(({ refusal }) => ({ text: refusal }));
+
+const content = z.union([
+  z.string(),
+  z.array(z.union([textPart, refusalPart])).transform((parts) => parts.map(({ text }) => text).join("\n")),
+]);
+
+const inputMessage = z.object({
+  type: z.literal("message").nullish(),
+  role: z.enum(["system", "developer", "user", "assistant"]),
+  content,
+});
+
+/** A reference to a message of an earlier response. */
+const itemReference = z.object({ type: z.literal("item_reference").nullish(), id: z.string().min(1).max(200) });
+
+type InputItem = z.output<typeof inputMessage> | z.output<typeof itemReference>;
+
+const emptyList = z.array(z.unknown()).max(0);
+
+const messageShape = z.strictObject({
+  id: z.string(),
+  type: z.literal("message"),
+  status: z.enum(["in_progress", "completed", "incomplete"]),
+  role: z.literal("assistant"),
+  content: z.array(
+    z.union([
+      z.strictObject({
+        type: z.literal("output_text"),
+        text: z.string(),
+        annotations: emptyList,
+        logprobs: emptyList,
+      }),
+      z.strictObject({ type: z.literal("refusal"), refusal: z.string() }),
+    ]),
+  ),
+});
+
+type OutputMessage = z.output<typeof messageShape>;
+
+const responseShape = z.strictObject({
+  id: z.string(),
+  object: z.literal("response"),
+  created_at: z.number().int(),
+  status: z.enum(["in_progress", "completed", "incomplete", "failed"]),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  incomplete_details: z.strictObject({ reason: z.literal("max_output_tokens") }).nullable(),
+  instructions: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  model: z.string(),
+  output: z.array(messageShape),
+  parallel_tool_calls: z.literal(false),
+  previous_response_id: z.string().nullable(),
+  temperature: z.null(),
+  text: z.strictObject({ format: z.strictObject({ type: z.literal("text") }) }),
+  tool_choice: z.literal("none"),
+  tools: emptyList,
+  top_p: z.null(),
+  usage: z
+    .strictObject({
+      input_tokens: z.number().int(),
+      input_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
+      output_tokens: z.number().int(),
+      output_tokens_details: z.strictObject({ reasoning_tokens: z.number().int() }),
+      total_tokens: z.number().int(),
+    })
+    .nullable(),
+  art_e: agentDetailsShape.optional(),
+});
+
+type ResponseObject = z.output<typeof responseShape>;
+
+/** The events of a streamed response, numbered and named after their type. */
+const responseEventShape = z.looseObject({
+  type: z.string().regex(/^(response\.|error$)/),
+  sequence_number: z.number().int(),
+  response: responseShape.optional(),
+});
+
+type ResponseEvent = z.output<typeof responseEventShape>;
 
 /**
  * OpenAI's Responses API (https://platform.openai.com/docs/api-reference/responses), the default in its newer clients.
@@ -113,27 +202,6 @@ async function streamAnswer(
 
 /** Request and response of OpenAI's Responses API. */
 
-const textPart = z.object({ type: z.enum(["input_text", "output_text", "text"]), text: z.string() });
-const refusalPart = z
-  .object({ type: z.literal("refusal"), refusal: z.string() })
-  .transform(({ refusal }) => ({ text: refusal }));
-
-const content = z.union([
-  z.string(),
-  z.array(z.union([textPart, refusalPart])).transform((parts) => parts.map(({ text }) => text).join("\n")),
-]);
-
-const inputMessage = z.object({
-  type: z.literal("message").nullish(),
-  role: z.enum(["system", "developer", "user", "assistant"]),
-  content,
-});
-
-/** A reference to a message of an earlier response. */
-const itemReference = z.object({ type: z.literal("item_reference").nullish(), id: z.string().min(1).max(200) });
-
-type InputItem = z.output<typeof inputMessage> | z.output<typeof itemReference>;
-
 const refused = (why: string) => z.null(why).optional();
 
 /** Sampling settings are accepted and ignored, because the agent has its own. */
@@ -164,60 +232,6 @@ const responseBody = z.looseObject({
   conversation: refused("conversations are not supported: use previous_response_id"),
   prompt: refused("stored prompts are not supported"),
 });
-
-const emptyList = z.array(z.unknown()).max(0);
-
-const messageShape = z.strictObject({
-  id: z.string(),
-  type: z.literal("message"),
-  status: z.enum(["in_progress", "completed", "incomplete"]),
-  role: z.literal("assistant"),
-  content: z.array(
-    z.union([
-      z.strictObject({
-        type: z.literal("output_text"),
-        text: z.string(),
-        annotations: emptyList,
-        logprobs: emptyList,
-      }),
-      z.strictObject({ type: z.literal("refusal"), refusal: z.string() }),
-    ]),
-  ),
-});
-
-type OutputMessage = z.output<typeof messageShape>;
-
-const responseShape = z.strictObject({
-  id: z.string(),
-  object: z.literal("response"),
-  created_at: z.number().int(),
-  status: z.enum(["in_progress", "completed", "incomplete", "failed"]),
-  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  incomplete_details: z.strictObject({ reason: z.literal("max_output_tokens") }).nullable(),
-  instructions: z.string().nullable(),
-  metadata: z.record(z.string(), z.string()),
-  model: z.string(),
-  output: z.array(messageShape),
-  parallel_tool_calls: z.literal(false),
-  previous_response_id: z.string().nullable(),
-  temperature: z.null(),
-  text: z.strictObject({ format: z.strictObject({ type: z.literal("text") }) }),
-  tool_choice: z.literal("none"),
-  tools: emptyList,
-  top_p: z.null(),
-  usage: z
-    .strictObject({
-      input_tokens: z.number().int(),
-      input_tokens_details: z.strictObject({ cached_tokens: z.number().int() }),
-      output_tokens: z.number().int(),
-      output_tokens_details: z.strictObject({ reasoning_tokens: z.number().int() }),
-      total_tokens: z.number().int(),
-    })
-    .nullable(),
-  art_e: agentDetailsShape.optional(),
-});
-
-type ResponseObject = z.output<typeof responseShape>;
 
 /** The ids of a response and its message are derived from its session id. */
 const responseIdOf = (sessionId: string) => sessionId.replace(/^session_/, "resp_");
@@ -277,18 +291,6 @@ function completedResponse(open: ResponseObject, trace: ChatTrace): ResponseObje
   };
 }
 
-/** The events of a streamed response, numbered and named after their type. */
-const responseEventShape = z.looseObject({
-  type: z.string().regex(/^(response\.|error$)/),
-  sequence_number: z.number().int(),
-  response: responseShape.optional(),
-});
-
-type ResponseEvent = z.output<typeof responseEventShape>;
-
-/** An event before it is numbered. */
-type EventContent = Omit<ResponseEvent, "sequence_number"> & { readonly type: string };
-
 /** The events before the answer. */
 function openingEvents(response: ResponseObject): EventContent[] {
   return [
@@ -327,12 +329,12 @@ function answerEvents(response: ResponseObject & { output: [OutputMessage] }, is
   const position = positionOf(item.id, part?.type === "refusal" && isStarted ? 1 : 0);
   const contentEvents: EventContent[] =
     part?.type === "refusal"
-      ? [
-          ...(isStarted ? [] : [itemStart(item.id)]),
+      ? compact([
+          !isStarted && itemStart(item.id),
           { type: "response.content_part.added", ...position, part: { type: "refusal", refusal: "" } },
           { type: "response.refusal.delta", ...position, delta: part.refusal },
           { type: "response.refusal.done", ...position, refusal: part.refusal },
-        ]
+        ])
       : [
           ...(isStarted ? [] : textStartEvents(item.id)),
           { type: "response.output_text.done", ...position, text: part?.text ?? "", logprobs: [] },

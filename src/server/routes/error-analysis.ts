@@ -1,11 +1,21 @@
 import { z } from "zod";
 import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
+import { drawnFromSchema, probabilitySchema } from "../../evals/labels.js";
 import { getRun } from "../../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import { noteCountsShape, type TaxonomyJson, taxonomyShape } from "../response-shapes.js";
 
 const runId = z.string().min(1).optional();
+
+const drawShape = {
+  drawn_from: drawnFromSchema
+    .nullable()
+    .meta({ description: "Number of traces that this one was drawn from, or null if somebody chose it" }),
+  probability: probabilitySchema
+    .nullable()
+    .meta({ description: "Probability with which an enriched draw selected this trace" }),
+};
 
 export function errorAnalysisRoutes({ db }: Services): Route[] {
   const tag = "evals";
@@ -25,23 +35,28 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
           .default(100)
           .meta({ description: "Number of traces in the pass" }),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
+        order: z.enum(["random", "enriched"]).default("random").meta({
+          description: "enriched: likely failures have a higher probability, by which all figures weight the notes",
+        }),
       }),
       status: 200,
       response: z.object({
         run_id: z.string().nullable(),
         run_name: z.string().nullable(),
-        drawn_from: z.number().int().meta({ description: "Number of traces that the pass was drawn from" }),
-        queue: z.array(z.string()).meta({ description: "Trace ids" }),
+        queue: z.array(z.object({ trace_id: z.string(), ...drawShape })),
         notes: noteCountsShape,
       }),
-      handle({ query }) {
-        const { run_id: run = null, ...options } = query;
-        const { runId: codedRunId, queue, drawnFrom } = openCoding(db, { run, ...options });
+      async handle({ query }) {
+        const { run_id: run = null, order, ...options } = query;
+        const { runId: codedRunId, queue } = await openCoding(db, { run, enriched: order === "enriched", ...options });
         return {
           run_id: codedRunId,
           run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
-          drawn_from: drawnFrom,
-          queue: [...queue],
+          queue: queue.map(({ traceId, drawnFrom, probability }) => ({
+            trace_id: traceId,
+            drawn_from: drawnFrom,
+            probability,
+          })),
           notes: listNotes(db),
         };
       },
@@ -57,18 +72,13 @@ export function errorAnalysisRoutes({ db }: Services): Route[] {
           .nullable()
           .meta({ description: "The first thing that went wrong, or null if nothing is wrong" }),
         annotator: z.string().trim().min(1).max(100).optional().meta({ description: "Person who codes, if known" }),
-        drawn_from: z
-          .number()
-          .int()
-          .positive()
-          .nullable()
-          .default(null)
-          .meta({ description: "Number of traces that a random trace was drawn from, as reported by the queue" }),
+        drawn_from: drawShape.drawn_from.default(null),
+        probability: drawShape.probability.default(null),
       }),
       status: 201,
       response: z.object({ notes: noteCountsShape }),
-      handle({ body: { trace_id: traceId, note, annotator = null, drawn_from: drawnFrom } }) {
-        saveNote(db, { traceId, note, annotator, drawnFrom });
+      handle({ body: { trace_id: traceId, note, annotator = null, drawn_from: drawnFrom, probability } }) {
+        saveNote(db, { traceId, note, annotator, drawnFrom, probability });
         return { notes: listNotes(db) };
       },
     }),

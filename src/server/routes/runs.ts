@@ -23,6 +23,11 @@ import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../app/route.js";
 import { resultPageShape, runPageShape } from "../response-shapes.js";
 
+interface Link {
+  readonly runIds: readonly string[];
+  readonly expiresAt: number;
+}
+
 const day = z.iso.date("expected a date, YYYY-MM-DD");
 
 const listQuery = z.object({
@@ -157,11 +162,6 @@ const LINK_LIFETIME_MS = 5 * 60_000;
 const MAX_TRACE_BYTES = 5_000_000;
 
 const PREFIX = "/report/";
-
-interface Link {
-  readonly runIds: readonly string[];
-  readonly expiresAt: number;
-}
 
 /** Links to the report pages of runs. A request with the token creates a link, which opens without the token. */
 export class ReportLinks {

@@ -230,24 +230,20 @@ function obstaclesOf(
     ["agent.user", agent.user],
     ["verifier.user", verifier.user],
   ] as const;
-  return [
+  return compact([
     ...versionObstacles(settings),
-    ...(steps === undefined ? [] : [refused("steps", "tasks with several steps are unsupported")]),
-    ...(compose === undefined
-      ? []
-      : [{ ...refused("", "tasks with additional containers are unsupported"), file: `environment/${compose}` }]),
-    ...(environment.gpus > 0 || (environment.gpu_types ?? []).length > 0
-      ? [refused("environment.gpus", "needs a GPU")]
-      : []),
-    ...(environment.os === "linux" ? [] : [refused("environment.os", `needs ${environment.os}`)]),
-    ...(isSeparate || verifier.collect.length > 0
-      ? [refused("verifier", "a separate verifier environment is unsupported")]
-      : []),
+    steps !== undefined && refused("steps", "tasks with several steps are unsupported"),
+    compose !== undefined && {
+      ...refused("", "tasks with additional containers are unsupported"),
+      file: `environment/${compose}`,
+    },
+    (environment.gpus > 0 || (environment.gpu_types ?? []).length > 0) && refused("environment.gpus", "needs a GPU"),
+    environment.os !== "linux" && refused("environment.os", `needs ${environment.os}`),
+    (isSeparate || verifier.collect.length > 0) &&
+      refused("verifier", "a separate verifier environment is unsupported"),
     ...hostVariables("environment", environment.env),
     ...hostVariables("verifier", verifier.env),
-    ...(fetching === null
-      ? []
-      : [{ ...refused("", `needs a network, which tasks do not have: ${fetching}`), file: TEST_SCRIPT }]),
+    fetching !== null && { ...refused("", `needs a network, which tasks do not have: ${fetching}`), file: TEST_SCRIPT },
     ...(compose === undefined ? imageObstacles(folder) : []),
     ...(fileStateOf(folder, "solution/solve.sh") === "file"
       ? hostVariables("solution", settings.solution.env)
@@ -259,19 +255,15 @@ function obstaclesOf(
             file: "solution/solve.sh",
           },
         ]),
-    ...(environment.mcp_servers.length === 0
-      ? []
-      : [
-          {
-            code: "mcp_passed_over",
-            field: "environment.mcp_servers",
-            message: "agents do not get MCP servers from tasks",
-          },
-        ]),
+    environment.mcp_servers.length > 0 && {
+      code: "mcp_passed_over",
+      field: "environment.mcp_servers",
+      message: "agents do not get MCP servers from tasks",
+    },
     ...users
       .filter(([, user]) => user !== undefined && user !== null)
       .map(([field]) => ({ code: "user_passed_over", field, message: "everything runs as one user" })),
-  ];
+  ]);
 }
 
 /** Reports unknown versions, in which the same keys might have a different meaning or require something unsupported. */

@@ -1,6 +1,7 @@
 import type { Message } from "../../models/model.js";
 import { reasoningText } from "../../models/reasoning-text.js";
 import type { JsonObject } from "../../platform/json.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import {
   askedOf,
@@ -79,7 +80,7 @@ function stepsAround(trace: ExportedTrace, step: Step): AtifStep[] {
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     timestamp,
     ...(step.turn === null ? {} : { llm_call_count: 1 }),
-    ...(step.turn?.model === undefined ? {} : { model_name: step.turn.model }),
+    ...definedProperties({ model_name: step.turn?.model }),
     ...(step.calls.length === 0 ? {} : { tool_calls: step.calls.map(toolCall) }),
     ...(results.length === 0 ? {} : { observation: { results } }),
     ...(step.turn === null ? {} : { metrics: metricsOf(step.turn, step.calls) }),

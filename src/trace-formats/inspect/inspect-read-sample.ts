@@ -389,7 +389,7 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
   const raw = output?.choices?.[0]?.stop_reason ?? "unknown";
   return {
     startedAt,
-    ...(output?.model == null ? {} : { model: output.model }),
+    ...presentProperties({ model: output?.model }),
     latencyMs: msOf(output?.time ?? working_time) ?? msBetween(startedAt, completed),
     finishReason: FINISH_REASONS.get(raw) ?? "other",
     rawFinishReason: raw,

@@ -32,9 +32,8 @@ class Coding {
     undo: () => void this.undo(),
   });
   private readonly change = changeLock(this.form);
-  private queue: string[] = [];
-  private drawnFrom = 0;
-  private readonly coded: { readonly id: string; readonly note: string }[] = [];
+  private queue: QueuedTraceJson[] = [];
+  private readonly coded: { readonly queued: QueuedTraceJson; readonly note: string }[] = [];
   readonly elements: readonly HTMLElement[] = [h("h2", {}, "Error analysis"), this.source, this.progress, this.body];
 
   constructor(
@@ -50,18 +49,22 @@ class Coding {
 
   async load(): Promise<void> {
     const query = new URLSearchParams({
-      ...presentProperties({ run_id: this.runId, limit: this.query.get("limit"), seed: this.query.get("seed") }),
+      ...presentProperties({
+        run_id: this.runId,
+        limit: this.query.get("limit"),
+        seed: this.query.get("seed"),
+        order: this.query.get("order"),
+      }),
     });
     const queue = await get<CodingQueueJson>(`/api/evals/coding-queue?${query}`);
     this.queue = [...queue.queue];
-    this.drawnFrom = queue.drawn_from;
-    this.source.textContent = `${queue.run_name ?? queue.run_id ?? "chats"}, in random order`;
+    this.source.textContent = `${queue.run_name ?? queue.run_id ?? "chats"}${this.query.get("order") === "enriched" ? ", likely failures more often, weighted in all figures" : ", in random order"}`;
     this.form.offer(queue.notes);
     await this.showNext();
   }
 
   private async showNext(): Promise<void> {
-    const [id] = this.queue;
+    const id = this.queue[0]?.trace_id;
     this.progress.textContent = `${this.queue.length} to code.`;
     this.form.undo.disabled = this.coded.length === 0;
     if (id === undefined) {
@@ -85,15 +88,14 @@ class Coding {
   /** Saves null if nothing is wrong. */
   private save(note: string | null): Promise<void> {
     return this.change(async () => {
-      const [id] = this.queue;
-      if (id === undefined) return;
+      const [queued] = this.queue;
+      if (queued === undefined) return;
       const { notes } = await post<{ notes: readonly NoteCountJson[] }>("/api/evals/notes", {
-        trace_id: id,
+        ...queued,
         note,
-        drawn_from: this.drawnFrom,
         ...presentProperties({ annotator: this.query.get("annotator") }),
       });
-      this.coded.push({ id, note: note ?? "" });
+      this.coded.push({ queued, note: note ?? "" });
       this.queue.shift();
       this.form.offer(notes);
       this.form.note.value = "";
@@ -107,9 +109,9 @@ class Coding {
     return this.change(async () => {
       const last = this.coded.at(-1);
       if (last === undefined) return;
-      await remove(`/api/evals/notes/${encodeURIComponent(last.id)}`);
+      await remove(`/api/evals/notes/${encodeURIComponent(last.queued.trace_id)}`);
       this.coded.pop();
-      this.queue.unshift(last.id);
+      this.queue.unshift(last.queued);
       await this.showNext();
       this.form.note.value = last.note;
       this.form.say("Undone.");
@@ -182,11 +184,16 @@ function noteForm({ save, nothingWrong, choose, undo }: NoteActions): NoteForm {
   };
 }
 
+interface QueuedTraceJson {
+  readonly trace_id: string;
+  readonly drawn_from: number | null;
+  readonly probability: number | null;
+}
+
 /** The parts of the queue response that the coding page reads. */
 interface CodingQueueJson {
   readonly run_id: string | null;
   readonly run_name: string | null;
-  readonly drawn_from: number;
-  readonly queue: readonly string[];
+  readonly queue: readonly QueuedTraceJson[];
   readonly notes: readonly NoteCountJson[];
 }

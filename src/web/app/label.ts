@@ -204,10 +204,12 @@ export async function labelList(page: HTMLElement): Promise<void> {
   const { runs, has_more: hasOlder } = await get<RunPageJson>("/api/runs");
   const field = (id: string, value: string) => h("input", { id, type: "text", value, autocomplete: "off" });
   const [criterion, sentence, annotator] = [field("criterion", OVERALL), field("sentence", ""), field("annotator", "")];
+  const enriched = h("input", { id: "enriched", type: "checkbox" });
   const refused = h("p", { class: "hint bad", role: "status" });
   const link = (runId: string | null, text: string) => {
     const name = () => criterion.value.trim() || OVERALL;
-    const subject = () => subjectHash({ runId, criterion: name(), annotator: annotator.value.trim() });
+    const order = () => (enriched.checked ? "enriched" : "random");
+    const subject = () => subjectHash({ runId, criterion: name(), annotator: annotator.value.trim(), order: order() });
     const open = async (event: Event) => {
       event.preventDefault();
       const written = sentence.value.trim();
@@ -235,6 +237,7 @@ export async function labelList(page: HTMLElement): Promise<void> {
     labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
     labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
     labelled("Your name, if several people label", annotator, "criterion"),
+    labelled("Draw likely failures more often (all figures weight their labels)", enriched, "criterion"),
     refused,
     table(
       "Traces to label",
@@ -405,10 +408,11 @@ function orderOf(name: string | null): LabelSubject["order"] {
   return name === "enriched" || name === "disagreements" ? name : "random";
 }
 
-function subjectHash({ runId, criterion, annotator }: Omit<LabelSubject, "order" | "trace">): string {
+function subjectHash({ runId, criterion, annotator, order }: Omit<LabelSubject, "trace">): string {
   const query = new URLSearchParams({
     ...(criterion === OVERALL ? {} : { criterion }),
     ...(annotator === "" ? {} : { annotator }),
+    ...(order === "random" ? {} : { order }),
   });
   return `#label/${encodeURIComponent(runId ?? CHATS)}${query.size === 0 ? "" : `?${query}`}`;
 }

@@ -326,7 +326,7 @@ export interface ToolCallCard {
 /** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
   const state = h("span", { class: "state busy" }, "working");
-  const body = h("div", { class: "result" });
+  const body = h("div", { class: "result", tabindex: 0 });
   const summary = h(
     "summary",
     {},

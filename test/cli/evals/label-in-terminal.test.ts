@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { beforeAll, describe, expect, it } from "vitest";
-import { BIN, MAIL, QUESTIONS, workFolder } from "../art-e.js";
+import { BIN, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-const { artE, path } = workFolder({ mail: MAIL });
+const { artE, path, read, write } = workFolder({ mail: MAIL });
 
 beforeAll(async () => {
   expect(await artE(`run -a baseline --dataset ${QUESTIONS} -l 30 --quiet`)).toMatchObject({ code: 0 });
@@ -47,6 +47,26 @@ describe("labeling in the terminal", () => {
     const { code, stderr } = await label([], ["--criterion", "tone"]);
     expect(code).toBe(2);
     expect(stderr).toContain("All traces are labeled by a person.");
+  });
+
+  it("draws likely failures more often, says so, and keeps the probabilities in a labels file", async () => {
+    const { summary, stderr } = await label(["b", "g", "g"], ["--criterion", "rich", "--enriched"]);
+    expect(stderr).toContain("likely failures more often (by score, judge, evals and length)");
+    expect(summary).toMatchObject({ labelled: 3, drawn: { random: 0, enriched: 3 } });
+    expect((await label(["g"], ["--criterion", "plain"])).stderr).toContain(
+      "Traces in random order. Each has the same",
+    );
+    await artE("evals labels --criterion rich -o rich.jsonl");
+    const lines = jsonLines(read("rich.jsonl"));
+    expect(lines.map(({ drawn, drawn_from }) => [drawn, drawn_from])).toEqual([30, 29, 28].map((n) => ["enriched", n]));
+    for (const { probability } of lines) expect(probability).toBeGreaterThan(1 / 300);
+    await artE("evals label --from rich.jsonl --criterion copied");
+    await artE("evals labels --criterion copied -o copied.jsonl");
+    expect(read("copied.jsonl")).toBe(read("rich.jsonl"));
+    write("incomplete.jsonl", JSON.stringify({ ...lines[0], probability: undefined }));
+    expect((await artE("evals label --from incomplete.jsonl")).stderr).toContain(
+      "incomplete.jsonl, line 1: probability: expected drawn_from and probability for an enriched draw",
+    );
   });
 
   describe("of two annotators", () => {

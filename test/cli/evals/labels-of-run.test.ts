@@ -11,19 +11,20 @@ const LONG = 14;
 const ALLOWED = 16;
 
 let runId = "";
+let labels: readonly { readonly trace: string; readonly label: string; readonly drawn: string }[] = [];
 /** The fraction of good answers among all answers. */
 let truth = 0;
 
 beforeAll(async () => {
   const { runId: id, taskResults } = readJson("results.json");
   runId = id;
-  const labels = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
+  labels = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
     trace: traceId,
     label: agentAnswer.split(/\s+/).length > LONG ? "bad" : "good",
     drawn: "all",
   }));
-  truth = labels.filter(({ label }: { label: string }) => label === "good").length / labels.length;
-  write("labels.jsonl", labels.map((line: object) => JSON.stringify(line)).join("\n"));
+  truth = labels.filter(({ label }) => label === "good").length / labels.length;
+  write("labels.jsonl", labels.map((line) => JSON.stringify(line)).join("\n"));
   const brief = {
     ...{ name: "brief", version: 1, kind: "rules", reference: false, criterion: "The answer is brief." },
     pass: { all: [{ feature: "answer_words", at_most: ALLOWED }] },
@@ -51,6 +52,26 @@ describe("the corrected rate of a run", () => {
     );
   });
 
+  it("is estimated from enriched labels, weighted by the probabilities of their draws", async () => {
+    const drawn = labels.map((line, i) => ({
+      // As if traces with an even number had been drawn with twice the probability of the others.
+      ...{ ...line, drawn: "enriched", drawn_from: labels.length + 10 - i },
+      probability: (i % 2 === 0 ? 4 : 2) / 3 / (labels.length + 10 - i),
+    }));
+    write("enriched.jsonl", drawn.map((line) => JSON.stringify(line)).join("\n"));
+    await json("evals label --from enriched.jsonl --criterion rich");
+    await artE("evals test brief --criterion rich");
+    const figures = await json("evals show brief");
+    expect(figures.test.report.agreement.weighted).toBeDefined();
+    const { stdout } = await artE(`evals run brief@1 --run ${runId}`);
+    expect(stdout).toMatch(
+      /brief is estimated from \d+ enriched labels of these traces, weighted by the probability of each draw\./,
+    );
+    const { evals } = await json(`evals run brief@1 --run ${runId}`);
+    expect(evals[0]).toMatchObject({ isWeighted: true });
+    await artE("evals test brief");
+  });
+
   it("comes with the agents that the eval was validated on, if they are others", async () => {
     await artE("agents clone baseline second");
     expect((await artE(`run -a second --dataset ${QUESTIONS} -l 5 -o five.json --quiet`)).code).toBe(0);
@@ -58,12 +79,12 @@ describe("the corrected rate of a run", () => {
     expect(evals[0]).toMatchObject({
       labelsOfRun: 0,
       otherAgents: {
-        here: [expect.stringMatching(/^second \(/)],
-        validated: [expect.stringMatching(/^baseline \(/)],
+        here: [{ agentId: "second", version: 1, model: "offline/baseline" }],
+        validated: [{ agentId: "baseline", version: 1, model: "offline/baseline" }],
       },
     });
     const { stdout } = await artE("evals run brief@1 --run latest");
-    expect(stdout).toContain("brief was validated on another agent, baseline (");
+    expect(stdout).toContain("brief was validated on another agent, baseline@1 (offline/baseline, prompt ");
     expect(stdout).toContain("art-e evals label run_");
   });
 });

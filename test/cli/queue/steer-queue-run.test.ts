@@ -49,7 +49,6 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     expect(provider.requests).toHaveLength(1);
 
     expect((await ctl("set run_ --max-run-tokens 1000000")).limits).toMatchObject({ maxTokens: 1_000_000 });
-    await expect(ctl("set run_ --rpm 5")).rejects.toThrow("the workers of the queue have it");
     await ctl("resume run_");
     await provider.received(2);
     const { changes } = await ctl("cancel run_");
@@ -62,6 +61,55 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     for (const release of waiting.splice(0)) release();
     expect((await ended).code).toBe(130);
     await expect(ctl("pause run_")).rejects.toThrow("is on the queue");
+  });
+
+  it("limits the running tasks of all workers together, their rate and the time of later tasks", async () => {
+    const waiting: (() => void)[] = [];
+    provider = await startFakeProvider(async () => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return { content: "an answer" };
+    });
+    const variables = { ART_E_QUEUE_URL: redis.url, ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.url };
+    workers.start("a", "--concurrency 2", variables);
+    workers.start("b", "--concurrency 2", variables);
+    copyFileSync(path("mail.db"), path("limits.db"));
+    const run = `run -a email-search --dataset ${QUESTIONS} --quiet -l 9 --rpm 1 --db limits.db -o limited.json`;
+    const { ended } = start(run, variables);
+    await provider.received(1);
+    const ctl = async (line: string) => {
+      const { code, stdout, stderr } = await artE(`ctl ${line} --queue ${redis.url} --db none.db --json`);
+      if (code !== 0) throw new Error(stderr);
+      return JSON.parse(stdout);
+    };
+    const answer = (calls: number) => {
+      for (const release of waiting.splice(0, calls)) release();
+    };
+    const saved = async () => (await ctl("show run_")).savedTasks;
+
+    await ctl("set run_ --rpm 6000");
+    await provider.received(4);
+    await ctl("set run_ --concurrency 1");
+    answer(3);
+    await expect.poll(saved).toBe(3);
+    expect(provider.requests).toHaveLength(4);
+    answer(1);
+    await provider.received(5);
+    await expect.poll(saved).toBe(4);
+    expect(provider.requests).toHaveLength(5);
+
+    await ctl("set run_ --concurrency 3");
+    await provider.received(7);
+    await ctl("set run_ --task-timeout 1");
+    // The workers learn the timeout within a second.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await ctl("set run_ --concurrency auto");
+    // The last two tasks end by themselves. They are saved when the server answers again.
+    await provider.received(9);
+    await expect.poll(async () => (await ctl("show run_")).running).toHaveLength(3);
+    answer(9);
+    expect((await ended).code).toBe(0);
+    const endings = readJson("limited.json").taskResults.map(({ ending }: { ending: string }) => ending);
+    expect(endings.filter((ending: string) => ending === "timeout")).toHaveLength(2);
   });
 
   it("runs failed tasks again", async () => {

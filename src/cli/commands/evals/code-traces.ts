@@ -17,6 +17,9 @@ const codeTracesSchema = z.object({
     .default(100)
     .meta({ description: "Number of traces in the pass. A larger number extends an earlier pass", alias: "l" }),
   chats: toggle.meta({ description: "Code chats instead of a run" }),
+  enriched: toggle.meta({
+    description: "Draw likely failures more often. All figures weight the notes by the probability of each draw",
+  }),
   annotator: text
     .max(100, "expected at most 100 characters")
     .optional()
@@ -25,14 +28,14 @@ const codeTracesSchema = z.object({
 });
 
 export const codeTracesCommand = defineCommand(codeTracesSchema, async (flags, context) => {
-  const { chats, run, limit, seed, annotator = null } = flags;
+  const { chats, run, limit, seed, enriched, annotator = null } = flags;
   if (chats && run !== undefined) throw contradiction("--chats cannot be combined with a run.", "Remove one of them.");
   const { withStore } = await import("../../../store/open-store.js");
   const { openCoding } = await import("../../../error-analysis/coding.js");
   const { readTaxonomy } = await import("../../../error-analysis/modes.js");
   const { taxonomyText } = await import("../../../reports/mode-text.js");
   await withStore(context.settings, async (db) => {
-    const coding = openCoding(db, { run: chats ? null : (run ?? "latest"), limit, seed });
+    const coding = await openCoding(db, { run: chats ? null : (run ?? "latest"), limit, seed, enriched });
     if (coding.queue.length === 0) {
       throw new UserError(
         "coding_complete",
@@ -72,7 +75,9 @@ async function askNotes(
   let done = 0;
   try {
     while (done < traces.length) {
-      const traceId = traces[done] ?? "";
+      const draw = traces[done];
+      if (draw === undefined) break;
+      const { traceId } = draw;
       const trace = getTrace(db, traceId);
       const earlier = listNotes(db).slice(0, CHOICES);
       out.note(`\n${done + 1}/${traces.length}  ${traceId}\n${summaryOf(trace)}`);
@@ -82,12 +87,12 @@ async function askNotes(
       if (reply === "t") out.note(traceText(trace));
       else if (reply === "u") {
         if (done === 0) out.note("Nothing to undo.");
-        else deleteNote(db, traces[--done] ?? "");
+        else deleteNote(db, traces[--done]?.traceId ?? "");
       } else {
         const parsed = reply === "n" ? { data: null } : noteSchema.safeParse(chosenNote(reply, earlier));
         if (parsed.data === undefined) out.note(`Cannot save the note: ${parsed.error?.issues[0]?.message}.`);
         else {
-          saveNote(db, { traceId, note: parsed.data, annotator, drawnFrom: coding.drawnFrom });
+          saveNote(db, { ...draw, note: parsed.data, annotator });
           done++;
         }
       }

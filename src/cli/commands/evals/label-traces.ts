@@ -98,7 +98,7 @@ const RANDOM_ORDER = "Traces in random order. Each has the same chance.";
 const ENRICHED_ORDER =
   "Traces in random order, likely failures more often (by score, judge, evals and length). All figures weight the labels by the probability of each draw.";
 
-/** Labels needed per kind (good or bad). Half of them are held out, and fewer than ten per kind are not informative. */
+/** Labels per kind (good or bad) with which an eval can miss one of the ten that are held out. */
 const WANTED_LABELS = 20;
 
 function printSummary(labelled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {

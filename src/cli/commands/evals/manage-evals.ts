@@ -9,7 +9,7 @@ import {
   validationOf,
 } from "../../../evals/definition.js";
 import type { UncaughtTrace } from "../../../evals/test-eval.js";
-import { type DescribedEval, MIN_LABELS_OF_RUN } from "../../../evals/use-evals.js";
+import type { DescribedEval } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
@@ -20,6 +20,7 @@ import {
   evalHistoryText,
   evalLabel,
   evalTestText,
+  otherAgentsLines,
 } from "../../../reports/eval-text.js";
 import { estimateText, oneLine } from "../../../reports/wording.js";
 import type { EvalRun } from "../../../runs/evals-over-run.js";
@@ -44,16 +45,19 @@ const runEvalsSchema = z.object({
 /** Words that are runs and not evals, in the list of names. */
 const RUN_WORD = /^(?:latest$|run_\d)/;
 
-/** Returns the evals to run, and the run that follows them or is in `--run`. */
-function evalsAndRun({ names, run }: z.output<typeof runEvalsSchema>) {
+/** Returns the names of evals, at least `least`, and the run that follows them or is in `--run`. */
+export function evalsAndRun(
+  { names, run }: { readonly names: readonly string[]; readonly run?: string | undefined },
+  least: number,
+) {
   const last = names.at(-1) ?? "";
-  if (names.length === 1 || !RUN_WORD.test(last)) return { names, run };
+  if (names.length <= least || !RUN_WORD.test(last)) return { names, run };
   if (run !== undefined && run !== last) throw differentRuns("RUN", [last], [run]);
   return { names: names.slice(0, -1), run: last };
 }
 
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, trace, ...flags }, context) => {
-  const { names, run } = evalsAndRun({ ...flags, chats, trace });
+  const { names, run } = evalsAndRun(flags, 1);
   const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
   if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
     throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
@@ -159,13 +163,13 @@ function labelsOfRunLines(evals: EvalRun["evals"], runId: string | null): string
       return [
         `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} ${isWeighted ? "enriched labels of these traces, weighted by the probability of each draw" : "random labels of these traces"}.`,
       ];
-    if (otherAgents === null) return [];
-    const target = runId === null ? "--chats" : runId;
-    return [
-      `${definition.name} was validated on another agent, ${otherAgents.validated.join(", ")}. Its error rates might not apply to ${otherAgents.here.join(", ")}.`,
-      `To measure them on these traces, label about ${2 * MIN_LABELS_OF_RUN} of them, half of which are held out, and test again: ${commandLine`art-e evals label ${target}`}`,
-    ];
+    return otherAgents === null ? [] : otherAgentsLines(definition.name, otherAgents, evalRunLine(definition, runId));
   });
+}
+
+/** The command that runs an eval on a run, or on chats if `runId` is null. */
+function evalRunLine({ name, version }: EvalDefinition, runId: string | null): string {
+  return commandLine`art-e evals run ${`${name}@${version}`} ${runId ?? "--chats"}`;
 }
 
 /** Text shown instead of a corrected rate. */
@@ -281,6 +285,7 @@ export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { setti
 const testEvalSchema = z.object({
   name: namedEval,
   thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "Thresholds: usable, or gate (stricter)" }),
+  fresh: toggle.meta({ description: "Have a rubric's model judge every trace again, without cached results" }),
   ...criterionShape,
 });
 

@@ -10,6 +10,7 @@ import {
 } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
+import { compact } from "../../../platform/optional-values.js";
 import { checkPages, checkRowCount } from "../../../platform/parquet-checks.js";
 import { buildEmailFromRow } from "../../mime/email-fields.js";
 import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
@@ -114,7 +115,7 @@ export async function* readParquet(
 }
 
 function readColumns({ columns, messageColumn }: ParquetShard): string[] {
-  return [...columns.values(), ...(messageColumn === null ? [] : [messageColumn])];
+  return compact([...columns.values(), messageColumn]);
 }
 
 async function checkGroup(shard: ParquetShard, { columns: chunks }: RowGroup): Promise<void> {

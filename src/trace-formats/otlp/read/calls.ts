@@ -41,12 +41,20 @@ export function kindOf({ attributes, name }: ReadSpan): SpanKind {
 export function modelOf({ attributes }: ReadSpan): string | null {
   const model = textOf(
     attributes,
-    ...["gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "llm.request.model_name", "ai.model.id"],
+    "gen_ai.request.model",
+    "gen_ai.response.model",
+    "llm.model_name",
+    "llm.request.model_name",
+    "ai.model.id",
   );
   if (model === undefined) return null;
   const provider = textOf(
     attributes,
-    ...["gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider"],
+    "gen_ai.provider.name",
+    "gen_ai.system",
+    "llm.provider",
+    "llm.system",
+    "ai.model.provider",
   );
   return modelId(attributes.has("ai.model.provider") ? provider?.split(".")[0] : provider, model);
 }
@@ -71,7 +79,10 @@ export function finishReasonOf(
     textsOf(attributes, "gen_ai.response.finish_reasons")[0] ??
     textOf(
       attributes,
-      ...["ai.response.finishReason", "ai.finishReason", "llm.finish_reason", "gen_ai.completion.0.finish_reason"],
+      "ai.response.finishReason",
+      "ai.finishReason",
+      "llm.finish_reason",
+      "gen_ai.completion.0.finish_reason",
     );
   const reason = finishReason(REASONS.get(outputReason ?? raw ?? "") ?? (outputReason ?? raw)?.replace("-", "_"));
   if (outputReason === undefined && raw === undefined)
@@ -95,31 +106,44 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 export function usageOf(attributes: AttributeMap): Usage | null {
   const input = countOf(
     attributes,
-    ...["gen_ai.usage.input_tokens", "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens"],
-    ...["gen_ai.usage.prompt_tokens"],
+    "gen_ai.usage.input_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+    "gen_ai.usage.prompt_tokens",
   );
   const output = countOf(
     attributes,
-    ...["gen_ai.usage.output_tokens", "llm.token_count.completion", "ai.usage.outputTokens"],
-    ...["ai.usage.completionTokens", "gen_ai.usage.completion_tokens"],
+    "gen_ai.usage.output_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+    "gen_ai.usage.completion_tokens",
   );
   if (input === undefined && output === undefined) return null;
   const cached = countOf(
     attributes,
-    ...["gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"],
-    ...["ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"],
-    ...["gen_ai.usage.cache_read_input_tokens"],
+    "gen_ai.usage.cache_read.input_tokens",
+    "llm.token_count.prompt_details.cache_read",
+    "ai.usage.inputTokenDetails.cacheReadTokens",
+    "ai.usage.cachedInputTokens",
+    "gen_ai.usage.cache_read_input_tokens",
   );
   const writes = countOf(
     attributes,
-    ...["gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens"],
-    ...["llm.token_count.prompt_details.cache_write", "ai.usage.inputTokenDetails.cacheWriteTokens"],
-    ...["gen_ai.usage.cache_creation_input_tokens"],
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_write.input_tokens",
+    "llm.token_count.prompt_details.cache_write",
+    "ai.usage.inputTokenDetails.cacheWriteTokens",
+    "gen_ai.usage.cache_creation_input_tokens",
   );
   const reasoning = countOf(
     attributes,
-    ...["gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"],
-    ...["ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens", "gen_ai.usage.reasoning_tokens"],
+    "gen_ai.usage.reasoning.output_tokens",
+    "llm.token_count.completion_details.reasoning",
+    "ai.usage.outputTokenDetails.reasoningTokens",
+    "ai.usage.reasoningTokens",
+    "gen_ai.usage.reasoning_tokens",
   );
   return {
     inputTokens: Math.max(input ?? 0, (cached ?? 0) + (writes ?? 0)),
@@ -137,13 +161,21 @@ export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
     arguments:
       jsonIn(
         attributes,
-        ...["gen_ai.tool.call.arguments", "ai.toolCall.args", "ai.toolCall.input", "tool.parameters"],
-        ...["tool_call.function.arguments", "input.value", "traceloop.entity.input"],
+        "gen_ai.tool.call.arguments",
+        "ai.toolCall.args",
+        "ai.toolCall.input",
+        "tool.parameters",
+        "tool_call.function.arguments",
+        "input.value",
+        "traceloop.entity.input",
       ) ?? {},
     result: jsonIn(
       attributes,
-      ...["gen_ai.tool.call.result", "ai.toolCall.result", "ai.toolCall.output", "output.value"],
-      ...["traceloop.entity.output"],
+      "gen_ai.tool.call.result",
+      "ai.toolCall.result",
+      "ai.toolCall.output",
+      "output.value",
+      "traceloop.entity.output",
     ),
   };
 }
@@ -155,7 +187,11 @@ export function callIdOf(attributes: AttributeMap): string {
 export function toolNameOf(attributes: AttributeMap): string | undefined {
   return textOf(
     attributes,
-    ...["gen_ai.tool.name", "ai.toolCall.name", "tool.name", "tool_call.function.name", "traceloop.entity.name"],
+    "gen_ai.tool.name",
+    "ai.toolCall.name",
+    "tool.name",
+    "tool_call.function.name",
+    "traceloop.entity.name",
   );
 }
 

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import type { WatchedEval } from "../../../evals/watch-evals.js";
+import { EXIT } from "../../../platform/errors.js";
+import { runName, text, withTraits } from "../../../platform/flag-values.js";
+import { watchText } from "../../../reports/watch-text.js";
+import { defineCommand } from "../../flags/define-command.js";
+import { evalsAndRun } from "./manage-evals.js";
+
+const watchEvalsSchema = z.object({
+  names: withTraits(z.array(text), { completes: "evals" }).default([]).meta({
+    description:
+      "Names of evals in use, or NAME@VERSION, optionally followed by a run: its id or latest [default: all validated evals in use]",
+  }),
+  run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
+});
+
+export const watchEvalsCommand = defineCommand(watchEvalsSchema, async (flags, context) => {
+  const { watchEvals } = await import("../../../evals/watch-evals.js");
+  const { names, run = "latest" } = evalsAndRun(flags, 0);
+  const { runId, evals } = await watchEvals({ names, run }, context);
+  const isChanged = evals.some(({ drift }) => drift.changed !== "none");
+  context.out.result({ runId, passed: !isChanged, evals: evals.map(figuresOf) }, () =>
+    evals.map((one) => watchText(runId, one)).join("\n\n"),
+  );
+  return isChanged ? EXIT.gate : EXIT.done;
+});
+
+function figuresOf({ stored: { definition }, drift, ...rest }: WatchedEval) {
+  return { name: definition.name, version: definition.version, ...drift, ...rest };
+}

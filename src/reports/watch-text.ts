@@ -1,0 +1,92 @@
+// The result of `art-e evals watch` as terminal text.
+import { criterionFlag } from "../evals/criteria.js";
+import type { WatchedEval } from "../evals/watch-evals.js";
+import { commandLine } from "../platform/command-line.js";
+import { compact } from "../platform/optional-values.js";
+import type { Drift } from "../statistics/drift.js";
+import { share, table } from "../text/format.js";
+import { evalLabel, otherAgentsText } from "./eval-text.js";
+
+/** Maximum number of listed anchors. --json lists all. */
+const LISTED = 5;
+
+/** Formats what changed, the evidence, and what to do. */
+export function watchText(runId: string, watched: WatchedEval): string {
+  const { stored, drift, watches, changedAnchors, otherAgents } = watched;
+  const more = changedAnchors.length - LISTED;
+  return compact([
+    `${evalLabel(stored.definition)} on ${runId}: ${CHANGE_TEXTS[drift.changed]}`,
+    "",
+    evidenceTable(drift),
+    "",
+    `Watches since the validation: ${watches}${freshText(watched)}`,
+    ...changedAnchors
+      .slice(0, LISTED)
+      .map(
+        ({ traceId, before, now, reason }) =>
+          `  ${commandLine`art-e show ${traceId}`}  (${RESULT_TEXTS[before]} before, ${RESULT_TEXTS[now]} now: ${reason})`,
+      ),
+    more > 0 && `  ... and ${more} more; --json lists all`,
+    otherAgents !== null && `The eval was ${otherAgentsText(otherAgents)}.`,
+    ...adviceLines(runId, watched),
+  ]).join("\n");
+}
+
+const CHANGE_TEXTS: Readonly<Record<Drift["changed"], string>> = {
+  none: "no change found",
+  judge: "the judge changed",
+  agent: "the agent changed, or its tasks",
+  unclear: "the pass rate changed, but the anchors do not show whether the judge or the agent changed",
+};
+
+const RESULT_TEXTS = { pass: "passed", fail: "failed", not_applicable: "did not apply" } as const;
+
+function evidenceTable({ judge, agent, threshold }: Drift): string {
+  const { low, high } = agent.expected;
+  return table(
+    ["", "observed", "expected", "e-value", "threshold"],
+    [
+      [
+        "judge",
+        `${judge.anchors.successes} of ${judge.anchors.n} anchors differ`,
+        judge.before.n === 0 ? "-" : `${judge.before.successes} of ${judge.before.n} differed before`,
+        judge.eValue === null ? "-" : evidenceText(judge.eValue),
+        judge.eValue === null ? "one differs" : String(threshold),
+      ],
+      [
+        "agent",
+        agent.fresh.n === 0 ? "no fresh traces" : `${agent.fresh.successes} of ${agent.fresh.n} fresh traces passed`,
+        `${share(low)} to ${share(high)}`,
+        evidenceText(agent.eValue),
+        String(threshold),
+      ],
+    ],
+  );
+}
+
+function evidenceText(eValue: number): string {
+  return eValue < 1_000_000 ? String(Number(eValue.toPrecision(3))) : eValue.toExponential(0);
+}
+
+function freshText({ notFresh }: WatchedEval): string {
+  if (notFresh === "reference") return ". The eval was validated on this run, so its traces are not fresh.";
+  return notFresh === "counted" ? ". An earlier watch has counted the traces of this run." : "";
+}
+
+function adviceLines(runId: string, { stored: { definition }, criterion, drift: { changed } }: WatchedEval): string[] {
+  if (changed === "none") return [];
+  const label = evalLabel(definition);
+  const flag = criterionFlag(criterion);
+  if (changed === "judge") {
+    const fresh = definition.kind === "rubric" ? " --fresh" : "";
+    return [
+      `The eval's error rates do not apply any more. Validate it again: ${commandLine`art-e evals test ${label}`}${fresh}${flag}`,
+      "Then the watches start again, with new anchors.",
+    ];
+  }
+  return [
+    "The eval's error rates might not apply. Label 20 traces of this run, which correct its pass rate:",
+    `  ${commandLine`art-e evals label ${runId}`}${flag}`,
+    `  ${commandLine`art-e evals run ${label} ${runId}`}`,
+  ];
+}

@@ -1,0 +1,168 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { saveNote } from "../../src/error-analysis/coding.js";
+import { changeModes } from "../../src/error-analysis/modes.js";
+import { DatasetReview } from "../../src/questions/dataset-review.js";
+import { startReviewServer } from "../../src/server/review-page.js";
+import { TestBrowser } from "../browser.js";
+import { demoQuestions } from "../cli/art-e.js";
+import { needs, slow } from "../machine-requirements.js";
+import { writeReport } from "../reports/report-file.js";
+import { saveSuiteRun, suiteTrace, withCall } from "../reports/suite-run.js";
+import { saveSynthetic } from "../reports/synthetic-run.js";
+import { MARCUS } from "../runs/demo-setup.js";
+import { type DemoServer, eventsOf, openChat, says, startDemoServer } from "./demo-server.js";
+import { everyPage } from "./every-page.js";
+
+/** axe-core over every served page and over report files, in both color schemes, in a wide and a narrow window. */
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+type Window = Readonly<{ colorScheme: "light" | "dark"; width: number }>;
+
+/** The other two combinations are slow, because they rarely differ. */
+const WINDOWS: readonly Window[] = [
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 390 },
+];
+const OTHER_WINDOWS: readonly Window[] = [
+  { colorScheme: "dark", width: 1280 },
+  { colorScheme: "light", width: 390 },
+];
+
+const CALL = withCall("run_shell", { command: "ls" }, { stdout: "boats.csv\n", stderr: "", exit_code: 0 });
+
+/** A session and an email have other ids each time. */
+const PAGES = everyPage({
+  ...{ runs: ["run_a", "run_b"], task: "run_a/3/1", trace: "trace_run_a_3" },
+  ...{ session: "SESSION", mail: "MAIL" },
+});
+
+/** Returns the serious and critical violations in these windows, one line per element. */
+async function findViolations(page: Page, windows: readonly Window[]): Promise<string[]> {
+  const found: string[] = [];
+  // An evaluated script is not subject to the page's content security policy.
+  await page.evaluate(AXE);
+  for (const { colorScheme, width } of windows) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    const results = (await page.evaluate(`axe.run({ resultTypes: ["violations"] })`)) as AxeResults;
+    for (const { id, impact, nodes } of results.violations) {
+      if (impact !== "serious" && impact !== "critical") continue;
+      found.push(...nodes.map(({ html }) => `${id} (${colorScheme}, ${width} px): ${html.slice(0, 200)}`));
+    }
+  }
+  return found;
+}
+
+for (const [name, windows, options] of [
+  ["the pages, light and wide, dark and narrow", WINDOWS, needs("browser")],
+  ["the pages, dark and wide, light and narrow", OTHER_WINDOWS, slow(needs("browser"))],
+] as const) {
+  describe(name, { ...options, timeout: 240_000 }, () => {
+    const browser = new TestBrowser();
+    const violations = (page: Page) => findViolations(page, windows);
+    let demo: DemoServer;
+    let folder: string;
+    let session: string;
+    let mail: string;
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), "art-e-accessible-"));
+      demo = await startDemoServer();
+      const { db } = demo;
+      for (const [id, skill] of [
+        ["run_a", 0.9],
+        ["run_b", 0.2],
+      ] as const) {
+        saveSynthetic(db, { id, tasks: 40, skill });
+      }
+      const events = await eventsOf(
+        await openChat(demo.url, "baseline", {
+          ...says("How much are the softball dues?"),
+          variables: { inbox_address: MARCUS },
+        }),
+      );
+      session = events.find(({ type }) => type === "session-info").sessionId;
+      mail = db.prepare("SELECT message_id FROM emails ORDER BY message_id LIMIT 1").pluck().get() as string;
+      for (const task of [1, 2]) {
+        const traceId = `trace_run_a_${task}`;
+        saveNote(db, { traceId, note: `note ${task}`, drawnFrom: 40, annotator: null, probability: null });
+      }
+      changeModes(db, { action: "assign", mode: "wrong_year", notes: ["note 1"] });
+    });
+    afterAll(async () => {
+      await demo?.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    /** Opens a section and waits until its last part is there. */
+    async function open(hash: string, last: string): Promise<Page> {
+      const place = hash.replace("SESSION", session).replace("MAIL", encodeURIComponent(mail));
+      const { page } = await browser.openServed(`${demo.url}/#${place}`, { reducedMotion: "reduce" });
+      await page.locator(last).first().waitFor();
+      return page;
+    }
+
+    it.each(PAGES)("have no serious fault for people who use assistive technology: $name", async ({ hash, last }) => {
+      expect(await violations(await open(hash, last))).toEqual([]);
+    });
+
+    it("have none with the help", async () => {
+      const page = await open("runs", "main tbody tr");
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      expect(await violations(page)).toEqual([]);
+    });
+
+    it("have none while a dataset is reviewed", async () => {
+      const file = join(folder, "my.jsonl");
+      writeFileSync(
+        file,
+        demoQuestions
+          .slice(0, 3)
+          .map((question) => `${JSON.stringify(question)}\n`)
+          .join(""),
+      );
+      const review = await DatasetReview.open(file, demo.db, new AbortController().signal);
+      const options = { version: "1.2.3", port: 0, token: null, report: () => undefined };
+      const server = await startReviewServer(demo.db, review, options);
+      try {
+        const { page } = await browser.openServed(server.url);
+        await page.locator(".labelling").waitFor();
+        expect(await violations(page)).toEqual([]);
+      } finally {
+        await server.close(0, async () => undefined);
+      }
+    });
+
+    it.each([
+      ["of a run", ["run_a"]],
+      ["of two runs", ["run_a", "run_b"]],
+      ["of a suite", ["run_suite"]],
+    ])("have none in the report file %s, with and without an opened task", async (_, runs) => {
+      const report = await writeReport(
+        (db) => {
+          saveSynthetic(db, { id: "run_a", tasks: 40, skill: 0.9 });
+          saveSynthetic(db, { id: "run_b", tasks: 40, skill: 0.2 });
+          saveSuiteRun(db, "run_suite", [suiteTrace(1, { id: "a1" }, CALL), suiteTrace(0, { id: "b1" })]);
+        },
+        { runs },
+      );
+      try {
+        const { page } = await browser.openReport(report.file);
+        expect(await violations(page)).toEqual([]);
+        await page.locator("tr[data-index]").first().click();
+        await page.locator("dialog .columns").waitFor();
+        expect(await violations(page)).toEqual([]);
+      } finally {
+        report.close();
+      }
+    });
+  });
+}

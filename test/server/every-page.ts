@@ -1,0 +1,49 @@
+/** Every kind of page that `art-e serve` shows. */
+
+/** Ids of what the pages show. */
+export interface ShownIds {
+  readonly runs: readonly [string, string];
+  /** `RUN/TASK/EPOCH` */
+  readonly task: string;
+  readonly trace: string;
+  readonly session: string;
+  readonly mail: string;
+}
+
+export interface PageView {
+  readonly name: string;
+  readonly hash: string;
+  /** Selector of the part that appears last. */
+  readonly last: string;
+}
+
+const ROWS = "main tbody tr";
+
+export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageView[] {
+  const [run] = runs;
+  const compared = runs.join(",");
+  const views: readonly (readonly [name: string, hash: string, last: string])[] = [
+    ["ask", "chat", "#question"],
+    ["chats", "chats", ROWS],
+    ["chat", `chats/${session}`, ".chat .answer"],
+    ["runs", "runs", ROWS],
+    ["no-runs", "runs?status=running", ".notice"],
+    ["run", `runs/${run}`, "tr[data-index]"],
+    ["run-unknown", "runs/none", ".notice.bad"],
+    ["task", `runs/${run}?task=${task}`, "dialog .columns"],
+    ["compare", `compare/${compared}`, "tr[data-index]"],
+    ["compare-task", `compare/${compared}?task=${task}`, "dialog .columns"],
+    ["traces", "traces", ROWS],
+    ["trace", `trace/${trace}`, ".steps"],
+    ["mail", `mail/${encodeURIComponent(mail)}`, "article.mail"],
+    ["agents", "agents", ROWS],
+    ["agent", "agents/baseline", "main h3"],
+    ["tools", "tools", ROWS],
+    ["tool", "tools/email_search", "main h3"],
+    ["label-runs", "label", ROWS],
+    ["label", `label/${run}`, ".labelling"],
+    ["code", `code/${run}`, ".labelling"],
+    ["modes", "modes", ROWS],
+  ];
+  return views.map(([name, hash, last]) => ({ name, hash, last }));
+}
