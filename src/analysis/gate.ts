@@ -1,4 +1,4 @@
-import type { EvalScore } from "../evals/definition.js";
+import type { ValidatedScore } from "../evals/definition.js";
 import type { OtherAgents } from "../evals/validated-agents.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { canBeRetried } from "../tasks/ending.js";
@@ -48,7 +48,7 @@ export interface Gate {
 }
 
 /** Counts the tasks that an eval judged, and the tasks that it does not apply to. */
-export function coverageOf(score: EvalScore, results: Iterable<TaskResult>, least: number): EvalCoverage {
+export function coverageOf(score: ValidatedScore, results: Iterable<TaskResult>, least: number): EvalCoverage {
   let [judged, notApplicable, tasks] = [0, 0, 0];
   for (const { scores, ending, failedScorers = [] } of results) {
     tasks++;

@@ -77,9 +77,6 @@ export const COMMANDS: readonly TableEntry[] = [
     "Score the stored traces of a run again without calling its agent",
     async () => (await import("./commands/score.js")).scoreCommand,
   ),
-  group("judge", "Measure how well a judge agrees with people", () => import("./commands/judge.js"), [
-    ["calibrate <labels>", "Compare a judge with answers graded by people", "calibrateCommand"],
-  ]),
   command(
     "stats [run]",
     "Show statistics of a run, the dataset, or the imported mail",
@@ -211,7 +208,7 @@ export const COMMANDS: readonly TableEntry[] = [
       ],
       ["code [run]", "Note the first thing that went wrong in each of some traces", "codeTracesCommand"],
       ["criteria [name] [sentence]", "List criteria, or describe one", "criteriaCommand"],
-      ["add [name]", "Add an eval without labels: a template, a text in the answer, or a rubric", "addEvalCommand"],
+      ["add [name]", "Add an eval: a template, a text in the answer, a rubric, or a judge", "addEvalCommand"],
       ["suggest", "Choose evals based on labels, without a model", "suggestEvalsCommand"],
       ["cases [run]", "Make cases, patterns and failure modes from the score bands of a run", "bandCasesCommand"],
       ["generate", "Let a model write evals based on labels", "generateEvalsCommand"],
@@ -273,6 +270,7 @@ const LOCAL_DATABASE = "Remove it. The mail is always imported into a file on th
  */
 export const MISSING_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["evals refine", "Fit the thresholds to the labels again: art-e evals suggest."],
+  ["judge", "Add the judge as an eval and test it: art-e evals add judge --judge MODEL, art-e evals test judge."],
   ["import --local", LOCAL_DATABASE],
   ["import --database-id", LOCAL_DATABASE],
   ["import -d", LOCAL_DATABASE],

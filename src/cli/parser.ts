@@ -2,7 +2,7 @@ import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
-import { presentProperties } from "../platform/optional-values.js";
+import { compact, presentProperties } from "../platform/optional-values.js";
 import { programVersion } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import {
@@ -201,7 +201,7 @@ function usageError(
     .trim();
   const words = unknownWords(line, args);
   const help = `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`;
-  const replacement = MISSING_COMMANDS.get([path, words?.[0]].join(" "));
+  const replacement = MISSING_COMMANDS.get(compact([path, words?.[0]]).join(" "));
   if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement);
   const near = words === null ? "" : didYouMean(words[0] ?? "", inUse?.known ?? commands);
   return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);

@@ -1,7 +1,9 @@
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { type JudgeOptions, judgeSettings } from "../scoring/judge-settings.js";
 import { type Db, withStore } from "../store/open-store.js";
+import { judgeDraft, judgeOfRun } from "./add-eval/judge-draft.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
 import { type Assertion, type EvalDraft, evalDefinitionSchema, type StoredEval } from "./definition.js";
 import { assertionText } from "./run-evals/run-rules.js";
@@ -17,17 +19,27 @@ interface AddOptions {
   readonly assertions: readonly Assertion[];
   /** Model that reads the rubric, or null if the eval is not a rubric. */
   readonly rubricModel: string | null;
+  /** Judge of answers, or null if the eval is not a judge. */
+  readonly judge: JudgeChoice | null;
   /** The criterion whose sentence describes the eval. Rubrics default to `overall`. */
   readonly criterion?: string | undefined;
 }
 
-/** Saves an eval that does not need labels as a draft: a template, assertions, or a criterion as a rubric. */
+interface JudgeChoice {
+  /** `--judge` is a model, or a run whose judge is added. */
+  readonly options: JudgeOptions;
+  /** Number of labeled answers in the prompt. */
+  readonly examples: number;
+  readonly seed: number;
+}
+
+/** Saves an eval as a draft: a template, assertions, a criterion as a rubric, or a judge of answers. */
 export function addEval(
   options: AddOptions,
   settings: AppSettings,
 ): Promise<{ readonly stored: StoredEval; readonly isNew: boolean }> {
   return withStore(settings, (db) => {
-    const draft = draftOf(db, options);
+    const draft = draftOf(db, options, settings);
     const { error } = evalDefinitionSchema.safeParse({ ...draft, version: 1 });
     const [issue] = error?.issues ?? [];
     if (issue !== undefined) {
@@ -38,9 +50,26 @@ export function addEval(
   });
 }
 
-function draftOf(db: Db, options: AddOptions): EvalDraft {
-  const { name, bound, assertions, rubricModel, criterion } = options;
+/** The latest run, or a run id. Models contain a slash. */
+const RUN_WORD = /^(?:latest|run_\w+)$/;
+
+function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
+  const { name, bound, assertions, rubricModel, judge: judgeChoice, criterion } = options;
   const origin = { by: "person", seed: null, labels: null, parent: null } as const;
+  if (judgeChoice !== null) {
+    const { options: given, examples, seed } = judgeChoice;
+    const isRun = given.judge !== undefined && RUN_WORD.test(given.judge);
+    const chosen = isRun ? { ...given, judge: undefined, judgeOfEval: judgeOfRun(db, given.judge ?? "") } : given;
+    const judge = judgeSettings(chosen, null, null, env);
+    if (judge === null) {
+      throw new UserError(
+        "judge_missing",
+        "Cannot add a judge without a model.",
+        "Pass --judge provider/model or --judge RUN.",
+      );
+    }
+    return judgeDraft(db, { name, judge, examples, criterion: criterion ?? OVERALL, seed });
+  }
   if (rubricModel !== null) {
     const about = criterion ?? OVERALL;
     const sentence = criterionSentence(db, about);

@@ -20,6 +20,7 @@ import { assertionText } from "./run-evals/run-rules.js";
 export function readableFunction(definition: EvalDefinition): string {
   if (isCode(definition)) return definition.code;
   if (definition.kind === "rubric") return definition.rubric;
+  if (definition.kind === "judge") return JSON.stringify(definition.judge, null, 2);
   return functionOf(definition);
 }
 
@@ -166,6 +167,12 @@ function pythonModule(definition: EvalDefinition): string {
         "eval_format_unsupported",
         `Cannot export ${definition.name} as Python: it is written in TypeScript.`,
         "Export it with --format typescript.",
+      );
+    case "judge":
+      throw new UserError(
+        "eval_format_unsupported",
+        `Cannot export ${definition.name} as Python: it is a judge, which compares answers with gold answers.`,
+        "Export it with --format json.",
       );
     case "rubric":
       return `${docstring(definition)}\n${rubricFunction(definition.rubric, definition.model)}`;

@@ -32,22 +32,21 @@ export interface Candidate {
   readonly rejection: string | null;
 }
 
-interface Choice {
-  /** The chosen templates in the order of choice, followed by the rejected ones. */
-  readonly candidates: readonly Candidate[];
-  /** Alignment of the chosen templates together, from cross-validation. */
-  readonly together: Alignment;
-}
-
 /**
  * Chooses templates that fail bad traces and pass good ones, by cross-validation on training labels. A template is
- * rejected if the best of all templates often does equally well on shuffled labels.
+ * rejected if the best of all templates often does equally well on shuffled labels. Returns the chosen templates in the
+ * order of choice, followed by the rejected ones.
  */
-export function chooseTemplates(all: readonly MeasuredTemplate[], labels: TrainingLabels, seed: number): Choice {
-  const { bad, weights } = labels;
+export function chooseTemplates(all: readonly MeasuredTemplate[], labels: TrainingLabels, seed: number): Candidate[] {
+  const { bad } = labels;
   const measured = all.map((template) => {
     const failures = crossValidation(template, labels)(bad);
-    return { measured: template, failures, alignment: alignmentOf(bad, failures, weights), cut: cutOf(template, bad) };
+    return {
+      measured: template,
+      failures,
+      alignment: alignmentOf(bad, failures, labels.weights),
+      cut: cutOf(template, bad),
+    };
   });
   const maxima = maximaByChance(all, labels, seed);
   const candidates = measured.map((one) => ({ ...one, chance: chanceOf(one.alignment.z, maxima) }));
@@ -69,7 +68,7 @@ export function chooseTemplates(all: readonly MeasuredTemplate[], labels: Traini
       : (reasonAgainst(one, bad) ?? `it adds less than ${MIN_GAIN} to the alignment of the chosen templates`),
   });
   const others = candidates.filter((one) => !chosen.includes(one));
-  return { candidates: [...chosen, ...others].map(shown), together: alignmentOf(bad, caught, weights) };
+  return [...chosen, ...others].map(shown);
 }
 
 function bestOf<T extends { failures: readonly boolean[] }>(

@@ -2,9 +2,10 @@
 import { z } from "zod";
 import { estimateSchema } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
+import { JUDGED } from "../traces/metrics.js";
 import type { Score } from "../traces/score.js";
 import { BANDS } from "../traces/score-bands.js";
-import type { ChatTrace, Trace } from "../traces/trace.js";
+import { type ChatTrace, judgeSettingsSchema, PROMPT_VARIANTS, type Trace } from "../traces/trace.js";
 import type { EvalOutcome } from "./eval-outcome.js";
 
 const PREFIX = "eval:";
@@ -18,6 +19,13 @@ export function scoreNameOf({ name }: Pick<EvalDefinition, "name">): EvalScore {
 
 export function isEvalScore(name: string): name is EvalScore {
   return name.startsWith(PREFIX) && name.length > PREFIX.length;
+}
+
+/** A score with measured errors: an eval's score, or the verdicts of a run's judge, whose errors an eval measures. */
+export type ValidatedScore = EvalScore | typeof JUDGED;
+
+export function isValidatedScore(name: string): name is ValidatedScore {
+  return name === JUDGED || isEvalScore(name);
 }
 
 /** Returns the eval of a score, including the version if there is one. */
@@ -102,6 +110,16 @@ const labelCeilingSchema = z.object({
 
 export type LabelCeiling = z.output<typeof labelCeilingSchema>;
 
+/** How the results of an eval change if its model receives another form of the prompt. */
+const variantSchema = z.object({
+  variant: z.enum(PROMPT_VARIANTS),
+  /** Fraction of the traces with the same result. Excludes traces on which either form failed. */
+  agreement: estimateSchema,
+  /** Number of traces that pass only with this form, and that fail only with it. */
+  passedOnly: countSchema,
+  failedOnly: countSchema,
+});
+
 /** The agent of traces, as far as it is known. */
 const tracedAgentSchema = z.object({
   agentId: z.string(),
@@ -130,6 +148,8 @@ const evalTestSchema = z.object({
   latencyMs: z.object({ p50: z.number(), p95: z.number() }),
   /** US dollars per trace. 0 without a model call, null if the price is unknown. */
   costUsdPerTrace: z.number().nullable(),
+  /** Other forms of the prompt. Absent for evals without a model. */
+  variants: z.array(variantSchema).readonly().exactOptional(),
   /** The rates that a perfect eval would reach on labels as inconsistent as these. */
   ceiling: labelCeilingSchema.nullable(),
   thresholds: z.enum(THRESHOLD_NAMES),
@@ -305,6 +325,12 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
     /** `provider/name`. */
     model: z.string().regex(/^[a-z]+\/\S+$/, "expected provider/name"),
   }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("judge"),
+    /** A judge of answers. A trace passes if the judge calls its answer correct. */
+    judge: judgeSettingsSchema,
+  }),
 ]);
 
 export type EvalDefinition = z.output<typeof evalDefinitionSchema>;
@@ -321,6 +347,11 @@ export type DataEval = EvalOf<"rules" | "assertions" | "cases">;
 
 export function isDataEval(definition: EvalDefinition): definition is DataEval {
   return definition.kind === "rules" || definition.kind === "assertions" || definition.kind === "cases";
+}
+
+/** Whether an eval calls a model, which costs money. */
+export function callsModel(definition: EvalDefinition): definition is EvalOf<"rubric" | "judge"> {
+  return definition.kind === "rubric" || definition.kind === "judge";
 }
 
 /** Whether an eval is a program, whose scores can differ between runs. */

@@ -2,6 +2,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { z } from "zod";
+import { serverOf } from "../models/connections.js";
+import { parseModelName } from "../models/model-names.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -38,6 +40,7 @@ interface ImportedEval {
 /** Imports eval files, or all files of a folder, as drafts. Imports all of them or none. */
 export function importEvals(paths: readonly string[], settings: AppSettings): Promise<ImportedEval[]> {
   const read = paths.flatMap(filesOf).map((path) => ({ path, ...readEvalFile(path) }));
+  for (const { path, definition } of read) refuseServerOfFile(path, definition, settings);
   return withStore(settings, (db) =>
     db
       .transaction(() =>
@@ -48,6 +51,18 @@ export function importEvals(paths: readonly string[], settings: AppSettings): Pr
         }),
       )
       .immediate(),
+  );
+}
+
+/** Throws if a judge in a file has a server that the environment does not select, because it would receive the key. */
+function refuseServerOfFile(path: string, definition: EvalDefinition, { env }: AppSettings): void {
+  if (definition.kind !== "judge" || definition.judge.baseUrl === null) return;
+  const { model, baseUrl } = definition.judge;
+  if (serverOf(parseModelName(model, null).provider, undefined, env) === baseUrl) return;
+  throw new UserError(
+    "eval_file_unusable",
+    `Cannot import the eval ${path}: its judge uses the server ${baseUrl}, which would receive your API key.`,
+    "If you trust it, set the provider's base URL, such as OPENAI_BASE_URL, to this server.",
   );
 }
 

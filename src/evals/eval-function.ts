@@ -22,7 +22,7 @@ interface EvalCall {
 
 /**
  * Reads an exported eval. The fields that only the database needs can be absent. Throws a UserError if it is invalid or
- * its kind is code.
+ * its kind is code or a judge.
  */
 export function readExportedEval(exported: unknown): EvalDefinition {
   const origin = { by: "person", seed: null, labels: null, parent: null };
@@ -30,6 +30,7 @@ export function readExportedEval(exported: unknown): EvalDefinition {
   const { data, error } = evalDefinitionSchema.safeParse({ version: 1, origin, ...fields, reference: false });
   if (data === undefined) throw invalid(firstIssue(error, "the eval"));
   if (data.kind === "python" || data.kind === "typescript") throw invalid(`the kind ${data.kind} is code`);
+  if (data.kind === "judge") throw invalid("a judge needs gold answers, which evals in TypeScript do not have");
   return data;
 }
 

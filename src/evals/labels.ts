@@ -8,7 +8,7 @@ import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { parseTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
-import type { EvaluatedTrace } from "./definition.js";
+import type { EvalDefinition, EvaluatedTrace } from "./definition.js";
 import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
 
 /** Returns the ids of a run's current traces, including failed tasks, or of all chats if `runId` is null. */
@@ -354,12 +354,13 @@ export type LabelSample = ReadonlyMap<string, SampledLabel>;
 
 /**
  * Returns the labels of traces that were drawn with a known probability, or that are all of a run, and that an eval was
- * not made from: those of the held-out half, and of traces first labeled after the eval was saved.
+ * not made from: those of the held-out half, and of traces first labeled after the eval was saved. For a judge, only
+ * labels from people, because it cannot be corrected with verdicts.
  */
 export function sampledUnseenLabels(
   db: Db,
   criterion: string,
-  { createdAt }: { readonly createdAt: string },
+  { createdAt, definition }: { readonly createdAt: string; readonly definition: Pick<EvalDefinition, "kind"> },
 ): LabelSample {
   const newer = db
     .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
@@ -367,7 +368,10 @@ export function sampledUnseenLabels(
     .all(criterion, createdAt);
   const isNewer = new Set(newer);
   const labels = labelsWithHalves(db, criterion).filter(
-    ({ traceId, half, drawn }) => (half === "heldout" || isNewer.has(traceId)) && drawn !== "unknown",
+    ({ traceId, half, drawn, source }) =>
+      (half === "heldout" || isNewer.has(traceId)) &&
+      drawn !== "unknown" &&
+      (source === "person" || definition.kind !== "judge"),
   );
   return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
 }

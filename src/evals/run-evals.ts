@@ -1,14 +1,17 @@
 // Runs evals of any kind over traces: data evals in this process, Python in the sandbox, TypeScript in a process of its
-// own, rubrics with a model.
+// own, rubrics and judges with a model.
 import { performance } from "node:perf_hooks";
-import { serverOf } from "../models/connections.js";
+import { refuseStoredAddress, serverOf } from "../models/connections.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { openModel } from "../models/open-model.js";
 import type { AppSettings } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
-import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
+import { protocolVersion } from "../scoring/judge.js";
+import { createJudge, JUDGE_TIMEOUT_MS, type JudgeConnection, verdictCache } from "../scoring/judge-settings.js";
+import type { Judge, PromptVariant } from "../traces/trace.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome, withoutPassOfFailure } from "./eval-outcome.js";
 import { runPythonEval } from "./run-evals/run-python-evals.js";
@@ -20,6 +23,7 @@ interface BackendInput {
   readonly python: Pick<EvalOf<"python">, "code" | "reference">;
   readonly typescript: Pick<EvalOf<"typescript">, "code" | "reference">;
   readonly rubric: Pick<EvalOf<"rubric">, "rubric" | "model">;
+  readonly judge: Pick<EvalOf<"judge">, "name" | "judge">;
 }
 
 /** Runs an eval of one kind and returns one outcome per trace. Throws only the signal's reason. */
@@ -34,6 +38,7 @@ export interface EvalBackends {
   readonly python: EvalBackend<"python">;
   readonly typescript: EvalBackend<"typescript">;
   readonly rubric: EvalBackend<"rubric">;
+  readonly judge: EvalBackend<"judge">;
 }
 
 /** Returns the outcomes per trace, in the order of the evals. A failed task never passes. */
@@ -49,6 +54,7 @@ export async function runEvals(
     if (definition.kind === "typescript")
       columns.set(definition, await backends.typescript(definition, traces, signal));
     if (definition.kind === "rubric") columns.set(definition, await backends.rubric(definition, traces, signal));
+    if (definition.kind === "judge") columns.set(definition, await backends.judge(definition, traces, signal));
   }
   const data = definitions.filter(isDataEval);
   return traces.map((trace, i) => {
@@ -73,10 +79,16 @@ const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) 
 };
 
 /**
- * Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. With `isFresh`,
- * rubrics call their model even if the cache contains a result, which is replaced.
- */
-export function openEvalBackends(settings: AppSettings, { isFresh = false } = {}): EvalBackends {
+/** Other ways to call the models of evals. */
+interface ModelCalls {
+  /** Whether to call a model even if the cache contains a result, which is replaced. */
+  readonly isFresh?: boolean;
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant | undefined;
+}
+
+/** Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. */
+export function openEvalBackends(settings: AppSettings, { isFresh = false, variant }: ModelCalls = {}): EvalBackends {
   const models = new Map<string, Promise<RubricModel>>();
   const modelOf = (model: string) => {
     const opened = models.get(model) ?? openRubricModel(model, settings);
@@ -90,7 +102,16 @@ export function openEvalBackends(settings: AppSettings, { isFresh = false } = {}
     typescript: runsOrFails(runTypescriptEval),
     rubric: runsOrFails(async (definition, traces, signal) => {
       const { runRubric } = await import("./run-evals/run-rubric.js");
-      return runRubric(definition, traces, { ...(await modelOf(definition.model)), cache }, signal);
+      return runRubric(definition, traces, { ...(await modelOf(definition.model)), cache, variant }, signal);
+    }),
+    judge: runsOrFails(async (definition, traces, signal) => {
+      const { runJudge } = await import("./run-evals/run-judge.js");
+      return runJudge(
+        traces,
+        await openJudgeOfEval(definition, settings, { cache, variant }),
+        !isFresh && !variant,
+        signal,
+      );
     }),
   };
 }
@@ -99,10 +120,13 @@ export function openEvalBackends(settings: AppSettings, { isFresh = false } = {}
 export const BACKENDS_WITHOUT_MODELS: EvalBackends = {
   python: runsOrFails(runPythonHere),
   typescript: runsOrFails(runTypescriptEval),
-  rubric: runsOrFails(async () => {
-    throw new Error("rubrics are disabled");
-  }),
+  rubric: runsOrFails(refuseModel),
+  judge: runsOrFails(refuseModel),
 };
+
+async function refuseModel(): Promise<never> {
+  throw new Error("evals that call a model are disabled");
+}
 
 function runsOrFails<K extends keyof EvalBackends>(backend: EvalBackend<K>): EvalBackend<K> {
   return async (definition, traces, signal) => {
@@ -116,11 +140,12 @@ function runsOrFails<K extends keyof EvalBackends>(backend: EvalBackend<K>): Eva
 }
 
 /**
- * Throws if this machine cannot run one of the evals, because a sandbox or the API key of a rubric's model is missing.
+ * Throws if this machine cannot run one of the evals, because a sandbox or a model's API key is missing.
  */
 export async function requireRunnable(definitions: readonly EvalDefinition[], settings: AppSettings): Promise<void> {
   for (const definition of definitions) {
     if (definition.kind === "rubric") await openRubricModel(definition.model, settings);
+    if (definition.kind === "judge") await openJudgeOfEval(definition, settings);
     if (definition.kind === "python") await requireSandbox(`The eval ${definition.name} is written in Python`);
   }
 }
@@ -147,4 +172,23 @@ export async function openRubricModel(modelId: string, settings: AppSettings): P
   const server = serverOf(name.provider, undefined, settings.env);
   const { model } = await openModel(name, { baseUrl: server, timeoutMs: JUDGE_TIMEOUT_MS }, settings);
   return { model, server };
+}
+
+/** Opens an eval's judge. Throws a UserError if its API key is missing or the eval is for another prompt version. */
+async function openJudgeOfEval(
+  { name, judge }: Pick<EvalOf<"judge">, "name" | "judge">,
+  settings: AppSettings,
+  calls: Pick<JudgeConnection, "cache" | "variant"> = {},
+): Promise<Judge> {
+  const version = protocolVersion(judge.protocol);
+  if (judge.version !== version) {
+    throw new UserError(
+      "judge_outdated",
+      `Cannot run ${name}: it was made for version ${judge.version} of the judge's prompt, which is now version ${version}.`,
+      `Add it again: ${commandLine`art-e evals add ${name} --judge ${judge.model}`}`,
+    );
+  }
+  refuseStoredAddress(parseModelName(judge.model, null).provider, judge.baseUrl, settings.env);
+  const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note: () => {}, ...calls };
+  return (await createJudge(judge, settings, connection)).judge;
 }

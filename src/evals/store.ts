@@ -5,6 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";
 import { DamagedRowError, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
+import type { JudgeSettings } from "../traces/trace.js";
 import {
   type EvalDefinition,
   type EvalDraft,
@@ -53,6 +54,14 @@ export function getEval(db: Db, reference: string): StoredEval {
 export function activeEval(db: Db, name: string): StoredEval | null {
   const row = db.prepare(`${SELECT} WHERE name = ? AND status = 'active'`).get(name) as EvalRow | undefined;
   return row === undefined ? null : toStored(row);
+}
+
+/** Returns the eval of the judge with these settings: the version in use, otherwise the newest one, or null. */
+export function evalOfJudge(db: Db, judge: JudgeSettings): StoredEval | null {
+  const same = listEvals(db).filter(
+    ({ definition }) => definition.kind === "judge" && canonicalJson(definition.judge) === canonicalJson(judge),
+  );
+  return same.find(({ status }) => status === "active") ?? same.at(-1) ?? null;
 }
 
 /** Returns all versions of one eval or of all evals, ordered by name and version. */

@@ -29,10 +29,9 @@ export interface Suggestion {
   /** Good traces of the training half. The held-out half is never read. */
   readonly good: number | null;
   readonly bad: number | null;
-  /** Why no template was tried, or null. The counts and `together` are null if there are too few labels. */
+  /** Why no template was tried, or null. The counts are null if there are too few labels. */
   readonly tooFew: string | null;
   readonly candidates: readonly SuggestedTemplate[];
-  readonly together: Alignment | null;
   /** The saved evals: one per chosen template, and the regression cases. */
   readonly evals: readonly { readonly stored: StoredEval; readonly isNew: boolean }[];
 }
@@ -44,16 +43,16 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     const training = measureIfEnough(db, options, cases.length > 0);
     if ("tooFew" in training) return saveCasesOnly(db, cases, training);
     const { measured, labels, good, bad, hash } = training;
-    const choice = chooseTemplates(measured, labels, options.seed);
+    const tried = chooseTemplates(measured, labels, options.seed);
     const origin = { by: "templates", seed: options.seed, labels: hash, parent: null } as const;
-    const drafts: EvalDraft[] = choice.candidates
+    const drafts: EvalDraft[] = tried
       .filter(({ rejection }) => rejection === null)
       .map(({ measured: { template }, cut }) => templateEval(template, cut ?? 0, origin));
     if (cases.length > 0) drafts.push(casesDraft(cases, { ...origin, seed: null }));
     const createdAt = new Date().toISOString();
     const evals = drafts.map((draft) => saveDraft(db, draft, createdAt));
-    const candidates = choice.candidates.map((one) => ({ ...one, detection: detectionOf(one.alignment, bad) }));
-    return { good, bad, tooFew: null, candidates, together: choice.together, evals };
+    const candidates = tried.map((one) => ({ ...one, detection: detectionOf(one.alignment, bad) }));
+    return { good, bad, tooFew: null, candidates, evals };
   });
 }
 
@@ -100,7 +99,7 @@ function measureIfEnough(db: Db, { criterion, seed }: SuggestOptions, hasCases: 
 function saveCasesOnly(db: Db, cases: readonly RegressionCase[], { tooFew }: TooFew): Suggestion {
   const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
   const saved = saveDraft(db, casesDraft(cases, origin), new Date().toISOString());
-  return { good: null, bad: null, tooFew, candidates: [], together: null, evals: [saved] };
+  return { good: null, bad: null, tooFew, candidates: [], evals: [saved] };
 }
 
 function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"]): EvalDraft {

@@ -2,17 +2,19 @@
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { compact } from "../platform/optional-values.js";
+import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
+import { PROMPT_VARIANTS, type PromptVariant } from "../traces/trace.js";
 import { criterionFlag, criterionSentence } from "./criteria.js";
 import {
   type Agreement,
   type Confusion,
   type Contradiction,
+  callsModel,
   type EvalTest,
   isCode,
   type StoredEval,
@@ -142,6 +144,9 @@ export function testEval(
     const pairs = labelPairs(summarizeLabels(db, criterion));
     const agreement = { ...measureAgreement(half.tested), ...(pairs === null ? {} : { labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);
+    const variants = callsModel(stored.definition)
+      ? await compareVariants(db, stored, half, { criterion, settings }, signal)
+      : undefined;
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
     const measured = { agreement, ceiling: ceilingOf(pairs, sumWeights(half.tested)) };
     const test = saveEvalTest(
@@ -157,13 +162,18 @@ export function testEval(
         ...measured,
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
+        ...presentProperties({ variants }),
         thresholds,
         rejections: rejectionsOf(thresholds, {
           ...measured,
           kind: stored.definition.kind,
           readsByThisEval: countTests(db, stored.id, criterion) + 1,
         }),
-        warnings: [...warningsOf(half, agreement, pairs), ...unconfirmedWarning(db, criterion)],
+        warnings: [
+          ...warningsOf(half, agreement, pairs),
+          ...unconfirmedWarning(db, criterion),
+          ...variantWarnings(variants),
+        ],
       },
       half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
@@ -213,6 +223,51 @@ async function refuseFlaky(
   );
 }
 
+/** Below this agreement between two forms of a prompt, a warning says that results depend on the form. */
+const LOW_VARIANT_AGREEMENT = 0.9;
+
+/** Runs an eval with other forms of its prompt on the held-out half, and compares the results. */
+async function compareVariants(
+  db: Db,
+  stored: StoredEval,
+  { tested: before }: HalfRun,
+  { criterion, settings }: { readonly criterion: string } & Pick<AppContext, "settings">,
+  signal: AbortSignal,
+): Promise<NonNullable<EvalTest["variants"]>> {
+  const first = new Map(before.map((one) => [one.traceId, one]));
+  const variants: NonNullable<EvalTest["variants"]>[number][] = [];
+  for (const variant of PROMPT_VARIANTS) {
+    const { tested } = await runOnHalf(db, stored, { criterion, half: "heldout", settings, variant }, signal);
+    const pairs = tested.flatMap((now) => {
+      const base = first.get(now.traceId);
+      if (base === undefined || base.error !== null || now.error !== null) return [];
+      return [{ question: now.question, weight: now.weight, base: resultOf(base), other: resultOf(now) }];
+    });
+    variants.push({
+      variant,
+      agreement: clusteredRate(
+        pairs.map(({ question, weight, base, other }) => ({ success: base === other, cluster: question, weight })),
+      ),
+      passedOnly: pairs.filter(({ base, other }) => base !== other && other === "passed").length,
+      failedOnly: pairs.filter(({ base, other }) => base !== other && other === "failed").length,
+    });
+  }
+  return variants;
+}
+
+function resultOf({ score }: TestedTrace): "passed" | "failed" | "not applicable" {
+  if (score === null) return "not applicable";
+  return isPass(score) ? "passed" : "failed";
+}
+
+function variantWarnings(variants: EvalTest["variants"] = []): string[] {
+  return variants.flatMap(({ variant, agreement: { value, n } }) =>
+    value === null || value >= LOW_VARIANT_AGREEMENT
+      ? []
+      : [`the results agree on only ${Math.round(value * n)} of ${n} traces with another ${variant} of the prompt`],
+  );
+}
+
 interface HalfRun {
   readonly tested: readonly (TestedTrace & { readonly traceId: string })[];
   /** Number of labels without information on how their traces were drawn. */
@@ -230,21 +285,28 @@ interface HalfRequest extends Pick<AppContext, "settings"> {
   readonly isFresh?: boolean;
   /** Divides a page of traces into batches that are handed to the eval together. */
   readonly batchesOf?: (page: LabelledTrace[]) => LabelledTrace[][];
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant;
 }
 
-/** Runs an eval on the labeled traces of one half. */
+/** Runs an eval on the labeled traces of one half. A judge is compared only with people, never with a judge's label. */
 async function runOnHalf(
   db: Db,
   { definition }: Pick<StoredEval, "definition">,
-  { criterion, half, settings, isFresh = false, batchesOf = (page) => [page] }: HalfRequest,
+  { criterion, half, settings, isFresh = false, variant, batchesOf = (page) => [page] }: HalfRequest,
   signal: AbortSignal,
 ): Promise<HalfRun> {
-  const backends = openEvalBackends(settings, { isFresh });
+  const backends = openEvalBackends(settings, { isFresh, variant });
+  const counts = ({ label }: LabelledTrace) => definition.kind !== "judge" || label.source === "person";
   const tested: HalfRun["tested"][number][] = [];
   const contradictions: Contradiction[] = [];
   const outcomes: MeasuredOutcome[] = [];
+  let unknownDraws = 0;
   const used: EffectiveLabel[] = [];
-  for (const page of batched(labelledPages(db, criterion, half), batchesOf)) {
+  for (const labelled of batched(labelledPages(db, criterion, half), batchesOf)) {
+    used.push(...labelled.map(({ label }) => label));
+    const page = labelled.filter(counts);
+    unknownDraws += page.filter(({ label }) => label.drawn === "unknown").length;
     const traces = page.map(({ trace }) => trace);
     const ofPage = (await runEvals([definition], traces, backends, signal)).flat();
     for (const [i, outcome] of ofPage.entries()) {
@@ -261,7 +323,6 @@ async function runOnHalf(
       });
       contradictions.push(...contradictionOf(labelled, outcome));
     }
-    used.push(...page.map(({ label }) => label));
     outcomes.push(...ofPage);
   }
   const times = outcomes.map(({ ms }) => ms);
@@ -269,7 +330,7 @@ async function runOnHalf(
   return {
     tested,
     contradictions,
-    unknownDraws: used.filter(({ drawn }) => drawn === "unknown").length,
+    unknownDraws,
     latencyMs: { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 },
     costUsdPerTrace: cost === null || outcomes.length === 0 ? cost : cost / outcomes.length,
     labelsHash: hashLabels(used, criterionSentence(db, criterion)),

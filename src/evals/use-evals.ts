@@ -2,23 +2,30 @@
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import type { JudgeOptions } from "../scoring/judge-settings.js";
 import { clusteredRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { errorRate, rateDespiteLabelErrors } from "../statistics/label-errors.js";
 import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
+import { JUDGED } from "../traces/metrics.js";
 import type { RunLimits } from "../traces/run-settings.js";
+import type { TaskResult } from "../traces/task-result.js";
+import type { JudgeSettings } from "../traces/trace.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
 import {
   type Agreement,
+  callsModel,
   type EvalDefinition,
   type EvalScore,
   type EvaluatedTrace,
   evalOfScore,
   isEvalScore,
+  isValidatedScore,
   type StoredEval,
   scoreNameOf,
+  type ValidatedScore,
 } from "./definition.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
 import { type LabelSample, sampledUnseenLabels } from "./labels.js";
@@ -33,6 +40,7 @@ import {
   activateEval,
   activeEval,
   allTests,
+  evalOfJudge,
   findEval,
   getEval,
   latestTest,
@@ -72,6 +80,16 @@ export const MIN_LABELS_OF_RUN = 20;
 /** Collects the scores of one eval on a run. Tasks without a score are left out. */
 export class PassTally {
   private readonly trials: { readonly success: boolean; readonly cluster: string; readonly traceId: string }[] = [];
+
+  /** Collects a score of a run's results. */
+  static of(score: string, results: Iterable<Pick<TaskResult, "taskId" | "traceId" | "scores">>): PassTally {
+    const passes = new PassTally();
+    for (const { taskId, traceId, scores } of results) {
+      const value = scores[score] ?? null;
+      if (value !== null) passes.add(taskId, value, traceId);
+    }
+    return passes;
+  }
 
   /** Adds a score. Scores with the same `question` are dependent. */
   add(question: TaskId, score: number, traceId: string): void {
@@ -135,9 +153,9 @@ function evalDefinitions(db: Db, scorers: readonly string[]): EvalDefinition[] {
   return openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition);
 }
 
-/** Returns the evals that do not call a model. Used if the user has not agreed to the cost of rubrics. */
+/** Returns the evals that do not call a model. Used if the user has not agreed to the cost of models. */
 export function evalsWithoutModels(evals: readonly StoredEval[]): ScoringEvals {
-  const definitions = evals.map(({ definition }) => definition).filter(({ kind }) => kind !== "rubric");
+  const definitions = evals.map(({ definition }) => definition).filter((definition) => !callsModel(definition));
   return scoringEvals(definitions, BACKENDS_WITHOUT_MODELS);
 }
 
@@ -148,14 +166,14 @@ export function scoringEvals(definitions: readonly EvalDefinition[], backends: E
   };
 }
 
-/** Throws if a cost limit is set and the evals include a rubric, because no task result contains the rubric's cost. */
+/** Throws if a cost limit is set and an eval calls a model, because no task result contains the cost of these calls. */
 export function refuseUncountedRubrics({ definitions }: ScoringEvals, { maxCostUsd }: RunLimits): void {
-  const rubric = definitions.find(({ kind }) => kind === "rubric");
-  if (rubric === undefined || maxCostUsd === null) return;
+  const costly = definitions.find(callsModel);
+  if (costly === undefined || maxCostUsd === null) return;
   throw new UserError(
     "rubric_uncounted",
-    `--max-cost cannot be combined with the rubric ${rubric.name}: the run does not count the cost of its model.`,
-    `Run the eval afterwards: ${commandLine`art-e evals run ${rubric.name}`}`,
+    `--max-cost cannot be combined with the ${costly.kind} ${costly.name}: the run does not count the cost of its model.`,
+    `Run the eval afterwards: ${commandLine`art-e evals run ${costly.name}`}`,
   );
 }
 
@@ -181,17 +199,26 @@ export function withVersions(scorers: readonly string[], evals: readonly EvalDef
 
 /** The part of a run that eval lookups need. */
 interface ScoredRun {
-  readonly settings: { readonly scorers: readonly string[] };
+  readonly settings: { readonly scorers: readonly string[]; readonly judge: JudgeSettings | null };
 }
 
 /**
  * Returns the version of an eval that scored a run, with its newest test: the recorded version, otherwise the newest
- * one. Returns null if the database does not contain the eval.
+ * one. For `judgeCorrect`, returns the eval of the run's judge. Returns null if the database does not contain the eval.
  */
-export function describedEvalOfRun(db: Db, score: EvalScore, run: ScoredRun | null): DescribedEval | null {
-  const onRecord = run?.settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
-  const stored = findEval(db, evalOfScore(onRecord ?? score));
+export function describedEvalOfRun(db: Db, score: ValidatedScore, run: ScoredRun | null): DescribedEval | null {
+  const stored = score === JUDGED ? judgeOf(db, run) : versionOf(db, score, run);
   return stored === null ? null : describeStored(db, stored);
+}
+
+function judgeOf(db: Db, run: ScoredRun | null): StoredEval | null {
+  const judge = run?.settings.judge ?? null;
+  return judge === null ? null : evalOfJudge(db, judge);
+}
+
+function versionOf(db: Db, score: EvalScore, run: ScoredRun | null): StoredEval | null {
+  const onRecord = run?.settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
+  return findEval(db, evalOfScore(onRecord ?? score));
 }
 
 /** Opens evals by name: the specified version, otherwise the one in use. Throws if a name occurs twice. */
@@ -209,6 +236,22 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
     used.add(definition.name);
   }
   return evals;
+}
+
+/** Replaces `--judge eval:NAME` by the judge of that eval: the specified version, otherwise the one in use. */
+export function withJudgeOfEval<T extends JudgeOptions>(db: Db, options: T): T {
+  const { judge } = options;
+  if (judge === undefined || !isEvalScore(judge)) return options;
+  const name = evalOfScore(judge);
+  const { definition } = (name.includes("@") ? null : activeEval(db, name)) ?? getEval(db, name);
+  if (definition.kind !== "judge") {
+    throw new UserError(
+      "judge_unknown",
+      `--judge ${judge}: the eval is not a judge.`,
+      "Pass the name of an eval from art-e evals add NAME --judge MODEL.",
+    );
+  }
+  return { ...options, judge: undefined, judgeOfEval: definition.judge };
 }
 
 function inUse(db: Db, name: string): StoredEval {
@@ -265,23 +308,56 @@ export function evalHistory(
  * the version recorded for the run, otherwise the version in use. Throws a UserError if it has no test, or if the
  * test's labels have changed.
  */
-export function agreementFor(
-  db: Db,
-  score: EvalScore,
-  run: ScoredRun | null,
-): { readonly agreement: Agreement; readonly labels: LabelSample } {
-  const active = run === null ? activeEval(db, evalOfScore(score)) : null;
+export function agreementFor(db: Db, score: ValidatedScore, run: ScoredRun | null): MeasuredErrors {
+  const active = run === null && score !== JUDGED ? activeEval(db, evalOfScore(score)) : null;
   const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
-  if (described?.test?.isStale === false) {
-    const { agreement, criterion } = described.test.report;
-    return { agreement, labels: sampledUnseenLabels(db, criterion, described.stored) };
+  const errors = measuredErrors(db, described);
+  if (errors !== null) return errors;
+  if (score === JUDGED && described === null) {
+    throw new UserError(
+      "eval_uncorrected",
+      "Cannot correct judgeCorrect: the database does not contain an eval of the run's judge.",
+      `Add and test it: ${commandLine`art-e evals add judge --judge RUN`}, ${commandLine`art-e evals test judge`}`,
+    );
   }
-  const name = evalOfScore(score);
+  const name = described?.stored.definition.name ?? evalOfScore(score as EvalScore);
   throw new UserError(
     "eval_uncorrected",
     `Cannot correct the pass rate of ${name}: ${described?.test ? "its test is stale" : "it was never tested"}.`,
     `Test it (${commandLine`art-e evals test ${name}`}${criterionFlag(described?.test?.report.criterion ?? OVERALL)}), or import an eval file that contains the test.`,
   );
+}
+
+/** The errors of an eval from its newest test, and labels that it can be compared with. */
+export interface MeasuredErrors {
+  readonly agreement: Agreement;
+  readonly labels: LabelSample;
+}
+
+/** Returns the errors of an eval, or null if no test used the current labels. */
+export function measuredErrors(db: Db, described: DescribedEval | null): MeasuredErrors | null {
+  if (described?.test?.isStale !== false) return null;
+  const { agreement, criterion } = described.test.report;
+  return { agreement, labels: sampledUnseenLabels(db, criterion, described.stored) };
+}
+
+/** Returns the corrected rates of the scores of a run whose eval was tested on the current labels. */
+export function correctedRates(
+  db: Db,
+  run: ScoredRun,
+  scores: readonly string[],
+  results: () => Iterable<Pick<TaskResult, "taskId" | "traceId" | "scores">>,
+): ReadonlyMap<string, Estimate> {
+  const measured = scores.filter(isValidatedScore).flatMap((score) => {
+    const errors = measuredErrors(db, describedEvalOfRun(db, score, run));
+    return errors === null ? [] : [{ score, ...errors }];
+  });
+  const rates = new Map<string, Estimate>();
+  for (const { score, agreement, labels } of measured) {
+    const { corrected } = PassTally.of(score, results()).figures(agreement, labels);
+    if (corrected !== null) rates.set(score, corrected);
+  }
+  return rates;
 }
 
 /** Returns a version with its newest test. */

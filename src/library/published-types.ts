@@ -47,6 +47,27 @@ export type RunSettings =
         votes: number;
         reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
         /**
+         * Labeled answers in the prompt. Absent if there are none.
+         */
+        examples?: {
+          /**
+           * Question.
+           */
+          question: string;
+          /**
+           * Gold answer.
+           */
+          gold: string;
+          /**
+           * Labeled answer.
+           */
+          answer: string;
+          /**
+           * Label from a person.
+           */
+          label: "good" | "bad";
+        }[];
+        /**
          * Headers added to each request (--header). Variables and the values of public headers are recorded as given, and any other value as [not recorded]. Absent if there are none.
          */
         extraHeaders?: {
@@ -285,6 +306,27 @@ export type RunSettings =
         votes: number;
         reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
         /**
+         * Labeled answers in the prompt. Absent if there are none.
+         */
+        examples?: {
+          /**
+           * Question.
+           */
+          question: string;
+          /**
+           * Gold answer.
+           */
+          gold: string;
+          /**
+           * Labeled answer.
+           */
+          answer: string;
+          /**
+           * Label from a person.
+           */
+          label: "good" | "bad";
+        }[];
+        /**
          * Headers added to each request (--header). Variables and the values of public headers are recorded as given, and any other value as [not recorded]. Absent if there are none.
          */
         extraHeaders?: {
@@ -475,6 +517,27 @@ export type RunSettings =
         votes: number;
         reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
         /**
+         * Labeled answers in the prompt. Absent if there are none.
+         */
+        examples?: {
+          /**
+           * Question.
+           */
+          question: string;
+          /**
+           * Gold answer.
+           */
+          gold: string;
+          /**
+           * Labeled answer.
+           */
+          answer: string;
+          /**
+           * Label from a person.
+           */
+          label: "good" | "bad";
+        }[];
+        /**
          * Headers added to each request (--header). Variables and the values of public headers are recorded as given, and any other value as [not recorded]. Absent if there are none.
          */
         extraHeaders?: {
@@ -597,6 +660,27 @@ export type RunSettings =
         version: number;
         votes: number;
         reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+        /**
+         * Labeled answers in the prompt. Absent if there are none.
+         */
+        examples?: {
+          /**
+           * Question.
+           */
+          question: string;
+          /**
+           * Gold answer.
+           */
+          gold: string;
+          /**
+           * Labeled answer.
+           */
+          answer: string;
+          /**
+           * Label from a person.
+           */
+          label: "good" | "bad";
+        }[];
         /**
          * Headers added to each request (--header). Variables and the values of public headers are recorded as given, and any other value as [not recorded]. Absent if there are none.
          */
@@ -1252,6 +1336,10 @@ export interface ScoreFigures {
    */
   overAll: Estimate;
   /**
+   * The rate without the errors of the eval or judge and of the labels, which the eval's newest test measured. Absent without a test on the current labels.
+   */
+  corrected?: Estimate;
+  /**
    * 95% interval with inboxes as clusters. It generalizes to other people's mailboxes, whereas the other interval generalizes to other questions about the same mailboxes.
    */
   byInbox: {
@@ -1869,6 +1957,10 @@ export interface Judgement {
   extraBody?: {
     [k: string]: JsonValue;
   };
+  /**
+   * Start of the SHA-256 of the judge's instructions and examples. Absent in earlier versions.
+   */
+  promptHash?: string;
   /**
    * The verdict, or null for an unscored answer, which never counts as wrong.
    */

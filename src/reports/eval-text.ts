@@ -1,8 +1,17 @@
-import type { Agreement, Contradiction, EvalTest, StoredEval, TracedAgent } from "../evals/definition.js";
+import {
+  type Agreement,
+  type Contradiction,
+  callsModel,
+  type EvalTest,
+  type StoredEval,
+  type TracedAgent,
+} from "../evals/definition.js";
 import type { OtherAgents } from "../evals/validated-agents.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
-import { share, table } from "../text/format.js";
+import { promptHash } from "../scoring/judge.js";
+import { duration, share, table, usd } from "../text/format.js";
+import type { JudgeSettings } from "../traces/trace.js";
 import { estimateText, oneLine } from "./wording.js";
 
 /** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
@@ -21,6 +30,7 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
     `${evalLabel(definition)}: ${definition.criterion}`,
     "",
     agreementTable(agreement),
+    ...modelLines(definition, test),
     "",
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
     `The held-out traces were used in tests ${times(heldOutReads)} for any criterion, and ${times(readsByThisEval)} for this eval.`,
@@ -93,6 +103,34 @@ function changedLines(before: string, after: string): string[] {
     ...old.filter((line) => !now.includes(line)).map((line) => `- ${line.trim()}`),
     ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line.trim()}`),
   ];
+}
+
+/** The prompt and the cost of an eval that calls a model, and how its results depend on the form of the prompt. */
+function modelLines(
+  definition: StoredEval["definition"],
+  { variants = [], costUsdPerTrace, latencyMs }: EvalTest,
+): string[] {
+  if (!callsModel(definition)) return [];
+  return compact([
+    "",
+    definition.kind === "judge" && `Judge: ${judgeLabel(definition.judge)}`,
+    `Cost per trace: ${usd(costUsdPerTrace)}. Time per trace: ${duration(latencyMs.p50)} (median), ${duration(latencyMs.p95)} (95% quantile).`,
+    ...variants.map(
+      ({ variant, agreement, passedOnly, failedOnly }) =>
+        `Other ${variant} of the prompt: same result ${estimateText(agreement)}; ${passedOnly} pass and ${failedOnly} fail only there.`,
+    ),
+  ]);
+}
+
+/** Formats a judge, such as `openai/gpt-6-luna (verdict 2, prompt 1a2b3c4d5e6f, 6 examples, 3 votes)`. */
+export function judgeLabel({ model, votes, examples = [], ...prompt }: JudgeSettings): string {
+  const facts = compact([
+    `${prompt.protocol} ${prompt.version}`,
+    `prompt ${promptHash({ ...prompt, examples })}`,
+    examples.length > 0 && `${examples.length} examples`,
+    votes > 1 && `${votes} votes`,
+  ]);
+  return `${model} (${facts.join(", ")})`;
 }
 
 /** The best result that is possible with these labels. */

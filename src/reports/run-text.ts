@@ -4,8 +4,6 @@ import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
-import type { Calibration } from "../scoring/calibration.js";
-import type { Estimate } from "../statistics/estimate.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -22,7 +20,6 @@ import {
 import { type Headline, headlineFirst } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { RunStatus } from "../traces/task-result.js";
-import type { JudgeSettings } from "../traces/trace.js";
 import { otherAgentsText } from "./eval-text.js";
 import { statesText } from "./suite-text.js";
 import {
@@ -296,39 +293,6 @@ export function corpusSummary(stats: CorpusStats, file: string): string {
   ]);
 }
 
-/** Formats a judge's agreement with human labels, and the disagreements. */
-export function calibrationText(
-  judge: JudgeSettings,
-  figures: Calibration & { readonly costUsd: number | null },
-  run: { readonly runId: string; readonly observed: Estimate; readonly corrected: Estimate } | null,
-): string {
-  const votes = judge.votes === 1 ? "" : `, ${judge.votes} votes`;
-  const head = summaryBox(`ART-E Judge: ${judge.model} (${judge.protocol}${votes})`, [
-    ["Labels", `${count(figures.labels)}, ${count(figures.unscored)} without a verdict`],
-    ["True positive rate", estimate(figures.truePositiveRate)],
-    ["True negative rate", estimate(figures.trueNegativeRate)],
-    ...(run === null
-      ? []
-      : ([
-          [`Correct in ${run.runId}`, estimate(run.observed)],
-          ["  corrected", estimate(run.corrected)],
-        ] as const)),
-    ["Disagreements", count(figures.disagreements.length)],
-    ["Cost", usd(figures.costUsd)],
-  ]);
-  const disagreements = figures.disagreements.map((row) =>
-    [
-      "",
-      `Question: ${row.question}`,
-      `Gold:     ${row.gold}`,
-      `Answer:   ${row.answer}`,
-      `Label:    ${row.label}`,
-      `Judge:    ${row.verdict ?? "-"}: ${row.reason}`,
-    ].join("\n"),
-  );
-  return [head, ...disagreements].join("\n");
-}
-
 /**
  * Formats the totals of a run. Scores are over the completed tasks, each with its 95% interval and denominator. If
  * tasks failed, scores are also shown over all tasks, with the failed ones as wrong.
@@ -436,6 +400,9 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
       score.label,
       `${estimate(score)}${failedTasks === 0 || score.overAll.n === 0 ? "" : `; ${share(score.overAll.value)} with failed tasks as wrong`}`,
     ],
+    ...(score.corrected === undefined
+      ? []
+      : ([["  corrected for errors", estimate(score.corrected)]] satisfies [string, string][])),
     ...(score.repeats ?? [])
       .filter(({ k }, i, { length }) => k > 1 && i === length - 1)
       .map(({ k, passAtK, passHatK }): [string, string] => [

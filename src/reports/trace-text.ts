@@ -109,9 +109,10 @@ function timeText(trace: Trace | ChatTrace): string {
   return `model ${duration(modelTimeMs)}, tools ${duration(toolTimeMs)}, waiting ${duration(waitingTimeMs)}`;
 }
 
-function judgeText({ verdict, reason, model, cast, agreement }: Judgement): string {
+function judgeText({ verdict, reason, cast, agreement, promptHash, ...judge }: Judgement): string {
   const votes = cast.length < 2 ? "" : `, ${cast.length} votes, agreement ${share(agreement)}`;
-  return `${verdict ?? "no verdict"}: ${reason} (${model}${votes})`;
+  const prompt = promptHash === undefined ? "" : `, prompt ${promptHash}`;
+  return `${verdict ?? "no verdict"}: ${reason} (${judge.model}, ${judge.protocol} ${judge.version}${prompt}${votes})`;
 }
 
 function messageLines(message: Message): string[] {

@@ -14,9 +14,14 @@ import {
   sharedScores,
 } from "../analysis/paired-comparison.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
-import { type EvalScore, evalOfScore, isEvalScore } from "../evals/definition.js";
-import { type LabelSample, sampledUnseenLabels } from "../evals/labels.js";
-import { type DescribedEval, describedEvalOfRun, PassTally } from "../evals/use-evals.js";
+import { isEvalScore, isValidatedScore, type ValidatedScore } from "../evals/definition.js";
+import {
+  type DescribedEval,
+  describedEvalOfRun,
+  type MeasuredErrors,
+  measuredErrors,
+  PassTally,
+} from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";
@@ -242,8 +247,8 @@ const UNKNOWN: Omit<ScoreMeaning, "name"> = {
 };
 
 class EvalTally {
-  private readonly scores: readonly EvalScore[];
-  private readonly byRun: readonly ReadonlyMap<EvalScore, PassTally>[];
+  private readonly scores: readonly ValidatedScore[];
+  private readonly byRun: readonly ReadonlyMap<ValidatedScore, PassTally>[];
 
   constructor(
     private readonly runs: readonly ReportRun[],
@@ -251,7 +256,8 @@ class EvalTally {
   ) {
     const scores = meanings
       .map(({ name }) => name)
-      .filter(isEvalScore)
+      .filter(isValidatedScore)
+      .filter((score) => isEvalScore(score) || runs.some(({ stored }) => stored?.evalOf(score) != null))
       .sort();
     this.scores = scores;
     this.byRun = runs.map(() => new Map(scores.map((score) => [score, new PassTally()])));
@@ -269,19 +275,22 @@ class EvalTally {
     return figures.filter(({ passRate }) => passRate.n > 0);
   }
 
-  private figuresOf(score: EvalScore, run: number): EvalFigures {
+  private figuresOf(score: ValidatedScore, run: number): EvalFigures {
     const storedEval = this.runs[run]?.stored?.evalOf(score) ?? null;
-    const test = storedEval?.test?.isStale === false ? storedEval.test.report : null;
-    const labels = (storedEval && this.runs[run]?.stored?.labelsFor(storedEval)) ?? new Map();
+    const errors = this.runs[run]?.stored?.errorsOf(storedEval) ?? null;
+    const test = errors === null ? null : (storedEval?.test?.report ?? null);
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
-    const { passRate, corrected, falseAlarms, labelsOfRun } = passes.figures(test?.agreement ?? null, labels);
+    const { passRate, corrected, falseAlarms, labelsOfRun } = passes.figures(
+      errors?.agreement ?? null,
+      errors?.labels ?? new Map(),
+    );
     const head = this.runs[run]?.head;
     const isMeasuredHere = test === null || head === undefined || labelsOfRun > 0;
     const others = isMeasuredHere ? null : otherAgents(test, [agentOfRun(head)], head.runId);
     return {
       score,
       run,
-      name: evalOfScore(score),
+      name: storedEval?.stored.definition.name ?? score.replace(/^eval:/, ""),
       version: storedEval?.stored.definition.version ?? null,
       reference: storedEval?.stored.definition.reference ?? false,
       passRate: figureOf(passRate),
@@ -316,9 +325,8 @@ export interface ReportRun extends Omit<RunSource<z.output<typeof reportedHeadSc
     traces(): Iterable<readonly [TaskResult, Trace]>;
     readonly mails: MailSource;
     /** Returns the eval version that produced the run's scores, or null if it is not in the database. */
-    evalOf(score: EvalScore): DescribedEval | null;
-    /** Labels of traces that were drawn with a known probability and that the eval was not made from. */
-    labelsFor(described: DescribedEval): LabelSample;
+    evalOf(score: ValidatedScore): DescribedEval | null;
+    errorsOf(described: DescribedEval | null): MeasuredErrors | null;
   } | null;
 }
 
@@ -350,8 +358,7 @@ export async function storedRun(db: Db, run: RunRow): Promise<ReportRun> {
       traces: () => resultsWithTraces(db, run.id),
       mails: mailSource(db),
       evalOf: (score) => describedEvalOfRun(db, score, run),
-      labelsFor: ({ stored, test }) =>
-        test === null ? new Map() : sampledUnseenLabels(db, test.report.criterion, stored),
+      errorsOf: (described) => measuredErrors(db, described),
     },
   };
 }

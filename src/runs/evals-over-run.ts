@@ -7,11 +7,18 @@ import {
   validationOf,
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { sampledUnseenLabels, traceIdsToLabel } from "../evals/labels.js";
+import { traceIdsToLabel } from "../evals/labels.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
-import { openEvals, type PassRates, PassTally, scoringEvals, withVersions } from "../evals/use-evals.js";
+import {
+  measuredErrors,
+  openEvals,
+  type PassRates,
+  PassTally,
+  scoringEvals,
+  withVersions,
+} from "../evals/use-evals.js";
 import { agentOfRun, agentsOfTraces, type OtherAgents, otherAgents } from "../evals/validated-agents.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
@@ -151,11 +158,10 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
       return tallies.map(({ stored, passes, ...counts }) => {
         const { passed, failed } = passes;
         const test = latestTest(db, stored);
-        const report = test === null || test.isStale ? null : test.report;
-        const labels = test === null ? new Map() : sampledUnseenLabels(db, test.report.criterion, stored);
-        const figures = passes.figures(report?.agreement ?? null, labels);
-        const isMeasuredHere = report === null || figures.labelsOfRun > 0;
-        const others = isMeasuredHere ? null : otherAgents(report, agents, runId);
+        const errors = measuredErrors(db, { stored, test });
+        const figures = passes.figures(errors?.agreement ?? null, errors?.labels ?? new Map());
+        const isMeasuredHere = test === null || errors === null || figures.labelsOfRun > 0;
+        const others = isMeasuredHere ? null : otherAgents(test.report, agents, runId);
         return { stored, validation: validationOf(test), passed, failed, ...counts, ...figures, otherAgents: others };
       });
     },

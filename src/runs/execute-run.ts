@@ -1,7 +1,7 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
 import type { ExpectedStop } from "../analysis/sequential-comparison.js";
-import { evalsAmong, refuseUncountedRubrics, type ScoringEvals } from "../evals/use-evals.js";
+import { evalsAmong, refuseUncountedRubrics, type ScoringEvals, withJudgeOfEval } from "../evals/use-evals.js";
 import { cacheWrites, type Usage } from "../models/model.js";
 import { isRemote } from "../models/model-names.js";
 import type { AppContext } from "../platform/app-context.js";
@@ -152,10 +152,11 @@ async function execute(
 
 async function withPlan<T>(
   db: Db,
-  request: RunRequest,
+  given: RunRequest,
   context: AppContext,
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>, until: Until | null) => Promise<T>,
 ): Promise<T> {
+  const request = withJudgeOfEval(db, given);
   const gates = await openGates(request, context);
   if (request.requireValidated) gates.requireValidatedInUse();
   const plan = await planRun(db, request, context);

@@ -8,10 +8,9 @@ import {
   incomparable,
   type RunHead,
 } from "../analysis/paired-comparison.js";
-import { type EvalScore, evalOfScore, isEvalScore, validationOf } from "../evals/definition.js";
-import { sampledUnseenLabels } from "../evals/labels.js";
+import { evalOfScore, isEvalScore, isValidatedScore, type ValidatedScore, validationOf } from "../evals/definition.js";
 import { activeEval } from "../evals/store.js";
-import { agreementFor, describedEvalOfRun, describeStored, PassTally } from "../evals/use-evals.js";
+import { agreementFor, describedEvalOfRun, describeStored, measuredErrors, PassTally } from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -26,9 +25,10 @@ import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import { METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
+import { JUDGED, METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
+import { judgeSettingsSchema } from "../traces/trace.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 import type { GateOptions } from "./run-flags.js";
 
@@ -39,6 +39,7 @@ export async function openGates(options: GateOptions, context: AppContext): Prom
   checkGateOptions(options);
   for (const { metric } of options.failUnder ?? []) {
     const scorer = uncorrected(metric);
+    // Which eval belongs to a judge is known when the run has one.
     if (scorer !== metric && isEvalScore(scorer)) {
       await withStore(context.settings, (db) => agreementFor(db, scorer, null));
     }
@@ -80,7 +81,9 @@ class Gates {
     const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
     const gates = (this.options.failUnder ?? []).map(({ metric, limit }) => {
       const scorer = uncorrected(metric);
-      if (!isEvalScore(scorer)) return failUnder({ metric, limit }, head);
+      if (!isValidatedScore(scorer) || (scorer === JUDGED && scorer === metric)) {
+        return failUnder({ metric, limit }, head);
+      }
       const trust = this.trustIn(scorer, { head, results });
       const coverage = coverageOf(scorer, results(), minCoverage);
       if (scorer === metric) return { ...failUnder({ metric, limit }, head, coverage), ...trust };
@@ -123,35 +126,34 @@ class Gates {
    * whether the test covers the run's agent.
    */
   private trustIn(
-    score: EvalScore,
+    score: ValidatedScore,
     run: Pick<RunSource, "head" | "results"> | null,
   ): Pick<Gate, "validation" | "otherAgents"> {
     const { db: path } = this.context.settings;
     if (statOf(path) === undefined) return { validation: this.accepted(score, "unknown"), otherAgents: null };
     const db = openStore(path, { mustExist: true });
     try {
-      const active = run === null ? activeEval(db, evalOfScore(score)) : null;
+      const active = run === null && isEvalScore(score) ? activeEval(db, evalOfScore(score)) : null;
       const settings = run === null ? null : { settings: scored.parse(run.head.settings) };
       const described = active === null ? describedEvalOfRun(db, score, settings) : describeStored(db, active);
       if (described?.stored.definition.kind === "cases") return { validation: null, otherAgents: null };
       const validation = this.accepted(score, described === null ? "unknown" : validationOf(described.test));
-      if (run === null || described?.test?.isStale !== false) return { validation, otherAgents: null };
-      const { report } = described.test;
-      const labels = sampledUnseenLabels(db, report.criterion, described.stored);
-      const { labelsOfRun } = passesOf(score, run.results()).figures(report.agreement, labels);
-      const others = otherAgents(report, [agentOfRun(run.head)], run.head.runId);
+      const errors = measuredErrors(db, described);
+      if (run === null || errors === null || !described?.test) return { validation, otherAgents: null };
+      const { labelsOfRun } = PassTally.of(score, run.results()).figures(errors.agreement, errors.labels);
+      const others = otherAgents(described.test.report, [agentOfRun(run.head)], run.head.runId);
       return { validation, otherAgents: labelsOfRun > 0 ? null : others };
     } finally {
       db.close();
     }
   }
 
-  private accepted(score: EvalScore, validation: GateValidation): GateValidation {
+  private accepted(score: ValidatedScore, validation: GateValidation): GateValidation {
     if (this.options.requireValidated !== true || validation === "passed") return validation;
     throw new UserError(
       "eval_unvalidated",
       `Cannot gate on ${score}: ${VALIDATION_TEXTS[validation]}.`,
-      `Test it (${commandLine`art-e evals test ${evalOfScore(score)}`}), or remove --require-validated.`,
+      `Test it (${commandLine`art-e evals test ${isEvalScore(score) ? evalOfScore(score) : "judge"}`}), or remove --require-validated.`,
     );
   }
 
@@ -164,7 +166,7 @@ class Gates {
   }
 }
 
-const CORRECTED = /^(eval:[^:]+):corrected$/;
+const CORRECTED = /^(eval:[^:]+|judgeCorrect):corrected$/;
 
 /**
  * Returns the score that a metric corrects: `eval:NAME` for `eval:NAME:corrected`. Returns any other metric unchanged.
@@ -173,11 +175,14 @@ function uncorrected(metric: string): string {
   return CORRECTED.exec(metric)?.[1] ?? metric;
 }
 
-const scored = z.looseObject({ scorers: z.array(z.string()).catch([]) });
+const scored = z.looseObject({
+  scorers: z.array(z.string()).catch([]),
+  judge: judgeSettingsSchema.nullable().catch(null),
+});
 
 /** Returns the pass rate of an eval, corrected for the errors that its newest test found. */
 function correctedFigure(
-  score: EvalScore,
+  score: ValidatedScore,
   { settings }: Pick<RunHead, "settings">,
   results: Iterable<TaskResult>,
   context: AppContext,
@@ -185,19 +190,10 @@ function correctedFigure(
   const db = openStore(context.settings.db, { mustExist: true });
   try {
     const { agreement, labels } = agreementFor(db, score, { settings: scored.parse(settings) });
-    return passesOf(score, results).figures(agreement, labels).corrected ?? NO_ESTIMATE;
+    return PassTally.of(score, results).figures(agreement, labels).corrected ?? NO_ESTIMATE;
   } finally {
     db.close();
   }
-}
-
-function passesOf(score: EvalScore, results: Iterable<TaskResult>): PassTally {
-  const passes = new PassTally();
-  for (const { taskId, traceId, scores } of results) {
-    const value = scores[score] ?? null;
-    if (value !== null) passes.add(taskId, value, traceId);
-  }
-  return passes;
 }
 
 export function throwIfMissed(runId: string, gates: readonly Gate[]): void {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { AllScores, RunAggregate } from "../analysis/aggregate.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/paired-comparison.js";
+import { correctedRates } from "../evals/use-evals.js";
 import { yieldBetween } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
@@ -204,6 +205,7 @@ export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> 
     }
   }
   for (const { entries } of unfinishedTasks(db, run.id)) tally.charge(consumptionOfEntries(entries));
+  const figures = scores.figures();
   return tally.totals({
     runId: run.id,
     ...presentProperties({ name: run.name }),
@@ -215,6 +217,18 @@ export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> 
     totalTimeMs: run.activeMs,
     startedAt: run.startedAt,
     completedAt: run.completedAt ?? run.startedAt,
-    ...scores.figures(),
+    ...figures,
+    scores: withCorrectedRates(db, run, figures.scores),
   });
+}
+
+function withCorrectedRates(db: Db, run: RunRow, scores: RunTotals["scores"]): RunTotals["scores"] {
+  const rates = correctedRates(db, run, Object.keys(scores), () => iterateResults(db, run.id));
+  if (rates.size === 0) return scores;
+  return Object.fromEntries(
+    Object.entries(scores).map(([name, figures]) => [
+      name,
+      { ...figures, ...presentProperties({ corrected: rates.get(name) }) },
+    ]),
+  );
 }

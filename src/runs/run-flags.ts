@@ -680,7 +680,7 @@ export const JUDGE_FLAGS = {
   judge: {
     schema: modelName.optional(),
     placeholder: "MODEL",
-    help: "Judge: provider/model, art or art:provider/model (the published protocol), or off [default: the cheap model of the agent's provider, if there is a key]",
+    help: "Judge: provider/model, art or art:provider/model (the published protocol), eval:NAME (the judge of an eval), or off [default: the cheap model of the agent's provider, if there is a key]",
     config: "judge.model",
     replaces: ["judge"],
     notFor: ["suite without answers"],

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { evalsAmong, pinEvals, type ScoringEvals } from "../evals/use-evals.js";
+import { evalsAmong, pinEvals, type ScoringEvals, withJudgeOfEval } from "../evals/use-evals.js";
 import type { TaskCalls } from "../models/call-budget.js";
 import { hasKey } from "../models/connections.js";
 import { type ModelName, parseModelName } from "../models/model-names.js";
@@ -9,6 +9,7 @@ import { type AppContext, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { type FunctionScorer, isFunctionScore } from "../scoring/function-scorers.js";
+import { isJudgedBy } from "../scoring/judge.js";
 import {
   anyCheapModel,
   asksJudge,
@@ -39,7 +40,7 @@ import {
 import type { RunSettings } from "../traces/run-settings.js";
 import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import { type Judge, type Judgement, type JudgeSettings, judgeSettingsSchema, type Trace } from "../traces/trace.js";
+import type { Judge, JudgeSettings, Trace } from "../traces/trace.js";
 import { computeRunTotals, saveResults } from "./results-file.js";
 import type { ScorerChoice } from "./run-flags.js";
 import { chosenScorers, recordedScorers, wantsJudge } from "./run-options.js";
@@ -51,9 +52,10 @@ interface ScoreOptions extends JudgeOptions {
 }
 
 /** Scores the stored traces of a run again, without calling its agent. */
-export function scoreStoredRun(options: ScoreOptions, context: AppContext) {
+export function scoreStoredRun(given: ScoreOptions, context: AppContext) {
   const { settings, note, signal } = context;
   return withStore(settings, async (db) => {
+    const options = withJudgeOfEval(db, given);
     const run = getRun(db, options.run);
     const asked = judgeOf(run, options, settings.env);
     const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
@@ -213,7 +215,8 @@ export async function withVerdict(
   calls?: TaskCalls,
 ): Promise<Trace> {
   const task = questionOf(trace);
-  if (judge === null || task === null || canBeRetried(trace.ending) || isBy(trace.judge, judge)) return trace;
+  if (judge === null || task === null || canBeRetried(trace.ending) || isJudgedBy(trace.judge, judge.settings))
+    return trace;
   const { question, answer: gold } = task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, calls) };
 }
@@ -260,11 +263,4 @@ export function withEvals<T extends Pick<Trace, "scores">>(
     return outcome === undefined ? [] : [[scoreNameOf(definition), toScore(outcome)] as const];
   });
   return { ...trace, scores: { ...trace.scores, ...Object.fromEntries(added) } };
-}
-
-const JUDGE_SETTINGS = judgeSettingsSchema.keyof().options;
-
-function isBy(judgement: Judgement | null, { settings }: Judge): boolean {
-  if (judgement === null || judgement.verdict === null) return false;
-  return JUDGE_SETTINGS.every((name) => judgement[name] === settings[name]);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Agent } from "../agents/agent.js";
 import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
-import { NO_EVALS } from "../evals/use-evals.js";
+import { NO_EVALS, withJudgeOfEval } from "../evals/use-evals.js";
 import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
@@ -108,7 +108,7 @@ export async function withTrainingEnvironment<T>(
   return withStore(settings, async (db) => {
     limitPageCache(db);
     const agent = getAgent(db, options.agent);
-    const run = environmentSettings(db, options, agent, context);
+    const run = environmentSettings(db, withJudgeOfEval(db, options), agent, context);
     const timeoutMs = options.judgeTimeout * 1_000;
     const judging = { timeoutMs, throttle: null, note, given: judgeExtras(options) };
     const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);

@@ -15,11 +15,11 @@ import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import type { Judge, Judgement, JudgeSettings } from "../traces/trace.js";
-import { openJudge, protocolVersion } from "./judge.js";
+import type { Judge, Judgement, JudgeSettings, PromptVariant } from "../traces/trace.js";
+import { type JudgeRequest, openJudge, protocolVersion } from "./judge.js";
 
 export interface JudgeOptions {
-  /** `provider/model`, `art`, `art:provider/model` or `off`. */
+  /** `provider/model`, `art`, `art:provider/model`, `eval:NAME` or `off`. */
   readonly judge?: string | undefined;
   readonly noJudge: boolean;
   readonly judgeVotes?: number | undefined;
@@ -27,12 +27,15 @@ export interface JudgeOptions {
   readonly judgeReasoningEffort?: ReasoningEffort | undefined;
   readonly judgeHeader?: GivenExtras["header"];
   readonly judgeBody?: GivenExtras["body"];
+  /** The judge of an eval, if `--judge eval:NAME` selected it. */
+  readonly judgeOfEval?: JudgeSettings | undefined;
 }
 
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
 export function asksJudge(options: JudgeOptions): boolean {
-  return options.judge !== undefined || options.noJudge || detailOf(options) !== null;
+  const isSelected = options.judge !== undefined || options.judgeOfEval !== undefined;
+  return isSelected || options.noJudge || detailOf(options) !== null;
 }
 
 /** The first option that configures a judge without selecting one, or null. */
@@ -54,16 +57,17 @@ export function isJudgeOff({ judge, noJudge }: JudgeOptions): boolean {
 }
 
 /**
- * Returns the requested judge, otherwise `stored`, otherwise the cheap model `fallback`, or null if all are missing.
+ * Returns the requested judge, otherwise `recorded`, otherwise the cheap model `fallback`, or null if all are missing.
  * The requested votes and base URL apply to each of them. Throws a UserError if options require a judge that is
  * missing.
  */
 export function judgeSettings(
   options: JudgeOptions,
-  stored: JudgeSettings | null,
+  recorded: JudgeSettings | null,
   fallback: ModelName | null,
   env: Environment,
 ): JudgeSettings | null {
+  const stored = options.judgeOfEval ?? recorded;
   if (isJudgeOff(options)) {
     refuseOfNone(options, "--judge is off");
     return null;
@@ -153,7 +157,7 @@ interface CreatedJudge {
   shortfall(): string | null;
 }
 
-interface JudgeConnection {
+export interface JudgeConnection {
   readonly timeoutMs: number;
   readonly throttle: RateLimiter | null;
   readonly shared?: SharedLimiter | undefined;
@@ -163,18 +167,22 @@ interface JudgeConnection {
   readonly note: (text: string) => void;
   /** Headers and body fields passed with this command. Without them, the recorded ones apply. */
   readonly given?: GivenExtras;
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant | undefined;
+  /** Cache of votes, if it is not the usual one. */
+  readonly cache?: JudgeRequest["cache"];
 }
 
 /** Opens a judge. Throws a UserError if the judge's API key is missing. */
 export async function createJudge(
   judge: JudgeSettings,
   settings: AppSettings,
-  { given = {}, ...connection }: JudgeConnection,
+  { given = {}, variant, cache = verdictCache(settings), ...connection }: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
   const extras = openExtras(judge, given, settings.env, "judge-");
   const { model } = await openModel(name, { baseUrl: judge.baseUrl, extras, ...connection }, settings);
-  const openedJudge = openJudge({ model, settings: judge, cache: verdictCache(settings) });
+  const openedJudge = openJudge({ model, settings: judge, cache, variant });
   const shortfall = new JudgeShortfall();
   return {
     judge: {

@@ -20,46 +20,6 @@ export function independentTrials({ value, low, high }: Estimate): Proportion {
   return { successes: value * n, n };
 }
 
-/**
- * Returns the true rate, given the rate observed by an imperfect test (Rogan and Gladen 1978) and the test's results on
- * known positives and negatives. The interval accounts for all three samples (Lang and Reiczigel 2014). The result is
- * `NO_ESTIMATE` if the test is not better than chance.
- */
-export function correctedRate(observed: Proportion, onPositives: Proportion, onNegatives: Proportion): Estimate {
-  if (observed.n === 0 || onPositives.n === 0 || onNegatives.n === 0) return NO_ESTIMATE;
-  const rate = ({ successes, n }: Proportion) => successes / n;
-  const truePositive = rate(onPositives);
-  // For a negative, success means that the test recognizes it.
-  const trueNegative = rate(onNegatives);
-  if (truePositive + trueNegative <= 1) return NO_ESTIMATE;
-  const value = limit((rate(observed) + trueNegative - 1) / (truePositive + trueNegative - 1));
-  const z2 = Z_975 ** 2;
-  const n = observed.n + z2;
-  const share = (observed.successes + z2 / 2) / n;
-  const positives = onPositives.n + 2;
-  const negatives = onNegatives.n + 2;
-  const adjustedPositive = (onPositives.successes + 1) / positives;
-  const adjustedNegative = (onNegatives.successes + 1) / negatives;
-  const youden = adjustedPositive + adjustedNegative - 1;
-  if (youden <= 0) return { value, n: observed.n, low: 0, high: 1 };
-  const middle = (share + adjustedNegative - 1) / youden;
-  const ofPositives = (adjustedPositive * (1 - adjustedPositive)) / positives;
-  const ofNegatives = (adjustedNegative * (1 - adjustedNegative)) / negatives;
-  const shift = 2 * z2 * (middle * ofPositives - (1 - middle) * ofNegatives);
-  const error =
-    Math.sqrt((share * (1 - share)) / n + middle ** 2 * ofPositives + (1 - middle) ** 2 * ofNegatives) / youden;
-  return {
-    value,
-    n: observed.n,
-    low: limit(middle + shift - Z_975 * error),
-    high: limit(middle + shift + Z_975 * error),
-  };
-}
-
-function limit(rate: number): number {
-  return Math.min(1, Math.max(0, rate));
-}
-
 /** The yes or no of two raters on one item. */
 interface RatedPair {
   readonly first: boolean;

@@ -12,7 +12,7 @@ export const METRIC_ALIASES = {
 } as const satisfies Record<string, string>;
 
 /** Scorer for the judge's verdict, in runs with a judge. */
-const JUDGED = "judgeCorrect";
+export const JUDGED = "judgeCorrect";
 
 /** For suite tasks. */
 const SOLVED = "taskSolved";

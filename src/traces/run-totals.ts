@@ -36,6 +36,11 @@ export const scoreFiguresSchema = estimateSchema.extend({
   overAll: estimateSchema.describe(
     "The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for suite tasks, because ungraded ones never count as 0.",
   ),
+  corrected: estimateSchema
+    .exactOptional()
+    .describe(
+      "The rate without the errors of the eval or judge and of the labels, which the eval's newest test measured. Absent without a test on the current labels.",
+    ),
   byInbox: intervalSchema
     .extend({ inboxes: z.number().int().describe("Number of inboxes.") })
     .describe(

@@ -135,6 +135,24 @@ export type Verdict = (typeof VERDICTS)[number];
 /** How to prompt a judge. `art` requests one word, True or False, like the prompt used for the published figures. */
 const JUDGE_PROTOCOLS = ["verdict", "art"] as const;
 
+/**
+ * Other forms of a prompt that mean the same. `position`: the texts are in another order. `wording`: the instructions
+ * are in other words. Verdicts that change between them depend on the form of the prompt.
+ */
+export const PROMPT_VARIANTS = ["position", "wording"] as const;
+
+export type PromptVariant = (typeof PROMPT_VARIANTS)[number];
+
+/** An answer that a person labeled, for the judge's prompt. */
+const judgeExampleSchema = z.object({
+  question: z.string().describe("Question."),
+  gold: z.string().describe("Gold answer."),
+  answer: z.string().describe("Labeled answer."),
+  label: z.enum(["good", "bad"]).describe("Label from a person."),
+});
+
+export type JudgeExample = z.output<typeof judgeExampleSchema>;
+
 /** Everything that determines a verdict, except the question and the two answers. */
 export const judgeSettingsSchema = z.object({
   model: z.string(),
@@ -146,6 +164,11 @@ export const judgeSettingsSchema = z.object({
   votes: z.number().int().positive(),
   /** Absent: the model's default. */
   reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
+  examples: z
+    .array(judgeExampleSchema)
+    .readonly()
+    .exactOptional()
+    .describe("Labeled answers in the prompt. Absent if there are none."),
   ...extrasShape,
 });
 
@@ -164,7 +187,11 @@ const voteSchema = z.object({
 
 export type Vote = z.output<typeof voteSchema>;
 
-export const judgementSchema = judgeSettingsSchema.extend({
+export const judgementSchema = judgeSettingsSchema.omit({ examples: true }).extend({
+  promptHash: z
+    .string()
+    .exactOptional()
+    .describe("Start of the SHA-256 of the judge's instructions and examples. Absent in earlier versions."),
   verdict: z
     .enum(VERDICTS)
     .nullable()

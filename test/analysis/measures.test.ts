@@ -1,53 +1,7 @@
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { measureSearch } from "../../src/questions/measure-search.js";
-import { calibration } from "../../src/scoring/calibration.js";
 import { wilson } from "../../src/statistics/intervals.js";
 import type { Question } from "../../src/tasks/question.js";
-import type { Verdict } from "../../src/traces/trace.js";
-
-const rows = (label: Verdict, verdict: Verdict | null, count: number) =>
-  Array.from({ length: count }, (_, i) => ({
-    question: `${label} ${verdict} ${i}`,
-    gold: "g",
-    answer: "a",
-    label,
-    verdict,
-    reason: "r",
-    agreement: null,
-  }));
-
-test("calibration compares correct with all other verdicts, and counts missing verdicts separately", () => {
-  const figures = calibration([
-    ...rows("correct", "correct", 20),
-    ...rows("wrong", "correct", 5),
-    ...rows("correct", "partly", 6),
-    ...rows("correct", "wrong", 4),
-    ...rows("wrong", "abstained", 10),
-    ...rows("partly", "wrong", 5),
-    ...rows("correct", null, 3),
-  ]);
-  expect(figures).toMatchObject({
-    labels: 53,
-    unscored: 3,
-    truePositiveRate: { value: 2 / 3, n: 30 },
-    trueNegativeRate: { value: 0.75, n: 20 },
-    confusion: { bothCorrect: 20, judgeOnly: 5, labelOnly: 10, neither: 15 },
-  });
-  // Wilson's interval of 15 out of 20.
-  expect(figures.trueNegativeRate.low).toBeCloseTo(0.5313, 4);
-  expect(figures.trueNegativeRate.high).toBeCloseTo(0.8881, 4);
-  expect(figures.disagreements).toHaveLength(15);
-  expect(new Set(figures.disagreements.map(({ label, verdict }) => `${label}/${verdict}`))).toEqual(
-    new Set(["wrong/correct", "correct/partly", "correct/wrong"]),
-  );
-});
-
-test("calibration reports null, never NaN, if there are no labels", () => {
-  const { truePositiveRate, trueNegativeRate } = calibration([]);
-  for (const figure of [truePositiveRate, trueNegativeRate]) {
-    expect(figure).toEqual({ value: null, n: 0, low: null, high: null });
-  }
-});
 
 const asks = (id: number, ...message_ids: string[]): Question => ({
   ...{

@@ -3,7 +3,7 @@ import { openCoding, saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
 import { openLabelling } from "../../src/evals/labelling.js";
 import { firstDraw, sampledUnseenLabels } from "../../src/evals/labels.js";
-import { saveDraft } from "../../src/evals/store.js";
+import { getEval, saveDraft } from "../../src/evals/store.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
 import { PassTally } from "../../src/evals/use-evals.js";
@@ -365,7 +365,7 @@ async function correctedRate(db: Db, passes: ReadonlyMap<string, boolean>, setti
     const { test } = await testEval(options, { settings, signal });
     const tally = new PassTally();
     for (const [id, passed] of passes) tally.add(id, Number(passed), id);
-    return tally.figures(test.agreement, sampledUnseenLabels(db, MODE, { createdAt: "9999" })).corrected;
+    return tally.figures(test.agreement, sampledUnseenLabels(db, MODE, getEval(db, "has_source"))).corrected;
   } catch (error) {
     if (error instanceof UserError) return null;
     throw error;

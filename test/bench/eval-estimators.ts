@@ -110,7 +110,11 @@ function enrichedWeights(
   seed: string,
 ): ReadonlyMap<number, number> {
   const signals = goods.map((isGood, i) => ({
-    ...{ traceId: String(i), doubt: Number(chance(isGood ? DOUBTED.good : DOUBTED.bad)), failed: [], words: 10 },
+    traceId: String(i),
+    doubt: Number(chance(isGood ? DOUBTED.good : DOUBTED.bad)),
+    failed: [],
+    words: 10,
+    amounts: {},
     failsInUse: traces[i]?.passed === false,
   }));
   const drawn = drawInOrder(drawWeights(signals), seed).slice(0, LABELS);

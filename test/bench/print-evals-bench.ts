@@ -102,7 +102,7 @@ function codingTables({ passes, rates }: CodingBench): string {
           drawOf(line),
           percent(line.errors),
           percent(line.failed),
-          line.second,
+          line.again,
           String(line.sets),
           line.labeledBad.toFixed(1),
         ],

@@ -324,16 +324,10 @@ describe("the run that a command takes", () => {
     const commands = await allCommands();
     const takers = commands.filter(({ usage }) => /[<[]runs?\b/.test(usage)).map(({ usage }) => usage);
     expect(takers.sort()).toEqual(Object.keys(TAKERS).sort());
-    // The argument of these is something else: a labels file, evals, a trace, an agent.
+    // The argument of these is something else: a trace, an agent, evals.
     const others = commands.filter(({ usage, command }) => "run" in command.flags && !takers.includes(usage));
     expect(others.map(({ usage }) => usage)).toEqual([
-      ...[
-        "judge calibrate <labels>",
-        "show <name>",
-        "agents show [id]",
-        "evals run <names..>",
-        "evals watch [names..]",
-      ],
+      ...["show <name>", "agents show [id]", "evals run <names..>", "evals watch [names..]"],
     ]);
   });
 

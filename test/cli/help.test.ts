@@ -274,8 +274,9 @@ describe("help", () => {
 
       Scores:
             --scorers NAME,NAME             Additional scorers, separated by commas (eval:NAME runs an eval) [default: all]
-            --judge MODEL                   Judge: provider/model, art or art:provider/model (the published protocol), or off
-                                            [default: the cheap model of the agent's provider, if there is a key]
+            --judge MODEL                   Judge: provider/model, art or art:provider/model (the published protocol),
+                                            eval:NAME (the judge of an eval), or off [default: the cheap model of the agent's
+                                            provider, if there is a key]
             --no-judge                      Same as --judge off
             --judge-votes N                 Number of verdicts per answer (the majority wins) [default: 1]
             --judge-base-url URL            URL of a compatible server for the judge

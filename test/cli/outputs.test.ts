@@ -173,7 +173,6 @@ describe("named pipes", () => {
     `run -a email-search --model-id replay/pipe --dataset ${QUESTIONS} -l 1`,
     `${RUN} -o pipe`,
     "questions check pipe",
-    "judge calibrate pipe --judge openai/x",
     "evals import pipe.py",
     "evals label --from pipe",
     "serve --token-file pipe",

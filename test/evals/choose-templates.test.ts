@@ -39,9 +39,7 @@ function labelsOf(bad: readonly boolean[]): TrainingLabels {
 }
 
 const rejectionsOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>
-  new Map(
-    chooseTemplates(all, labels, seed).candidates.map(({ measured, rejection }) => [measured.template.name, rejection]),
-  );
+  new Map(chooseTemplates(all, labels, seed).map(({ measured, rejection }) => [measured.template.name, rejection]));
 
 const chosenOf = (all: readonly MeasuredTemplate[], labels: TrainingLabels, seed = 1) =>
   [...rejectionsOf(all, labels, seed)].filter(([, rejection]) => rejection === null).map(([name]) => name);
@@ -106,7 +104,7 @@ describe("chooseTemplates", () => {
     const turns = TEMPLATES.find(({ name }) => name === "few_turns");
     if (turns === undefined) throw new Error("the template is missing");
     const values = bad.map((isBad, i) => (isBad ? 12 + (i % 5) : 3 + (i % 5)));
-    const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1).candidates;
+    const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1);
     expect(candidate).toMatchObject({ cut: 7, rejection: null, alignment: { coverage: 1, falseFailures: 0 } });
   });
 });

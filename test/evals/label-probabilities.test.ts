@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import {
   effectiveLabels,
   iterateLabelled,
-  sampledHeldOutLabels,
+  sampledUnseenLabels,
   saveLabels,
   type TraceDraw,
   type TraceLabel,
@@ -71,7 +71,7 @@ describe("the weights of labels", () => {
       }),
     );
     expect([...iterateLabelled(db, "overall", null)]).toHaveLength(45);
-    const sample = sampledHeldOutLabels(db, "overall");
+    const sample = sampledUnseenLabels(db, "overall", { createdAt: "2026-01-02", definition: { kind: "rules" } });
     expect(sample.size).toBeGreaterThan(10);
     for (const [traceId, { isGood, weight }] of sample) {
       const i = Number(traceId.slice(1));

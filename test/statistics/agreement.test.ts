@@ -1,13 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { clusteredKappa, clusteredRate, correctedRate, independentTrials } from "../../src/statistics/agreement.js";
+import { clusteredKappa, clusteredRate, independentTrials } from "../../src/statistics/agreement.js";
 import type { Interval } from "../../src/statistics/estimate.js";
 import { wilson } from "../../src/statistics/intervals.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const ROUNDS = 4_000;
-
-/** Timeout of slow tests, in milliseconds. */
-const FEW_ROUNDS = 1_500;
 
 const TRACES = 120;
 
@@ -70,73 +67,6 @@ describe("95% intervals cover the true value in 93 to 97% of samples", () => {
     const repeated = (chance: (p: number) => boolean) => simulate(chance).flatMap((trace) => [trace, trace, trace]);
     expectHolds(coverage(kappaTruth, 4, (chance) => kappaOf(repeated(chance))));
   });
-
-  it.each([
-    [0.7, 0.9, 0.9, 60],
-    [0.5, 0.8, 0.95, 40],
-    [0.8, 0.95, 0.8, 50],
-  ])("for the corrected rate: %d true, %d and %d recognized, %d labels of each kind", (truth, tpr, tnr, labels) => {
-    const count = (n: number, event: () => boolean) => ({
-      successes: Array.from({ length: n }, event).filter((one) => one).length,
-      n,
-    });
-    expectHolds(
-      coverage(truth, 6, (chance) =>
-        correctedRate(
-          count(200, () => chance(chance(truth) ? tpr : 1 - tnr)),
-          count(labels, () => chance(tpr)),
-          count(labels, () => chance(tnr)),
-        ),
-      ),
-    );
-  });
-});
-
-describe("correctedRate, if questions have several answers,", () => {
-  const [questions, labelled, repeats] = [120, 50, 4];
-  const [truth, tpr, tnr] = [0.6, 0.9, 0.85];
-  /** Simulates questions with identical answers. */
-  const trials = (n: number, event: () => boolean) =>
-    Array.from({ length: n }, (_, i) => ({ success: event(), cluster: String(i) })).flatMap((one) =>
-      Array.from({ length: repeats }, () => one),
-    );
-  const samples = (chance: (p: number) => boolean) =>
-    [
-      trials(questions, () => chance(chance(truth) ? tpr : 1 - tnr)),
-      trials(labelled, () => chance(tpr)),
-      trials(labelled, () => chance(tnr)),
-    ] as const;
-
-  it("has an interval that covers the true rate in 93 to 97% of samples", () =>
-    expectHolds(
-      coverage(
-        truth,
-        7,
-        (chance) => {
-          const [observed, positives, negatives] = samples(chance);
-          const asIndependent = (sample: typeof observed) => independentTrials(clusteredRate(sample));
-          return correctedRate(asIndependent(observed), asIndependent(positives), asIndependent(negatives));
-        },
-        FEW_ROUNDS,
-      ),
-    ));
-
-  it("would not have such an interval if each answer counted separately", () => {
-    const counted = (sample: readonly { readonly success: boolean }[]) => ({
-      successes: sample.filter(({ success }) => success).length,
-      n: sample.length,
-    });
-    const share = coverage(
-      truth,
-      7,
-      (chance) => {
-        const [observed, positives, negatives] = samples(chance);
-        return correctedRate(counted(observed), counted(positives), counted(negatives));
-      },
-      FEW_ROUNDS,
-    );
-    expect(share).toBeLessThan(0.8);
-  });
 });
 
 describe("independentTrials", () => {
@@ -169,39 +99,6 @@ describe("clusteredRate with weights", () => {
     // Kish: (20 * 3 + 20 * 0.5)^2 / (20 * 9 + 20 * 0.25) = 26.5 trials, and a little less for Student's t.
     expect(independentTrials(clusteredRate(unequal)).n).toBeLessThan(26.5);
     expect(independentTrials(clusteredRate(unequal)).n).toBeGreaterThan(22);
-  });
-});
-
-describe("correctedRate", () => {
-  it("returns the observed rate if the test is perfect, and no estimate if the test is at chance level", () => {
-    const perfect = { successes: 50, n: 50 };
-    expect(correctedRate({ successes: 30, n: 40 }, perfect, perfect).value).toBe(0.75);
-    expect(
-      correctedRate({ successes: 30, n: 40 }, { successes: 25, n: 50 }, { successes: 25, n: 50 }).value,
-    ).toBeNull();
-    expect(correctedRate({ successes: 0, n: 0 }, perfect, perfect).value).toBeNull();
-    expect(correctedRate({ successes: 1, n: 1 }, perfect, perfect).value).toBe(1);
-  });
-
-  it("follows Rogan and Gladen, and stays between 0 and 1", () => {
-    const [onPositives, onNegatives] = [
-      { successes: 45, n: 50 },
-      { successes: 40, n: 50 },
-    ];
-    expect(correctedRate({ successes: 60, n: 100 }, onPositives, onNegatives).value).toBeCloseTo(0.4 / 0.7, 12);
-    const { value, low } = correctedRate({ successes: 10, n: 100 }, onPositives, onNegatives);
-    expect([value, low]).toEqual([0, 0]);
-  });
-
-  it("has the interval of Lang and Reiczigel, computed separately with their formula", () => {
-    const { value, low, high } = correctedRate(
-      { successes: 30, n: 100 },
-      { successes: 45, n: 50 },
-      { successes: 38, n: 40 },
-    );
-    expect(value).toBeCloseTo(0.2941176470588235, 12);
-    expect(low).toBeCloseTo(0.15368275995723454, 9);
-    expect(high).toBeCloseTo(0.41820415370488706, 9);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { clusteredRate, independentTrials, type Proportion } from "../../src/statistics/agreement.js";
 import { errorRate, type LabelPairs, rateDespiteLabelErrors, trueRates } from "../../src/statistics/label-errors.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
@@ -63,6 +64,44 @@ describe("rateDespiteLabelErrors", () => {
   it("is needed: with 10% wrong labels that count as right, the interval misses the rate", () => {
     const world = { labelledBad: 0.3, runBad: 0.6, labelErrors: 0.1, truePositive: 0.92, trueNegative: 0.85 };
     expect(coverage(world, false)).toBeLessThan(0.8);
+  });
+
+  describe("if each question has four identical answers", () => {
+    const [questions, labelled, repeats] = [120, 50, 4];
+    const [truth, truePositive, trueNegative] = [0.6, 0.9, 0.85];
+    type Count = (sample: readonly { success: boolean; cluster: string }[]) => Proportion;
+    const coverageOf = (count: Count) => {
+      let covered = 0;
+      for (let seed = 1; seed <= 200; seed++) {
+        const random = seededRandom(seed);
+        const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
+        const trials = (n: number, event: () => boolean) =>
+          Array.from({ length: n }, (_, i) => ({ success: event(), cluster: String(i) })).flatMap((one) =>
+            Array.from({ length: repeats }, () => one),
+          );
+        const observed = count(trials(questions, () => happens(happens(truth) ? truePositive : 1 - trueNegative)));
+        const good = count(trials(labelled, () => happens(truePositive)));
+        const bad = count(trials(labelled, () => happens(trueNegative)));
+        const table = {
+          ...{ goodPassed: good.successes, goodFailed: good.n - good.successes },
+          ...{ badPassed: bad.n - bad.successes, badFailed: bad.successes },
+        };
+        const { low, high } = rateDespiteLabelErrors(observed, table, null);
+        covered += Number(low !== null && high !== null && low <= truth && truth <= high);
+      }
+      return covered / 200;
+    };
+
+    it("covers the true rate with the numbers of independent trials", () =>
+      expect(coverageOf((sample) => independentTrials(clusteredRate(sample)))).toBeGreaterThanOrEqual(0.92));
+
+    it("would not cover it if each answer counted separately", () => {
+      const counted: Count = (sample) => ({
+        successes: sample.filter(({ success }) => success).length,
+        n: sample.length,
+      });
+      expect(coverageOf(counted)).toBeLessThan(0.8);
+    });
   });
 
   it("solves the equations exactly for known numbers", () => {

@@ -87,11 +87,6 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e score", "score the newest run again"],
     ["art-e score --run latest --judge openai/gpt-6-luna", "with another judge"],
   ],
-  judge: [["art-e judge calibrate labels.jsonl", "compare the default judge with graded answers"]],
-  "judge calibrate": [
-    ["art-e judge calibrate labels.jsonl", "calibrate the default judge"],
-    ["art-e judge calibrate labels.jsonl --judge openai/gpt-6-luna --judge-votes 3", "calibrate another judge"],
-  ],
   stats: [
     ["art-e stats", "describe the newest run"],
     ["art-e stats --run latest --by inbox --metric accuracy,sources", "its scores per mailbox"],
@@ -261,6 +256,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "evals add": [
     ["art-e evals add short-answer --matches '^.{1,200}$'", "add an eval for the form of the answer"],
     ["art-e evals add polite --criterion tone --rubric openai/gpt-6-luna", "add an eval that a model applies"],
+    ["art-e evals add judge --judge latest", "add the judge of the newest run"],
   ],
   "evals suggest": [["art-e evals suggest --criterion tone", "find conditions for one criterion"]],
   "evals cases": [

@@ -7,16 +7,17 @@ import { assertionText } from "../run-evals/run-rules.js";
 /**
  * Returns an eval as the source of a TypeScript file, which exports a function `(input, output, trace)` that returns
  * `{score, reason}`. Assertions import nothing. The checks of rules, cases and rubrics are imported from `art-e/evals`.
- * Throws for an eval in Python.
+ * Throws for an eval in Python and for a judge.
  */
 export function typescriptSource(definition: EvalDefinition): string {
   if (definition.kind === "typescript") return definition.code;
   if (definition.kind === "assertions") return assertionsSource(definition.criterion, definition.answer.all);
-  if (definition.kind !== "python") return librarySource(definition);
+  if (definition.kind !== "python" && definition.kind !== "judge") return librarySource(definition);
+  const isJudge = definition.kind === "judge";
   throw new UserError(
     "eval_format_unsupported",
-    `Cannot export ${definition.name} as TypeScript: it is written in Python.`,
-    "Export it with --format python.",
+    `Cannot export ${definition.name} as TypeScript: it is ${isJudge ? "a judge, which compares answers with gold answers" : "written in Python"}.`,
+    `Export it with --format ${isJudge ? "json" : "python"}.`,
   );
 }
 

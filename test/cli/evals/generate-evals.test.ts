@@ -166,9 +166,14 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       trueNegativeRate: { value: 1 },
     });
     const before = provider.requests.length;
-    const { agreement, costUsdPerTrace } = await tested("generated_safety");
+    const { agreement, costUsdPerTrace, variants } = await tested("generated_safety");
     expect(agreement).toMatchObject({ errors: 0, truePositiveRate: { value: 1 }, trueNegativeRate: { value: 1 } });
-    expect(provider.requests.length - before).toBe(agreement.good + agreement.bad);
+    // Each trace is checked with the prompt and with its two other forms.
+    expect(provider.requests.length - before).toBe(3 * (agreement.good + agreement.bad));
+    expect(variants).toMatchObject([
+      { variant: "position", agreement: { value: 1 } },
+      { variant: "wording", agreement: { value: 1 } },
+    ]);
     expect(costUsdPerTrace).toBeNull();
     expect(await artE("evals test generated_safety", {})).toMatchObject({
       code: 2,

@@ -162,8 +162,8 @@ describe("a custom agent", () => {
     ["tools set days --mcp program", "tools set does not take --mcp."],
     ["tools add x --mcp program", "ID cannot be combined with --mcp"],
     ["tools list --inbox a@b.c", "tools list does not take --inbox."],
-    ["judge frob", "Unknown command: judge frob."],
-    ["judge calibrate", "judge calibrate needs LABELS."],
+    ["queue frob", "Unknown command: queue frob."],
+    ["evals test", "evals test needs NAME."],
   ])("refuses %s in one line", async (line, word) => {
     const { code, stdout, stderr } = await artE(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -6,7 +6,7 @@ import { everyFile, jsonLines, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
 const KEY = "wombat-3141592653589793-key";
-const { artE, path, read, readJson, start, write } = workFolder({ mail: MAIL });
+const { artE, path, read, readJson, start } = workFolder({ mail: MAIL });
 
 /** Plays both the agent, which answers with the question itself, and the judge, which checks the text length. */
 let provider: FakeProvider;
@@ -199,119 +199,5 @@ describe("art-e score", () => {
     const without = await artE("score --scorers judgeCorrect");
     expect(without.stderr).toContain("judgeCorrect needs a judge, and there is none.");
     expect((await artE("score --judge openai/judge-1")).stderr).toContain("No API key for openai");
-  });
-});
-
-describe("art-e judge calibrate", () => {
-  const label = (answer: string, verdict: unknown) =>
-    JSON.stringify({ question: "How much?", gold: "$40", answer, label: verdict });
-
-  it("reports how well the judge agrees with people, and lists the disagreements", async () => {
-    // The judge accepts every text of even length, whatever its content.
-    const even = ["ab", "abcd", "abcdef"].map((answer) => answer);
-    const odd = ["abc", "abcde"];
-    const probe = write("probe.jsonl", `${label("ab", true)}\n`);
-    const said = JSON.parse((await artE(`judge calibrate ${probe} --judge openai/judge-1 --json`, variables())).stdout);
-    const [right, wrong] = said.truePositiveRate.value === 1 ? [even, odd] : [odd, even];
-    const lines = [
-      ...right.map((answer) => label(answer, "correct")),
-      ...wrong.map((answer, i) => label(answer, i === 0 ? "correct" : false)),
-      label("I don't know", "abstained"),
-    ];
-    const labels = write("labels.jsonl", `${lines.join("\n")}\n\n`);
-    const { code, stdout } = await artE(`judge calibrate ${labels} --judge openai/judge-1 --json`, variables());
-    expect(code).toBe(0);
-    const figures = JSON.parse(stdout);
-    expect(figures).toMatchObject({
-      labels: 6,
-      unscored: 0,
-      truePositiveRate: { value: right.length / (right.length + 1), n: right.length + 1 },
-      trueNegativeRate: { value: 1, n: wrong.length },
-    });
-    expect(figures.disagreements).toEqual([
-      expect.objectContaining({ answer: wrong[0], label: "correct", verdict: "wrong", reason: "counted" }),
-    ]);
-    const text = (await artE(`judge calibrate ${labels} --judge openai/judge-1`, variables())).stdout;
-    expect(text).toMatch(/True positive rate: +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=\d\n.*True negative rate: +1\.000 /s);
-    expect(text).toContain(`Answer:   ${wrong[0]}`);
-  });
-
-  it("corrects a run's rate of correct answers, but only for the judge that graded the run", async () => {
-    await artE(`${RUN} -l 10 --judge openai/judge-1 -o graded.json --quiet`, variables());
-    const { runId, scores } = results("graded.json");
-    const { value: observed } = scores.judgeCorrect ?? {};
-    const probe = write("probe-run.jsonl", `${label("xx", true)}\n`);
-    const said = JSON.parse((await artE(`judge calibrate ${probe} --run ${runId} --json`, variables())).stdout);
-    const [accepted, refused] = said.truePositiveRate.value === 1 ? ["xx", "xxx"] : ["xxx", "xx"];
-    const many = (count: number, answer: string, verdict: string) =>
-      Array.from({ length: count }, () => label(answer, verdict));
-    const lines = [
-      ...[...many(18, accepted, "correct"), ...many(2, refused, "correct")],
-      ...[...many(16, refused, "wrong"), ...many(4, accepted, "wrong")],
-    ];
-    const labels = write("for-run.jsonl", `${lines.join("\n")}\n`);
-    const call = `judge calibrate ${labels} --run ${runId}`;
-    const { judge, run, ...figures } = JSON.parse((await artE(`${call} --json`, variables())).stdout);
-    expect(judge.model).toBe("openai/judge-1");
-    expect(figures).toMatchObject({ truePositiveRate: { value: 0.9 }, trueNegativeRate: { value: 0.8 } });
-    expect(run).toMatchObject({ runId, observed: { value: observed, n: 10 } });
-    const corrected = ((observed ?? 0) + 0.8 - 1) / (0.9 + 0.8 - 1);
-    expect(run.corrected.value).toBeCloseTo(Math.min(1, Math.max(0, corrected)), 9);
-    expect(run.corrected.low).toBeLessThan(run.corrected.high);
-    expect((await artE(call, variables())).stdout).toMatch(/Correct in run_\S+: .+\n.*corrected: /);
-    expect(await artE(`${call} --judge openai/judge-2`, variables())).toMatchObject({
-      ...{ code: 2, stderr: expect.stringMatching(/Cannot correct run run_\S+ for the errors of openai\/judge-2/) },
-    });
-  });
-
-  it("counts missing verdicts separately", async () => {
-    judgeIsDown = true;
-    const labels = write("down.jsonl", `${label("other", true)}\n${label("I don't know", false)}\n`);
-    const { stdout, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-down --json`, variables());
-    expect(JSON.parse(stdout)).toMatchObject({
-      labels: 2,
-      unscored: 1,
-      truePositiveRate: { value: null, n: 0 },
-      trueNegativeRate: { value: 1, n: 1 },
-      disagreements: [],
-    });
-    expect(stderr).toContain("gave no verdict on 1 of 2 answers");
-  });
-
-  it("fails with the reason if there is not a single verdict", async () => {
-    judgeIsDown = true;
-    const labels = write("silent.jsonl", `${label("other 1", true)}\n${label("other 2", false)}\n`);
-    const { code, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-silent`, variables());
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^art-e: the judge openai\/judge-silent gave no verdict on 2 of 2 answers: the judge failed: /m,
-    );
-    expect(stderr).toContain("Check the judge's model and key.");
-  });
-
-  it("accepts 200 labels, and prints no warning", async () => {
-    slow = 20;
-    const many = Array.from({ length: 200 }, (_, i) => label(`answer ${i}`, i % 2 === 0));
-    const labels = write("many.jsonl", many.join("\n"));
-    const { code, stdout, stderr } = await artE(`judge calibrate ${labels} --judge openai/judge-1 --json`, variables());
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(JSON.parse(stdout)).toMatchObject({ labels: 200, unscored: 0 });
-  });
-
-  it.each<[string, string, string]>([
-    ["invalid JSON", "{", "line 1 is not JSON."],
-    ["a missing label", '{"question": "a", "gold": "b", "answer": "c"}', "line 1: label:"],
-    ["a label in another language", label("a", "maybe"), "label must be correct, partly, wrong"],
-    ["a label named like an inherited property", label("a", "constructor"), "label must be correct, partly, wrong"],
-    ["nothing", "\n", "contains no labels."],
-  ])("refuses a file that contains %s", async (_, text, message) => {
-    const { code, stderr } = await artE(`judge calibrate ${write("bad.jsonl", text)}`, variables());
-    expect(code).toBe(2);
-    expect(stderr).toContain(message);
-  });
-
-  it("requires a judge", async () => {
-    const labels = write("one.jsonl", label("a", true));
-    expect((await artE(`judge calibrate ${labels}`)).stderr).toContain("No judge to calibrate.");
   });
 });

@@ -5,11 +5,22 @@ import { EVAL_LANGUAGES, evalNameSchema } from "../../../evals/definition.js";
 import type { GeneratedVariation, Generation } from "../../../evals/generate.js";
 import type { Suggestion } from "../../../evals/suggest.js";
 import { commandLine } from "../../../platform/command-line.js";
-import { numberAbove, oneOf, price, runName, text, toggle, wholeNumber } from "../../../platform/flag-values.js";
+import {
+  modelName,
+  numberAbove,
+  oneOf,
+  price,
+  runName,
+  shapeOf,
+  text,
+  toggle,
+  wholeNumber,
+} from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import { bandText } from "../../../reports/band-text.js";
 import { evalLabel } from "../../../reports/eval-text.js";
 import { SEVERAL } from "../../../reports/mode-text.js";
+import { JUDGE_FLAGS } from "../../../runs/run-flags.js";
 import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
@@ -42,7 +53,7 @@ export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (argv
   out.result({ ...rest, candidates: rows }, () => suggestionText(suggestion, flags.criterion));
 });
 
-function suggestionText({ good, bad, tooFew, candidates, together, evals }: Suggestion, criterion: string): string {
+function suggestionText({ good, bad, tooFew, candidates, evals }: Suggestion, criterion: string): string {
   if (tooFew !== null) {
     return [
       `${tooFew} Only regression cases were made.`,
@@ -60,12 +71,6 @@ function suggestionText({ good, bad, tooFew, candidates, together, evals }: Sugg
     ...acceptedCandidates.flatMap(({ measured, detection }) =>
       detection.isOneOfSeveral ? [`${measured.template.name}: ${SEVERAL}`] : [],
     ),
-    ...(together === null || acceptedCandidates.length < 2
-      ? []
-      : [
-          "",
-          `Together: alignment ${share(together.alignment)}, coverage ${share(together.coverage)}, false failures ${share(together.falseFailures)}`,
-        ]),
     "",
     "Not chosen:",
     ...rejectedLines(rejectedCandidates),
@@ -129,6 +134,10 @@ export const bandCasesCommand = defineCommand(casesSchema, async ({ by = null, .
   out.result({ ...rest, evals: saved }, () => bandText(artifacts, flags.criterion));
 });
 
+const { noJudge: _, ...ADD_JUDGE_FLAGS } = JUDGE_FLAGS;
+
+const JUDGE_NAMES = Object.keys(ADD_JUDGE_FLAGS) as (keyof typeof ADD_JUDGE_FLAGS)[];
+
 const addEvalSchema = z.object({
   name: evalNameSchema.optional().meta({ description: "Name of a template, or of the new eval" }),
   atMost: z.number().optional().meta({ description: "Threshold for a template without its own" }),
@@ -143,6 +152,14 @@ const addEvalSchema = z.object({
   rubric: text
     .optional()
     .meta({ placeholder: "MODEL", description: "Model that checks the criterion's sentence, as provider/name" }),
+  ...shapeOf(ADD_JUDGE_FLAGS),
+  judge: modelName.optional().meta({
+    description: "Judge of answers: provider/model, art:provider/model, or a run (or latest) for its judge",
+  }),
+  examples: wholeNumber(0, 20)
+    .default(0)
+    .meta({ description: "With --judge: number of labeled answers of the training half in its prompt" }),
+  ...seedShape,
   criterion: criterionNameSchema
     .optional()
     .meta({ placeholder: "NAME", description: "Criterion of the eval (see evals criteria)" }),
@@ -156,10 +173,15 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
     ...flags.matches.map((matches) => ({ matches })),
     (flags.isJson || flags.jsonKey.length > 0) && { json: flags.jsonKey },
   ]);
-  const kinds = [bound !== null, rubricModel !== null, assertions.length > 0].filter((isGiven) => isGiven).length;
+  const { examples, seed, ...others } = flags;
+  const isJudge = examples > 0 || JUDGE_NAMES.some((flag) => flags[flag] !== undefined);
+  const judge = isJudge ? { options: { ...others, noJudge: false }, examples, seed } : null;
+  const kinds = [bound !== null, rubricModel !== null, judge !== null, assertions.length > 0].filter(Boolean).length;
   if (kinds > 1 || (name === undefined && kinds > 0)) {
     throw contradiction(
-      kinds > 1 ? "--at-most, --rubric and conditions on the answer cannot be combined." : "evals add needs NAME.",
+      kinds > 1
+        ? "--at-most, --rubric, --judge and conditions on the answer cannot be combined."
+        : "evals add needs NAME.",
       "Pass one of them: art-e evals add NAME --contains TEXT.",
     );
   }
@@ -175,7 +197,7 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
     return;
   }
   const { addEval } = await import("../../../evals/add-eval.js");
-  const { stored, isNew } = await addEval({ name, bound, assertions, rubricModel, criterion }, settings);
+  const { stored, isNew } = await addEval({ name, bound, assertions, rubricModel, judge, criterion }, settings);
   out.result({ ...stored.definition, status: stored.status, isNew }, () =>
     savedLine({ stored, isNew }, criterion ?? OVERALL).trim(),
   );
