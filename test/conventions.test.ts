@@ -37,6 +37,7 @@ const INTERNAL_AT_THE_TOP: ReadonlyMap<string, string> = new Map([
   ["src/library/evals.ts", "Programs import it as art-e/evals."],
   ["src/server/access.ts", "A reviewer of the server's access control looks for it here."],
   ["src/web/dom.ts", "Shared by the two bundles, which nothing imports."],
+  ["src/web/page-keys.ts", "Shared by the two bundles, like dom.ts."],
   ["src/web/theme-button.ts", "Shared by the two bundles, like dom.ts."],
 ]);
 

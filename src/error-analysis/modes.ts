@@ -21,8 +21,8 @@ export interface FailureMode {
   /** Number of coded traces with the mode. */
   readonly traces: number;
   /**
-   * Fraction of the coded traces with the mode, among those that are grouped or have nothing wrong. Traces of an enriched
-   * pass are weighted by the probability of their draw.
+   * Fraction of the coded traces with the mode, among those that are grouped or have nothing wrong. Traces of an
+   * enriched pass are weighted by the probability of their draw.
    */
   readonly rate: Estimate;
   readonly notes: readonly NoteCount[];

@@ -95,8 +95,8 @@ function disagreementQueue(db: Db, runId: string | null, criterion: string) {
 }
 
 /**
- * Queues the traces with the criterion's mode according to notes that were written once. If few traces have a mode, a few
- * wrong notes about other traces would make up much of it.
+ * Queues the traces with the criterion's mode according to notes that were written once. If few traces have a mode, a
+ * few wrong notes about other traces would make up much of it.
  */
 function confirmationQueue(db: Db, runId: string | null, { criterion, seed }: LabellingOptions) {
   const ids = new Set(traceIdsToLabel(db, runId));
@@ -124,8 +124,8 @@ async function labelQueue(db: Db, runId: string | null, { criterion, seed, annot
 }
 
 /**
- * Draws all traces of a run or of chats in random order, likely failures earlier than others. The chances can change with
- * each label, so the seed has to change too.
+ * Draws all traces of a run or of chats in random order, likely failures earlier than others. The chances can change
+ * with each label, so the seed has to change too.
  */
 export async function drawLikelyFailures(
   db: Db,

@@ -317,8 +317,8 @@ interface CountedLabel extends TellingLabel {
 }
 
 /**
- * Returns the counted good and bad labels with the question and half of their traces. Both are null for labels that have
- * not been used yet.
+ * Returns the counted good and bad labels with the question and half of their traces. Both are null for labels that
+ * have not been used yet.
  */
 function labelsWithHalves(db: Db, criterion: string): CountedLabel[] {
   const rows = db

@@ -81,9 +81,9 @@ function kindsOf(badFor: readonly string[]): readonly string[] {
 /**
  * Assigns the questions of labeled traces to a half, permanently and for every criterion, because traces read for one
  * criterion must not be used to validate another. Each question goes to the half with fewer bad traces for the same
- * criteria, because a coding pass labels several criteria together (minimization, Pocock and Simon 1975). If both halves
- * have the same number, a hash decides. Questions are assigned in the order of their hash, so the held-out half stays a
- * random sample.
+ * criteria, because a coding pass labels several criteria together (minimization, Pocock and Simon 1975). If both
+ * halves have the same number, a hash decides. Questions are assigned in the order of their hash, so the held-out half
+ * stays a random sample.
  */
 export function assignHalves(db: Db, labelled: Iterable<TraceToAssign>, counts: HalfCounts): void {
   const groups = groupByQuestion(db, labelled);

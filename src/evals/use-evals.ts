@@ -63,9 +63,9 @@ export interface PassRates {
   /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
   readonly labelErrors: number | null;
   /**
-   * Number of labels among the traces that were drawn with a known probability and that the eval was not made from. With
-   * at least MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates of the
-   * test. Otherwise 0.
+   * Number of labels among the traces that were drawn with a known probability and that the eval was not made from.
+   * With at least MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates
+   * of the test. Otherwise 0.
    */
   readonly labelsOfRun: number;
   /** Whether these labels are weighted, because traces had different probabilities. */

@@ -53,7 +53,9 @@ export interface WatchedEval {
 const ANCHORS = 30;
 /** How often the first watch judges the anchors again, to measure the judge's noise. */
 const REPEATS = 4;
-/** Maximum number of traces that show a pass rate. A watch of a rubric costs at most this many calls, and the anchors. */
+/**
+ * Maximum number of traces that show a pass rate. A watch of a rubric costs at most this many calls, and the anchors.
+ */
 const SAMPLE = 200;
 
 /** Watches evals with a run: the named ones, or all validated evals in use if `names` is empty. */

@@ -1,12 +1,14 @@
 // Separates a changed judge from a changed agent. The judge is watched on anchors, traces that never change, and the
-// agent on fresh traces. All figures are valid after every watch, so the error does not grow with the number of watches.
+// agent on fresh traces. All figures are valid after every watch, so the error does not grow with the number of
+// watches.
 //
 // Source: Li (2026), "Who Drifted: the System or the Judge?", arXiv 2606.15474: anchors that the current judge scores
-// again, one e-process for each of the two, and the observation that only the judge can move the anchors. The paper bets
-// on the gap between the judge and people's labels of the anchors, one item at a time, and blames the system if the
-// anchors stay silent for a guard window. Here, each watch is a batch. The first process compares each anchor with its
-// own earlier results, so anchors need no labels and changes in both directions do not cancel out. Instead of waiting,
-// the second process bets that the pass rate moved by more than a changed judge could explain that so few anchors show.
+// again, one e-process for each of the two, and the observation that only the judge can move the anchors. The paper
+// bets on the gap between the judge and people's labels of the anchors, one item at a time, and blames the system if
+// the anchors stay silent for a guard window. Here, each watch is a batch. The first process compares each anchor with
+// its own earlier results, so anchors need no labels and changes in both directions do not cancel out. Instead of
+// waiting, the second process bets that the pass rate moved by more than a changed judge could explain that so few
+// anchors show.
 import { bisect, gammaln } from "simple-statistics";
 import type { Proportion } from "./agreement.js";
 import { EProcess } from "./confidence-sequence.js";
@@ -169,8 +171,8 @@ function opposite({ successes, n }: Proportion): Proportion {
 /**
  * Evidence that a probability has risen since the reference by more than a margin. A change can begin at any batch, so
  * the e-value is the mean of e-processes that start at batch 1, 2, ..., with the weights 1/2, 1/6, 1/12, ... (one that
- * has not started has the value 1). Each is against the upper bound that the reference and all earlier batches show. The
- * errors of the bounds have the same weights and add up to at most `error`.
+ * has not started has the value 1). Each is against the upper bound that the reference and all earlier batches show.
+ * The errors of the bounds have the same weights and add up to at most `error`.
  *
  * The trials can have different probabilities, such as easy and hard traces: by the inequality of arithmetic and
  * geometric means, the expected capital is at most that for equal ones.

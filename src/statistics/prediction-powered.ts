@@ -16,12 +16,12 @@ export interface PredictedTrace {
 }
 
 /**
- * Power-tuned prediction-powered estimate (PPI++): the part `beta` of the eval's pass rate on all traces plus the mean of
- * label minus `beta` times result on the labeled ones, with the `beta` that minimizes the variance. It is unbiased
- * whatever the eval's errors are, also on a changed agent. Labels are weighted by the inverse of their probability to be
- * drawn (Hájek's form of the difference estimator: Särndal, Swensson and Wretman 1992, Model Assisted Survey Sampling,
- * sections 5.7 and 6.3). For equal weights, it is the estimate of Angelopoulos, Duchi and Zrnic (2023), arXiv 2311.01453,
- * example 6.1.
+ * Power-tuned prediction-powered estimate (PPI++): the part `beta` of the eval's pass rate on all traces plus the mean
+ * of label minus `beta` times result on the labeled ones, with the `beta` that minimizes the variance. It is unbiased
+ * whatever the eval's errors are, also on a changed agent. Labels are weighted by the inverse of their probability to
+ * be drawn (Hájek's form of the difference estimator: Särndal, Swensson and Wretman 1992, Model Assisted Survey
+ * Sampling, sections 5.7 and 6.3). For equal weights, it is the estimate of Angelopoulos, Duchi and Zrnic (2023), arXiv
+ * 2311.01453, example 6.1.
  *
  * The interval is Wilson's with the effective number of labels, because few labels near 0 or 1 are not normal. If
  * `pairs` is known, the mean label is solved for the fraction of wrong labels, with a bootstrap interval.
@@ -103,8 +103,8 @@ function effectiveLabels(
 const PRIOR_LABELS = 2;
 
 /**
- * Variance of the weighted mean of values that are dependent within a cluster, linearized and corrected for few clusters
- * (CR1).
+ * Variance of the weighted mean of values that are dependent within a cluster, linearized and corrected for few
+ * clusters (CR1).
  */
 function varianceOfMean(
   values: readonly number[],

@@ -7,10 +7,10 @@ export interface SequentialDraw {
 }
 
 /**
- * Returns the weight of an item that was drawn with another probability than the others, after draws without replacement
- * that left `remaining` items: 1 for a uniform draw. With these weights, means over the drawn items are unbiased for all
- * items, also if the probabilities depend on earlier draws. Source: R_LURE of Farquhar, Gal and Rainforth (2021),
- * arXiv 2101.11665.
+ * Returns the weight of an item that was drawn with another probability than the others, after draws without
+ * replacement that left `remaining` items: 1 for a uniform draw. With these weights, means over the drawn items are
+ * unbiased for all items, also if the probabilities depend on earlier draws. Source: R_LURE of Farquhar, Gal and
+ * Rainforth (2021), arXiv 2101.11665.
  */
 export function samplingWeight({ drawnFrom, probability }: SequentialDraw, remaining: number): number {
   if (drawnFrom === 1) return 1;

@@ -72,7 +72,9 @@ export function stemsOf(text: string): Set<string> {
 /** Words from the answer locate the passage better than words from the question. */
 const ANSWER_WEIGHT = 3;
 
-/** Finds the passage that most likely contains the answer, based on shared words. Returns null if none shares a word. */
+/**
+ * Finds the passage that most likely contains the answer, based on shared words. Returns null if none shares a word.
+ */
 export function locateAnswer(body: string, asked: { question: string; answer: string }): TextSpan | null {
   const [ofAnswer, ofQuestion] = [stemsOf(asked.answer), stemsOf(asked.question)];
   let best: { passage: string; score: number } | null = null;

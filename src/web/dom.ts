@@ -52,9 +52,9 @@ type Selector = Tag | `${Tag}.${string}`;
 type TagOf<S extends Selector> = S extends Tag ? S : S extends `${infer T extends Tag}.${string}` ? T : never;
 
 /**
- * Creates an element. Text becomes text nodes and never markup, because it can come from mail and models. Properties can
- * precede the children: functions become event listeners, and other values become attributes (`true` sets an empty one,
- * `null` and `false` leave it out).
+ * Creates an element. Text becomes text nodes and never markup, because it can come from mail and models. Properties
+ * can precede the children: functions become event listeners, and other values become attributes (`true` sets an empty
+ * one, `null` and `false` leave it out).
  */
 export function h<S extends Selector>(
   selector: S,

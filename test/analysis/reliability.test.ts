@@ -43,7 +43,8 @@ describe("reliabilityCard", () => {
     expect(rows.tools?.value).toBeCloseTo((1 + 2 * (1 - divergence)) / 3);
     // ab to ba takes two edits, ab to a and ba to a one each; the longer sequence has two tools.
     expect(rows["tool order"]?.value).toBeCloseTo((0 + 0.5 + 0.5) / 3);
-    // Tokens: mean 200, sample standard deviation 100. Tool calls 2, 2, 1: mean 5/3, sample variance 1/3. Turns are equal.
+    // Tokens: mean 200, sample standard deviation 100. Tool calls 2, 2, 1: mean 5/3, sample variance 1/3. Turns are
+    // equal.
     const variations = [100 / 200, Math.sqrt(1 / 3) / (5 / 3), 0];
     const resources = Math.exp(-variations.reduce((sum, variation) => sum + variation, 0) / 3);
     expect(rows.resources?.value).toBeCloseTo(resources);

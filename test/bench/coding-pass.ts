@@ -29,9 +29,9 @@ import {
 } from "./planted-traces.js";
 
 /**
- * Measures one coding pass over a run with several failure modes: a person notes the first thing that went wrong in each
- * drawn trace, groups the notes into modes, and follows the advice for each mode. The program draws the traces, chooses
- * the templates and accepts their evals, which are then measured on the traces that nobody labeled.
+ * Measures one coding pass over a run with several failure modes: a person notes the first thing that went wrong in
+ * each drawn trace, groups the notes into modes, and follows the advice for each mode. The program draws the traces,
+ * chooses the templates and accepts their evals, which are then measured on the traces that nobody labeled.
  */
 
 const RUN = "run_planted";
@@ -55,8 +55,8 @@ interface Condition {
   /** Fraction of the tasks that ended in an error of the model. */
   readonly failed: number;
   /**
-   * Who looks at the coded traces again: nobody, the same person at those with a mode, or a second person at all of them.
-   * Then the second label counts, or the disagreements are adjudicated.
+   * Who looks at the coded traces again: nobody, the same person at those with a mode, or a second person at all of
+   * them. Then the second label counts, or the disagreements are adjudicated.
    */
   readonly again: "nobody" | "same person" | "second person" | "adjudicated";
 }
@@ -232,8 +232,8 @@ function savePlantedRun(
 type Notes = ReadonlyMap<string, string | null>;
 
 /**
- * Returns a function that draws a person's notes. A wrong note misses a mode, takes it for another one, or sees one in a
- * good trace.
+ * Returns a function that draws a person's notes. A wrong note misses a mode, takes it for another one, or sees one in
+ * a good trace.
  */
 function notesOf(modeOf: Notes, errors: number, random: () => number): () => Notes {
   const modes = [...new Set(modeOf.values())].filter((mode) => mode !== null);

@@ -26,7 +26,8 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * reliability card contain the true value. `drift` simulates --runs streams (300) of watches in which the judge or the
  * agent changes. `env` plays one episode per task against the built program's training environment, over
  * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one
- * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure time.
+ * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure
+ * time.
  * `start` starts short commands of the built program --runs times (10). `page` opens the page of a run of --tasks tasks
  * (10,000) --runs times (5), in the built program's server and in its report file.
  */

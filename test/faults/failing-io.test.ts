@@ -29,7 +29,9 @@ const LABELS = join(ROOT, "fixtures/demo/labels.jsonl");
 const TASKS = 12;
 const RUN = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", `${TASKS}`, "--quiet"];
 
-/** Number of failing calls per command, kind of fault and duration in the slow test. ART_E_LONG fails every single call. */
+/**
+ * Number of failing calls per command, kind of fault and duration in the slow test. ART_E_LONG fails every single call.
+ */
 const POINTS = process.env.ART_E_LONG ? Number.POSITIVE_INFINITY : 6;
 const CONCURRENT = 2;
 

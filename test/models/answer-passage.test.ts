@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pickPassage } from "../../src/models/answer-passage.js";
+import { pickPassage } from "../../src/models/providers/offline/answer-passage.js";
 
 describe("pickPassage", () => {
   const short = { messageId: "<short>", subject: "Storage", text: "The storage capacity in Reno is 250." };

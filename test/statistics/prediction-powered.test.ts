@@ -55,8 +55,8 @@ describe("predictionPoweredRate", () => {
   });
 
   it("weights labels, as computed by hand", () => {
-    // Labels 1 0 0 with weights 2 1 1 for results 1 1 0: means 1/2 and 3/4, covariance 1/8, variance 3/16, beta 2/3. The
-    // weighted mean of the residuals is (2/3 - 2/3) / 4 = 0. With 3 other traces that pass, 5 of 6 pass: 2/3 * 5/6.
+    // Labels 1 0 0 with weights 2 1 1 for results 1 1 0: means 1/2 and 3/4, covariance 1/8, variance 3/16, beta 2/3.
+    // The weighted mean of the residuals is (2/3 - 2/3) / 4 = 0. With 3 other traces that pass, 5 of 6 pass: 2/3 * 5/6.
     const labeled = [
       [true, true, 2],
       [true, false, 1],

@@ -48,8 +48,8 @@ interface DrawnExample {
 }
 
 /**
- * Draws at random one answer per question, half of them good. Never reads the held-out half, so that a test of the judge
- * is on answers that its prompt does not contain.
+ * Draws at random one answer per question, half of them good. Never reads the held-out half, so that a test of the
+ * judge is on answers that its prompt does not contain.
  */
 function drawExamples(
   db: Db,

@@ -91,15 +91,15 @@ function doubtOf(trace: EvaluatedTrace, score: string | null): number {
 }
 
 /**
- * Additional weight for traces that the judge or the score calls bad. With 120 labels of 360 traces, 10% bad, and a score
- * that finds 70% of them, a half had 10 bad traces in 58% of samples with a weight of 3, in 73% with 5 and in 84% with 12.
- * With higher weights, the bad traces that no signal finds count too much: the interval of a run's rate is 4% wider with
- * 5 and 9% with 12.
+ * Additional weight for traces that the judge or the score calls bad. With 120 labels of 360 traces, 10% bad, and a
+ * score that finds 70% of them, a half had 10 bad traces in 58% of samples with a weight of 3, in 73% with 5 and in 84%
+ * with 12. With higher weights, the bad traces that no signal finds count too much: the interval of a run's rate is 4%
+ * wider with 5 and 9% with 12.
  */
 const DOUBT_WEIGHT = 5;
 /**
- * Additional weight for traces that fail an eval in use, or a template that few traces fail. With four failure modes at 8%
- * each, a pass of 150 traces finds enough traces of nearly every mode with a weight of 12, and of two thirds with 5.
+ * Additional weight for traces that fail an eval in use, or a template that few traces fail. With four failure modes at
+ * 8% each, a pass of 150 traces finds enough traces of nearly every mode with a weight of 12, and of two thirds with 5.
  */
 const FAILURE_WEIGHT = 12;
 /** A template that a larger fraction of the traces fails says less about each of them. */
@@ -108,8 +108,8 @@ const FEW = 0.05;
 const EXTREMES = 0.1;
 
 /**
- * Returns the relative chance of each trace: 1 without any sign of a failure, at most 18. The less often the traces fail
- * a template, the more a failure counts.
+ * Returns the relative chance of each trace: 1 without any sign of a failure, at most 18. The less often the traces
+ * fail a template, the more a failure counts.
  */
 export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, number> {
   const short = quantileOf(

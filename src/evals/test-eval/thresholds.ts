@@ -8,8 +8,8 @@ import type { LabelSummary } from "../labels.js";
 import { independentCounts } from "./independent-counts.js";
 
 /**
- * Minimum number of labels of a kind for any measurement. An eval with a true rate of 0.7, the floor for `usable`, is right
- * on seven traces in a row with a probability of 8%, and on six with 12%.
+ * Minimum number of labels of a kind for any measurement. An eval with a true rate of 0.7, the floor for `usable`, is
+ * right on seven traces in a row with a probability of 8%, and on six with 12%.
  */
 export const MIN_OF_A_KIND = 7;
 /** If there are fewer labels of a kind than this, a warning says that intervals are wide. */
@@ -144,8 +144,8 @@ export function labelPairs({ selfAgreement, betweenAnnotators }: LabelSummary): 
 }
 
 /**
- * Returns the rates that a perfect eval would reach on noisy labels with these total weights. With error probability e, two labels agree with
- * probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
+ * Returns the rates that a perfect eval would reach on noisy labels with these total weights. With error probability e,
+ * two labels agree with probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
  */
 export function ceilingOf(
   pairs: { readonly alike: number; readonly n: number } | null,

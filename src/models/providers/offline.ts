@@ -2,8 +2,8 @@ import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { type JsonValue, parseJsonOrNull } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { pickPassage, rareWords, type SeenMail } from "../answer-passage.js";
 import { type Completion, type Model, type ModelRequest, NO_USAGE, type ToolCall } from "../model.js";
+import { pickPassage, rareWords, type SeenMail } from "./offline/answer-passage.js";
 
 /** The conversation since the question, reduced to the parts that the baseline needs. */
 interface History {

@@ -371,8 +371,8 @@ function mailColumn(trace: TraceView, { known, card }: ShownMails): Child[] {
 const REACHED = { read: "read", found: "found, not read", missed: "never found" } as const;
 
 /**
- * The gold emails and the emails that tools returned in full. In a gold email, the passage closest to the gold answer is
- * marked. In another cited email, it is the passage closest to the agent's answer.
+ * The gold emails and the emails that tools returned in full. In a gold email, the passage closest to the gold answer
+ * is marked. In another cited email, it is the passage closest to the agent's answer.
  */
 function shownMails(trace: TraceView, { question, gold, answer }: Task, load: LoadMail): ShownMails {
   const known = new Map<string, MailView>(trace.gold.map((mail) => [mail.messageId, mail]));

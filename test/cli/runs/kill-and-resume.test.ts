@@ -7,7 +7,9 @@ import type { ParsedRequest } from "../../providers/wire-request.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-/** Sends SIGKILL at random moments of a run with 32 concurrent tasks of four calls, and checks the file and the bill. */
+/**
+ * Sends SIGKILL at random moments of a run with 32 concurrent tasks of four calls, and checks the file and the bill.
+ */
 
 const MANY = process.env.ART_E_LONG ? 200 : 10;
 const TASKS = 73;

@@ -11,7 +11,8 @@ import { addressOf, QUESTIONS, type Started, workFolder } from "../art-e.js";
 /**
  * Another program's SQLite reads the database while art-e writes to it. An SQLite before 3.51 that sees no lock on the
  * file takes itself for the last connection: on closing it runs a checkpoint and deletes the `-wal` file that art-e is
- * still writing to. https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ * still writing to.
+ * https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
  */
 
 const REPEATS = process.env.ART_E_LONG ? 20 : 1;

@@ -1,5 +1,5 @@
-import { MONTH_NAMES } from "../text/dates-and-numbers.js";
-import { contentWords, splitPassages, stemsOf, wordsOf } from "../text/passages.js";
+import { MONTH_NAMES } from "../../../text/dates-and-numbers.js";
+import { contentWords, splitPassages, stemsOf, wordsOf } from "../../../text/passages.js";
 
 export interface SeenMail {
   readonly messageId: string;
