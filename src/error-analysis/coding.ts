@@ -41,8 +41,8 @@ export async function openCoding(db: Db, { run, limit, seed, enriched }: CodingO
   }
   const open = ids.filter((id) => !coded.has(id));
   const missing = Math.max(0, limit - (ids.length - open.length));
-  const drawn = missing === 0 ? [] : await drawLikelyFailures(db, runId, open, `${seed} ${ids.length - open.length}`);
-  return { runId, queue: drawn.slice(0, missing) };
+  const draws = missing === 0 ? [] : await drawLikelyFailures(db, runId, open, `${seed} ${ids.length - open.length}`);
+  return { runId, queue: draws.slice(0, missing) };
 }
 
 /** A note about a trace. Line breaks become spaces. */

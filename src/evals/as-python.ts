@@ -325,18 +325,18 @@ const IMPORT = /^(?:import|from)\s/;
  */
 function prunePython(source: string, wanted: readonly string[]): string {
   const blocks = blocksOf(source);
-  const needed = new Set<Block>();
+  const neededBlocks = new Set<Block>();
   const need = (names: readonly string[]) => {
     for (const block of blocks) {
-      if (needed.has(block) || !block.names.some((name) => names.includes(name))) continue;
-      needed.add(block);
+      if (neededBlocks.has(block) || !block.names.some((name) => names.includes(name))) continue;
+      neededBlocks.add(block);
       need(block.text.match(/\w+/g) ?? []);
     }
   };
   need(wanted);
-  const kept = blocks.filter((block) => needed.has(block));
-  const imports = kept.filter(({ text }) => IMPORT.test(text)).map(({ text }) => text);
-  const rest = kept.filter(({ text }) => !IMPORT.test(text));
+  const orderedBlocks = blocks.filter((block) => neededBlocks.has(block));
+  const imports = orderedBlocks.filter(({ text }) => IMPORT.test(text)).map(({ text }) => text);
+  const rest = orderedBlocks.filter(({ text }) => !IMPORT.test(text));
   return [imports.join("\n"), ...withGaps(rest)].filter((part) => part !== "").join("\n");
 }
 

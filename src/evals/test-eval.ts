@@ -435,7 +435,10 @@ interface ScoredTrace {
 export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
   const judged = tested.filter(({ score }) => score !== null);
   const scored = judged.map(({ question, bad, weight, score }) => ({
-    ...{ question, weight, good: !bad, passed: isPass(score ?? 0) },
+    question,
+    weight,
+    good: !bad,
+    passed: isPass(score ?? 0),
   }));
   const errors = tested.filter(({ error }) => error !== null).length;
   const [labelled, applies] = [sumWeights(tested), sumWeights(judged)];

@@ -152,11 +152,11 @@ async function execute(
 
 async function withPlan<T>(
   db: Db,
-  given: RunRequest,
+  runRequest: RunRequest,
   context: AppContext,
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>, until: Until | null) => Promise<T>,
 ): Promise<T> {
-  const request = withJudgeOfEval(db, given);
+  const request = withJudgeOfEval(db, runRequest);
   const gates = await openGates(request, context);
   if (request.requireValidated) gates.requireValidatedInUse();
   const plan = await planRun(db, request, context);

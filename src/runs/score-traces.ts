@@ -52,19 +52,19 @@ interface ScoreOptions extends JudgeOptions {
 }
 
 /** Scores the stored traces of a run again, without calling its agent. */
-export function scoreStoredRun(given: ScoreOptions, context: AppContext) {
+export function scoreStoredRun(requestedOptions: ScoreOptions, context: AppContext) {
   const { settings, note, signal } = context;
   return withStore(settings, async (db) => {
-    const options = withJudgeOfEval(db, given);
+    const options = withJudgeOfEval(db, requestedOptions);
     const run = getRun(db, options.run);
-    const asked = judgeOf(run, options, settings.env);
-    const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
+    const judgeSetting = judgeOf(run, options, settings.env);
+    const scorerNames = scorersOf(run, options, judgeSetting !== null || run.settings.judge !== null);
     const paid = run.settings.kind === "training" ? [REWARD] : [];
     // Only the program that ran it has its functions. Their scores stay.
     const functions = run.settings.scorers.filter(isFunctionScore);
-    const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid, ...functions], settings);
-    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given: judgeExtras(options) };
-    const judge = asked === null ? null : await createJudge(asked, settings, connection);
+    const scorers = await pinEvals(db, [...recordedScorers(run.split, scorerNames), ...paid, ...functions], settings);
+    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, commandExtras: judgeExtras(options) };
+    const judge = judgeSetting === null ? null : await createJudge(judgeSetting, settings, connection);
     const mailbox = openMailbox(db);
     const bar = context.progress("Scoring");
     const request = {

@@ -110,7 +110,7 @@ export async function withTrainingEnvironment<T>(
     const agent = getAgent(db, options.agent);
     const run = environmentSettings(db, withJudgeOfEval(db, options), agent, context);
     const timeoutMs = options.judgeTimeout * 1_000;
-    const judging = { timeoutMs, throttle: null, note, given: judgeExtras(options) };
+    const judging = { timeoutMs, throttle: null, note, commandExtras: judgeExtras(options) };
     const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);
     const taskSets = await loadSplits(db, options, context);
     const [defaultSplit = TRAINING_SPLIT] = taskSets.keys();

@@ -166,7 +166,7 @@ export interface JudgeConnection {
   /** Called if a reply specifies a different model than the requested one. */
   readonly note: (text: string) => void;
   /** Headers and body fields passed with this command. Without them, the recorded ones apply. */
-  readonly given?: GivenExtras;
+  readonly commandExtras?: GivenExtras;
   /** Another form of the prompt. */
   readonly variant?: PromptVariant | undefined;
   /** Cache of votes, if it is not the usual one. */
@@ -177,10 +177,10 @@ export interface JudgeConnection {
 export async function createJudge(
   judge: JudgeSettings,
   settings: AppSettings,
-  { given = {}, variant, cache = verdictCache(settings), ...connection }: JudgeConnection,
+  { commandExtras = {}, variant, cache = verdictCache(settings), ...connection }: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const extras = openExtras(judge, given, settings.env, "judge-");
+  const extras = openExtras(judge, commandExtras, settings.env, "judge-");
   const { model } = await openModel(name, { baseUrl: judge.baseUrl, extras, ...connection }, settings);
   const openedJudge = openJudge({ model, settings: judge, cache, variant });
   const shortfall = new JudgeShortfall();
@@ -209,7 +209,7 @@ export function verdictCache({ cacheDir }: AppSettings): JsonFileCache {
 export async function createRunJudge(
   run: RunSettings,
   model: { readonly throttle: RateLimiter | null },
-  { shared, ...connection }: Pick<JudgeConnection, "timeoutMs" | "note" | "given" | "shared">,
+  { shared, ...connection }: Pick<JudgeConnection, "timeoutMs" | "note" | "commandExtras" | "shared">,
   settings: AppSettings,
 ): Promise<CreatedJudge | null> {
   const { judge } = run;

@@ -231,7 +231,7 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
   const keyOfForm = examples.length === 0 && variant === undefined ? {} : { prompt: facts.promptHash, variant };
 
   const ask = async (
-    { asked, isStored }: AskedModel,
+    { taskModel, isStored }: TaskModel,
     item: JudgeCase,
     number: number,
     signal: AbortSignal,
@@ -239,7 +239,14 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
     const { baseUrl, reasoningEffort, extraHeaders, extraBody } = settings;
     const others = JSON.stringify({ reasoningEffort, extraHeaders, extraBody, ...keyOfForm });
     const key = [
-      ...[model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number],
+      model.id,
+      baseUrl,
+      protocol.name,
+      protocol.version,
+      item.question,
+      item.gold,
+      item.answer,
+      number,
       // Verdicts without any of these were cached before there were any.
       ...(others === "{}" ? [] : [others]),
     ];
@@ -248,7 +255,7 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
     // A vote that this task paid for before the run was interrupted is in both places, but only the reply has its cost.
     if (cached !== undefined && !isStored(request)) return { vote: { ...cached, cached: true }, ...FREE };
     try {
-      const reply = await asked.complete(request, signal);
+      const reply = await taskModel.complete(request, signal);
       const { usage, costUsd = null, model: replyModel } = reply;
       const spending = { usage, costUsd };
       const verdict = protocol.read(reply);
@@ -273,7 +280,8 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
       if (answer === null || free !== null) {
         return { ...facts, ...(free ?? NO_ANSWER), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
       }
-      const requestedModel = calls === undefined ? { asked: model, isStored: () => false } : askedFor(model, calls);
+      const requestedModel =
+        calls === undefined ? { taskModel: model, isStored: () => false } : modelForTask(model, calls);
       const votes = await Promise.all(
         Array.from({ length: settings.votes }, (_, i) =>
           ask(requestedModel, { question, gold, answer }, i + 1, signal),
@@ -294,20 +302,20 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
   };
 }
 
-interface AskedModel {
-  readonly asked: Model;
+interface TaskModel {
+  readonly taskModel: Model;
   /** Whether the task's journal has a reply to the request. */
   readonly isStored: (request: ModelRequest) => boolean;
 }
 
-function askedFor(model: Model, { budget, journal }: TaskCalls): AskedModel {
+function modelForTask(model: Model, { budget, journal }: TaskCalls): TaskModel {
   // Token budgets apply only to the agent.
   const inDollars: TaskCalls["budget"] = {
     beforeCall: () => budget.beforeCall(),
     afterCall: ({ costUsd }) => budget.afterCall({ costUsd, tokens: 0 }),
   };
   return {
-    asked: forTask(model, { budget: inDollars, journal }, "judge", () => null),
+    taskModel: forTask(model, { budget: inDollars, journal }, "judge", () => null),
     isStored: (request) => journal.has(new RequestDigests(model.id).of(request)),
   };
 }

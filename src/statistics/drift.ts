@@ -139,8 +139,8 @@ function bestLogLikelihood(results: AnchorRound): number {
 
 /** Likelihood of results that never differ, or that differ with a probability from Jeffreys' prior. */
 function constantOrNoisy({ successes, n }: Proportion, noisy: number): number {
-  const drawn = Math.exp(gammaln(successes + 0.5) + gammaln(n - successes + 0.5) - gammaln(n + 1)) / Math.PI;
-  return (successes === 0 ? 1 - noisy : 0) + noisy * drawn;
+  const noisyLikelihood = Math.exp(gammaln(successes + 0.5) + gammaln(n - successes + 0.5) - gammaln(n + 1)) / Math.PI;
+  return (successes === 0 ? 1 - noisy : 0) + noisy * noisyLikelihood;
 }
 
 /** Upper bound of the fraction of all traces that a changed judge judges differently, given the anchors. */

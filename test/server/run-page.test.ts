@@ -23,7 +23,12 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     const withGold = { message_ids: [gold.message_id], answer: passage };
     saveSynthetic(demo.db, { id: "run_a", tasks: 60, model: "acme/best", skill: 0.9, price: 0.004 });
     saveSynthetic(demo.db, {
-      ...{ id: "run_b", tasks: 60, agentId: "baseline", model: "acme/weak", skill: 0.2, price: 0.009 },
+      id: "run_b",
+      tasks: 60,
+      agentId: "baseline",
+      model: "acme/weak",
+      skill: 0.2,
+      price: 0.009,
       change: (trace) => ({ ...trace, task: { ...trace.task, ...withGold } }),
     });
   });

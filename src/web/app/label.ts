@@ -46,7 +46,7 @@ class Labelling {
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
-  private readonly given: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
+  private readonly savedLabels: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
 
   constructor(private readonly subject: LabelSubject) {
     this.chosen = subject.trace;
@@ -82,7 +82,7 @@ class Labelling {
     const [next] = this.queue;
     const details = next === undefined ? null : await this.load(next);
     this.current = this.queue.shift() ?? null;
-    this.page.enable("u", this.given.length > 0);
+    this.page.enable("u", this.savedLabels.length > 0);
     if (details === null) this.page.end(this.end());
     else this.page.show(answerSection(details), givenLabels(this.current?.labels ?? []), stepsSection(details));
     const [after] = this.queue;
@@ -98,7 +98,7 @@ class Labelling {
   }
 
   private end(): Child {
-    if (this.given.length === 0) return "All traces are labeled.";
+    if (this.savedLabels.length === 0) return "All traces are labeled.";
     const { criterion } = this.subject;
     const criterionFlag = criterion === OVERALL ? "" : ` --criterion ${criterion}`;
     return [
@@ -121,7 +121,7 @@ class Labelling {
         label,
         note: note || null,
       });
-      this.given.push({ id, trace: current, note });
+      this.savedLabels.push({ id, trace: current, note });
       this.current = null;
       if (!current.is_repeat) this.waiting--;
       this.showProgress(summary);
@@ -134,10 +134,10 @@ class Labelling {
   /** Deletes the last label and shows its trace again. */
   private undo(): Promise<void> {
     return this.page.change(async () => {
-      const last = this.given.at(-1);
+      const last = this.savedLabels.at(-1);
       if (last === undefined) return;
       await remove(`/api/evals/labels/${last.id}`);
-      this.given.pop();
+      this.savedLabels.pop();
       if (this.current !== null) this.queue.unshift(this.current);
       this.current = null;
       this.queue.unshift(last.trace);
