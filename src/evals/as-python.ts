@@ -16,6 +16,18 @@ import {
 } from "./definition.js";
 import { assertionText } from "./run-evals/run-rules.js";
 
+/** A top-level statement of a Python module, with the names it defines. */
+interface Block {
+  readonly names: readonly string[];
+  readonly text: string;
+}
+
+/** An eval with the result of its newest test, if that test is still valid. */
+export interface ExportedEval {
+  readonly definition: EvalDefinition;
+  readonly validation: FileValidation | null;
+}
+
 /** Returns the part of an eval that people read: its code, its rubric, or its function without the feature library. */
 export function readableFunction(definition: EvalDefinition): string {
   if (isCode(definition)) return definition.code;
@@ -310,12 +322,6 @@ function quoted(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll('"', "'");
 }
 
-/** A top-level statement of a Python module, with the names it defines. */
-interface Block {
-  readonly names: readonly string[];
-  readonly text: string;
-}
-
 const IMPORT = /^(?:import|from)\s/;
 
 /**
@@ -383,9 +389,3 @@ const WRITERS: Readonly<Record<EvalFormat, (one: ExportedEval) => string>> = {
   typescript: ({ definition }) => typescriptSource(definition),
   inspect: ({ definition }) => inspectSource(definition),
 };
-
-/** An eval with the result of its newest test, if that test is still valid. */
-export interface ExportedEval {
-  readonly definition: EvalDefinition;
-  readonly validation: FileValidation | null;
-}

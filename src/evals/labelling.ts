@@ -58,6 +58,18 @@ export interface Labelling {
   summary(): LabelSummary;
 }
 
+/** A trace that was drawn for labeling. */
+export interface NewTrace extends TraceDraw {
+  readonly traceId: string;
+}
+
+interface QueuedTrace extends NewTrace {
+  /** Whether the trace was labeled before and is shown again to measure self-agreement. */
+  readonly isRepeat: boolean;
+  /** Labels to adjudicate. Absent for a trace that is labeled without seeing other labels. */
+  readonly labels?: readonly GivenLabel[];
+}
+
 /**
  * Queues the traces of a run or of chats in random order, so that measurements on the labels apply to the run. While
  * drawing an enriched sample, lets other work run.
@@ -158,18 +170,6 @@ export function shuffleByHash(ids: readonly string[], seed: number): string[] {
 
 /** Number of new traces between two repetitions. A tenth of all traces are repetitions. */
 const NEW_BETWEEN_REPEATS = 9;
-
-/** A trace that was drawn for labeling. */
-export interface NewTrace extends TraceDraw {
-  readonly traceId: string;
-}
-
-interface QueuedTrace extends NewTrace {
-  /** Whether the trace was labeled before and is shown again to measure self-agreement. */
-  readonly isRepeat: boolean;
-  /** Labels to adjudicate. Absent for a trace that is labeled without seeing other labels. */
-  readonly labels?: readonly GivenLabel[];
-}
 
 /** Yields the traces to label. */
 export class LabelQueue {

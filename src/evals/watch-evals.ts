@@ -49,6 +49,11 @@ export interface WatchedEval {
   readonly costUsd: number | null;
 }
 
+type Results = ReadonlyMap<string, { readonly result: AnchorResult; readonly reason: string }>;
+
+/** Judged anchors, in the order of traces. */
+type JudgedAnchors = readonly (ChangedAnchor & { readonly differs: boolean })[];
+
 /** Number of anchors. */
 const ANCHORS = 30;
 /** How often the first watch judges the anchors again, to measure the judge's noise. */
@@ -148,17 +153,12 @@ function sampleOf(traceIds: readonly string[]): string[] {
   return shuffleByHash(traceIds, randomInt(2 ** 31)).slice(0, SAMPLE);
 }
 
-type Results = ReadonlyMap<string, { readonly result: AnchorResult; readonly reason: string }>;
-
 const NO_RESULTS: Results = new Map();
 
 function passRate(results: Results): Proportion {
   const judged = [...results.values()].filter(({ result }) => result !== "not_applicable");
   return { successes: judged.filter(({ result }) => result === "pass").length, n: judged.length };
 }
-
-/** Judged anchors, in the order of traces. */
-type JudgedAnchors = readonly (ChangedAnchor & { readonly differs: boolean })[];
 
 /**
  * Draws the anchors among traces of the validated agents and stores their results. The results that the same traces had

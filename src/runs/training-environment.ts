@@ -72,11 +72,6 @@ export interface EpisodeRequest {
   readonly episode_id?: string | undefined;
 }
 
-/** Error for a request for an unknown task. The client receives the message. */
-export class NoSuchTask extends Error {
-  override readonly name = "NoSuchTask";
-}
-
 /** A task as clients see it, without its gold answer. */
 export interface OfferedTask {
   readonly split: Split;
@@ -95,6 +90,24 @@ export interface BegunEpisode {
   readonly maxTurns: number;
   /** The agent's prompt for the task. */
   readonly instructions: string;
+}
+
+interface SplitTasks {
+  readonly set: TaskSet;
+  readonly questions: readonly Question[];
+}
+
+interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
+  readonly tools: readonly Tool[];
+  /** The first split is the default for clients that do not specify one. */
+  readonly taskSets: ReadonlyMap<Split, SplitTasks>;
+  /** Writer for traces, or null if nothing is saved. */
+  readonly writer: ResultWriter | null;
+}
+
+/** Error for a request for an unknown task. The client receives the message. */
+export class NoSuchTask extends Error {
+  override readonly name = "NoSuchTask";
 }
 
 /** Opens the environment, runs `use` with it, and closes it again. */
@@ -213,11 +226,6 @@ function scorerOf(reward: EnvironmentOptions["reward"]): ScorerName {
   return reward === "art" ? "artReward" : reward;
 }
 
-interface SplitTasks {
-  readonly set: TaskSet;
-  readonly questions: readonly Question[];
-}
-
 const TRAINING_SPLIT: Split = "train";
 
 /** Returns the requested split, which must exist, and the other one if it exists. */
@@ -281,14 +289,6 @@ function findRun(db: Db, name: string, set: TaskSet, settings: TrainingRunSettin
     `--name ${name}: cannot continue that run unchanged: ${changes.join("; ")}.`,
     `Choose another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
   );
-}
-
-interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
-  readonly tools: readonly Tool[];
-  /** The first split is the default for clients that do not specify one. */
-  readonly taskSets: ReadonlyMap<Split, SplitTasks>;
-  /** Writer for traces, or null if nothing is saved. */
-  readonly writer: ResultWriter | null;
 }
 
 /** Serves the tasks of a dataset to a trainer as episodes. Their traces form one run per split. */

@@ -31,6 +31,28 @@ export interface JudgeOptions {
   readonly judgeOfEval?: JudgeSettings | undefined;
 }
 
+interface CreatedJudge {
+  readonly judge: Judge;
+  /** Returns one line about answers without a verdict, or null if all answers have one. */
+  shortfall(): string | null;
+}
+
+export interface JudgeConnection {
+  readonly timeoutMs: number;
+  readonly throttle: RateLimiter | null;
+  readonly shared?: SharedLimiter | undefined;
+  /** Cost limit for a command's calls. A run enforces its limit separately. */
+  readonly costLimit?: CostLimit | undefined;
+  /** Called if a reply specifies a different model than the requested one. */
+  readonly note: (text: string) => void;
+  /** Headers and body fields passed with this command. Without them, the recorded ones apply. */
+  readonly commandExtras?: GivenExtras;
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant | undefined;
+  /** Cache of votes, if it is not the usual one. */
+  readonly cache?: JudgeRequest["cache"];
+}
+
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
 export function asksJudge(options: JudgeOptions): boolean {
@@ -150,28 +172,6 @@ export const JUDGE_CONCURRENCY = 20;
 
 /** Timeout per judge call when judging stored answers. */
 export const JUDGE_TIMEOUT_MS = 180_000;
-
-interface CreatedJudge {
-  readonly judge: Judge;
-  /** Returns one line about answers without a verdict, or null if all answers have one. */
-  shortfall(): string | null;
-}
-
-export interface JudgeConnection {
-  readonly timeoutMs: number;
-  readonly throttle: RateLimiter | null;
-  readonly shared?: SharedLimiter | undefined;
-  /** Cost limit for a command's calls. A run enforces its limit separately. */
-  readonly costLimit?: CostLimit | undefined;
-  /** Called if a reply specifies a different model than the requested one. */
-  readonly note: (text: string) => void;
-  /** Headers and body fields passed with this command. Without them, the recorded ones apply. */
-  readonly commandExtras?: GivenExtras;
-  /** Another form of the prompt. */
-  readonly variant?: PromptVariant | undefined;
-  /** Cache of votes, if it is not the usual one. */
-  readonly cache?: JudgeRequest["cache"];
-}
 
 /** Opens a judge. Throws a UserError if the judge's API key is missing. */
 export async function createJudge(

@@ -100,6 +100,52 @@ export const verdictProtocol: JudgeProtocol = {
 
 type RecordedVerdict = z.output<typeof replySchema>;
 
+type CachedVote = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
+
+/** Cache of votes. The key contains everything that affects a vote. */
+interface VoteCache {
+  get(key: readonly (string | number | null)[]): unknown;
+  put(key: readonly (string | number | null)[], value: CachedVote): Promise<void>;
+}
+
+export interface JudgeRequest {
+  /** The judge model. Its replies must report their cost. */
+  readonly model: Model;
+  readonly settings: JudgeSettings;
+  readonly cache: VoteCache;
+  /** Another form of the prompt, which should not change a verdict. */
+  readonly variant?: PromptVariant | undefined;
+}
+
+interface PaidVote {
+  readonly vote: Vote;
+  readonly usage: Usage | null;
+  readonly costUsd: number | null;
+}
+
+interface TaskModel {
+  readonly taskModel: Model;
+  /** Whether the task's journal has a reply to the request. */
+  readonly isStored: (request: ModelRequest) => boolean;
+}
+
+/** The words for a right and for a wrong answer in the examples of a protocol. */
+type GradeWords = readonly [right: string, wrong: string];
+
+interface PromptForm {
+  readonly examples: readonly JudgeExample[];
+  readonly variant: PromptVariant | null;
+}
+
+interface JudgeProtocol {
+  readonly name: JudgeSettings["protocol"];
+  /** Must increase with every wording change, because the verdict cache depends on it. */
+  readonly version: number;
+  request(item: JudgeCase, form?: PromptForm): ModelRequest;
+  /** Returns null if the reply does not follow the protocol. Verdicts are never guessed. */
+  read(reply: Pick<Completion, "content" | "toolCalls">): { readonly verdict: Verdict; readonly reason: string } | null;
+}
+
 /** The verdicts in a JSON value, including nested objects, because some models wrap the verdict. */
 function readVerdicts(value: unknown): RecordedVerdict[] {
   const { data } = replySchema.safeParse(value);
@@ -160,29 +206,6 @@ const PROTOCOLS: Readonly<Record<JudgeSettings["protocol"], JudgeProtocol>> = {
   verdict: verdictProtocol,
   art: artProtocol,
 };
-
-type CachedVote = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
-
-/** Cache of votes. The key contains everything that affects a vote. */
-interface VoteCache {
-  get(key: readonly (string | number | null)[]): unknown;
-  put(key: readonly (string | number | null)[], value: CachedVote): Promise<void>;
-}
-
-export interface JudgeRequest {
-  /** The judge model. Its replies must report their cost. */
-  readonly model: Model;
-  readonly settings: JudgeSettings;
-  readonly cache: VoteCache;
-  /** Another form of the prompt, which should not change a verdict. */
-  readonly variant?: PromptVariant | undefined;
-}
-
-interface PaidVote {
-  readonly vote: Vote;
-  readonly usage: Usage | null;
-  readonly costUsd: number | null;
-}
 
 const cachedVoteSchema = z.object({
   verdict: z.enum(VERDICTS),
@@ -302,12 +325,6 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
   };
 }
 
-interface TaskModel {
-  readonly taskModel: Model;
-  /** Whether the task's journal has a reply to the request. */
-  readonly isStored: (request: ModelRequest) => boolean;
-}
-
 function modelForTask(model: Model, { budget, journal }: TaskCalls): TaskModel {
   // Token budgets apply only to the agent.
   const inDollars: TaskCalls["budget"] = {
@@ -335,9 +352,6 @@ function judgeWithoutModel(gold: string, answer: string | null): { verdict: Verd
 function voteWithoutVerdict(reason: string): Vote {
   return { verdict: null, reason, cached: false };
 }
-
-/** The words for a right and for a wrong answer in the examples of a protocol. */
-type GradeWords = readonly [right: string, wrong: string];
 
 /** The texts in their markers. An example with the question to judge would show its grade, so it is left out. */
 function judgedTexts(
@@ -370,21 +384,7 @@ function aboutExamples({ examples }: PromptForm): string {
     : "The examples, which are data too, were graded by a person: grade the last answer like that person. ";
 }
 
-interface PromptForm {
-  readonly examples: readonly JudgeExample[];
-  readonly variant: PromptVariant | null;
-}
-
 const PLAIN_FORM: PromptForm = { examples: [], variant: null };
-
-interface JudgeProtocol {
-  readonly name: JudgeSettings["protocol"];
-  /** Must increase with every wording change, because the verdict cache depends on it. */
-  readonly version: number;
-  request(item: JudgeCase, form?: PromptForm): ModelRequest;
-  /** Returns null if the reply does not follow the protocol. Verdicts are never guessed. */
-  read(reply: Pick<Completion, "content" | "toolCalls">): { readonly verdict: Verdict; readonly reason: string } | null;
-}
 
 /** Leaves room for reasoning. The verdict itself is short. */
 const JUDGE_MAX_TOKENS = 4_096;

@@ -56,6 +56,12 @@ export interface Drift {
   readonly threshold: number;
 }
 
+interface Evidence {
+  readonly eValue: number;
+  /** The bound that the strongest evidence is against. */
+  readonly bound: number;
+}
+
 /**
  * Four errors add up to at most 5%: the judge's e-process, the agent's e-process, the bounds of the pass rate, and the
  * anchors not showing a changed judge that the fresh traces show.
@@ -149,12 +155,6 @@ function unseenDifferences(counts: readonly Proportion[]): number {
   const n = Math.max(...counts.map((watch) => watch.n));
   const { successes, n: judged } = sumOf(counts);
   return judged === 0 ? 1 : upperBound({ successes: (n * successes) / judged, n }, ERROR);
-}
-
-interface Evidence {
-  readonly eValue: number;
-  /** The bound that the strongest evidence is against. */
-  readonly bound: number;
 }
 
 /** Evidence that the pass rate has left its interval in either direction. */

@@ -19,6 +19,11 @@ interface JudgeDraft {
   readonly seed: number;
 }
 
+interface DrawnExample {
+  readonly example: JudgeExample;
+  readonly label: EffectiveLabel;
+}
+
 /** Returns the draft of a judge, with examples from the labels that people gave to traces of the training half. */
 export function judgeDraft(db: Db, { name, judge, examples: exampleCount, criterion, seed }: JudgeDraft): EvalDraft {
   const draws = exampleCount === 0 ? [] : drawExamples(db, { wanted: exampleCount, criterion, seed });
@@ -41,11 +46,6 @@ export function judgeDraft(db: Db, { name, judge, examples: exampleCount, criter
 
 /** Maximum characters of an answer in an example. */
 const MAX_CHARS = 1_000;
-
-interface DrawnExample {
-  readonly example: JudgeExample;
-  readonly label: EffectiveLabel;
-}
 
 /**
  * Draws at random one answer per question, half of them good. Never reads the held-out half, so that a test of the

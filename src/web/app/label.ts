@@ -14,6 +14,15 @@ import { DecisionPage } from "./decision-page.js";
 import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer, shownCalls } from "./trace.js";
 
+/** A run with traces to label, or null for the chats. */
+interface LabelLine {
+  readonly run: RunPageJson["runs"][number] | null;
+}
+
+type QueuedTraceJson = LabelQueueJson["queue"][number];
+
+type GivenLabel = "good" | "bad" | "skip";
+
 /** Shows one trace after another for labeling with the keyboard. */
 export async function labelView(
   page: HTMLElement,
@@ -189,11 +198,6 @@ function givenLabels(labels: QueuedTraceJson["labels"]): HTMLElement | string {
   );
 }
 
-/** A run with traces to label, or null for the chats. */
-interface LabelLine {
-  readonly run: RunPageJson["runs"][number] | null;
-}
-
 /** Lists the runs with traces to label, and the chats. */
 export async function labelList(page: HTMLElement, query: URLSearchParams): Promise<void> {
   const field = (id: string, value: string) => h("input", { id, type: "text", value, autocomplete: "off" });
@@ -304,10 +308,6 @@ export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement
     h("div.steps", sections),
   );
 }
-
-type QueuedTraceJson = LabelQueueJson["queue"][number];
-
-type GivenLabel = "good" | "bad" | "skip";
 
 /** The traces to label for a failure mode: traces of a run, or of chats if `runId` is null. */
 interface LabelSubject {

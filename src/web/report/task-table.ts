@@ -10,6 +10,18 @@ import { activeFilters, type FilterName, type ViewState } from "./view-state.js"
 /** The tasks at the top of the table before the user sorts it. */
 export type FirstTasks = "byId" | "worst";
 
+interface Column {
+  readonly key: SortKey;
+  readonly title: string;
+  readonly className: string;
+  cell(task: Task, score: number): readonly Child[];
+}
+
+interface Order {
+  readonly key: SortKey;
+  readonly down: boolean;
+}
+
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
 /** Rows rendered above and below the visible ones. */
@@ -314,13 +326,6 @@ export class TaskControls {
   }
 }
 
-interface Column {
-  readonly key: SortKey;
-  readonly title: string;
-  readonly className: string;
-  cell(task: Task, score: number): readonly Child[];
-}
-
 /** Returns the columns of the task table for these runs. */
 function columnsOf(head: ReportHead): readonly Column[] {
   const { runs } = head;
@@ -472,11 +477,6 @@ export function taskFilter(
 }
 
 type SortKey = keyof typeof READ;
-
-interface Order {
-  readonly key: SortKey;
-  readonly down: boolean;
-}
 
 /** Returns the tasks in this order, equal ones by id. Tasks without a value come last in both directions. */
 function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {

@@ -30,6 +30,11 @@ import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
 
+interface Reply {
+  readonly label: EvalLabel;
+  readonly note: string | null;
+}
+
 const annotatorName = text.max(100, "expected at most 100 characters");
 
 const labelTracesSchema = z.object({
@@ -215,11 +220,6 @@ async function askLabels(
     lines.close();
   }
   return labelled;
-}
-
-interface Reply {
-  readonly label: EvalLabel;
-  readonly note: string | null;
 }
 
 /** Returns the annotator's reply, or null if the annotator quits or the input ends. */
