@@ -10,8 +10,7 @@ import type { BenchmarkResult, Question } from "./published-types.js";
  * the run, and `resumeArtEBenchmark` continues it. A failed task does not reject.
  */
 export async function runArtEBenchmark(tasks: readonly Question[], config: BenchmarkConfig): Promise<BenchmarkResult> {
-  const { runRequest } = await import("./benchmark/parse-config.js");
-  const { execute } = await import("./benchmark/execute.js");
+  const { runRequest, execute } = await import("./benchmark/execute.js");
   return execute(await runRequest(tasks, config), config, contextOf(config));
 }
 
@@ -20,7 +19,6 @@ export async function runArtEBenchmark(tasks: readonly Question[], config: Bench
  * agent and scorers again.
  */
 export async function resumeArtEBenchmark(run: string, config: ResumeConfig = {}): Promise<BenchmarkResult> {
-  const { resumeRequest } = await import("./benchmark/parse-config.js");
-  const { execute } = await import("./benchmark/execute.js");
+  const { resumeRequest, execute } = await import("./benchmark/execute.js");
   return execute(resumeRequest(run, config), config, contextOf(config));
 }

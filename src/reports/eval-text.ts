@@ -14,11 +14,6 @@ import { duration, share, table, usd } from "../text/format.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { estimateText, oneLine } from "./wording.js";
 
-interface EvalVersion {
-  readonly stored: StoredEval;
-  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
-}
-
 /** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
 export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
   return `${name}@${version}`;
@@ -49,6 +44,11 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
       ? [`Passed the thresholds "${thresholds}".`]
       : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
   ].join("\n");
+}
+
+interface EvalVersion {
+  readonly stored: StoredEval;
+  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
 }
 
 /** Formats the versions of an eval in chronological order, with their changes and test results. */

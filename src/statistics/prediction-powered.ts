@@ -38,11 +38,10 @@ export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: 
   const equal = traces.map(() => 1);
   const mean = clip(average(residuals, weights) + average(results, equal));
   const variance = varianceOfMean(residuals, weights, labeled) + varianceOfMean(results, equal, traces);
-  const labelPairs = pairs === null || pairs.n === 0 ? null : pairs;
+  const known = pairs === null || pairs.n === 0 ? null : pairs;
   const effective = effectiveLabels(mean, variance, labels, weights);
-  const { low, high } =
-    labelPairs === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, labelPairs);
-  const value = labelPairs === null ? mean : solvedRate(mean, labelPairs.alike / labelPairs.n);
+  const { low, high } = known === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, known);
+  const value = known === null ? mean : solvedRate(mean, known.alike / known.n);
   return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
@@ -76,10 +75,10 @@ const DRAWS = 2_000;
 /** The interval by a parametric bootstrap of the mean label and the agreement, with Jeffreys priors. */
 function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Interval {
   const draw = sampler(seededRandom(1));
-  const rateDraws = Float64Array.from({ length: DRAWS }, () =>
+  const drawn = Float64Array.from({ length: DRAWS }, () =>
     solvedRate(draw.share(mean * effective, effective), draw.share(pairs.alike, pairs.n)),
   ).sort();
-  return { low: quantileOfSorted(rateDraws, 0.025), high: quantileOfSorted(rateDraws, 0.975) };
+  return { low: quantileOfSorted(drawn, 0.025), high: quantileOfSorted(drawn, 0.975) };
 }
 
 /**

@@ -43,32 +43,6 @@ import {
 } from "./lists.js";
 import { agentFilter } from "./registry.js";
 
-type TraceHead = Omit<TraceLineJson, "rating" | "score">;
-
-export interface ToolCallCard {
-  readonly element: HTMLDetailsElement;
-  setResult(result: unknown): void;
-}
-
-/** An email in a tool result. Custom tools may leave out fields. */
-interface MailResult {
-  readonly subject?: string;
-  readonly sender?: string;
-  readonly from?: string;
-  readonly to?: readonly string[] | string;
-  readonly recipients?: readonly string[] | string;
-  readonly cc?: readonly string[] | string;
-  readonly bcc?: readonly string[] | string;
-  readonly date?: string | null;
-  readonly body: string;
-}
-
-/** Positions of a passage in an email. */
-interface LitPassage {
-  readonly subject: readonly TextSpan[];
-  readonly body: readonly TextSpan[];
-}
-
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
   const { trace, feedback, scores, ...line } = details;
@@ -127,6 +101,8 @@ function scoreFact({ label, value, explanation }: TraceDetailsJson["scores"][num
   const reason = explanation === null ? [] : [" ", untrustedInline(explanation, "hint")];
   return [label, h("span", {}, h("b", {}, scoreText(value)), ...reason)];
 }
+
+type TraceHead = Omit<TraceLineJson, "rating" | "score">;
 
 function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
   return [
@@ -342,6 +318,11 @@ function scoreCell({ score }: TraceLineJson): Child {
   return score === null ? "–" : h("span", { title: score.label }, scoreText(score.value));
 }
 
+export interface ToolCallCard {
+  readonly element: HTMLDetailsElement;
+  setResult(result: unknown): void;
+}
+
 /** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
   const state = h("span", { class: "state busy" }, "working");
@@ -411,6 +392,25 @@ function hitList(hits: readonly Hit[]): HTMLElement {
       ),
     ),
   );
+}
+
+/** An email in a tool result. Custom tools may leave out fields. */
+interface MailResult {
+  readonly subject?: string;
+  readonly sender?: string;
+  readonly from?: string;
+  readonly to?: readonly string[] | string;
+  readonly recipients?: readonly string[] | string;
+  readonly cc?: readonly string[] | string;
+  readonly bcc?: readonly string[] | string;
+  readonly date?: string | null;
+  readonly body: string;
+}
+
+/** Positions of a passage in an email. */
+interface LitPassage {
+  readonly subject: readonly TextSpan[];
+  readonly body: readonly TextSpan[];
 }
 
 const NOTHING_LIT: LitPassage = { subject: [], body: [] };
