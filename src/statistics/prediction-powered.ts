@@ -1,7 +1,7 @@
 // The rate of good traces of a run, from an eval's results on all traces and from labels of a random part of them.
 import { type Estimate, type Interval, NO_ESTIMATE } from "./estimate.js";
 import { wilson } from "./intervals.js";
-import { errorRate, type LabelPairs, sampler } from "./label-errors.js";
+import { type LabelPairs, sampler, wrongLabels } from "./label-errors.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -41,7 +41,7 @@ export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: 
   const known = pairs === null || pairs.n === 0 ? null : pairs;
   const effective = effectiveLabels(mean, variance, labels, weights);
   const { low, high } = known === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, known);
-  const value = known === null ? mean : solvedRate(mean, known.alike / known.n);
+  const value = known === null ? mean : solvedRate(mean, known);
   return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
@@ -62,8 +62,8 @@ function tunedBeta(passes: readonly number[], labels: readonly number[], weights
 }
 
 /** Solves mean = rate (1 - 2e) + e for the probability e of a wrong label. */
-function solvedRate(mean: number, alike: number): number {
-  const e = Math.min(MAX_ERRORS, errorRate(alike));
+function solvedRate(mean: number, pairs: LabelPairs, alike?: number): number {
+  const e = Math.min(MAX_ERRORS, wrongLabels(pairs, alike) ?? 0);
   return clip((mean - e) / (1 - 2 * e));
 }
 
@@ -76,7 +76,7 @@ const DRAWS = 2_000;
 function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Interval {
   const draw = sampler(seededRandom(1));
   const drawn = Float64Array.from({ length: DRAWS }, () =>
-    solvedRate(draw.share(mean * effective, effective), draw.share(pairs.alike, pairs.n)),
+    solvedRate(draw.share(mean * effective, effective), pairs, draw.share(pairs.alike, pairs.n)),
   ).sort();
   return { low: quantileOfSorted(drawn, 0.025), high: quantileOfSorted(drawn, 0.975) };
 }
