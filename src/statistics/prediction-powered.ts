@@ -37,8 +37,10 @@ export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: 
   const results = traces.map(({ passed }) => beta * Number(passed));
   const equal = traces.map(() => 1);
   const mean = clip(average(residuals, weights) + average(results, equal));
-  const variance = varianceOfMean(residuals, weights, labeled) + varianceOfMean(results, equal, traces);
   const known = pairs === null || pairs.n === 0 ? null : pairs;
+  const ofErrors = varianceOfErrors(wrongLabels(known) ?? 0, weights);
+  const ofLabels = Math.max(varianceOfMean(residuals, weights, labeled), ofErrors);
+  const variance = ofLabels + varianceOfMean(results, equal, traces);
   const effective = effectiveLabels(mean, variance, labels, weights);
   const { low, high } = known === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, known);
   const value = known === null ? mean : solvedRate(mean, known);
@@ -118,6 +120,14 @@ function varianceOfMean(
   if (sums.size < 2) return 1;
   const squares = [...sums.values()].reduce((sum, one) => sum + one ** 2, 0);
   return ((sums.size / (sums.size - 1)) * squares) / total(weights) ** 2;
+}
+
+/**
+ * Variance of the mean label from wrong labels alone. The observed variance is smaller if no label with a high weight
+ * happens to be wrong.
+ */
+function varianceOfErrors(e: number, weights: readonly number[]): number {
+  return (e * (1 - e)) / effectiveNumber(weights);
 }
 
 /** Number of equally weighted values with the same information (Kish 1965). */
