@@ -47,15 +47,15 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
   const { trace, feedback, scores, ...line } = details;
   append(page, [
-    h("h2", {}, "Trace"),
-    h("p", { class: "hint mono" }, line.id),
+    h("h2", "Trace"),
+    h("p.hint.mono", line.id),
     traceActions(trace, line),
     untrustedText(line.question, "question", "p"),
     untrustedText(line.answer ?? "No answer.", "answer", "p"),
     factList(factsOf(line, trace)),
     scores.length === 0
       ? null
-      : h("section", { "aria-label": "Scores" }, h("h3", {}, "Scores"), factList(scores.map(scoreFact))),
+      : h("section", { "aria-label": "Scores" }, h("h3", "Scores"), factList(scores.map(scoreFact))),
     isRunPage ? null : feedbackForm(line.id),
     feedback.length === 0
       ? null
@@ -63,17 +63,12 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
           "ul",
           { "aria-label": "Feedback so far" },
           ...feedback.map(({ rating, notes, created_at }) =>
-            h("li", {}, `${rating}, ${minuteText(created_at)}: `, untrustedInline(notes ?? "no note")),
+            h("li", `${rating}, ${minuteText(created_at)}: `, untrustedInline(notes ?? "no note")),
           ),
         ),
-    h("h3", {}, "Conversation"),
-    h("div", { class: "steps" }, ...messageSections(trace)),
-    h(
-      "details",
-      {},
-      h("summary", {}, "Complete trace as JSON"),
-      untrustedText(JSON.stringify(trace, null, 2), null, "pre"),
-    ),
+    h("h3", "Conversation"),
+    h("div.steps", ...messageSections(trace)),
+    h("details", h("summary", "Complete trace as JSON"), untrustedText(JSON.stringify(trace, null, 2), null, "pre")),
   ]);
 }
 
@@ -81,8 +76,7 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
 function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question, answer }: TraceHead): HTMLElement {
   const { inbox, day } = askedIn(trace);
   return h(
-    "p",
-    { class: "run-actions" },
+    "p.run-actions",
     ...(isRunPage
       ? []
       : [
@@ -99,7 +93,7 @@ function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question,
 /** A score with the reason for its value. */
 function scoreFact({ label, value, explanation }: TraceDetailsJson["scores"][number]): Fact {
   const reason = explanation === null ? [] : [" ", untrustedInline(explanation, "hint")];
-  return [label, h("span", {}, h("b", {}, scoreText(value)), ...reason)];
+  return [label, h("span", h("b", scoreText(value)), ...reason)];
 }
 
 type TraceHead = Omit<TraceLineJson, "rating" | "score">;
@@ -189,7 +183,7 @@ export function messageSections(
       card.element.open = false;
       return card.element;
     });
-    const summary = h("summary", { class: "hint" }, factLine(role, turn === null ? null : turnText(turn)));
+    const summary = h("summary.hint", factLine(role, turn === null ? null : turnText(turn)));
     const text = content === "" ? null : untrustedText(content, "said", "pre");
     return [h("details", { class: `said-by ${role}`, open: role !== "system" }, summary, text, ...cards)];
   });
@@ -325,18 +319,10 @@ export interface ToolCallCard {
 
 /** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
-  const state = h("span", { class: "state busy" }, "working");
-  const body = h("div", { class: "result", tabindex: 0 });
-  const summary = h(
-    "summary",
-    {},
-    h("code", {}, name),
-    " ",
-    untrustedText(argumentText(args), "args", "span"),
-    " ",
-    state,
-  );
-  const element = h("details", { class: "call" }, summary, body);
+  const state = h("span.state.busy", "working");
+  const body = h("div.result", { tabindex: 0 });
+  const summary = h("summary", h("code", name), " ", untrustedText(argumentText(args), "args", "span"), " ", state);
+  const element = h("details.call", summary, body);
   return {
     element,
     setResult(result) {
@@ -378,16 +364,14 @@ function summaryOf(view: ToolResultView): string {
 }
 
 function hitList(hits: readonly Hit[]): HTMLElement {
-  if (hits.length === 0) return h("p", { class: "hint" }, "Nothing found.");
+  if (hits.length === 0) return h("p.hint", "Nothing found.");
   return h(
-    "ol",
-    { class: "hits" },
+    "ol.hits",
     ...hits.map(({ messageId, subject, sender, date, snippet }) =>
       h(
         "li",
-        {},
-        h("div", { class: "subject" }, mailLink(messageId, subject === null ? messageId : subject || "(no subject)")),
-        sender === null ? null : h("div", { class: "hint" }, untrustedInline(sender), " · ", minuteText(date)),
+        h("div.subject", mailLink(messageId, subject === null ? messageId : subject || "(no subject)")),
+        sender === null ? null : h("div.hint", untrustedInline(sender), " · ", minuteText(date)),
         untrustedText(snippet, "snippet"),
       ),
     ),
@@ -425,10 +409,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
     ["Date", minuteText(date ?? null)],
   ];
   return h(
-    "article",
-    { class: "mail" },
+    "article.mail",
     highlightedText(subject || "(no subject)", lit.subject, null, "h4"),
-    h("dl", {}, ...factItems(lines)),
+    h("dl", ...factItems(lines)),
     highlightedText(body, lit.body, "body", "pre"),
   );
 }
@@ -439,8 +422,8 @@ const MOST_ADDRESSES = 8;
 function addressList(addresses: readonly string[] | string = []): string | HTMLElement | null {
   if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ") || null;
   const [first, rest] = [addresses.slice(0, MOST_ADDRESSES - 2), addresses.slice(MOST_ADDRESSES - 2)];
-  const summary = h("summary", {}, untrustedInline(first.join(", ")), ` and ${rest.length} more`);
-  return h("details", {}, summary, untrustedText(rest.join(", "), null));
+  const summary = h("summary", untrustedInline(first.join(", ")), ` and ${rest.length} more`);
+  return h("details", summary, untrustedText(rest.join(", "), null));
 }
 
 /** Formats arguments in one line, without the mailbox, which is the same in all calls. */
@@ -477,14 +460,7 @@ export function feedbackForm(traceId: string): HTMLElement {
     }
   }
   const { positive, negative } = thumbs;
-  return h(
-    "div",
-    { class: "feedback", role: "group", "aria-label": "Feedback" },
-    positive,
-    negative,
-    note,
-    status.element,
-  );
+  return h("div.feedback", { role: "group", "aria-label": "Feedback" }, positive, negative, note, status.element);
 }
 
 function thumbButton(label: string, isUp: boolean, click: () => void): HTMLElement {

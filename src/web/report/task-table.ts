@@ -24,11 +24,11 @@ const PRINTED = 200;
 export class TaskTable {
   readonly element: HTMLElement;
   private readonly body = h("tbody");
-  private readonly above = h("tr", { class: "space", "aria-hidden": "true" });
-  private readonly below = h("tr", { class: "space", "aria-hidden": "true" });
+  private readonly above = h("tr.space", { "aria-hidden": "true" });
+  private readonly below = h("tr.space", { "aria-hidden": "true" });
   private readonly scroller: HTMLElement;
   private readonly table: HTMLTableElement;
-  private readonly summary = h("p", { class: "meta count", role: "status" });
+  private readonly summary = h("p.meta.count", { role: "status" });
   private readonly columns: readonly Column[];
   private readonly heads = new Map<SortKey, HTMLElement>();
   /** All tasks in the selected order, so that a search only has to filter them. */
@@ -54,13 +54,13 @@ export class TaskTable {
     this.columns = columnsOf(head);
     for (const column of this.columns) this.heads.set(column.key, this.heading(column));
     this.table = h(
-      "table",
-      { class: "tasks", role: "grid", "aria-label": "Tasks" },
-      h("thead", {}, h("tr", { "aria-rowindex": 1 }, ...this.heads.values())),
+      "table.tasks",
+      { role: "grid", "aria-label": "Tasks" },
+      h("thead", h("tr", { "aria-rowindex": 1 }, ...this.heads.values())),
       this.body,
     );
-    this.scroller = h("div", { class: "scroller", scroll: () => this.later() }, this.table);
-    this.element = h("div", {}, this.summary, this.scroller);
+    this.scroller = h("div.scroller", { scroll: () => this.later() }, this.table);
+    this.element = h("div", this.summary, this.scroller);
     this.body.addEventListener("click", (event) => this.open(this.indexOf(event.target)));
     this.body.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("focusin", (event) => {
@@ -125,7 +125,7 @@ export class TaskTable {
       this.order = { key, down };
       this.sort();
     };
-    return h("th", { scope: "col", class: className }, h("button", { type: "button", click: sort }, title));
+    return h("th", { scope: "col", class: className }, h("button", { click: sort }, title));
   }
 
   private later(): void {
@@ -245,7 +245,7 @@ export class TaskControls {
     spellcheck: "false",
   });
   private readonly lists = new Map<FilterName, HTMLSelectElement>();
-  private readonly chips = h("div", { class: "chips" });
+  private readonly chips = h("div.chips");
   private view: ViewState | null = null;
 
   constructor(
@@ -268,8 +268,8 @@ export class TaskControls {
     }
     this.search.addEventListener("input", () => this.notify({ search: this.search.value }));
     this.element = h(
-      "div",
-      { class: "controls", role: "search", "aria-label": "Tasks" },
+      "div.controls",
+      { role: "search", "aria-label": "Tasks" },
       this.search,
       ...this.lists.values(),
       this.chips,
@@ -284,12 +284,12 @@ export class TaskControls {
       this.chips,
       ...activeFilters(view.filters).map(({ name, value }) =>
         h(
-          "button",
-          { type: "button", class: "chip", click: () => this.set(name, "") },
+          "button.chip",
+          { click: () => this.set(name, "") },
           `${TITLES[name]}: `,
           untrustedInline(this.words(name, value)),
           h("span", { "aria-hidden": "true" }, " ×"),
-          h("span", { class: "hidden" }, ", remove"),
+          h("span.hidden", ", remove"),
         ),
       ),
     );
@@ -335,7 +335,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
       className: "run",
       cell: (task) => {
         const label = runs[task.run]?.label ?? "";
-        return [h("span", { title: label }, runDot(task.run), h("span", { class: "hidden" }, label))];
+        return [h("span", { title: label }, runDot(task.run), h("span.hidden", label))];
       },
     },
     {
@@ -368,7 +368,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
       key: "evals",
       title: "Evals failed",
       className: "evals wide",
-      cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", {}, line)),
+      cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", line)),
     },
     {
       key: "stage",
@@ -425,7 +425,7 @@ function evalLines(names: readonly string[]): readonly string[] {
 function secondLine({ answer, error, suite }: Task): HTMLElement {
   const said = suite === null ? answer : suite.reason || (error ?? answer);
   if (said !== "") return untrustedInline(said, "meta answer");
-  return h("span", { class: "meta answer none" }, error === null ? "no answer" : untrustedInline(error));
+  return h("span.meta.answer.none", error === null ? "no answer" : untrustedInline(error));
 }
 
 /** Returns a task's values for a filter. Empty if the filter does not apply to this kind of task. */
