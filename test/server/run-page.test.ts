@@ -131,9 +131,9 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     );
     const { page } = await open("#trace/trace_run_a_1");
     const scores = page.getByRole("region", { name: "Scores" });
-    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+ <b>3<\/b> of 5 words/);
+    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+<b>3<\/b> of 5 words/);
     await page
-      .locator("summary", { hasText: /^assistant · 400 ms · 900 tokens in, 60 out/ })
+      .locator("summary", { hasText: /^Agent, turn 1.*400 ms · 900 tokens in, 60 out/ })
       .first()
       .waitFor();
     await page.getByRole("link", { name: "Label this trace" }).waitFor();

@@ -12,7 +12,7 @@ import { type Child, h, minuteText, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
 import { DecisionPage } from "./decision-page.js";
 import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
-import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer, shownCalls } from "./trace.js";
+import { endingText, mailboxFacts, mailWords, resultsOf, rightAnswer, traceSteps } from "./trace.js";
 
 /** Shows one trace after another for labeling with the keyboard. */
 export async function labelView(
@@ -283,7 +283,7 @@ export function answerSection({ trace, question, answer }: TraceDetailsJson): HT
 function factsOf(trace: Trace | ChatTrace): Fact[] {
   return [
     ...rightAnswer(trace),
-    ["Sources", trace.sources.map(mailWords(shownCalls(trace))).join("; ") || "none"],
+    ["Sources", trace.sources.map(mailWords(resultsOf(trace))).join("; ") || "none"],
     ...mailboxFacts(trace),
   ];
 }
@@ -293,15 +293,13 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * expanded.
  */
 export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
-  const sections = messageSections(trace, ({ role, content }) => role !== "system" && content !== question);
-  for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
-    call.open = call.querySelector("article.mail") !== null;
-  }
+  const steps = traceSteps(trace, ({ role, text }) => role !== "system" && text !== question);
+  for (const mail of steps.querySelectorAll<HTMLDetailsElement>("details.mail")) mail.open = true;
   return h(
     "section.label-steps",
     { "aria-labelledby": "steps-title" },
     h("h3", { id: "steps-title" }, "Conversation"),
-    h("div.steps", sections),
+    steps,
   );
 }
 

@@ -33,8 +33,21 @@ export interface ShownMails {
   card(mail: MailView, badges: readonly string[], isOpen: boolean): HTMLElement;
 }
 
+/** A conversation or a part of it. */
+type ShownConversation = Pick<TraceView, "steps" | "goldIds" | "left">;
+
+/** Returns the emails that tools returned in full, by Message-ID. */
+export function openedMails(steps: readonly StepView[]): Map<string, MailView> {
+  const opened = new Map<string, MailView>();
+  for (const { result } of steps.flatMap(({ calls }) => calls)) {
+    const view = readToolResult(result);
+    if (view.kind === "mail" && !opened.has(view.mail.messageId)) opened.set(view.mail.messageId, view.mail);
+  }
+  return opened;
+}
+
 /** Shows all messages and tool calls in order. */
-export function conversation(trace: TraceView, mails: ShownMails): HTMLElement {
+export function conversation(trace: ShownConversation, mails: ShownMails): HTMLElement {
   let turn = 0;
   return h(
     "ol.conversation",
@@ -45,7 +58,7 @@ export function conversation(trace: TraceView, mails: ShownMails): HTMLElement {
   );
 }
 
-function stepItem(step: StepView, turn: number, trace: TraceView, mails: ShownMails): HTMLElement {
+function stepItem(step: StepView, turn: number, trace: ShownConversation, mails: ShownMails): HTMLElement {
   const gold = new Set(trace.goldIds);
   const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
   return h(
@@ -64,11 +77,11 @@ function stepItem(step: StepView, turn: number, trace: TraceView, mails: ShownMa
 /**
  * Collapses the instructions, and the instruction of a suite task, because the page shows it above the conversation.
  */
-function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
+function isCollapsed({ role }: StepView, { left }: ShownConversation): boolean {
   return role === "system" || (role === "user" && left !== null);
 }
 
-export function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
+function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
   return factLine(
     duration(latencyMs),
     waitedMs < 1 ? null : `waited ${duration(waitedMs)}`,
@@ -81,7 +94,8 @@ export function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, r
   );
 }
 
-function callItem(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
+/** A tool call with its result, or without one while the tool is running. */
+export function callItem(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
   const time = call.durationMs === null ? null : h("span.meta", duration(call.durationMs));
   return h(
     "div",
@@ -110,6 +124,7 @@ function isCode(name: string, value: unknown): boolean {
 }
 
 function result(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
+  if (call.result === undefined) return h("p.meta", "working …");
   if (call.durationMs === null && call.result === null) return h("p.meta", "not executed");
   const machine = readMachineResult(call.result);
   if (machine !== null) return machineResult(machine);
@@ -134,7 +149,7 @@ function hitList(
     "details.hits",
     h(
       "summary",
-      `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
+      `${count(hits.length)}${of} ${hits.length === 1 ? "email" : "emails"}`,
       goldHits > 0 ? badge("gold among them") : null,
     ),
     h(

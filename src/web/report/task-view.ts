@@ -1,7 +1,6 @@
 import { compact } from "../../platform/optional-values.js";
 import type { MailView, ReportHead, TraceView } from "../../reports/report-data.js";
 import { TIMELINE_WORDS } from "../../reports/trace-text.js";
-import { readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
 import { locateAnswer } from "../../text/passages.js";
 import { sumByKind, type TimelineSegment } from "../../traces/timeline.js";
@@ -17,7 +16,7 @@ import {
   untrustedText,
 } from "../dom.js";
 import { answerColumns } from "./comparison.js";
-import { conversation, type LoadMail, mailCard, type ShownMails } from "./conversation.js";
+import { conversation, type LoadMail, mailCard, openedMails, type ShownMails } from "./conversation.js";
 import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
@@ -135,7 +134,7 @@ export class TaskDialog {
 
   /** The grade of a suite task is in its summary. */
   private scores(task: Task, trace: TraceView | null): Child[] {
-    return task.suite === null ? [scoreList(task, this.head, trace)] : [];
+    return task.suite === null ? [scoreList(scoresOf(task, this.head, trace), trace?.judge ?? null)] : [];
   }
 
   private title(task: Task): Child[] {
@@ -280,35 +279,45 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   );
 }
 
-/** Scores with their explanations. */
-function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLElement {
-  const rows = head.scores.flatMap(({ name, label }, i) => {
-    const value = task.scores[i] ?? null;
-    const explanation = trace?.scores[name]?.explanation ?? "";
-    if (value === null && explanation === "") return [];
-    return [
-      h(
-        "div",
-        h("dt", label),
-        h("dd.figure.strong", scoreText(value)),
-        explanation === "" ? null : h("dd.meta.reason", untrustedInline(explanation)),
-      ),
-    ];
+interface ShownScore {
+  readonly label: string;
+  readonly value: number | null;
+  /** The reason for the value, or an empty string. */
+  readonly reason: string;
+}
+
+/** Returns the task's scores with their reasons, which are known when the conversation is loaded. */
+function scoresOf(task: Task, head: ReportHead, trace: TraceView | null): ShownScore[] {
+  return head.scores.flatMap(({ name, label }, i) => {
+    const [value, reason] = [task.scores[i] ?? null, trace?.scores[name]?.explanation ?? ""];
+    return value === null && reason === "" ? [] : [{ label, value, reason }];
   });
-  const { judge = null } = trace ?? {};
+}
+
+export function scoreList(scores: readonly ShownScore[], judge: TraceView["judge"]): HTMLElement {
+  const verdict = judge !== null && [
+    h(
+      "p.verdict",
+      "Judge: ",
+      h("b", untrustedInline(spaceWords(judge.verdict))),
+      " ",
+      untrustedInline(judge.reason ?? ""),
+    ),
+  ];
+  const rows = scores.map(({ label, value, reason }) =>
+    h(
+      "div",
+      h("dt", label),
+      h("dd.figure.strong", scoreText(value)),
+      reason !== "" && h("dd.meta.reason", untrustedInline(reason)),
+    ),
+  );
   return h(
     "section.task-scores",
+    { "aria-label": "Scores" },
     h("h3", "Scores"),
-    judge === null
-      ? null
-      : h(
-          "p.verdict",
-          "Judge: ",
-          h("b", untrustedInline(spaceWords(judge.verdict))),
-          " ",
-          untrustedInline(judge.reason ?? ""),
-        ),
-    rows.length === 0 ? h("p.meta", "A failed task is not graded.") : h("dl", ...rows),
+    verdict,
+    rows.length === 0 ? h("p.meta", "A failed task is not graded.") : h("dl", rows),
   );
 }
 
@@ -357,11 +366,8 @@ const REACHED = { read: "read", found: "found, not read", missed: "never found" 
  * is marked. In another cited email, it is the passage closest to the agent's answer.
  */
 function shownMails(trace: TraceView, { question, gold, answer }: Task, load: LoadMail): ShownMails {
-  const known = new Map<string, MailView>(trace.gold.map((mail) => [mail.messageId, mail]));
-  for (const call of trace.steps.flatMap(({ calls }) => calls)) {
-    const view = readToolResult(call.result);
-    if (view.kind === "mail" && !known.has(view.mail.messageId)) known.set(view.mail.messageId, view.mail);
-  }
+  const known = openedMails(trace.steps);
+  for (const mail of trace.gold) known.set(mail.messageId, mail);
   const goldIds = new Set([...trace.goldIds, ...trace.gold.map(({ messageId }) => messageId)]);
   const answerIn = (id: string) => (goldIds.has(id) ? gold : trace.sources.includes(id) ? answer : "");
   return {
