@@ -260,7 +260,11 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
     labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
     labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
     labelled("Your name, if several people label", annotator, "criterion"),
-    labelled("Draw likely failures more often (all figures weight their labels)", enriched, "criterion"),
+    h(
+      "p.check",
+      enriched,
+      h("label", { for: enriched.id }, "Draw likely failures more often (all figures weight their labels)"),
+    ),
     refused,
     list,
   );

@@ -3,7 +3,7 @@ import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-s
 import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { versionComparison } from "./agent-versions.js";
 import { get, patch, post, remove } from "./api.js";
-import { clipped, type FilterField, factList, filteredList, idLink, labelled, statusLine } from "./lists.js";
+import { clipped, type Fact, type FilterField, factList, filteredList, idLink, labelled, statusLine } from "./lists.js";
 import { discardEdits, trackEdits } from "./unsaved-edits.js";
 
 /** Lists of agents and tools, and their pages with forms to change them. Built-in ones are read-only. */
@@ -112,26 +112,21 @@ function versionText({ id, version, updated_at, builtin }: AgentJson): string {
 }
 
 function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLElement[] {
-  const named = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  const named = settingFields(settings).flatMap(({ label, value }): Fact[] =>
+    value === "" ? [] : [[label.replace(/ \(.*/, ""), String(value)]],
+  );
   return [
     untrustedText(description, null, "p"),
-    factList([
-      ["Model", model ?? "set per chat"],
-      ["Settings", named.join(", ")],
-    ]),
+    factList([["Model", model ?? "set per chat"], ...named]),
     h("h3", "Prompt"),
     untrustedText(prompt, "said", "pre"),
   ];
 }
 
-function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
-  const { maxTurns, maxTokens, toolCalls, toolChoice, ...optional } = agent.settings;
+function settingFields(settings: AgentJson["settings"]): Field[] {
+  const { maxTurns, maxTokens, toolCalls, toolChoice, ...optional } = settings;
   const { reasoningTokens = "", reasoningEffort = "", temperature = "" } = optional;
-  const fields: readonly Field[] = [
-    { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
-    { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
-    { name: "description", label: "Purpose", kind: "prose", value: agent.description },
-    { name: "prompt", label: "Prompt", kind: "prose", rows: 12, value: agent.prompt, isRequired: true },
+  return [
     { name: "maxTurns", label: "Maximum model calls per task", kind: "number", value: maxTurns },
     { name: "maxTokens", label: "Maximum tokens per reply", kind: "number", value: maxTokens },
     {
@@ -149,6 +144,16 @@ function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLEle
     { name: "temperature", label: "Temperature (provider default if empty)", kind: "number", value: temperature },
     { name: "toolCalls", label: "Tool calls per reply", kind: ["all", "first"], value: toolCalls },
     { name: "toolChoice", label: "Tool choice", kind: ["auto", "required"], value: toolChoice },
+  ];
+}
+
+function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
+  const fields: readonly Field[] = [
+    { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
+    { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
+    { name: "description", label: "Purpose", kind: "prose", value: agent.description },
+    { name: "prompt", label: "Prompt", kind: "prose", rows: 12, value: agent.prompt, isRequired: true },
+    ...settingFields(agent.settings),
   ];
   return editForm(fields, "Save", async ({ name, model, description, prompt, reasoningEffort: effort, ...others }) => {
     const settings = { ...others, reasoningEffort: effort === "" ? null : effort };
@@ -272,7 +277,7 @@ export async function toolList(page: HTMLElement, query: URLSearchParams): Promi
       { title: "Tool", sort: ({ id }) => id, cell: ({ id }) => idLink("tools", id) },
       { title: "Category", sort: ({ category }) => category },
       { title: "Handler", sort: ({ handler_key }) => handler_key },
-      { title: "Description for the model", cell: ({ description }) => clipped(description) },
+      { title: "Description", cell: ({ description }) => clipped(description) },
     ],
   });
   page.append(

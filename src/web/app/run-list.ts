@@ -40,7 +40,7 @@ export async function runList(page: HTMLElement, query: URLSearchParams): Promis
   const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
   const selected: string[] = [];
   const compare = h("span.compare");
-  const showCompare = () => replaceChildren(compare, compareLink(selected));
+  const showCompare = () => runs.length > 1 && replaceChildren(compare, compareLink(selected));
   const toggle = (id: string, isSelected: boolean) => {
     if (isSelected) selected.push(id);
     else selected.splice(selected.indexOf(id), 1);

@@ -235,8 +235,7 @@ function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
   for (const { attempt, reason, waitedMs } of retries) yield { type: "retry", attempt, reason, waitMs: waitedMs };
 }
 
-async function filterFields(): Promise<readonly FilterField[]> {
-  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+async function filterFields(runs: RunPageJson["runs"]): Promise<readonly FilterField[]> {
   // The page of a run has no list of agents.
   const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
   return [
@@ -258,10 +257,12 @@ async function filterFields(): Promise<readonly FilterField[]> {
 }
 
 export async function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+  const names = new Map(runs.map(({ id, name }) => [id, name ?? id]));
   await filteredList<TraceLineJson>(page, query, {
     title: "Traces",
     section: "traces",
-    fields: await filterFields(),
+    fields: await filterFields(runs),
     none: "No traces yet. Ask an agent, or start a run with art-e run.",
     async load(filter, next) {
       const cursor: [string, string][] = next === null ? [] : [["cursor", next]];
@@ -270,14 +271,19 @@ export async function traceList(page: HTMLElement, query: URLSearchParams): Prom
       return { lines: traces, next: next_cursor, total: total_count };
     },
     search: "Search traces",
-    columns: TRACE_COLUMNS,
+    columns: traceColumns(names),
   });
 }
 
-const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
+/** `names` are the names of the runs by id. */
+const traceColumns = (names: ReadonlyMap<string, string>): readonly Column<TraceLineJson>[] => [
   { title: "Started", sort: ({ started_at }) => started_at, cell: (line) => idLink("trace", line.id, startOf(line)) },
   { title: "Agent", sort: ({ agent_id }) => agent_id },
-  { title: "Run, task", sort: ({ run_id, task_id }) => run_id && `${run_id}/${task_id}`, cell: runAndTask },
+  {
+    title: "Run, task",
+    sort: ({ run_id, task_id }) => run_id && `${run_id}/${task_id}`,
+    cell: (line) => runAndTask(line, names),
+  },
   { title: "Question", sort: ({ question }) => question, cell: ({ question }) => clipped(question) },
   { title: "Answer", sort: ({ answer }) => answer, cell: ({ answer }) => clipped(answer ?? "–") },
   { title: "Score", sort: ({ score }) => score?.value ?? null, cell: scoreCell },
@@ -290,8 +296,9 @@ function startOf({ started_at }: TraceLineJson): string {
   return minuteText(started_at);
 }
 
-function runAndTask({ run_id, task_id }: TraceLineJson): Child {
-  return run_id === null ? "chat" : twoLines(idLink("runs", run_id), `task ${String(task_id).slice(0, 8)}`);
+function runAndTask({ run_id, task_id }: TraceLineJson, names: ReadonlyMap<string, string>): Child {
+  if (run_id === null) return "chat";
+  return twoLines(idLink("runs", run_id, names.get(run_id)), `task ${String(task_id).slice(0, 8)}`);
 }
 
 function scoreCell({ score }: TraceLineJson): Child {

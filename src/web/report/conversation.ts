@@ -21,6 +21,9 @@ const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool
 /** Characters above which a result is collapsed. */
 const LONG = 400;
 
+/** Characters up to which JSON is in one line. */
+const SHORT = 100;
+
 /** Loads an email in full, or is null if only the emails in the conversation are available. */
 export type LoadMail = ((messageId: string) => Promise<MailView>) | null;
 
@@ -143,6 +146,7 @@ function hitList(
   gold: ReadonlySet<string>,
   mails: ShownMails,
 ): HTMLElement {
+  if (hits.length === 0) return h("p.meta", "0 emails");
   const goldHits = hits.filter(({ messageId }) => gold.has(messageId)).length;
   const of = total === null || total <= hits.length ? "" : ` of ${count(total)}`;
   return h(
@@ -187,8 +191,11 @@ function openInPlace({ messageId }: Hit, { known, load, card }: ShownMails): HTM
   return place;
 }
 
+/** Formats JSON in one line if it is short. */
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+  if (typeof value === "string") return value;
+  const line = JSON.stringify(value) ?? "";
+  return line.length <= SHORT ? line : JSON.stringify(value, null, 2);
 }
 
 /** Maximum number of listed recipients. The rest are counted. */
