@@ -318,8 +318,9 @@ interface LabelSubject {
   /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
   /**
-   * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the traces that
-   * annotators labeled differently. `confirm` selects the traces whose coding notes say that they have the mode.
+   * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the
+   * traces that annotators labeled differently. `confirm` selects the traces whose coding notes say that they have the
+   * mode.
    */
   readonly order: keyof typeof ORDER_WORDS;
   /** Id of the first trace to label, or null for the first one in this order. */
