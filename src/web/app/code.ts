@@ -77,6 +77,7 @@ class Coding {
     const id = this.queue[0]?.trace_id;
     this.page.progress.textContent = `${this.queue.length} to code.`;
     this.page.enable("u", this.coded.length > 0);
+    if (id === undefined && this.coded.length === 0) return this.page.end("No traces to code.");
     if (id === undefined) {
       const link = h("a", { href: "#modes" }, "group the notes");
       return this.page.end(h("p", "All traces of the pass are coded. Next: ", link));

@@ -43,6 +43,8 @@ class Labelling {
   /** Id of the trace that a link selected, until the queue is loaded. */
   private chosen: string | null;
   private waiting = 0;
+  /** Labels for this criterion, of all traces. */
+  private total = 0;
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
@@ -98,6 +100,7 @@ class Labelling {
   }
 
   private end(): Child {
+    if (this.total === 0) return "No traces to label yet. Start a run with art-e run, or ask an agent.";
     if (this.given.length === 0) return "All traces are labeled.";
     const { criterion } = this.subject;
     const criterionFlag = criterion === OVERALL ? "" : ` --criterion ${criterion}`;
@@ -153,6 +156,7 @@ class Labelling {
     this.page.progress.textContent = `${this.waiting} to label`;
     if (summary === null) return;
     const { labels, self_agreement: again } = summary;
+    this.total = Object.values(labels).reduce((sum, number) => sum + number, 0);
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
     this.page.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
   }

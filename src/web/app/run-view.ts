@@ -240,14 +240,16 @@ interface RunListener {
 
 /**
  * Follows a run until the server ends the stream or `signal` aborts. Throws if the server refuses, for example because
- * the run is unknown.
+ * the run is unknown, and if the first connection fails.
  */
 async function followRun(id: string, listener: RunListener, signal: AbortSignal): Promise<void> {
   const path = `/api/runs/${encodeURIComponent(id)}/events`;
   let waitMs = FIRST_WAIT_MS;
+  let isConnected = false;
   for (;;) {
     try {
       for await (const progress of getEvents<RunProgress>(path, signal)) {
+        isConnected = true;
         waitMs = FIRST_WAIT_MS;
         listener.onConnection("open");
         listener.onProgress(progress);
@@ -256,7 +258,7 @@ async function followRun(id: string, listener: RunListener, signal: AbortSignal)
       return;
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof RefusedRequest) throw error;
+      if (error instanceof RefusedRequest || !isConnected) throw error;
       listener.onConnection("lost");
       await pause(waitMs);
       if (signal.aborted) return;

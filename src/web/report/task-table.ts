@@ -10,6 +10,14 @@ import { activeFilters, type FilterName, type ViewState } from "./view-state.js"
 /** The tasks at the top of the table before the user sorts it. */
 export type FirstTasks = "byId" | "worst";
 
+interface TableActions {
+  open(task: Task): void;
+  /** Called with the order that the user selected, as it is in the URL. */
+  sort(order: string): void;
+  /** Aborts when the table is removed from the page. */
+  readonly signal: AbortSignal;
+}
+
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
 /** Rows rendered above and below the visible ones. */
@@ -46,11 +54,11 @@ export class TaskTable {
   constructor(
     head: ReportHead,
     tasks: readonly Task[],
-    { first, signal }: { readonly first: FirstTasks; readonly signal: AbortSignal },
-    private readonly onOpen: (task: Task) => void,
+    private readonly first: FirstTasks,
+    private readonly actions: TableActions,
   ) {
     this.ordered = tasks;
-    this.order = { key: first === "worst" ? "worst" : "task", down: false };
+    this.order = this.readOrder("");
     this.columns = columnsOf(head);
     for (const column of this.columns) this.heads.set(column.key, this.heading(column));
     this.table = h(
@@ -75,7 +83,7 @@ export class TaskTable {
         this.printing = printing;
         this.draw();
       };
-      addEventListener(name, draw, { signal });
+      addEventListener(name, draw, { signal: actions.signal });
     }
   }
 
@@ -84,10 +92,19 @@ export class TaskTable {
     return this.shown;
   }
 
-  /** Shows the tasks that match. */
-  filter(matches: (task: Task) => boolean): void {
+  /** Shows the tasks that match, in an order from the URL. */
+  show(matches: (task: Task) => boolean, sort: string): void {
     this.matches = matches;
-    this.showMatches();
+    const { key, down } = this.order;
+    this.order = this.readOrder(sort);
+    if (key === this.order.key && down === this.order.down) this.showMatches();
+    else this.sort();
+  }
+
+  private readOrder(text: string): Order {
+    const key = text.replace(/^-/, "");
+    if (isSortKey(key)) return { key, down: text.startsWith("-") };
+    return { key: this.first === "worst" ? "worst" : "task", down: false };
   }
 
   showScore(score: number): void {
@@ -120,11 +137,7 @@ export class TaskTable {
   }
 
   private heading({ key, title, className }: Column): HTMLElement {
-    const sort = () => {
-      const down = this.order.key === key ? !this.order.down : false;
-      this.order = { key, down };
-      this.sort();
-    };
+    const sort = () => this.actions.sort(this.order.key === key && !this.order.down ? `-${key}` : key);
     return h("th", { scope: "col", class: className }, h("button", { click: sort }, title));
   }
 
@@ -169,7 +182,7 @@ export class TaskTable {
     const task = index === null ? undefined : this.shown[index];
     if (task === undefined || index === null) return;
     this.active = index;
-    this.onOpen(task);
+    this.actions.open(task);
   }
 
   private key(event: KeyboardEvent): void {
@@ -472,6 +485,10 @@ export function taskFilter(
 }
 
 type SortKey = keyof typeof READ;
+
+function isSortKey(text: string): text is SortKey {
+  return Object.hasOwn(READ, text);
+}
 
 interface Order {
   readonly key: SortKey;
