@@ -1,3 +1,4 @@
+import { criterionFlag } from "../evals/criteria.js";
 import {
   type Agreement,
   type Contradiction,
@@ -14,6 +15,11 @@ import { duration, share, table, usd } from "../text/format.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { estimateText, oneLine } from "./wording.js";
 
+interface EvalVersion {
+  readonly stored: StoredEval;
+  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
+}
+
 /** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
 export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
   return `${name}@${version}`;
@@ -23,7 +29,8 @@ export function evalLabel({ name, version }: Pick<StoredEval["definition"], "nam
 const LISTED = 10;
 
 /** Formats the result of testing an eval on the held-out half. */
-export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale = false): string {
+export function evalTestText(stored: StoredEval, test: EvalTest, isStale = false): string {
+  const { definition } = stored;
   const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
   const passed = rejections.length === 0;
   return [
@@ -41,14 +48,14 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
     "",
     ...(isStale ? ["Stale: the held-out labels have changed since this test. Test the eval again."] : []),
     ...(passed
-      ? [`Passed the thresholds "${thresholds}".`]
+      ? [`Passed the thresholds "${thresholds}".`, ...useLines(stored, test, isStale)]
       : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
   ].join("\n");
 }
 
-interface EvalVersion {
-  readonly stored: StoredEval;
-  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
+function useLines({ status, definition }: StoredEval, { criterion }: EvalTest, isStale: boolean): string[] {
+  if (status !== "draft" || isStale) return [];
+  return [`Next: ${commandLine`art-e evals use ${evalLabel(definition)}`}${criterionFlag(criterion)}`];
 }
 
 /** Formats the versions of an eval in chronological order, with their changes and test results. */
@@ -138,7 +145,7 @@ function ceilingLines({ ceiling }: EvalTest): string[] {
   if (!ceiling) return [];
   const { noise, truePositiveRate, trueNegativeRate } = ceiling;
   return [
-    `People contradict their own labels as if ${share(noise)} of the labels were wrong. A perfect eval would show`,
+    `Labels of the same trace differ as if ${share(noise)} of the labels were wrong. A perfect eval would show`,
     `a true positive rate of ${share(truePositiveRate)} and a true negative rate of ${share(trueNegativeRate)}. Thresholds are fractions of these.`,
   ];
 }
