@@ -201,12 +201,12 @@ export function* labelledPages(db: Db, criterion: string, half: Half, size = PAG
 
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
-  const drawn: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
+  const drawCounts: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
   const isTold = (label: EvalLabel) => label === "good" || label === "bad";
   const effective = effectiveLabels(db, criterion);
   for (const { label, ...one } of effective) {
     labels[label]++;
-    if (isTold(label)) drawn[one.drawn]++;
+    if (isTold(label)) drawCounts[one.drawn]++;
   }
   const repeated = repeatedLabels(db, criterion)
     .filter(({ first, again }) => isTold(first) && isTold(again))
@@ -220,7 +220,7 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   );
   return {
     labels,
-    drawn,
+    drawn: drawCounts,
     resolved,
     selfAgreement: clusteredRate(repeated),
     betweenAnnotators: clusteredRate(between),
@@ -471,9 +471,9 @@ function badForOthers(db: Db, criterion: string): ReadonlyMap<string, readonly s
   const rows = db
     .prepare("SELECT DISTINCT trace_id AS traceId, criterion FROM eval_labels WHERE label = 'bad' AND criterion <> ?")
     .all(criterion) as { traceId: string; criterion: string }[];
-  const found = new Map<string, string[]>();
-  for (const row of rows) found.set(row.traceId, [...(found.get(row.traceId) ?? []), row.criterion]);
-  return found;
+  const byTrace = new Map<string, string[]>();
+  for (const row of rows) byTrace.set(row.traceId, [...(byTrace.get(row.traceId) ?? []), row.criterion]);
+  return byTrace;
 }
 
 /**
