@@ -60,7 +60,7 @@ export const setLimitsCommand = defineCommand(
   z.object({
     run: oneRun,
     concurrency: z
-      .union([z.literal("auto"), z.coerce.number().int().min(1).max(100_000)], "expected auto or a whole number")
+      .union([z.literal("auto"), wholeNumber(1, 100_000)], "expected auto, or a whole number from 1 to 100000")
       .optional()
       .meta({ placeholder: "N|auto", description: "Maximum concurrent tasks, or auto" }),
     rpm: numberAbove(0, LARGEST).optional().meta({ description: "Maximum requests per minute" }),
