@@ -10,6 +10,14 @@ import { activeFilters, type FilterName, type ViewState } from "./view-state.js"
 /** The tasks at the top of the table before the user sorts it. */
 export type FirstTasks = "byId" | "worst";
 
+interface TableActions {
+  open(task: Task): void;
+  /** Called with the order that the user selected, as it is in the URL. */
+  sort(order: string): void;
+  /** Aborts when the table is removed from the page. */
+  readonly signal: AbortSignal;
+}
+
 interface Column {
   readonly key: SortKey;
   readonly title: string;
@@ -20,14 +28,6 @@ interface Column {
 interface Order {
   readonly key: SortKey;
   readonly down: boolean;
-}
-
-interface TableActions {
-  open(task: Task): void;
-  /** Called with the order that the user selected, as it is in the URL. */
-  sort(order: string): void;
-  /** Aborts when the table is removed from the page. */
-  readonly signal: AbortSignal;
 }
 
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
