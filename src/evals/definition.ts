@@ -266,15 +266,17 @@ const common = {
   /** The failure mode it detects, described as a sentence about a good trace. */
   criterion: z.string().min(1).max(1_000),
   /** How the eval was made. */
-  origin: z.strictObject({
+  origin: z.object({
     by: z.enum(["templates", "person", "model"]),
     seed: z.int().nullable(),
     /** SHA-256 of the labels that the eval was made from, or null if it was made without labels. */
     labels: z.string().nullable(),
-    /** The version that the eval was refined from, or null. */
-    parent: z.int().positive().nullable(),
   }),
 };
+
+/** The origin of an eval from a person, or from a template without labels. */
+export const BY_PERSON = { by: "person", seed: null, labels: null } as const;
+export const BY_TEMPLATES = { by: "templates", seed: null, labels: null } as const;
 
 /** The languages of evals that are code. */
 export const EVAL_LANGUAGES = ["python", "typescript"] as const;

@@ -78,7 +78,6 @@ const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) 
   return runPythonEval(definition, traces, choice.sandbox, signal);
 };
 
-/**
 /** Other ways to call the models of evals. */
 interface ModelCalls {
   /** Whether to call a model even if the cache contains a result, which is replaced. */

@@ -66,9 +66,8 @@ export function evalHistoryText(
   const events = versions.flatMap(({ stored, tests }, i) => {
     const { version, origin } = stored.definition;
     const before = versions[i - 1]?.stored.definition;
-    const from = origin.parent === null ? "" : `, from version ${origin.parent}`;
     const made = [
-      `version ${version}, by ${origin.by}${from} (${stored.status})`,
+      `version ${version}, by ${origin.by} (${stored.status})`,
       ...(before === undefined ? [] : changedLines(readable(before), readable(stored.definition))),
     ];
     return [

@@ -33,7 +33,7 @@ function saveEval(db: Db, name: string): number {
     reference: false,
     criterion: `${name}: ${HOSTILE}`,
     pass: { all: [{ feature: "sources", at_least: 1 }] },
-    origin: { by: "person", seed: null, labels: null, parent: null },
+    origin: { by: "person", seed: null, labels: null },
   };
   return saveDraft(db, draft, NOW).stored.id;
 }
