@@ -61,6 +61,10 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("combobox", { name: "Ending" }).selectOption("out_of_turns");
     const counted = await page.locator(".count").textContent();
     expect(counted).toMatch(/^[1-9]\d? of 60 tasks$/);
+    const time = page.locator("th.time");
+    await time.getByRole("button").click();
+    await time.getByRole("button").click();
+    expect(page.url()).toContain("?sort=-ms&ending=out_of_turns");
     await firstTask(page).click();
     const question = await page.getByRole("dialog").getByRole("heading", { level: 2 }).textContent();
     await page.getByRole("dialog").getByRole("link", { name: "Trace", exact: true }).click();
@@ -73,6 +77,7 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.keyboard.press("Escape");
     expect(await page.locator(".count").textContent()).toBe(counted);
     expect(await page.getByRole("combobox", { name: "Ending" }).inputValue()).toBe("out_of_turns");
+    expect(await time.getAttribute("aria-sort")).toBe("descending");
   });
 
   it("open an email in place, collapse a step, and copy the parts of a task", async () => {
@@ -131,9 +136,9 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     );
     const { page } = await open("#trace/trace_run_a_1");
     const scores = page.getByRole("region", { name: "Scores" });
-    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+ <b>3<\/b> of 5 words/);
+    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+<b>3<\/b> of 5 words/);
     await page
-      .locator("summary", { hasText: /^assistant · 400 ms · 900 tokens in, 60 out/ })
+      .locator("summary", { hasText: /^Agent, turn 1.*400 ms · 900 tokens in, 60 out/ })
       .first()
       .waitFor();
     await page.getByRole("link", { name: "Label this trace" }).waitFor();
@@ -230,6 +235,19 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await other.page.locator(".chat").nth(1).waitFor();
     expect(await other.page.locator(".chat .question").allTextContents()).toEqual(await questions.allTextContents());
     expect(await other.page.locator(".chat").allTextContents()).not.toContainEqual(expect.stringContaining("refused"));
+  });
+
+  it("explain what to do if there is nothing to show, or if the server has stopped", async () => {
+    const other = await startDemoServer();
+    const { page } = await browser.openServed(`${other.url}/#label/chats`);
+    await page.getByText("No traces to label yet. Start a run").waitFor();
+    await page.goto(`${other.url}/#code/chats`);
+    await page.getByText("No traces to code.").waitFor();
+    await other.close();
+    for (const section of ["runs", "runs/run_a", "chat"]) {
+      await page.evaluate((hash) => location.assign(`#${hash}`), section);
+      await page.getByText("It might have stopped. Start it again, then reload.").waitFor();
+    }
   });
 
   it("list their keys, and switch between light and dark", async () => {

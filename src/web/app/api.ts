@@ -63,7 +63,7 @@ async function fetchOrExplain(path: string, options: RequestInit): Promise<Respo
     return await fetch(path, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Error("This page's server is not responding. It might have stopped.");
+    throw new Error("This page's server is not responding. It might have stopped. Start it again, then reload.");
   }
 }
 

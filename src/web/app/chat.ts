@@ -251,7 +251,7 @@ class Exchange {
   private readonly status = h("p.hint", { role: "status" }, "Thinking …");
   private readonly outcome = h("div.outcome", this.status);
   private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
-  private readonly results: { result: unknown }[] = [];
+  private readonly results: unknown[] = [];
   /** The text of the current reply, or null between replies. */
   private text: HTMLElement | null = null;
   /** The answer in the arguments of a call, by the call's id. */
@@ -367,7 +367,7 @@ class Exchange {
   private showResult(id: string, result: unknown): void {
     const { card, sources } = this.calls.get(id) ?? {};
     card?.setResult(result);
-    this.results.push({ result });
+    this.results.push(result);
     const isError = Boolean((result as { error?: unknown } | null)?.error);
     if (Array.isArray(sources) && sources.length > 0 && !isError) {
       this.outcome.append(h("p.hint", "Sources: ", mailLinks(sources.map(String), mailWords(this.results))));

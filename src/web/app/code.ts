@@ -78,6 +78,7 @@ class Coding {
     const toModes = h("a", { href: "#modes" }, "Group the notes");
     replaceChildren(this.page.progress, `${this.queue.length} to code. `, this.notes.length > 0 && toModes);
     this.page.enable("u", this.coded.length > 0);
+    if (id === undefined && this.coded.length === 0) return this.page.end("No traces to code.");
     if (id === undefined) {
       return this.page.end(h("p", "All traces of the pass are coded."));
     }

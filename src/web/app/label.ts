@@ -12,7 +12,7 @@ import { type Child, h, minuteText, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
 import { DecisionPage } from "./decision-page.js";
 import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
-import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer, shownCalls } from "./trace.js";
+import { endingText, mailboxFacts, mailWords, resultsOf, rightAnswer, traceSteps } from "./trace.js";
 
 /** Shows one trace after another for labeling with the keyboard. */
 export async function labelView(
@@ -43,6 +43,8 @@ class Labelling {
   /** Id of the trace that a link selected, until the queue is loaded. */
   private chosen: string | null;
   private waiting = 0;
+  /** Labels for this criterion, of all traces. */
+  private total = 0;
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
@@ -98,6 +100,7 @@ class Labelling {
   }
 
   private end(): Child {
+    if (this.total === 0) return "No traces to label yet. Start a run with art-e run, or ask an agent.";
     if (this.given.length === 0) return "All traces are labeled.";
     const { criterion } = this.subject;
     const criterionFlag = criterion === OVERALL ? "" : ` --criterion ${criterion}`;
@@ -153,6 +156,7 @@ class Labelling {
     this.page.progress.textContent = `${this.waiting} to label`;
     if (summary === null) return;
     const { labels, self_agreement: again } = summary;
+    this.total = Object.values(labels).reduce((sum, number) => sum + number, 0);
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
     this.page.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
   }
@@ -260,7 +264,11 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
     labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
     labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
     labelled("Your name, if several people label", annotator, "criterion"),
-    labelled("Draw likely failures more often (all figures weight their labels)", enriched, "criterion"),
+    h(
+      "p.check",
+      enriched,
+      h("label", { for: enriched.id }, "Draw likely failures more often (all figures weight their labels)"),
+    ),
     refused,
     list,
   );
@@ -283,7 +291,7 @@ export function answerSection({ trace, question, answer }: TraceDetailsJson): HT
 function factsOf(trace: Trace | ChatTrace): Fact[] {
   return [
     ...rightAnswer(trace),
-    ["Sources", trace.sources.map(mailWords(shownCalls(trace))).join("; ") || "none"],
+    ["Sources", trace.sources.map(mailWords(resultsOf(trace))).join("; ") || "none"],
     ...mailboxFacts(trace),
   ];
 }
@@ -293,15 +301,13 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * expanded.
  */
 export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
-  const sections = messageSections(trace, ({ role, content }) => role !== "system" && content !== question);
-  for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
-    call.open = call.querySelector("article.mail") !== null;
-  }
+  const steps = traceSteps(trace, ({ role, text }) => role !== "system" && text !== question);
+  for (const mail of steps.querySelectorAll<HTMLDetailsElement>("details.mail")) mail.open = true;
   return h(
     "section.label-steps",
     { "aria-labelledby": "steps-title" },
     h("h3", { id: "steps-title" }, "Conversation"),
-    h("div.steps", sections),
+    steps,
   );
 }
 

@@ -76,7 +76,7 @@ export function effortTable(head: ReportHead): HTMLElement {
     "Cost",
     "per 1,000",
     "Median time",
-    "95 % within",
+    "95% within",
     "Waiting",
     "Input tokens",
     "Output tokens",
@@ -204,7 +204,7 @@ export function barList(bars: readonly Bar[], of: number): HTMLElement {
 }
 
 function percent(tasks: number, of: number): string {
-  return of === 0 ? "" : `${((tasks / of) * 100).toFixed(1)} %`;
+  return of === 0 ? "" : `${((tasks / of) * 100).toFixed(1)}%`;
 }
 
 /** How the tasks of a run ended. */

@@ -146,13 +146,16 @@ export class ReportView {
     { signal, first, links }: ReportPlace,
   ) {
     this.outcomes = new PairOutcomes(head, tasks);
-    const open = (task: Task) => this.go({ ...this.view, task: taskName(task, head) });
-    this.table = new TaskTable(head, tasks, { first, signal }, open);
     const change = (changed: Partial<ViewState>) => {
       // Typing in the search field must not fill the browser's history.
       history.replaceState(history.state, "", writeView({ ...this.view, ...changed, task: null }));
       this.applyUrl();
     };
+    this.table = new TaskTable(head, tasks, first, {
+      open: (task) => this.go({ ...this.view, task: taskName(task, head) }),
+      sort: (sort) => change({ sort }),
+      signal,
+    });
     this.controls = new TaskControls(head, tasks, change);
     this.matrix = head.runs.length === 1 ? null : new QuestionMatrix(head, tasks, this.outcomes, change);
     this.taskDialog = new TaskDialog(head, tasks, this.outcomes, source, links, {
@@ -201,7 +204,7 @@ export class ReportView {
   }
 
   private showTasks(view: ViewState): void {
-    this.table.filter(taskFilter(view, this.head, this.outcomes));
+    this.table.show(taskFilter(view, this.head, this.outcomes), view.sort);
     this.matrix?.show(this.table.rows, view);
   }
 
