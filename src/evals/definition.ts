@@ -104,15 +104,6 @@ export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
-const labelCeilingSchema = z.object({
-  /** Estimated fraction of wrong labels, based on how often repeated labels differ. */
-  noise: shareSchema,
-  truePositiveRate: shareSchema,
-  trueNegativeRate: shareSchema,
-});
-
-export type LabelCeiling = z.output<typeof labelCeilingSchema>;
-
 /** How the results of an eval change if its model receives another form of the prompt. */
 const variantSchema = z.object({
   variant: z.enum(PROMPT_VARIANTS),
@@ -153,8 +144,6 @@ const evalTestSchema = z.object({
   costUsdPerTrace: z.number().nullable(),
   /** Other forms of the prompt. Absent for evals without a model. */
   variants: z.array(variantSchema).readonly().exactOptional(),
-  /** The rates that a perfect eval would reach on labels as inconsistent as these. */
-  ceiling: labelCeilingSchema.nullable(),
   thresholds: z.enum(THRESHOLD_NAMES),
   /** Reasons for a rejection. Empty if the eval passed. */
   rejections: z.array(z.string()).readonly(),

@@ -34,7 +34,6 @@ import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
 import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
 import {
-  ceilingOf,
   FEW_OF_A_KIND,
   LOW_SELF_AGREEMENT,
   labelPairs,
@@ -149,7 +148,6 @@ export function testEval(
       ? await compareVariants(db, stored, half, { criterion, settings }, signal)
       : undefined;
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
-    const measured = { agreement, ceiling: ceilingOf(pairs, sumWeights(half.tested)) };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -160,13 +158,13 @@ export function testEval(
           half.tested.map(({ traceId }) => traceId),
         ),
         labelsHash: half.labelsHash,
-        ...measured,
+        agreement,
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
         ...presentProperties({ variants }),
         thresholds,
         rejections: rejectionsOf(thresholds, {
-          ...measured,
+          agreement,
           kind: stored.definition.kind,
           readsByThisEval: testNumber(db, stored.id, { criterion, agreement }).number,
         }),

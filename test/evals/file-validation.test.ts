@@ -13,7 +13,7 @@ function testOf(passed: number, changes: Partial<EvalTest> = {}): EvalTest {
   });
   return {
     ...{ criterion: "overall", labelsHash: "sha256:1", agreement: measureAgreement(tested) },
-    ...{ heldOutReads: 1, readsByThisEval: 1, latencyMs: { p50: 1, p95: 2 }, costUsdPerTrace: 0, ceiling: null },
+    ...{ heldOutReads: 1, readsByThisEval: 1, latencyMs: { p50: 1, p95: 2 }, costUsdPerTrace: 0 },
     ...{ thresholds: "usable", rejections: [], warnings: [], ...changes },
   };
 }

@@ -48,7 +48,6 @@ function saveTest(db: Db, evalId: number): void {
   const rest = {
     criterion: "overall",
     labelsHash: hashLabels([]),
-    ceiling: null,
     latencyMs: { p50: 1, p95: 1 },
     costUsdPerTrace: 0,
   };
