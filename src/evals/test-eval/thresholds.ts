@@ -15,9 +15,6 @@ export const MIN_OF_A_KIND = 7;
 /** If there are fewer labels of a kind than this, a warning says that intervals are wide. */
 export const FEW_OF_A_KIND = 20;
 
-/** Below this agreement, people disagree with themselves too much for an eval to agree with them. */
-export const LOW_SELF_AGREEMENT = 0.8;
-
 interface CountedLabels {
   readonly half: "training" | "held-out";
   readonly good: number;
@@ -44,12 +41,11 @@ export function requireLabels({ half, good, bad, criterion }: CountedLabels): vo
 
 /** Checks for each threshold level. A check returns the reason for a rejection, or null. */
 const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
-  // Good enough for use next to other metrics: the eval separates good from bad better than chance.
+  // Good enough for use next to other metrics.
   usable: [
     tellingLabels,
     atLeast("true positive rate", "truePositive", 0.8),
     atLeast("true negative rate", "trueNegative", 0.8),
-    betterThanChance,
     surelyAtLeast(0.7),
     judges(0.8),
     fewErrors,
@@ -59,7 +55,6 @@ const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
     tellingLabels,
     atLeast("true positive rate", "truePositive", 0.9),
     atLeast("true negative rate", "trueNegative", 0.9),
-    betterThanChance,
     surelyAtLeast(0.8),
     judges(0.9),
     fewErrors,
@@ -139,16 +134,6 @@ export function labelPairs({ selfAgreement, betweenAnnotators, resolved }: Label
   const n = measured.reduce((sum, one) => sum + one.n, 0);
   const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
   return n === 0 ? null : { alike, n, ...(resolved === 0 ? {} : { resolved }) };
-}
-
-/**
- * Checks that the eval separates good from bad better than chance: an eval that ignores the trace has rates that add up
- * to 1. Unlike kappa, the sum does not depend on how many traces are bad.
- */
-function betterThanChance({ agreement: { truePositiveRate, trueNegativeRate } }: Measured): string | null {
-  const sum = (truePositiveRate.low ?? 0) + (trueNegativeRate.low ?? 0);
-  if (sum > 1) return null;
-  return `the lower bounds of the two rates add up to ${sum.toFixed(3)}, as for chance (must be above 1)`;
 }
 
 /** Maximum fraction of labeled traces without a result. */
