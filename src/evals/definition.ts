@@ -80,8 +80,11 @@ const agreementSchema = z.object({
   weighted: z
     .object({ goodPassed: weightSchema, goodFailed: weightSchema, badPassed: weightSchema, badFailed: weightSchema })
     .exactOptional(),
-  /** Pairs of labels of the same trace, which show how many labels are wrong. Absent if no trace has two labels. */
-  labelPairs: z.object({ alike: countSchema, n: countSchema }).exactOptional(),
+  /**
+   * Pairs of labels of the same trace, which show how many labels are wrong, and the fraction of the wrong ones that
+   * adjudication has removed. Absent if no trace has two labels.
+   */
+  labelPairs: z.object({ alike: countSchema, n: countSchema, resolved: shareSchema.exactOptional() }).exactOptional(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;

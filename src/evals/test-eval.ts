@@ -5,6 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import type { LabelPairs } from "../statistics/label-errors.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
@@ -31,7 +32,7 @@ import {
 } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
-import { countTests, getEval, listEvals, saveEvalTest } from "./store.js";
+import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
 import {
   ceilingOf,
   FEW_OF_A_KIND,
@@ -167,7 +168,7 @@ export function testEval(
         rejections: rejectionsOf(thresholds, {
           ...measured,
           kind: stored.definition.kind,
-          readsByThisEval: countTests(db, stored.id, criterion) + 1,
+          readsByThisEval: testNumber(db, stored.id, { criterion, agreement }).number,
         }),
         warnings: [
           ...warningsOf(half, agreement, pairs),
@@ -388,11 +389,7 @@ function sumWeights(tested: readonly TestedTrace[]): { good: number; bad: number
   return sums;
 }
 
-function warningsOf(
-  { tested, unknownDraws }: HalfRun,
-  { good, bad }: Agreement,
-  pairs: NonNullable<Agreement["labelPairs"]> | null,
-): string[] {
+function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, pairs: LabelPairs | null): string[] {
   return compact([
     unknownDraws > 0 &&
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,

@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import type { JudgeOptions } from "../scoring/judge-settings.js";
 import { clusteredRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { errorRate, rateDespiteLabelErrors } from "../statistics/label-errors.js";
+import { rateDespiteLabelErrors, wrongLabels } from "../statistics/label-errors.js";
 import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
@@ -128,7 +128,7 @@ export class PassTally {
       passRate,
       corrected: { ...corrected, n: passRate.n },
       falseAlarms: falseFailureRate,
-      labelErrors: pairs === null || pairs.n === 0 ? null : errorRate(pairs.alike / pairs.n),
+      labelErrors: wrongLabels(pairs),
       labelsOfRun: isLabeled ? ofRun.length : 0,
       isWeighted: isLabeled && ofRun.some(({ weight }) => weight !== 1),
     };

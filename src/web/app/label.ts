@@ -180,7 +180,7 @@ export const ORDER_WORDS = {
   random: ", in random order",
   enriched: ", likely failures more often, weighted in all figures",
   disagreements: ", traces with different labels",
-  confirm: ", traces with the mode according to notes",
+  confirm: ", traces with the mode according to notes (bad: it has the mode)",
 } as const;
 
 /** Shows the labels between which the person decides. */

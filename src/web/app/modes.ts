@@ -159,13 +159,14 @@ function modeTable(modes: TaxonomyJson["modes"]): HTMLElement {
   const max = Math.max(...modes.map(({ rate }) => rate.value ?? 0)) || 1;
   return table(
     "Failure modes",
-    ["Failure mode", "Traces", "Rate (95%)", "", "Fix"],
+    ["Failure mode", "Traces", "Rate (95%)", "", "Fix", "Labels"],
     modes.map(({ name, traces, rate, fix }) => [
       name,
       traces,
       `${scoreText(rate.value)} (${intervalText(rate)})`,
       h("meter.mode-rate", { min: 0, max, value: rate.value ?? 0, "aria-label": `Rate of ${name}` }),
       fix,
+      h("a", { href: `#label/latest?${new URLSearchParams({ criterion: name, order: "confirm" })}` }, "Look again"),
     ]),
   );
 }

@@ -168,6 +168,7 @@ function runActions(runId: string): HTMLElement {
     "p.run-actions",
     h("button", { click }, "Open the report as one file"),
     h("a", { href: `#traces?run_id=${id}` }, "Traces of this run"),
+    h("a", { href: `#code/${id}` }, "Error analysis"),
     h("a", { href: `#label/${id}` }, "Label traces"),
     failure,
   );
