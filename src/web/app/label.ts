@@ -275,7 +275,7 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
 }
 
 /**
- * The labeled content: the question, the answer and the right answer. It includes neither scores nor evals, because
+ * The labeled content: the question, the answer and the gold answer. It includes neither scores nor evals, because
  * labels influenced by them could not validate them.
  */
 export function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {
