@@ -4,14 +4,18 @@
 // Ends with its parent, even if the parent was killed. A loop in the eval delays this.
 process.on("disconnect", () => process.exit());
 
+const [path, jiti, alias] = process.argv.slice(2);
+
 const text = (value) => String(value ?? "").slice(0, 500);
-const describe = (error) => text(error instanceof Error ? `${error.name}: ${error.message}` : error);
+const describe = (error) =>
+  text(error instanceof Error ? `${error.name}: ${error.message}`.replaceAll(path, "the file") : error);
+
+// Node's permissions do not cover signals. A signal could end the parent process, or start its debugger, which runs code.
+for (const method of ["kill", "_kill", "_debugProcess"]) delete process[method];
 
 // The eval can replace them.
 const send = process.send.bind(process);
 const now = performance.now.bind(performance);
-
-const [path, jiti, alias] = process.argv.slice(2);
 
 try {
   const { createJiti } = await import(jiti);

@@ -64,7 +64,7 @@ export const COMMANDS: readonly TableEntry[] = [
     ],
   ]),
   group("ctl", "Steer a run that is running on this machine", () => import("./commands/ctl.js"), [
-    ["list", "List the runs that are running on this machine", "listControlledCommand"],
+    ["list", "List the running runs of the cache folder", "listControlledCommand"],
     ["show <run>", "Show the state, running tasks, limits and changes of a running run", "showControlledCommand"],
     ["pause <run>", "Start no further tasks until the run is resumed", "pauseCommand"],
     ["resume <run>", "Continue a paused run", "resumeCommand"],

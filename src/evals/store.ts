@@ -176,7 +176,11 @@ export function testNumber(
 function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string): void {
   const { criterion, rejections } = report;
   db.prepare("INSERT INTO eval_tests (eval_id, criterion, passed, report, created_at) VALUES (?, ?, ?, ?, ?)").run(
-    ...[evalId, criterion, Number(rejections.length === 0), JSON.stringify(report), createdAt],
+    evalId,
+    criterion,
+    Number(rejections.length === 0),
+    JSON.stringify(report),
+    createdAt,
   );
 }
 

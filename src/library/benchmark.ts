@@ -11,7 +11,7 @@ import type { BenchmarkResult, Question } from "./published-types.js";
  */
 export async function runArtEBenchmark(tasks: readonly Question[], config: BenchmarkConfig): Promise<BenchmarkResult> {
   const { runRequest, execute } = await import("./benchmark/execute.js");
-  return execute(await runRequest(tasks, config), config, contextOf(config));
+  return execute(() => runRequest(tasks, config), config, contextOf(config ?? {}));
 }
 
 /**
@@ -20,5 +20,5 @@ export async function runArtEBenchmark(tasks: readonly Question[], config: Bench
  */
 export async function resumeArtEBenchmark(run: string, config: ResumeConfig = {}): Promise<BenchmarkResult> {
   const { resumeRequest, execute } = await import("./benchmark/execute.js");
-  return execute(resumeRequest(run, config), config, contextOf(config));
+  return execute(() => resumeRequest(run, config), config, contextOf(config));
 }

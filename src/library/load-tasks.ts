@@ -1,3 +1,4 @@
+import { definedProperties } from "../platform/optional-values.js";
 import { contextOf } from "./options/context.js";
 import type { LibraryOptions } from "./options.js";
 import type { Question } from "./published-types.js";
@@ -32,8 +33,10 @@ export interface LoadTasksOptions extends Omit<LibraryOptions, "db"> {
 export async function loadTasks(options: LoadTasksOptions = {}): Promise<Question[]> {
   const { loadSelection, refuseContradictions } = await import("../questions/dataset.js");
   const { rememberOrigin } = await import("./benchmark/task-list.js");
-  const { limit = 0, shuffle = false, excludeKnownBad = false, useJson = false } = options;
-  const selection = { ...options, limit, shuffle, excludeKnownBad, useJson };
+  const { parseOptions } = await import("./options/parse-options.js");
+  const { questionSchema } = await import("../runs/run-flags.js");
+  const { cacheDir: _, env, signal, onNote, ...selected } = options;
+  const selection = parseOptions({ limit: 0, ...definedProperties(selected) }, questionSchema).parsed;
   refuseContradictions(selection);
   const { set, questions } = await loadSelection(selection, contextOf(options));
   const tasks = questions.map((question) => ({ ...question })) as Question[];

@@ -1,5 +1,5 @@
 /** A signal that aborts with an outer signal or at a timeout, whichever comes first. */
-interface Deadline {
+export interface Deadline {
   readonly signal: AbortSignal;
   readonly hasPassed: boolean;
   /** Detaches the deadline from the outer signal, which lives longer, and clears its timer. */

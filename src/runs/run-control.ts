@@ -4,7 +4,7 @@ import { createConnection } from "node:net";
 import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { parseJsonOrNull } from "../platform/json.js";
-import { openReadOnly } from "../store/open-store.js";
+import { checkDatabaseFile, openReadOnly } from "../store/open-store.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import {
   type ControlledRun,
@@ -24,7 +24,7 @@ interface Controlled {
 /** Milliseconds to wait for a run's reply. */
 const REPLY_MS = 10_000;
 
-/** Returns the state of this user's running runs on this machine, from any database. Removes sockets of killed runs. */
+/** Returns the state of the running runs of a cache folder, from any database. Removes sockets of killed runs. */
 export async function listControlledRuns({ cacheDir }: AppSettings): Promise<ControlledRun[]> {
   const sockets = socketsIn(socketFolder(cacheDir));
   const replies = await Promise.all(sockets.map((path) => ask(path, { command: "show", showText: false })));
@@ -62,6 +62,7 @@ export function acceptedReply(reply: ControlReply): Extract<ControlReply, { ok: 
 }
 
 function findRun(path: string, name: string) {
+  checkDatabaseFile(path, true);
   const db = openReadOnly(path);
   try {
     return getRun(db, name, "newest");

@@ -102,6 +102,8 @@ const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
 
 type Parse<T> = (values: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
 
+export type ScorerChoice = ScorerName | EvalScore;
+
 function parsedBy<T>(values: z.ZodType<string[], string[]>, parse: Parse<T>) {
   return values.transform((words, issues): T => {
     const parsed = parse(words);
@@ -145,8 +147,6 @@ const claim = text.transform((claimText, issues) => {
   issues.addIssue({ code: "custom", message: parsed.problem });
   return z.NEVER;
 });
-
-export type ScorerChoice = ScorerName | EvalScore;
 
 const scorers = words
   .superRefine((names, context) => {
@@ -304,8 +304,7 @@ const QUESTION_SELECTION_FLAGS = {
 /** Flags that specify a dataset and select questions from it. */
 export const QUESTION_FLAGS = { ...DATASET_FLAGS, ...QUESTION_SELECTION_FLAGS };
 
-const QUESTION_RUN_FLAGS = {
-  ...SPLIT_FLAG,
+const LIMIT_FLAG = {
   limit: {
     schema: wholeNumber(0).default(10),
     alias: "l",
@@ -314,6 +313,14 @@ const QUESTION_RUN_FLAGS = {
     notFor: STORED,
     artProtocol: 100,
   },
+} satisfies Record<string, RunFlag>;
+
+/** Selection of questions as in a run. */
+export const questionSchema = z.object(shapeOf({ ...QUESTION_FLAGS, ...LIMIT_FLAG }));
+
+const QUESTION_RUN_FLAGS = {
+  ...SPLIT_FLAG,
+  ...LIMIT_FLAG,
   ...QUESTION_SELECTION_FLAGS,
   seed: { ...QUESTION_SELECTION_FLAGS.seed, help: "Seed for --shuffle and --until [default: 1]" },
   epochs: {

@@ -142,13 +142,15 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     for (const answer of heldAnswers.splice(0)) await save(answer);
   };
 
-  // Answered tasks are scored even if the run was stopped in the meantime.
+  // Answered tasks are scored even if the run was stopped in the meantime, except by functions of a program.
   const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
 
-  const scored = async (trace: Trace): Promise<Trace> => {
+  /** Returns null if the run was stopped while a function was scoring. A resume scores the task. */
+  const scored = async (trace: Trace): Promise<Trace | null> => {
     try {
       return await scoreJoined(trace);
     } catch (error) {
+      if (signal.aborted && error === signal.reason) return null;
       writer.keep(trace);
       throw error;
     }
@@ -156,6 +158,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
 
   const save = async ({ trace: unscored, abandoned: earlier }: Answered): Promise<void> => {
     const trace = await scored(unscored);
+    if (trace === null) return;
     const result = toTaskResult(trace);
     const abandoned = earlier === null ? null : { trace: earlier, result: toTaskResult(earlier) };
     const isSaved = await writer.save(trace, result, canBeRetried(trace.ending) ? "failed" : "finished", abandoned);

@@ -7,7 +7,7 @@ export type FunctionScore = `function:${string}`;
 /** A scorer that is a function of a program. Unlike art-e's scorers, it can wait for something. */
 export interface FunctionScorer {
   readonly name: FunctionScore;
-  /** Must not throw: a failure is a score without a value. */
+  /** Throws only if the run's signal aborts. Any other failure is a score without a value. */
   score(trace: Trace): Promise<Score>;
 }
 

@@ -59,9 +59,9 @@ export function rateDespiteLabelErrors(observed: Proportion, table: LabelTable, 
   const draw = sampler(seededRandom(Math.round(observed.n + table.goodPassed * 7 + table.badFailed * 13)));
   const values: number[] = [];
   for (let i = 0; i < DRAWS; i++) {
-    const drawn = trueRates(drawTable(table, draw), drawNoise(pairs, draw));
-    if (drawn === null || drawn.truePositive <= drawn.falsePositive) continue;
-    values.push(solve(draw.share(observed.successes, observed.n), drawn));
+    const rateDraw = trueRates(drawTable(table, draw), drawNoise(pairs, draw));
+    if (rateDraw === null || rateDraw.truePositive <= rateDraw.falsePositive) continue;
+    values.push(solve(draw.share(observed.successes, observed.n), rateDraw));
   }
   if (values.length < DRAWS * MIN_SHARE_OF_DRAWS) return { value, n: observed.n, low: 0, high: 1 };
   const sorted = Float64Array.from(values).sort();
@@ -79,15 +79,15 @@ export function lowerBounds(
   alpha: number,
 ): { readonly truePositive: number; readonly trueNegative: number } {
   const draw = sampler(seededRandom(Math.round(table.goodPassed * 7 + table.badFailed * 13)));
-  const drawn: TestRates[] = [];
+  const rateDraws: TestRates[] = [];
   for (let i = 0; i < DRAWS; i++) {
     // A draw in which nothing can be said counts as the worst.
-    drawn.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? { truePositive: 0, falsePositive: 1 });
+    rateDraws.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? { truePositive: 0, falsePositive: 1 });
   }
   const bound = (rates: readonly number[]) => quantileOfSorted(Float64Array.from(rates).sort(), alpha) ?? 0;
   return {
-    truePositive: bound(drawn.map(({ truePositive }) => truePositive)),
-    trueNegative: bound(drawn.map(({ falsePositive }) => 1 - falsePositive)),
+    truePositive: bound(rateDraws.map(({ truePositive }) => truePositive)),
+    trueNegative: bound(rateDraws.map(({ falsePositive }) => 1 - falsePositive)),
   };
 }
 

@@ -143,9 +143,26 @@ async function answerSlowly({ question, turn }: ParsedRequest): Promise<Answer> 
 async function takeLiveRun(browser: Browser, folder: string): Promise<void> {
   const provider = await startFakeProvider(answerSlowly);
   const { child, url } = await startPage(folder, [
-    ...["run", "-a", "email-search", "--dataset", "questions.jsonl", "-l", "0", "--concurrency", "6", "--no-judge"],
-    ...["--model-id", "openai/demo", "--base-url", provider.baseUrl("openai-chat"), "--wire-api", "chat"],
-    ...["--price", "1,4", "--watch", "--no-progress"],
+    "run",
+    "-a",
+    "email-search",
+    "--dataset",
+    "questions.jsonl",
+    "-l",
+    "0",
+    "--concurrency",
+    "6",
+    "--no-judge",
+    "--model-id",
+    "openai/demo",
+    "--base-url",
+    provider.baseUrl("openai-chat"),
+    "--wire-api",
+    "chat",
+    "--price",
+    "1,4",
+    "--watch",
+    "--no-progress",
   ]);
   try {
     const page = await openPage(browser, url, 1_000);

@@ -12,9 +12,18 @@ function testOf(passed: number, changes: Partial<EvalTest> = {}): EvalTest {
     return { question: String(i), bad, weight: 1, score: (bad ? i < 42 : i < passed) ? 1 : 0, error: null };
   });
   return {
-    ...{ criterion: "overall", labelsHash: "sha256:1", agreement: measureAgreement(tested) },
-    ...{ heldOutReads: 1, readsByThisEval: 1, latencyMs: { p50: 1, p95: 2 }, costUsdPerTrace: 0, ceiling: null },
-    ...{ thresholds: "usable", rejections: [], warnings: [], ...changes },
+    criterion: "overall",
+    labelsHash: "sha256:1",
+    agreement: measureAgreement(tested),
+    heldOutReads: 1,
+    readsByThisEval: 1,
+    latencyMs: { p50: 1, p95: 2 },
+    costUsdPerTrace: 0,
+    ceiling: null,
+    thresholds: "usable",
+    rejections: [],
+    warnings: [],
+    ...changes,
   };
 }
 
@@ -54,7 +63,10 @@ describe("the test in an eval file", () => {
 
   it("has weighted rates that follow from its weights", () => {
     const tested = Array.from({ length: 80 }, (_, i) => ({
-      ...{ question: String(i), bad: i >= 40, weight: i % 2 === 0 ? 0.5 : 1.5, score: i < 39 || i > 77 ? 1 : 0 },
+      question: String(i),
+      bad: i >= 40,
+      weight: i % 2 === 0 ? 0.5 : 1.5,
+      score: i < 39 || i > 77 ? 1 : 0,
       error: null,
     }));
     const agreement = measureAgreement(tested);

@@ -45,7 +45,9 @@ describe("measureAgreement", () => {
       ...traces([{ bad: true, score: 1, n: 1 }]).map((one) => ({ ...one, question: "missed", weight: 2 })),
     ]);
     expect(weighted).toMatchObject({
-      ...{ good: 30, bad: 21, confusion: { goodPassed: 20, goodFailed: 10, badPassed: 1, badFailed: 20 } },
+      good: 30,
+      bad: 21,
+      confusion: { goodPassed: 20, goodFailed: 10, badPassed: 1, badFailed: 20 },
       weighted: { goodPassed: 20, goodFailed: 5, badPassed: 2, badFailed: 5 },
       truePositiveRate: { value: expect.closeTo(20 / 25, 12), n: 30 },
       trueNegativeRate: { value: expect.closeTo(5 / 7, 12), n: 21 },

@@ -93,6 +93,12 @@ describe("runTypescriptEval", () => {
       "require('node:child_process').execSync('id');",
       "Error: Access to this API has been restricted",
     ],
+    ["ends its parent", "process.kill(process.ppid, 'SIGKILL');", "TypeError: process.kill is not a function"],
+    [
+      "starts its parent's debugger",
+      "require('node:process')._debugProcess(process.ppid);",
+      "TypeError: require(...)._debugProcess is not a function",
+    ],
     [
       "forges an outcome",
       "process.send({ id: 99, ms: 0, score: 1, reason: '', error: null }); for (;;);",
@@ -123,6 +129,7 @@ describe("runTypescriptEval", () => {
   it.each([
     ["does not compile", "export function evaluate( {", /SyntaxError|ParseError/],
     ["exports two functions", "export const a = () => 1; export const b = () => 2;", /it exports 2 functions/],
+    ["cannot be parsed", "export default function ( {", /^Error: ParseError: Unexpected token\s+the file:1:\d+$/],
     ["exports none", "export const a = 1;", /it exports 0 functions/],
     ["throws when it is loaded", "throw new Error('not today'); export const a = () => 1;", /not today/],
   ])("fails on every trace if the module %s", async (_, code, why) => {
@@ -151,6 +158,7 @@ it.each([
     true,
   ],
   ["// without a reference\nexport const check = async (input, output) => ({ score: 1, reason: '' });", null, false],
+  ["import x from 'y'; let n = 0; export default function f(input, output) { return n; }", null, false],
   ["module.exports = (input, output) => ({ score: 1, reason: '' });", null, false],
 ])("describeTypescript describes code %# without running it", (code, criterion, usesReference) => {
   expect(describeTypescript(code)).toEqual({ criterion, usesReference });

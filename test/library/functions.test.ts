@@ -135,12 +135,77 @@ describe("an agent function", () => {
   });
 });
 
+describe("an invalid call", () => {
+  it.each([
+    ["limit: -1", { limit: -1 }, /^limit: /],
+    ["limit: NaN", { limit: Number.NaN }, /^limit: /],
+    ["an unknown option", { limitt: 4 }, /^limitt: unknown option\.$/],
+    ["an unknown split", { split: "dev" }, /^split: /],
+  ])("of loadTasks with %s is refused", async (_, options, message) => {
+    const loading = loadTasks({ dataset: QUESTIONS, ...(options as object) });
+    await expect(loading).rejects.toMatchObject({ code: "option_invalid", message: expect.stringMatching(message) });
+  });
+
+  it("of runArtEBenchmark names the argument", async () => {
+    const withoutTasks = runArtEBenchmark(null as unknown as Question[], { db, agent: "baseline" });
+    await expect(withoutTasks).rejects.toMatchObject({
+      message: "tasks: expected a list of questions, see loadTasks().",
+    });
+    const withoutConfig = runArtEBenchmark(tasks, undefined as unknown as BenchmarkConfig);
+    await expect(withoutConfig).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringMatching(/^agent: /),
+    });
+  });
+
+  it("with an aborted signal does not start a run", async () => {
+    const stopped = run("baseline", { signal: AbortSignal.abort() });
+    await expect(stopped).rejects.toMatchObject({
+      code: "run_stopped",
+      message: "The run did not start: the signal aborted.",
+    });
+  });
+});
+
 describe("a function scorer", () => {
   const scorers: Scorer[] = [
     { name: "length", score: async ({ answer }) => answer?.length ?? null },
     { name: "broken", score: () => Promise.reject(new Error("out of order")) },
     { name: "text", score: (() => "1") as unknown as Scorer["score"] },
   ];
+
+  const failureOf = async (score: Scorer["score"], config: Partial<BenchmarkConfig> = {}) => {
+    const { runId, completedTasks } = await run(async () => "x", { scorers: [{ name: "odd", score }], ...config });
+    const [trace] = await tracesOf(runId);
+    return [completedTasks, trace?.scores["function:odd"]];
+  };
+
+  it("that returns a number too large for a mean fails", async () => {
+    const explanation = "the scorer returned neither a number (up to 1e100) nor null";
+    expect(await failureOf(() => 1e308)).toEqual([3, { value: null, explanation, failed: true }]);
+  });
+
+  it("that never ends fails after the task timeout", async () => {
+    const failure = { value: null, explanation: "not finished after 0.5 s", failed: true };
+    expect(await failureOf(() => new Promise(() => {}), { taskTimeout: 0.5 })).toEqual([3, failure]);
+  });
+
+  it("that never ends does not keep an aborted run from stopping, and runs again after a resume", async () => {
+    const scorer = (score: Scorer["score"]): Scorer => ({ name: "slow", score });
+    const agent: AgentFunction = async function answerX() {
+      return "x";
+    };
+    const never = scorer(() => new Promise(() => {}));
+    const stopped = run(agent, { name: "slow-scorer", scorers: [never], signal: AbortSignal.timeout(1500) });
+    await expect(stopped).rejects.toMatchObject({ code: "run_stopped", hint: expect.stringMatching(/^0 of 3 tasks/) });
+    const resumed = await resumeArtEBenchmark("slow-scorer", { db, env: {}, agent, scorers: [scorer(() => 1)] });
+    expect(resumed.scores["function:slow"]).toMatchObject({ value: 1, n: 3 });
+  });
+
+  it("cannot have the name of another one", async () => {
+    const twice = run(async () => "x", { scorers: [1, 0].map((value) => ({ name: "same", score: () => value })) });
+    await expect(twice).rejects.toMatchObject({ message: "scorers: two functions have the name same." });
+  });
 
   it("is stored with its mean and interval, and a failure is recorded", async () => {
     const results = await run(async ({ id }) => "x".repeat(Number(id)), { scorers: ["exactMatch", ...scorers] });

@@ -23,7 +23,12 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     const withGold = { message_ids: [gold.message_id], answer: passage };
     saveSynthetic(demo.db, { id: "run_a", tasks: 60, model: "acme/best", skill: 0.9, price: 0.004 });
     saveSynthetic(demo.db, {
-      ...{ id: "run_b", tasks: 60, agentId: "baseline", model: "acme/weak", skill: 0.2, price: 0.009 },
+      id: "run_b",
+      tasks: 60,
+      agentId: "baseline",
+      model: "acme/weak",
+      skill: 0.2,
+      price: 0.009,
       change: (trace) => ({ ...trace, task: { ...trace.task, ...withGold } }),
     });
   });
@@ -245,7 +250,7 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByText("No traces to code.").waitFor();
     await other.close();
     for (const section of ["runs", "runs/run_a", "chat"]) {
-      await page.evaluate((hash) => location.assign(`#${hash}`), section);
+      await page.evaluate(`location.assign("#${section}")`);
       await page.getByText("It might have stopped. Start it again, then reload.").waitFor();
     }
   });

@@ -113,8 +113,10 @@ describe("rateDespiteLabelErrors", () => {
         const good = count(trials(labelled, () => happens(truePositive)));
         const bad = count(trials(labelled, () => happens(trueNegative)));
         const table = {
-          ...{ goodPassed: good.successes, goodFailed: good.n - good.successes },
-          ...{ badPassed: bad.n - bad.successes, badFailed: bad.successes },
+          goodPassed: good.successes,
+          goodFailed: good.n - good.successes,
+          badPassed: bad.n - bad.successes,
+          badFailed: bad.successes,
         };
         const { low, high } = rateDespiteLabelErrors(observed, table, null);
         covered += Number(low !== null && high !== null && low <= truth && truth <= high);

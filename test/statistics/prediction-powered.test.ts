@@ -26,8 +26,10 @@ function simulate(seed: number, { bad, errors = 0, passedBad = 0.15, repeats = 3
     pairs: { alike: alike.length, n: repeats },
     observed: { successes: traces.filter(({ passed }) => passed).length, n: TRACES },
     table: {
-      ...{ goodPassed: count(true, true), goodFailed: count(true, false) },
-      ...{ badPassed: count(false, true), badFailed: count(false, false) },
+      goodPassed: count(true, true),
+      goodFailed: count(true, false),
+      badPassed: count(false, true),
+      badFailed: count(false, false),
     },
   };
 }

@@ -24,7 +24,7 @@ export const listControlledCommand = defineCommand(z.object({}), async (_flags, 
   const { listControlledRuns } = await import("../../runs/run-control.js");
   const runs = await listControlledRuns(settings);
   out.result(runs, () => {
-    if (runs.length === 0) return "No run is running on this machine.";
+    if (runs.length === 0) return `No run with the cache folder ${settings.cacheDir} is running.`;
     const rows = runs.map((run) => [run.runId, run.state, progressText(run), String(run.pid), run.db]);
     return table(["run", "state", "tasks", "process", "database"], rows);
   });
@@ -60,7 +60,9 @@ export const setLimitsCommand = defineCommand(
   z.object({
     run: oneRun,
     concurrency: z
-      .union([z.literal("auto"), z.coerce.number().int().min(1).max(100_000)], "expected auto or a whole number")
+      .string()
+      .regex(/^(auto|[1-9]\d{0,4})$/, "expected auto, or a whole number from 1 to 99999")
+      .transform((value) => (value === "auto" ? value : Number(value)))
       .optional()
       .meta({ placeholder: "N|auto", description: "Maximum concurrent tasks, or auto" }),
     rpm: numberAbove(0, LARGEST).optional().meta({ description: "Maximum requests per minute" }),

@@ -183,7 +183,7 @@ function endOf(exitCode: number | null, signal: NodeJS.Signals | null): string {
 }
 
 const EXPORTED =
-  /(?:\/\*\*\s*((?:[^*]|\*(?!\/))*)\*\/\s*)?^export\s+(?:default\b|(?:async\s+)?function\b|(?:const|let)\s+\w+[^=\n]*=\s*(?:async\s*)?(?:\(|function\b|\w+\s*=>)|\{)|^\s*(?:module\.)?exports\b/m;
+  /(?:\/\*\*\s*((?:[^*]|\*(?!\/))*)\*\/\s*)?(?:^|(?<=[;}]))[ \t]*export\s+(?:default\b|(?:async\s+)?function\b|(?:const|let)\s+\w+[^=\n]*=\s*(?:async\s*)?(?:\(|function\b|\w+\s*=>)|\{)|^\s*(?:module\.)?exports\b/m;
 
 /** Describes an eval's code. Returns null if it exports no function. */
 export function describeTypescript(code: string): TypescriptDescription | null {

@@ -25,6 +25,10 @@ interface CountedLabels {
   readonly criterion: string;
 }
 
+type Measured = Pick<EvalTest, "agreement" | "ceiling" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
+
+type Check = (measured: Measured) => string | null;
+
 /** Throws a UserError if a half has too few labels of a kind. */
 export function requireLabels({ half, good, bad, criterion }: CountedLabels): void {
   if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
@@ -37,10 +41,6 @@ export function requireLabels({ half, good, bad, criterion }: CountedLabels): vo
     `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
   );
 }
-
-type Measured = Pick<EvalTest, "agreement" | "ceiling" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
-
-type Check = (measured: Measured) => string | null;
 
 /** Checks for each threshold level. A check returns the reason for a rejection, or null. */
 const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {

@@ -1,11 +1,11 @@
 import type { AgentFunction } from "../../agents/agent-function.js";
 import type { NamedAgentFunction } from "../../agents/external-agent.js";
 import type { AppContext } from "../../platform/app-context.js";
+import { type Deadline, openDeadline } from "../../platform/deadline.js";
 import { EXIT, UserError } from "../../platform/errors.js";
-import { traitsOf } from "../../platform/flag-values.js";
 import { runBenchmark } from "../../runs/execute-run.js";
 import { collectResults } from "../../runs/results-file.js";
-import { RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
+import { runSchema } from "../../runs/run-flags.js";
 import type { RunRequest } from "../../runs/run-options.js";
 import type { SessionEnd } from "../../runs/run-tasks.js";
 import type { FunctionScorer } from "../../scoring/function-scorers.js";
@@ -14,6 +14,7 @@ import { withStore } from "../../store/open-store.js";
 import type { Emit } from "../../traces/progress.js";
 import type { Score } from "../../traces/score.js";
 import type { BenchmarkConfig, BenchmarkOptions, ResumeConfig, Scorer } from "../benchmark-config.js";
+import { invalidOption, parseOptions } from "../options/parse-options.js";
 import type { BenchmarkResult, Question, TaskResult, Trace } from "../published-types.js";
 import { toTaskList } from "./task-list.js";
 
@@ -21,8 +22,8 @@ type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { 
 
 /** Converts the arguments of `runArtEBenchmark` to a run request. Throws a UserError for the first invalid option. */
 export async function runRequest(tasks: readonly Question[], config: BenchmarkConfig): Promise<RunRequest> {
-  const { agent } = config;
-  if (agent === undefined) throw invalid("agent", "expected the id of an agent, or a function");
+  if (!Array.isArray(tasks)) throw invalidOption("tasks", "expected a list of questions, see loadTasks()");
+  if (config?.agent === undefined) throw invalidOption("agent", "expected the id of an agent, or a function");
   return { ...requestOf(config), questions: await toTaskList(tasks, config.signal) };
 }
 
@@ -39,65 +40,67 @@ function requestOf(config: Options): RunRequest {
     ...(typeof agent === "string" ? { agent } : {}),
     ...(names.length > 0 ? { scorers: names } : {}),
   };
-  const explicitOptions = Object.entries(options).filter(([, value]) => value !== undefined);
-  const parsed = runSchema.safeParse(
-    Object.fromEntries(explicitOptions.map(([name, value]) => [name, asFlag(name, value)])),
-  );
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalid(String(issue?.path[0] ?? "config"), issue?.message ?? "cannot be used");
-  }
-  const functions = scorers.filter((scorer) => typeof scorer !== "string").map(toFunctionScorer);
+  const { parsed, explicitNames } = parseOptions(options, runSchema);
+  const functions = scorers
+    .filter((scorer) => typeof scorer !== "string")
+    .map((scorer) => toFunctionScorer(scorer, parsed.taskTimeout * 1000, signal));
+  const repeated = functions.find(({ name }, i) => functions.findIndex((other) => other.name === name) < i);
+  if (repeated !== undefined)
+    throw invalidOption("scorers", `two functions have the name ${repeated.name.slice("function:".length)}`);
   return {
-    ...parsed.data,
-    explicitFlags: new Set(explicitOptions.map(([name]) => name)),
+    ...parsed,
+    explicitFlags: explicitNames,
     ...(typeof agent === "function" ? { agentFunction: namedAgent(agent) } : {}),
     ...(functions.length > 0 ? { functionScorers: functions } : {}),
   };
-}
-
-/** Converts a value as in the config file, such as a list, to the value of the flag. */
-function asFlag(name: string, value: unknown): unknown {
-  if (!Object.hasOwn(RUN_FLAGS, name)) throw invalid(name, "unknown option");
-  const { inConfig } = traitsOf(RUN_FLAGS[name as RunFlagName].schema);
-  if (inConfig === undefined) return value;
-  const parsed = inConfig.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw invalid(name, parsed.error.issues[0]?.message ?? "cannot be used");
-}
-
-function invalid(option: string, message: string): UserError {
-  return new UserError("option_invalid", `${option}: ${message}.`, "See docs/library.md.");
 }
 
 function namedAgent(answer: AgentFunction): NamedAgentFunction {
   return { name: answer.name || "agent", answer };
 }
 
-function toFunctionScorer({ name, score }: Scorer): FunctionScorer {
+function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: AbortSignal): FunctionScorer {
   if (typeof name !== "string" || !/^[\w.-]{1,100}$/.test(name)) {
-    throw invalid("scorers", "expected a name of letters, digits, hyphens, dots and underscores");
+    throw invalidOption("scorers", "expected a name of letters, digits, hyphens, dots and underscores");
   }
-  if (isScorerName(name)) throw invalid("scorers", `${name} is already a scorer of art-e`);
+  if (isScorerName(name)) throw invalidOption("scorers", `${name} is already a scorer of art-e`);
+  const tooSlow = () => new Error(`not finished after ${timeoutMs / 1000} s`);
   return {
     name: `function:${name}`,
     async score(trace) {
       try {
-        return checkedScore(await score(trace as Trace));
+        return checkedScore(
+          await endedBy(openDeadline(signal ?? new AbortController().signal, timeoutMs, tooSlow), async () =>
+            score(trace as Trace),
+          ),
+        );
       } catch (error) {
+        signal?.throwIfAborted();
         return failedScore(error instanceof Error ? error.message : String(error));
       }
     },
   };
 }
 
+/** Rejects at the deadline. The function cannot be stopped. */
+async function endedBy<T>({ signal, close }: Deadline, run: () => Promise<T>): Promise<T> {
+  const passed = new Promise<never>((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([passed, run()]).finally(close);
+}
+
+/** Larger scores would overflow in sums of squares. */
+const LARGEST_SCORE = 1e100;
+
 function checkedScore(returned: unknown): Score {
   const { value, explanation } =
     typeof returned === "object" && returned !== null
       ? (returned as { readonly value?: unknown; readonly explanation?: unknown })
       : { value: returned, explanation: undefined };
-  const isValue = value === null || (typeof value === "number" && Number.isFinite(value));
-  if (!isValue) return failedScore("the scorer returned neither a number nor null");
+  const isValue = value === null || (typeof value === "number" && Math.abs(value) <= LARGEST_SCORE);
+  if (!isValue) return failedScore("the scorer returned neither a number (up to 1e100) nor null");
   return { value, ...(typeof explanation === "string" ? { explanation } : {}) };
 }
 
@@ -107,13 +110,33 @@ function failedScore(explanation: string): Score {
 
 /** Executes the run and returns its results. Throws a UserError if it stopped before its last task. */
 export async function execute(
+  request: () => RunRequest | Promise<RunRequest>,
+  options: BenchmarkOptions,
+  context: AppContext,
+): Promise<BenchmarkResult> {
+  try {
+    return await executeRequest(await request(), options, context);
+  } catch (error) {
+    const { aborted, reason } = context.signal;
+    if (!aborted || error !== reason) throw error;
+    throw new UserError(
+      "run_stopped",
+      "The run did not start: the signal aborted.",
+      "Pass a signal that has not aborted.",
+      EXIT.interrupted,
+      { cause: reason },
+    );
+  }
+}
+
+async function executeRequest(
   request: RunRequest,
   { onProgress }: BenchmarkOptions,
   context: AppContext,
 ): Promise<BenchmarkResult> {
   const monitor = () => ({ emit: progressOf(onProgress), underWay: () => 0, stop() {} });
   const { end } = await runBenchmark(request, context, monitor, async () => {
-    throw invalid("queue", "a program cannot run over a queue");
+    throw invalidOption("queue", "a program cannot run over a queue");
   });
   throwIfStopped(end, context);
   return withStore(context.settings, (db) => collectResults(db, end.totals)) as Promise<BenchmarkResult>;

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { compact } from "../../platform/optional-values.js";
 import { stripControls } from "../../platform/strings.js";
@@ -194,7 +195,7 @@ export class RunControls implements TaskSteering {
     return {
       runId,
       pid: process.pid,
-      db: path,
+      db: resolve(path),
       state: this.wound.signal.aborted ? "canceled" : this.isPaused ? "paused" : "running",
       totalTasks,
       savedTasks: saved,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "../../platform/errors.js";
 
 const FOLDER = "ctl";
@@ -13,9 +13,9 @@ const MAX_PATH_BYTES = 100;
  * too long for a socket.
  */
 export function socketFolder(cacheDir: string): string {
-  const folder = join(cacheDir, FOLDER);
+  const folder = join(resolve(cacheDir), FOLDER);
   const isShort = Buffer.byteLength(socketPath(folder, "run")) <= MAX_PATH_BYTES;
-  return isShort ? folder : `/tmp/art-e-${process.getuid?.() ?? 0}-${shortHash(cacheDir)}`;
+  return isShort ? folder : `/tmp/art-e-${process.getuid?.() ?? 0}-${shortHash(resolve(cacheDir))}`;
 }
 
 /** The name is a hash, because a run id might be too long for a socket path. */

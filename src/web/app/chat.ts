@@ -23,6 +23,27 @@ type Fields = Readonly<Record<"inbox" | "day" | "model", HTMLInputElement>> & {
   readonly question: HTMLTextAreaElement;
 };
 
+interface Question {
+  readonly agent: string;
+  /** Empty for any mailbox. */
+  readonly inbox: string;
+  readonly day: string;
+  readonly model: string;
+  readonly text: string;
+}
+
+interface ChatState {
+  readonly agent: string | null;
+  /** Null before the first choice, empty for any mailbox. */
+  readonly inbox: string | null;
+  readonly day: string;
+  readonly model: string;
+  /** The current session. */
+  readonly session: string | null;
+  /** Text of the question field. */
+  readonly draft: string;
+}
+
 /** `query` can contain an agent, a mailbox, a date and a question, as in links from tasks. */
 export async function chatView(page: HTMLElement, agentId: string | null, query: URLSearchParams): Promise<void> {
   takeLink(query);
@@ -176,15 +197,6 @@ function takeQuestion(fields: Fields): Question {
   question.value = "";
   saveChoices(fields, text);
   return { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text };
-}
-
-interface Question {
-  readonly agent: string;
-  /** Empty for any mailbox. */
-  readonly inbox: string;
-  readonly day: string;
-  readonly model: string;
-  readonly text: string;
 }
 
 /** The conversation, with the newest question at the bottom and each answer above the steps that led to it. */
@@ -400,18 +412,6 @@ function parseArguments(text: string): unknown {
 }
 
 const KEY = "art-e-chat";
-
-interface ChatState {
-  readonly agent: string | null;
-  /** Null before the first choice, empty for any mailbox. */
-  readonly inbox: string | null;
-  readonly day: string;
-  readonly model: string;
-  /** The current session. */
-  readonly session: string | null;
-  /** Text of the question field. */
-  readonly draft: string;
-}
 
 /**
  * The latest choices and question of this tab. They are in the tab's storage, so they survive reloads and visits to

@@ -15,6 +15,15 @@ import { DecisionPage } from "./decision-page.js";
 import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, mailWords, resultsOf, rightAnswer, traceSteps } from "./trace.js";
 
+/** A run with traces to label, or null for the chats. */
+interface LabelLine {
+  readonly run: RunPageJson["runs"][number] | null;
+}
+
+type QueuedTraceJson = LabelQueueJson["queue"][number];
+
+type GivenLabel = "good" | "bad" | "skip";
+
 /** Shows one trace after another for labeling with the keyboard. */
 export async function labelView(
   page: HTMLElement,
@@ -49,7 +58,7 @@ class Labelling {
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
-  private readonly given: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
+  private readonly savedLabels: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
 
   constructor(private readonly subject: LabelSubject) {
     this.chosen = subject.trace;
@@ -85,7 +94,7 @@ class Labelling {
     const [next] = this.queue;
     const details = next === undefined ? null : await this.load(next);
     this.current = this.queue.shift() ?? null;
-    this.page.enable("u", this.given.length > 0);
+    this.page.enable("u", this.savedLabels.length > 0);
     if (details === null) this.page.end(this.end());
     else this.page.show(answerSection(details), givenLabels(this.current?.labels ?? []), stepsSection(details));
     const [after] = this.queue;
@@ -102,7 +111,7 @@ class Labelling {
 
   private end(): Child {
     if (this.total === 0) return "No traces to label yet. Start a run with art-e run, or ask an agent.";
-    if (this.given.length === 0) return "All traces are labeled.";
+    if (this.savedLabels.length === 0) return "All traces are labeled.";
     const { criterion } = this.subject;
     const criterionFlag = criterion === OVERALL ? "" : ` --criterion ${criterion}`;
     return [
@@ -125,7 +134,7 @@ class Labelling {
         label,
         note: note || null,
       });
-      this.given.push({ id, trace: current, note });
+      this.savedLabels.push({ id, trace: current, note });
       this.current = null;
       if (!current.is_repeat) this.waiting--;
       this.showProgress(summary);
@@ -138,10 +147,10 @@ class Labelling {
   /** Deletes the last label and shows its trace again. */
   private undo(): Promise<void> {
     return this.page.change(async () => {
-      const last = this.given.at(-1);
+      const last = this.savedLabels.at(-1);
       if (last === undefined) return;
       await remove(`/api/evals/labels/${last.id}`);
-      this.given.pop();
+      this.savedLabels.pop();
       if (this.current !== null) this.queue.unshift(this.current);
       this.current = null;
       this.queue.unshift(last.trace);
@@ -192,11 +201,6 @@ function givenLabels(labels: QueuedTraceJson["labels"]): HTMLElement | string {
     { "aria-label": "Labels to decide between" },
     factList(labels.map(({ annotator, label, note }) => [annotator, note === null ? label : `${label}: ${note}`])),
   );
-}
-
-/** A run with traces to label, or null for the chats. */
-interface LabelLine {
-  readonly run: RunPageJson["runs"][number] | null;
 }
 
 /** Lists the runs with traces to label, and the chats. */
@@ -315,10 +319,6 @@ export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement
     steps,
   );
 }
-
-type QueuedTraceJson = LabelQueueJson["queue"][number];
-
-type GivenLabel = "good" | "bad" | "skip";
 
 /** The traces to label for a failure mode: traces of a run, or of chats if `runId` is null. */
 interface LabelSubject {

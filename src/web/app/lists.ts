@@ -44,6 +44,17 @@ interface FilteredList<Line> {
   readonly none: string;
 }
 
+type Rows = readonly (readonly Child[])[];
+
+interface LiveTable {
+  readonly element: HTMLElement;
+  /** Replaces the rows. A focused link keeps the focus if it still exists. */
+  setRows(rows: Rows): void;
+}
+
+/** A string is shown as untrusted text. Null is left out. */
+export type Fact = readonly [name: string, value: string | Node | null];
+
 /**
  * Shows a list with a search field, filters, sortable columns and pages. All of them are in the URL fragment or the
  * state of the history entry, so that a reload and the Back button restore them.
@@ -232,14 +243,6 @@ export async function offsetPage<Page extends OffsetPageJson, Line>(
   return { lines, next: page.has_more ? String(offset + lines.length) : null, total: page.total_count };
 }
 
-type Rows = readonly (readonly Child[])[];
-
-interface LiveTable {
-  readonly element: HTMLElement;
-  /** Replaces the rows. A focused link keeps the focus if it still exists. */
-  setRows(rows: Rows): void;
-}
-
 export function table(caption: string, heads: readonly string[], rows: Rows): HTMLElement {
   const { element, setRows } = liveTable(caption, heads);
   setRows(rows);
@@ -289,9 +292,6 @@ export function twoLines(first: Child, second: Child): HTMLElement {
 export function clipped(text: string): HTMLElement {
   return untrustedText(text, "clip", "span");
 }
-
-/** A string is shown as untrusted text. Null is left out. */
-export type Fact = readonly [name: string, value: string | Node | null];
 
 export function factList(facts: readonly Fact[]): HTMLElement {
   return h("dl.facts", ...factItems(facts));

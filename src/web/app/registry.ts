@@ -6,6 +6,21 @@ import { get, patch, post, remove } from "./api.js";
 import { clipped, type Fact, type FilterField, factList, filteredList, idLink, labelled, statusLine } from "./lists.js";
 import { discardEdits, trackEdits } from "./unsaved-edits.js";
 
+type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters_schema" | "handler_config">;
+
+/** A form field. `name` is the API's parameter name. */
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  /** `prose` and `json` have several lines. A list contains the possible values. */
+  readonly kind: "text" | "number" | "prose" | "json" | readonly string[];
+  readonly rows?: number;
+  readonly value: string | number;
+  readonly isRequired?: boolean;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
 /** Lists of agents and tools, and their pages with forms to change them. Built-in ones are read-only. */
 
 const pathOf = (kind: "agents" | "tools", id: string) => `/api/${kind}/${encodeURIComponent(id)}`;
@@ -291,8 +306,6 @@ export async function toolList(page: HTMLElement, query: URLSearchParams): Promi
   );
 }
 
-type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters_schema" | "handler_config">;
-
 const NEW_TOOL: ToolForm = {
   name: "",
   description: "",
@@ -361,19 +374,6 @@ export async function toolView(page: HTMLElement, id: string): Promise<void> {
 export function folded(summary: string, ...children: readonly Child[]): HTMLElement {
   return h("details.edit", h("summary", summary), ...children);
 }
-
-/** A form field. `name` is the API's parameter name. */
-interface Field {
-  readonly name: string;
-  readonly label: string;
-  /** `prose` and `json` have several lines. A list contains the possible values. */
-  readonly kind: "text" | "number" | "prose" | "json" | readonly string[];
-  readonly rows?: number;
-  readonly value: string | number;
-  readonly isRequired?: boolean;
-}
-
-type Values = Readonly<Record<string, unknown>>;
 
 /**
  * A form with fields and a button. `send` receives the values, with null for empty number and JSON fields, and returns

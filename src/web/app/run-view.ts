@@ -9,6 +9,14 @@ import { runControls } from "./run-controls.js";
 import { RunReport } from "./run-report.js";
 import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
 
+/** `ended` means that the server closed the event stream and sends nothing more. */
+type Connection = "open" | "lost" | "ended";
+
+interface RunListener {
+  onProgress(progress: RunProgress): void;
+  onConnection(connection: Connection): void;
+}
+
 /** Milliseconds between loads of a running run's results. */
 const REFRESH_MS = 3_000;
 
@@ -230,14 +238,6 @@ function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
-
-/** `ended` means that the server closed the event stream and sends nothing more. */
-type Connection = "open" | "lost" | "ended";
-
-interface RunListener {
-  onProgress(progress: RunProgress): void;
-  onConnection(connection: Connection): void;
-}
 
 /**
  * Follows a run until the server ends the stream or `signal` aborts. Throws if the server refuses, for example because

@@ -23,6 +23,19 @@ import { figureTable, wide } from "./figure-table.js";
 import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { filterLink, type ViewState } from "./view-state.js";
 
+interface Part {
+  readonly tasks: number;
+  readonly colour: string;
+  readonly filters: ViewState["filters"];
+  readonly words: string;
+}
+
+interface Bar {
+  readonly label: Child;
+  readonly filters: ViewState["filters"];
+  readonly parts: readonly Part[];
+}
+
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
@@ -164,19 +177,6 @@ function testText({ test, otherAgents }: EvalFigures): HTMLElement {
       ? null
       : h("span.meta", `${otherAgents.text}. ${otherAgents.advice}: `, h("code", otherAgents.command));
   return h("span", `${test.good} good, ${test.bad} bad`, rejected, others);
-}
-
-interface Part {
-  readonly tasks: number;
-  readonly colour: string;
-  readonly filters: ViewState["filters"];
-  readonly words: string;
-}
-
-interface Bar {
-  readonly label: Child;
-  readonly filters: ViewState["filters"];
-  readonly parts: readonly Part[];
 }
 
 /** Counts as bars. Each bar links to its tasks. */

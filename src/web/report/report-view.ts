@@ -24,6 +24,18 @@ import { type FirstTasks, TaskControls, TaskTable, taskFilter } from "./task-tab
 import { TaskDialog, type TaskLinks } from "./task-view.js";
 import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
 
+type Kind = "questions" | "suites" | "both";
+
+/** Where a report is shown: in its own file, or in a section of the served pages. */
+export interface ReportPlace {
+  /** Aborts when the report is removed from the page. */
+  readonly signal: AbortSignal;
+  /** The tasks at the top of the table. */
+  readonly first: FirstTasks;
+  /** Links from a task to other sections of the page. */
+  readonly links: TaskLinks;
+}
+
 /** The sections of figures, from the scores to the tools. `keyFigures` are the first ones, or null. */
 function figureSections(head: ReportHead, tasks: readonly Task[], keyFigures: HTMLElement | null): HTMLElement[] {
   return compact([
@@ -52,8 +64,6 @@ const EVALS =
 function evalSection(head: ReportHead): HTMLElement {
   return section("Evals", EVALS, evalTable(head));
 }
-
-type Kind = "questions" | "suites" | "both";
 
 function kindOf({ runs }: ReportHead): Kind {
   const ofSuites = runs.filter(({ suite }) => suite !== null).length;
@@ -111,16 +121,6 @@ function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLE
     ];
   });
   return section("One score in detail", null, ...chooser);
-}
-
-/** Where a report is shown: in its own file, or in a section of the served pages. */
-export interface ReportPlace {
-  /** Aborts when the report is removed from the page. */
-  readonly signal: AbortSignal;
-  /** The tasks at the top of the table. */
-  readonly first: FirstTasks;
-  /** Links from a task to other sections of the page. */
-  readonly links: TaskLinks;
 }
 
 /** The sections of a report, its task table and the dialog of a task. Its state is in the URL fragment. */

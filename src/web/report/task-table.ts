@@ -18,6 +18,18 @@ interface TableActions {
   readonly signal: AbortSignal;
 }
 
+interface Column {
+  readonly key: SortKey;
+  readonly title: string;
+  readonly className: string;
+  cell(task: Task, score: number): readonly Child[];
+}
+
+interface Order {
+  readonly key: SortKey;
+  readonly down: boolean;
+}
+
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
 /** Rows rendered above and below the visible ones. */
@@ -327,13 +339,6 @@ export class TaskControls {
   }
 }
 
-interface Column {
-  readonly key: SortKey;
-  readonly title: string;
-  readonly className: string;
-  cell(task: Task, score: number): readonly Child[];
-}
-
 /** Returns the columns of the task table for these runs. */
 function columnsOf(head: ReportHead): readonly Column[] {
   const { runs } = head;
@@ -488,11 +493,6 @@ type SortKey = keyof typeof READ;
 
 function isSortKey(text: string): text is SortKey {
   return Object.hasOwn(READ, text);
-}
-
-interface Order {
-  readonly key: SortKey;
-  readonly down: boolean;
 }
 
 /** Returns the tasks in this order, equal ones by id. Tasks without a value come last in both directions. */

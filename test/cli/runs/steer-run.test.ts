@@ -194,13 +194,16 @@ describe("art-e ctl", () => {
       connection.setEncoding("utf8").on("data", resolve).on("error", reject);
     });
     expect(JSON.parse(reply)).toMatchObject({ ok: false, code: "control_request_invalid" });
-    expect(await ctlJson("list")).toMatchObject([{ state: "running", pid: child.pid }]);
+    expect(await ctlJson("list")).toMatchObject([{ state: "running", pid: child.pid, db: path("art-e.db") }]);
 
     child.kill("SIGKILL");
     await ended;
     expect(existsSync(socket)).toBe(true);
-    expect((await ctl("list")).stdout).toBe("No run is running on this machine.\n");
+    expect((await ctl("list")).stdout).toMatch(/^No run with the cache folder \S+ is running\.\n$/);
     expect(existsSync(socket)).toBe(false);
+    expect((await ctl("show latest --db none.db")).stderr).toMatch(
+      /^art-e: Cannot open the database none\.db: the file does not exist\./,
+    );
     const { code, stderr } = await ctl("pause latest");
     expect(code).toBe(1);
     expect(stderr).toMatch(/Cannot pause run run_\S+: it is not running on this machine \(interrupted\)\./);
