@@ -174,7 +174,7 @@ export function testEval(
     await requireRunnable([stored.definition], settings);
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings, isFresh }, signal);
     const pairs = labelPairs(summarizeLabels(db, criterion));
-    const agreement = { ...measureAgreement(half.tested), ...(pairs === null ? {} : { labelPairs: pairs }) };
+    const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);
     const variants = callsModel(stored.definition)
       ? await compareVariants(db, stored, half, { criterion, settings }, signal)
@@ -430,6 +430,7 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
   const share = (some: number, all: number) => (all === 0 ? null : some / all);
   const good = scored.filter((one) => one.good);
   const bad = scored.filter((one) => !one.good);
+  const isWeighted = scored.some(({ weight }) => weight !== 1);
   return {
     good: good.length,
     bad: bad.length,
@@ -440,7 +441,7 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
     trueNegativeRate: rateOf(bad, ({ passed }) => !passed),
     falseFailureRate: rateOf(good, ({ passed }) => !passed),
     confusion: confusionOf(scored, () => 1),
-    ...(scored.some(({ weight }) => weight !== 1) ? { weighted: confusionOf(scored, ({ weight }) => weight) } : {}),
+    ...presentProperties({ weighted: isWeighted ? confusionOf(scored, ({ weight }) => weight) : null }),
   };
 }
 

@@ -16,6 +16,11 @@ import { duration, share, table, usd } from "../text/format.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { estimateText, oneLine } from "./wording.js";
 
+interface EvalVersion {
+  readonly stored: StoredEval;
+  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
+}
+
 /** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
 export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
   return `${name}@${version}`;
@@ -52,11 +57,6 @@ export function evalTestText(stored: StoredEval, test: EvalTest, isStale = false
 function useLines({ status, definition }: StoredEval, { criterion }: EvalTest, isStale: boolean): string[] {
   if (status !== "draft" || isStale) return [];
   return [`Next: ${commandLine`art-e evals use ${evalLabel(definition)}`}${criterionFlag(criterion)}`];
-}
-
-interface EvalVersion {
-  readonly stored: StoredEval;
-  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
 }
 
 /** Formats the versions of an eval in chronological order, with their changes and test results. */

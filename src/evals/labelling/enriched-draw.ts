@@ -1,6 +1,8 @@
 // Draws likely failures more often than other traces, each with a known probability.
+
 import { createHash } from "node:crypto";
 import { yieldBetween } from "../../platform/batches.js";
+import { compact } from "../../platform/optional-values.js";
 import { quantile } from "../../statistics/quantile.js";
 import type { Db } from "../../store/open-store.js";
 import { isFailure } from "../../tasks/ending.js";
@@ -123,8 +125,8 @@ export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, nu
   }));
   const failed = signals.map(({ failed: names, words, amounts }) => [
     ...names,
-    ...(words !== null && words < short ? ["short"] : []),
-    ...large.flatMap(({ name, limit }) => ((amounts[name] ?? 0) > limit ? name : [])),
+    ...compact([words !== null && words < short && "short"]),
+    ...large.filter(({ name, limit }) => (amounts[name] ?? 0) > limit).map(({ name }) => name),
   ]);
   const counts = new Map<string, number>();
   for (const name of failed.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);

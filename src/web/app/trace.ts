@@ -40,6 +40,32 @@ import {
 } from "./lists.js";
 import { agentFilter } from "./registry.js";
 
+type TraceHead = Omit<TraceLineJson, "rating" | "score">;
+
+export interface ToolCallCard {
+  readonly element: HTMLElement;
+  setResult(result: unknown): void;
+}
+
+/** An email in a tool result. Custom tools may leave out fields. */
+interface MailResult {
+  readonly subject?: string;
+  readonly sender?: string;
+  readonly from?: string;
+  readonly to?: readonly string[] | string;
+  readonly recipients?: readonly string[] | string;
+  readonly cc?: readonly string[] | string;
+  readonly bcc?: readonly string[] | string;
+  readonly date?: string | null;
+  readonly body: string;
+}
+
+/** Positions of a passage in an email. */
+interface LitPassage {
+  readonly subject: readonly TextSpan[];
+  readonly body: readonly TextSpan[];
+}
+
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
   const { trace, feedback, scores, ...line } = details;
@@ -88,8 +114,6 @@ function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question,
     copyButtons({ question, answer: answer ?? "", traceId: id, command: `art-e show ${id}` }),
   );
 }
-
-type TraceHead = Omit<TraceLineJson, "rating" | "score">;
 
 function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
   return [
@@ -301,11 +325,6 @@ function scoreCell({ score }: TraceLineJson): Child {
   return score === null ? "–" : h("span", { title: score.label }, scoreText(score.value));
 }
 
-export interface ToolCallCard {
-  readonly element: HTMLElement;
-  setResult(result: unknown): void;
-}
-
 /** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
   const element = h("div.served");
@@ -321,25 +340,6 @@ export function toolCallCard(name: string, args: unknown): ToolCallCard {
 function errorOf(result: unknown): string | null {
   const { error } = (result ?? {}) as { readonly error?: unknown };
   return typeof error === "string" ? error : null;
-}
-
-/** An email in a tool result. Custom tools may leave out fields. */
-interface MailResult {
-  readonly subject?: string;
-  readonly sender?: string;
-  readonly from?: string;
-  readonly to?: readonly string[] | string;
-  readonly recipients?: readonly string[] | string;
-  readonly cc?: readonly string[] | string;
-  readonly bcc?: readonly string[] | string;
-  readonly date?: string | null;
-  readonly body: string;
-}
-
-/** Positions of a passage in an email. */
-interface LitPassage {
-  readonly subject: readonly TextSpan[];
-  readonly body: readonly TextSpan[];
 }
 
 const NOTHING_LIT: LitPassage = { subject: [], body: [] };
