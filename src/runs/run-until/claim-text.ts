@@ -28,6 +28,8 @@ export function parseClaim(text: string): { ok: true; value: TypedClaim } | { ok
   const match = CLAIM.exec(text.trim().replace(/\s+/g, " "));
   if (match === null) return { ok: false, problem: `expected ${CLAIM_FORMS}` };
   const [, words = "", run = "", byText, notByText, metric] = match;
+  const [, notNumber] = / by (\S+)$/.exec(run) ?? [];
+  if (notNumber !== undefined) return { ok: false, problem: `expected a number after "by", not "${notNumber}"` };
   const relation = RELATIONS[words] ?? "better";
   const by = Number(byText ?? 0);
   const notBy = notByText === undefined ? null : Number(notByText);

@@ -140,6 +140,8 @@ describe("a run that stops itself (--until)", () => {
     ["better than short by 0.2 or not by 0.1", '"or not by 0.1" must be more than "by 0.2"'],
     ["no worse than short", '"no worse than RUN by N" needs a margin above 0'],
     ["different from short by 0.1", '"different from" has no "by"'],
+    ["better than short by -1", '--until: expected a number after "by", not "-1"'],
+    ["better than short by 5%", '--until: expected a number after "by", not "5%"'],
     ["better than nothing", "nothing"],
     ["better than short on goldRank", "cannot test goldRank: it is of at least 1"],
     ["better than short on nonsense", '--until: unknown score "nonsense" of run short.'],
