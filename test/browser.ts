@@ -73,7 +73,8 @@ export class TestBrowser {
     { hash = "", ...options }: BrowserContextOptions & { readonly hash?: string } = {},
   ): Promise<Opened> {
     const opened = await this.open(`${pathToFileURL(file).href}${hash}`, {
-      ...{ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" },
+      viewport: { width: 1280, height: 900 },
+      reducedMotion: "reduce",
       ...options,
     });
     await opened.page.locator("tr[data-index]").first().waitFor();

@@ -232,7 +232,7 @@ function isGraded({ ending, suite }: Pick<TaskResult, "ending" | "suite">): bool
  */
 export class AllScores {
   private question: TaskResult[] = [];
-  private asked = 0;
+  private maxEpochs = 0;
   private readonly byScorer = new Map<string, ScoreAggregate>();
   private readonly slices = new SliceAggregate();
   /**
@@ -263,7 +263,7 @@ export class AllScores {
       const entry = this.descriptions[name] ?? unknownScorer(name, sums);
       entries[name] = entry;
       const onlyFailed = isEvalScore(name) ? NONE_FAILED : (this.onlyFailed.get(name) ?? this.failedQuestions);
-      scores[name] = sums.figures(entry, onlyFailed, this.asked > 1);
+      scores[name] = sums.figures(entry, onlyFailed, this.maxEpochs > 1);
     }
     return { scores, slices: this.slices.figures(entries) };
   }
@@ -272,7 +272,7 @@ export class AllScores {
     const [first] = this.question;
     if (first === undefined) return;
     const failed = this.question.filter((result) => !isGraded(result)).length;
-    this.asked = Math.max(this.asked, this.question.length);
+    this.maxEpochs = Math.max(this.maxEpochs, this.question.length);
     const scored = scoresOf(this.question, countsInScore);
     if (failed > 0) this.addFailed(first, failed, scored);
     for (const [name, values] of scored) {

@@ -34,6 +34,103 @@ export const PUBLISHED = {
 
 export type PublishedResults = typeof PUBLISHED;
 
+interface QuestionPair extends ValuePair {
+  readonly taskId: TaskId;
+}
+
+interface ValuePair {
+  readonly before: number;
+  readonly after: number;
+}
+
+export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
+
+/** The run properties that determine its questions and mail. */
+type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
+
+interface ComparedQuestion {
+  readonly question: string;
+  readonly inbox: string;
+  /** The first answer, or an empty string. For a suite task: its state and the reason it was not solved. */
+  readonly answer: string;
+  /** The mean per metric over the completed epochs with a value. */
+  readonly values: Readonly<Record<string, number>>;
+}
+
+export interface ComparableRun {
+  readonly head: RunHead;
+  readonly questions: ReadonlyMap<TaskId, ComparedQuestion>;
+}
+
+/** A question that the two runs answered differently well. */
+export interface Flip {
+  readonly taskId: TaskId;
+  readonly inbox: string;
+  readonly question: string;
+  readonly baseline: number;
+  readonly candidate: number;
+  readonly baselineAnswer: string;
+  readonly candidateAnswer: string;
+}
+
+export interface RunComparison {
+  readonly baseline: string;
+  readonly candidate: string;
+  readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
+  /** Number of ungraded suite tasks, which score comparisons leave out. It is null for runs over questions. */
+  readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
+  /** Reasons why the runs are incomparable, if any. */
+  readonly incomparable: readonly string[];
+  /** Names of the settings that differ. */
+  readonly settings: readonly string[];
+  readonly metrics: readonly MetricComparison[];
+  /** The largest losses and wins on the first metric. */
+  readonly flips: { readonly metric: string; readonly lost: readonly Flip[]; readonly won: readonly Flip[] };
+}
+
+export interface MetricComparison {
+  readonly metric: string;
+  readonly label: string;
+  readonly kind: "rate" | "mean";
+  readonly better: "higher" | "lower";
+  /** The baseline's mean over the pairs, or null without pairs. */
+  readonly baseline: number | null;
+  readonly candidate: number | null;
+  /** Candidate minus baseline. `n` counts questions. */
+  readonly difference: Estimate;
+  /** Two-sided p value: McNemar's exact test if every pair is right or wrong, otherwise the sign-flip test. */
+  readonly p: number | null;
+  readonly test: "mcnemar" | "sign_flip";
+  /** Number of questions that the candidate does better on. Losses and ties are counted the same way. */
+  readonly wins: number;
+  readonly losses: number;
+  readonly ties: number;
+  /** `better` and `worse` mean that the interval excludes 0 and p is below 0.05. Otherwise null. */
+  readonly verdict: "better" | "worse" | null;
+  /**
+   * Additional questions for 80% power at the observed difference. 0 if there are enough. Null without a difference.
+   */
+  readonly moreQuestions: number | null;
+  /** The smallest difference that this number of questions detects with 80% power. */
+  readonly detectable: number | null;
+  /** Absent if not requested. Null for a metric without two ends, such as the cost. */
+  readonly sequential?: SequentialFigures | null;
+}
+
+/** What an always-valid test says about one score of two runs. */
+export interface SequentialFigures {
+  /** Candidate minus baseline with the always-valid 95% interval. May be read at any time. */
+  readonly difference: Estimate;
+  /** Evidence against equal runs. Equal runs ever reach 20 with a probability of at most 5%. */
+  readonly eValue: number;
+  /** Null if the interval contains 0. */
+  readonly verdict: "better" | "worse" | null;
+  /** The same for several candidates, by the e-BH procedure: at most 5% of the verdicts are expected to be false. */
+  readonly correctedVerdict: "better" | "worse" | null;
+  /** Holm's correction of the fixed-n p value. May be read only at the planned number of questions. */
+  readonly correctedP: number | null;
+}
+
 const QUESTIONS = 100;
 const JUDGE = "gemini-2.0-flash";
 
@@ -110,10 +207,6 @@ export function sharedMetrics(shared: ScoredTasks): string[] {
   return headlineFirst(shared);
 }
 
-interface QuestionPair extends ValuePair {
-  readonly taskId: TaskId;
-}
-
 /** Tolerance for rounding: sums of the same numbers in a different order differ in their last digits, even from 0. */
 const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
@@ -147,13 +240,6 @@ export function pairOutcomes(
   );
   return [...baseline.questions.keys()].map((taskId) => letters.get(taskId) ?? "-").join("");
 }
-
-interface ValuePair {
-  readonly before: number;
-  readonly after: number;
-}
-
-export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
 
 export function comparePairs(metric: MetricDescription, pairs: readonly ValuePair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
@@ -243,9 +329,6 @@ function outcomeText({ suite, agentAnswer }: TaskResult, failed: boolean): strin
   if (suite !== undefined) return [suite.state, suite.reason].filter((part) => part !== "").join(": ");
   return failed ? "" : agentAnswer;
 }
-
-/** The run properties that determine its questions and mail. */
-type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
 /** The split of suite runs. They do not depend on the mail in the database. */
 const SUITE_SPLIT = "suite";
@@ -393,86 +476,3 @@ export const runHeadSchema = benchmarkResultSchema
 export type RunHead = Readonly<z.output<typeof runHeadSchema>>;
 
 export const runFileSchema = runHeadSchema.extend({ taskResults: z.array(taskResultSchema.strip()) });
-
-interface ComparedQuestion {
-  readonly question: string;
-  readonly inbox: string;
-  /** The first answer, or an empty string. For a suite task: its state and the reason it was not solved. */
-  readonly answer: string;
-  /** The mean per metric over the completed epochs with a value. */
-  readonly values: Readonly<Record<string, number>>;
-}
-
-export interface ComparableRun {
-  readonly head: RunHead;
-  readonly questions: ReadonlyMap<TaskId, ComparedQuestion>;
-}
-
-/** A question that the two runs answered differently well. */
-export interface Flip {
-  readonly taskId: TaskId;
-  readonly inbox: string;
-  readonly question: string;
-  readonly baseline: number;
-  readonly candidate: number;
-  readonly baselineAnswer: string;
-  readonly candidateAnswer: string;
-}
-
-export interface RunComparison {
-  readonly baseline: string;
-  readonly candidate: string;
-  readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
-  /** Number of ungraded suite tasks, which score comparisons leave out. It is null for runs over questions. */
-  readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
-  /** Reasons why the runs are incomparable, if any. */
-  readonly incomparable: readonly string[];
-  /** Names of the settings that differ. */
-  readonly settings: readonly string[];
-  readonly metrics: readonly MetricComparison[];
-  /** The largest losses and wins on the first metric. */
-  readonly flips: { readonly metric: string; readonly lost: readonly Flip[]; readonly won: readonly Flip[] };
-}
-
-export interface MetricComparison {
-  readonly metric: string;
-  readonly label: string;
-  readonly kind: "rate" | "mean";
-  readonly better: "higher" | "lower";
-  /** The baseline's mean over the pairs, or null without pairs. */
-  readonly baseline: number | null;
-  readonly candidate: number | null;
-  /** Candidate minus baseline. `n` counts questions. */
-  readonly difference: Estimate;
-  /** Two-sided p value: McNemar's exact test if every pair is right or wrong, otherwise the sign-flip test. */
-  readonly p: number | null;
-  readonly test: "mcnemar" | "sign_flip";
-  /** Number of questions that the candidate does better on. Losses and ties are counted the same way. */
-  readonly wins: number;
-  readonly losses: number;
-  readonly ties: number;
-  /** `better` and `worse` mean that the interval excludes 0 and p is below 0.05. Otherwise null. */
-  readonly verdict: "better" | "worse" | null;
-  /**
-   * Additional questions for 80% power at the observed difference. 0 if there are enough. Null without a difference.
-   */
-  readonly moreQuestions: number | null;
-  /** The smallest difference that this number of questions detects with 80% power. */
-  readonly detectable: number | null;
-  /** Absent if not requested. Null for a metric without two ends, such as the cost. */
-  readonly sequential?: SequentialFigures | null;
-}
-
-/** What an always-valid test says about one score of two runs. */
-export interface SequentialFigures {
-  /** Candidate minus baseline with the always-valid 95% interval. May be read at any time. */
-  readonly difference: Estimate;
-  /** Evidence against equal runs. Equal runs ever reach 20 with a probability of at most 5%. */
-  readonly eValue: number;
-  /** Null if the interval contains 0. */
-  readonly verdict: "better" | "worse" | null;
-  /** The same for several candidates, by the e-BH procedure: at most 5% of the verdicts are expected to be false. */
-  readonly correctedVerdict: "better" | "worse" | null;
-  /** Holm's correction of the fixed-n p value. May be read only at the planned number of questions. */
-  readonly correctedP: number | null;
-}

@@ -59,6 +59,8 @@ export interface ReliabilityOfRun extends ReliabilityCard {
   readonly perturbedRuns: readonly { readonly runId: string; readonly perturbation: Perturbation }[];
 }
 
+type Epochs = readonly ReliabilityTask[];
+
 const UNIT = { min: 0, max: 1 };
 
 const RABANSER = "Rabanser et al. 2026, arXiv 2602.16666";
@@ -147,8 +149,6 @@ function consistencyRows(
   ]);
   return rows.filter(({ estimate }) => estimate.n > 0);
 }
-
-type Epochs = readonly ReliabilityTask[];
 
 function overallConsistency(epochs: Epochs): number | null {
   const [tools, order] = [toolConsistency(epochs), toolOrderConsistency(epochs)];

@@ -30,6 +30,36 @@ interface Parser {
   explain(error: unknown): unknown;
 }
 
+type HelpText = typeof import("./help/help-text.js");
+
+/** Output options for an error. */
+interface ErrorForm {
+  /** One line of JSON: `{"error": {"code", "message", "hint", "exitCode"}}`. */
+  readonly json: boolean;
+  /** Includes the stack. */
+  readonly verbose: boolean;
+}
+
+interface Described {
+  readonly code: string;
+  readonly message: string;
+  /** The next step for the user, or null if unknown. */
+  readonly hint: string | null;
+  readonly exitCode: ExitCode;
+}
+
+/** The called command, as far as the parser recognized it. */
+interface CommandInUse {
+  /** Usage such as `agents clone <id> <new-id>`. */
+  readonly usage: string;
+  /** True for a command that only has subcommands. */
+  readonly isGroup?: boolean;
+  /** Set for a subcommand. */
+  readonly parent?: unknown;
+  /** Accepted flags as typed, or the names of subcommands. */
+  readonly known: readonly string[];
+}
+
 export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
   // Builders run from the outer command to the inner one, so the last assignment is the called command.
   let inUse: CommandInUse | null = null;
@@ -101,8 +131,6 @@ function writtenFlags(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
-type HelpText = typeof import("./help/help-text.js");
-
 function helpColumns(): number {
   return Math.min(120, process.stdout.columns ?? 120);
 }
@@ -126,14 +154,6 @@ function globalParser(args: readonly string[]): Argv {
     .showHelpOnFail(false);
 }
 
-/** Output options for an error. */
-interface ErrorForm {
-  /** One line of JSON: `{"error": {"code", "message", "hint", "exitCode"}}`. */
-  readonly json: boolean;
-  /** Includes the stack. */
-  readonly verbose: boolean;
-}
-
 /** Returns the printed text of an error and the program's exit code. */
 export function formatError(error: unknown, { json, verbose }: ErrorForm): { text: string; exitCode: ExitCode } {
   const { code, message, hint, exitCode } = describe(error);
@@ -145,14 +165,6 @@ export function formatError(error: unknown, { json, verbose }: ErrorForm): { tex
   // The hint for a bug is to use --verbose, so it is redundant if the stack is shown.
   const more = stack !== null && code === "bug" ? [stack] : [hint && `       ${hint}`, stack];
   return { text: [`art-e: ${message}`, ...more.filter((line) => line)].join("\n"), exitCode };
-}
-
-interface Described {
-  readonly code: string;
-  readonly message: string;
-  /** The next step for the user, or null if unknown. */
-  readonly hint: string | null;
-  readonly exitCode: ExitCode;
 }
 
 function describe(error: unknown): Described {
@@ -169,18 +181,6 @@ function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? "" : `\ncaused by ${stackOf(error.cause)}`;
   return `${error.stack ?? error.message}${cause}`;
-}
-
-/** The called command, as far as the parser recognized it. */
-interface CommandInUse {
-  /** Usage such as `agents clone <id> <new-id>`. */
-  readonly usage: string;
-  /** True for a command that only has subcommands. */
-  readonly isGroup?: boolean;
-  /** Set for a subcommand. */
-  readonly parent?: unknown;
-  /** Accepted flags as typed, or the names of subcommands. */
-  readonly known: readonly string[];
 }
 
 /**

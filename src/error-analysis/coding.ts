@@ -26,6 +26,19 @@ export interface Coding {
   readonly queue: readonly NewTrace[];
 }
 
+interface CodingNote extends Omit<TraceDraw, "drawn"> {
+  readonly traceId: string;
+  /** The first thing that went wrong, or null if nothing is wrong. */
+  readonly note: string | null;
+  readonly annotator: string | null;
+}
+
+/** A distinct note with the number of traces that have it. */
+export interface NoteCount {
+  readonly note: string;
+  readonly traces: number;
+}
+
 /**
  * Draws the traces of a pass. A pass can be continued, and a larger limit extends it: the same seed draws the same
  * traces at random, and an enriched pass draws as many more as are missing. While drawing an enriched pass, lets other
@@ -41,8 +54,8 @@ export async function openCoding(db: Db, { run, limit, seed, enriched }: CodingO
   }
   const open = ids.filter((id) => !coded.has(id));
   const missing = Math.max(0, limit - (ids.length - open.length));
-  const drawn = missing === 0 ? [] : await drawLikelyFailures(db, runId, open, `${seed} ${ids.length - open.length}`);
-  return { runId, queue: drawn.slice(0, missing) };
+  const draws = missing === 0 ? [] : await drawLikelyFailures(db, runId, open, `${seed} ${ids.length - open.length}`);
+  return { runId, queue: draws.slice(0, missing) };
 }
 
 /** A note about a trace. Line breaks become spaces. */
@@ -50,13 +63,6 @@ export const noteSchema = z
   .string()
   .transform((text) => text.replace(/\s+/g, " ").trim())
   .pipe(z.string().min(1, "expected a note").max(500, "expected at most 500 characters"));
-
-interface CodingNote extends Omit<TraceDraw, "drawn"> {
-  readonly traceId: string;
-  /** The first thing that went wrong, or null if nothing is wrong. */
-  readonly note: string | null;
-  readonly annotator: string | null;
-}
 
 /**
  * Saves the note of a trace, and replaces an earlier one. If the same note of another trace is grouped into failure
@@ -90,12 +96,6 @@ export function deleteNote(db: Db, traceId: string): void {
       throw new UserError("note_unknown", `The trace ${traceId.slice(0, 100)} does not have a note.`, "");
     syncModeLabels(db, new Date().toISOString());
   }).immediate();
-}
-
-/** A distinct note with the number of traces that have it. */
-export interface NoteCount {
-  readonly note: string;
-  readonly traces: number;
 }
 
 /** Returns the distinct notes of all passes, the most frequent first. */

@@ -39,6 +39,29 @@ export interface Taxonomy {
   readonly modes: readonly FailureMode[];
 }
 
+interface CodedTrace {
+  readonly traceId: string;
+  readonly note: string | null;
+  readonly modes: readonly string[];
+  /** Repetitions of a question have the same value. */
+  readonly question: string;
+  /** 1 if every trace had the same chance to be coded. */
+  readonly weight: number;
+}
+
+interface CodedRow extends Omit<CodedTrace, "modes" | "weight">, Omit<TraceDraw, "drawn"> {
+  /** JSON array. */
+  readonly modes: string;
+  /** Number of traces of the run that no draw has selected, or null if somebody chose all coded traces. */
+  readonly remaining: number | null;
+}
+
+/** The changed mode, and the number of traces that entered or left it. */
+interface ChangedMode {
+  readonly mode: string;
+  readonly traces: number;
+}
+
 /** Counts the modes over the coded traces of a run, or over all coded traces if `run` is null. */
 export function readTaxonomy(db: Db, run: string | null): Taxonomy {
   const runId = run === null ? null : getRun(db, run).id;
@@ -73,23 +96,6 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
 
 function notesOf(traces: readonly CodedTrace[]): string[] {
   return traces.flatMap(({ note }) => note ?? []);
-}
-
-interface CodedTrace {
-  readonly traceId: string;
-  readonly note: string | null;
-  readonly modes: readonly string[];
-  /** Repetitions of a question have the same value. */
-  readonly question: string;
-  /** 1 if every trace had the same chance to be coded. */
-  readonly weight: number;
-}
-
-interface CodedRow extends Omit<CodedTrace, "modes" | "weight">, Omit<TraceDraw, "drawn"> {
-  /** JSON array. */
-  readonly modes: string;
-  /** Number of traces of the run that no draw has selected, or null if somebody chose all coded traces. */
-  readonly remaining: number | null;
 }
 
 function codedTraces(db: Db, runId: string | null): CodedTrace[] {
@@ -144,12 +150,6 @@ export const modeChangeSchema = z.discriminatedUnion("action", [
 ]);
 
 export type ModeChange = z.output<typeof modeChangeSchema>;
-
-/** The changed mode, and the number of traces that entered or left it. */
-interface ChangedMode {
-  readonly mode: string;
-  readonly traces: number;
-}
 
 /** Applies a change with its labels in one transaction. Throws a UserError for unknown modes and notes. */
 export function changeModes(db: Db, change: ModeChange): ChangedMode {

@@ -104,8 +104,8 @@ export async function groupNotes(db: Db, open: () => Promise<Model>, signal: Abo
     signal,
   );
   const proposed = parseProposal(argumentsOf(reply, PROPOSE_TOOL.name)[0], promptNotes, model.id);
-  const used = new Set(proposed.flatMap((mode) => mode.notes));
-  return { modes: proposed, left: ungrouped.filter((note) => !used.has(note)), costUsd: reply.costUsd ?? null };
+  const usedNotes = new Set(proposed.flatMap((mode) => mode.notes));
+  return { modes: proposed, left: ungrouped.filter((note) => !usedNotes.has(note)), costUsd: reply.costUsd ?? null };
 }
 
 /** Parses the reply. Drops unknown numbers and notes that an earlier mode of the reply contains. */

@@ -57,10 +57,12 @@ function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
   const { name, bound, assertions, rubricModel, judge: judgeChoice, criterion } = options;
   const origin = { by: "person", seed: null, labels: null, parent: null } as const;
   if (judgeChoice !== null) {
-    const { options: given, examples, seed } = judgeChoice;
-    const isRun = given.judge !== undefined && RUN_WORD.test(given.judge);
-    const chosen = isRun ? { ...given, judge: undefined, judgeOfEval: judgeOfRun(db, given.judge ?? "") } : given;
-    const judge = judgeSettings(chosen, null, null, env);
+    const { options: requestedJudge, examples, seed } = judgeChoice;
+    const isRun = requestedJudge.judge !== undefined && RUN_WORD.test(requestedJudge.judge);
+    const judgeOptions = isRun
+      ? { ...requestedJudge, judge: undefined, judgeOfEval: judgeOfRun(db, requestedJudge.judge ?? "") }
+      : requestedJudge;
+    const judge = judgeSettings(judgeOptions, null, null, env);
     if (judge === null) {
       throw new UserError(
         "judge_missing",
@@ -80,8 +82,8 @@ function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
         `Describe it: ${commandLine`art-e evals criteria ${about} ${"The answer is polite."}`}`,
       );
     }
-    const written = { criterion: sentence, rubric: sentence, model: rubricModel };
-    return { name, kind: "rubric", reference: false, ...written, origin };
+    const criterionAndRubric = { criterion: sentence, rubric: sentence, model: rubricModel };
+    return { name, kind: "rubric", reference: false, ...criterionAndRubric, origin };
   }
   if (assertions.length > 0) {
     const text = assertions.map(assertionText).join(", and ");

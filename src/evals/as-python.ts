@@ -16,6 +16,18 @@ import {
 } from "./definition.js";
 import { assertionText } from "./run-evals/run-rules.js";
 
+/** A top-level statement of a Python module, with the names it defines. */
+interface Block {
+  readonly names: readonly string[];
+  readonly text: string;
+}
+
+/** An eval with the result of its newest test, if that test is still valid. */
+export interface ExportedEval {
+  readonly definition: EvalDefinition;
+  readonly validation: FileValidation | null;
+}
+
 /** Returns the part of an eval that people read: its code, its rubric, or its function without the feature library. */
 export function readableFunction(definition: EvalDefinition): string {
   if (isCode(definition)) return definition.code;
@@ -310,12 +322,6 @@ function quoted(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll('"', "'");
 }
 
-/** A top-level statement of a Python module, with the names it defines. */
-interface Block {
-  readonly names: readonly string[];
-  readonly text: string;
-}
-
 const IMPORT = /^(?:import|from)\s/;
 
 /**
@@ -325,18 +331,18 @@ const IMPORT = /^(?:import|from)\s/;
  */
 function prunePython(source: string, wanted: readonly string[]): string {
   const blocks = blocksOf(source);
-  const needed = new Set<Block>();
+  const neededBlocks = new Set<Block>();
   const need = (names: readonly string[]) => {
     for (const block of blocks) {
-      if (needed.has(block) || !block.names.some((name) => names.includes(name))) continue;
-      needed.add(block);
+      if (neededBlocks.has(block) || !block.names.some((name) => names.includes(name))) continue;
+      neededBlocks.add(block);
       need(block.text.match(/\w+/g) ?? []);
     }
   };
   need(wanted);
-  const kept = blocks.filter((block) => needed.has(block));
-  const imports = kept.filter(({ text }) => IMPORT.test(text)).map(({ text }) => text);
-  const rest = kept.filter(({ text }) => !IMPORT.test(text));
+  const orderedBlocks = blocks.filter((block) => neededBlocks.has(block));
+  const imports = orderedBlocks.filter(({ text }) => IMPORT.test(text)).map(({ text }) => text);
+  const rest = orderedBlocks.filter(({ text }) => !IMPORT.test(text));
   return [imports.join("\n"), ...withGaps(rest)].filter((part) => part !== "").join("\n");
 }
 
@@ -383,9 +389,3 @@ const WRITERS: Readonly<Record<EvalFormat, (one: ExportedEval) => string>> = {
   typescript: ({ definition }) => typescriptSource(definition),
   inspect: ({ definition }) => inspectSource(definition),
 };
-
-/** An eval with the result of its newest test, if that test is still valid. */
-export interface ExportedEval {
-  readonly definition: EvalDefinition;
-  readonly validation: FileValidation | null;
-}

@@ -184,11 +184,11 @@ class BandReader {
     if (!hasGold(trace)) return "no gold answer";
     if (this.tasksWithCase[band].has(trace.taskId)) return "the task already has a case";
     if (this.cases[band].length >= MAX_CASES) return `more than ${MAX_CASES} cases`;
-    const wanted = band === "high" ? regressionCaseOf(trace, this.frequencyOf) : keyTermCase(trace);
-    if (wanted === null) return band === "high" ? "nothing in common with the gold answer" : "no key terms";
-    const from = originOf(this.runId, trace, band, basis, wanted.must_contain);
+    const regressionCase = band === "high" ? regressionCaseOf(trace, this.frequencyOf) : keyTermCase(trace);
+    if (regressionCase === null) return band === "high" ? "nothing in common with the gold answer" : "no key terms";
+    const from = originOf(this.runId, trace, band, basis, regressionCase.must_contain);
     this.tasksWithCase[band].add(trace.taskId);
-    this.cases[band].push({ ...wanted, from });
+    this.cases[band].push({ ...regressionCase, from });
     if (band === "high") this.positive.push(from);
     return null;
   }

@@ -38,8 +38,8 @@ export const BAND_RULES: readonly BandRule[] = [
     check(trace) {
       const terms = hasGold(trace) ? keyTermsOf(trace.task.answer) : [];
       if (terms.length < 2) return null;
-      const found = terms.filter((term) => containsTerm(trace.answer ?? "", term)).length;
-      return { holds: found * 2 >= terms.length, detail: `${found} of ${terms.length} key terms` };
+      const foundCount = terms.filter((term) => containsTerm(trace.answer ?? "", term)).length;
+      return { holds: foundCount * 2 >= terms.length, detail: `${foundCount} of ${terms.length} key terms` };
     },
   },
   ...TEMPLATES.flatMap((template): BandRule[] => {

@@ -5,6 +5,49 @@ import { MAX_CONDITIONS } from "./definition.js";
 import { isMissed } from "./run-evals/run-rules.js";
 import { conditionOf, type EvalTemplate } from "./templates.js";
 
+export interface Candidate {
+  readonly measured: MeasuredTemplate;
+  /** From cross-validation. */
+  readonly alignment: Alignment;
+  /** The threshold fitted to all training labels, or null if no good trace has a value. */
+  readonly cut: number | null;
+  /** Fraction of shuffles in which the best template does equally well, 0 to 1. */
+  readonly chance: number;
+  /** Why the template was not chosen, or null if it was. */
+  readonly rejection: string | null;
+}
+
+/** A template with its feature's value for each training trace. */
+export interface MeasuredTemplate {
+  readonly template: EvalTemplate;
+  readonly values: readonly (number | null)[];
+}
+
+/** Facts about the training traces besides features, in the order of the traces. */
+export interface TrainingLabels {
+  readonly bad: readonly boolean[];
+  /** The question of each trace. Repetitions of a question have the same value. */
+  readonly questions: readonly string[];
+  /** The fold of each trace's question. */
+  readonly folds: readonly number[];
+  /** The weight of each label: 1 if every trace had the same chance to be labeled. */
+  readonly weights: readonly number[];
+}
+
+/** How well failed traces match the bad labels (Shankar et al. 2024, https://arxiv.org/abs/2404.12272). */
+export interface Alignment {
+  /** Fraction of the bad traces that fail. */
+  readonly coverage: number;
+  /** Fraction of the good traces that fail. */
+  readonly falseFailures: number;
+  /** Harmonic mean of coverage and 1 - false failures. */
+  readonly alignment: number;
+  /** Number of failed traces. */
+  readonly failed: number;
+  /** Standard score of the difference between the two fractions. 0 if all or no traces fail. */
+  readonly z: number;
+}
+
 /** Returns the fold of a training question, 0 to `folds` - 1, from its hash with a seed. */
 export function foldOf(question: string, folds: number, seed: number): number {
   return createHash("sha256").update(`${seed} ${question}`).digest().readUInt32BE(0) % folds;
@@ -19,18 +62,6 @@ const MIN_GAIN = 0.02;
 /** Maximum probability that a result is due to chance, for all templates together. */
 const MAX_CHANCE = 0.02;
 const SHUFFLES = 199;
-
-export interface Candidate {
-  readonly measured: MeasuredTemplate;
-  /** From cross-validation. */
-  readonly alignment: Alignment;
-  /** The threshold fitted to all training labels, or null if no good trace has a value. */
-  readonly cut: number | null;
-  /** Fraction of shuffles in which the best template does equally well, 0 to 1. */
-  readonly chance: number;
-  /** Why the template was not chosen, or null if it was. */
-  readonly rejection: string | null;
-}
 
 /**
  * Chooses templates that fail bad traces and pass good ones, by cross-validation on training labels. A template is
@@ -148,23 +179,6 @@ export function labelShuffler(
   };
 }
 
-/** A template with its feature's value for each training trace. */
-export interface MeasuredTemplate {
-  readonly template: EvalTemplate;
-  readonly values: readonly (number | null)[];
-}
-
-/** Facts about the training traces besides features, in the order of the traces. */
-export interface TrainingLabels {
-  readonly bad: readonly boolean[];
-  /** The question of each trace. Repetitions of a question have the same value. */
-  readonly questions: readonly string[];
-  /** The fold of each trace's question. */
-  readonly folds: readonly number[];
-  /** The weight of each label: 1 if every trace had the same chance to be labeled. */
-  readonly weights: readonly number[];
-}
-
 /** Returns the threshold fitted to all labels, or 0 for templates with a fixed bound. */
 function cutOf({ template, values }: MeasuredTemplate, bad: readonly boolean[]): number | null {
   return template.bound === "cut" ? fitCut(values, bad) : 0;
@@ -246,20 +260,6 @@ function roundUp(value: number): number {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   // The division can have a rounding error.
   return Number((Math.ceil(Number((value / unit).toPrecision(12))) * unit).toPrecision(2));
-}
-
-/** How well failed traces match the bad labels (Shankar et al. 2024, https://arxiv.org/abs/2404.12272). */
-export interface Alignment {
-  /** Fraction of the bad traces that fail. */
-  readonly coverage: number;
-  /** Fraction of the good traces that fail. */
-  readonly falseFailures: number;
-  /** Harmonic mean of coverage and 1 - false failures. */
-  readonly alignment: number;
-  /** Number of failed traces. */
-  readonly failed: number;
-  /** Standard score of the difference between the two fractions. 0 if all or no traces fail. */
-  readonly z: number;
 }
 
 /** Compares failures with labels of the same traces, as weighted fractions. A fraction of zero traces is 0. */

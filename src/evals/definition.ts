@@ -13,6 +13,43 @@ const PREFIX = "eval:";
 /** The name of an eval's score in results, reports and gates. As a scorer, it can include a version: `eval:NAME@2`. */
 export type EvalScore = `${typeof PREFIX}${string}`;
 
+/** The input of an eval: the trace of a run's task or of a chat. */
+export type EvaluatedTrace = Trace | ChatTrace;
+
+/** A disagreement between an eval and the label of a trace. */
+export interface Contradiction {
+  readonly traceId: string;
+  readonly runId: string | null;
+  readonly taskId: TaskId | null;
+  readonly label: "good" | "bad";
+  readonly note: string | null;
+  readonly score: number;
+  readonly reason: string;
+}
+
+/** The status of the newest test. */
+export type Validation = "none" | "stale" | "passed" | "rejected";
+
+export type EvalOf<K extends EvalDefinition["kind"]> = Extract<EvalDefinition, { kind: K }>;
+
+/** An eval before it is saved and gets a version. */
+export type EvalDraft<K extends EvalDefinition["kind"] = EvalDefinition["kind"]> = K extends K
+  ? Omit<EvalOf<K>, "version">
+  : never;
+
+/** Evals that this process can run on its own, one trace at a time. */
+export type DataEval = EvalOf<"rules" | "assertions" | "cases">;
+
+/** A stored eval. */
+export interface StoredEval {
+  readonly id: number;
+  readonly definition: EvalDefinition;
+  readonly status: EvalStatus;
+  /** The criterion that the eval was activated for. Null selects the newest test of any criterion. */
+  readonly validatedFor: string | null;
+  readonly createdAt: string;
+}
+
 export function scoreNameOf({ name }: Pick<EvalDefinition, "name">): EvalScore {
   return `${PREFIX}${name}`;
 }
@@ -38,9 +75,6 @@ export function toScore({ score, reason, error }: EvalOutcome): Score {
   if (error !== null) return { value: null, explanation: `the eval failed: ${error}`, failed: true };
   return { value: score, explanation: reason };
 }
-
-/** The input of an eval: the trace of a run's task or of a chat. */
-export type EvaluatedTrace = Trace | ChatTrace;
 
 const countSchema = z.int().nonnegative();
 const shareSchema = z.number().min(0).max(1);
@@ -80,22 +114,14 @@ const agreementSchema = z.object({
   weighted: z
     .object({ goodPassed: weightSchema, goodFailed: weightSchema, badPassed: weightSchema, badFailed: weightSchema })
     .exactOptional(),
-  /** Pairs of labels of the same trace, which show how many labels are wrong. Absent if no trace has two labels. */
-  labelPairs: z.object({ alike: countSchema, n: countSchema }).exactOptional(),
+  /**
+   * Pairs of labels of the same trace, which show how many labels are wrong, and the fraction of the wrong ones that
+   * adjudication has removed. Absent if no trace has two labels.
+   */
+  labelPairs: z.object({ alike: countSchema, n: countSchema, resolved: shareSchema.exactOptional() }).exactOptional(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;
-
-/** A disagreement between an eval and the label of a trace. */
-export interface Contradiction {
-  readonly traceId: string;
-  readonly runId: string | null;
-  readonly taskId: TaskId | null;
-  readonly label: "good" | "bad";
-  readonly note: string | null;
-  readonly score: number;
-  readonly reason: string;
-}
 
 export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 
@@ -173,9 +199,6 @@ export const fileValidationSchema = evalTestSchema.extend({
 });
 
 export type FileValidation = z.output<typeof fileValidationSchema>;
-
-/** The status of the newest test. */
-export type Validation = "none" | "stale" | "passed" | "rejected";
 
 export function validationOf(test: { readonly report: EvalTest; readonly isStale: boolean } | null): Validation {
   if (test === null) return "none";
@@ -335,16 +358,6 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
 
 export type EvalDefinition = z.output<typeof evalDefinitionSchema>;
 
-export type EvalOf<K extends EvalDefinition["kind"]> = Extract<EvalDefinition, { kind: K }>;
-
-/** An eval before it is saved and gets a version. */
-export type EvalDraft<K extends EvalDefinition["kind"] = EvalDefinition["kind"]> = K extends K
-  ? Omit<EvalOf<K>, "version">
-  : never;
-
-/** Evals that this process can run on its own, one trace at a time. */
-export type DataEval = EvalOf<"rules" | "assertions" | "cases">;
-
 export function isDataEval(definition: EvalDefinition): definition is DataEval {
   return definition.kind === "rules" || definition.kind === "assertions" || definition.kind === "cases";
 }
@@ -363,13 +376,3 @@ export function isCode(definition: EvalDefinition): definition is EvalOf<EvalLan
 const EVAL_STATUSES = ["draft", "active", "retired"] as const;
 
 export type EvalStatus = (typeof EVAL_STATUSES)[number];
-
-/** A stored eval. */
-export interface StoredEval {
-  readonly id: number;
-  readonly definition: EvalDefinition;
-  readonly status: EvalStatus;
-  /** The criterion that the eval was activated for. Null selects the newest test of any criterion. */
-  readonly validatedFor: string | null;
-  readonly createdAt: string;
-}

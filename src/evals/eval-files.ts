@@ -37,6 +37,16 @@ interface ImportedEval {
   readonly validation: ReturnType<typeof saveImportedTest> | null;
 }
 
+interface ReadEvalFile {
+  readonly definition: EvalDefinition;
+  readonly validation?: FileValidation | undefined;
+}
+
+interface CodeReader {
+  readonly parse: (text: string, name: string) => unknown;
+  readonly hint: string;
+}
+
 /** Imports eval files, or all files of a folder, as drafts. Imports all of them or none. */
 export function importEvals(paths: readonly string[], settings: AppSettings): Promise<ImportedEval[]> {
   const read = paths.flatMap(filesOf).map((path) => ({ path, ...readEvalFile(path) }));
@@ -112,11 +122,6 @@ export async function writeFolder(folder: string, files: ReadonlyMap<string, str
 }
 
 const MAX_BYTES = 16_000_000;
-
-interface ReadEvalFile {
-  readonly definition: EvalDefinition;
-  readonly validation?: FileValidation | undefined;
-}
 
 /** Reads an eval's JSON file, or a file with the code of an eval. Never executes the code. */
 function readEvalFile(path: string): ReadEvalFile {
@@ -205,11 +210,6 @@ function codeDefinition(
     origin: { by: "person", seed: null, labels: null, parent: null },
     code,
   };
-}
-
-interface CodeReader {
-  readonly parse: (text: string, name: string) => unknown;
-  readonly hint: string;
 }
 
 const TYPESCRIPT: CodeReader = {

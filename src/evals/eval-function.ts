@@ -69,7 +69,7 @@ function toTrace({ input, output, trace }: EvalCall): EvaluatedTrace {
     ...trace,
     scores: {},
   };
-  const asked = {
+  const mailTask = {
     question,
     answer: "",
     message_ids: [],
@@ -80,16 +80,16 @@ function toTrace({ input, output, trace }: EvalCall): EvaluatedTrace {
     visible.kind === "chat"
       ? { ...visible, question, inbox, queryDate: date }
       : suite === null
-        ? { ...visible, kind: "question", taskId, task: { id: taskId, ...asked } }
+        ? { ...visible, kind: "question", taskId, task: { id: taskId, ...mailTask } }
         : {
             ...visible,
             kind: "suite",
             taskId,
-            task: { id: taskId, suite, instruction: question, ...mailQuestion(asked) },
+            task: { id: taskId, suite, instruction: question, ...mailQuestion(mailTask) },
           };
   return restored as unknown as EvaluatedTrace;
 }
 
-function mailQuestion(asked: { readonly inbox_address: string | undefined }) {
-  return asked.inbox_address === undefined ? {} : { emailQuestion: asked };
+function mailQuestion(mailTask: { readonly inbox_address: string | undefined }) {
+  return mailTask.inbox_address === undefined ? {} : { emailQuestion: mailTask };
 }

@@ -59,6 +59,57 @@ export interface Generation {
   readonly spentUsd: number;
 }
 
+interface CheckedVariation extends WrittenVariation {
+  /** Reason for a rejection, or null if the eval is worth testing. */
+  readonly rejection: string | null;
+}
+
+/** The result of writing one eval. */
+interface WrittenVariation {
+  readonly variation: Variation;
+  /** The best version, or null if none was usable. */
+  readonly best: MeasuredDraft | null;
+  /** Number of written versions. Usable ones were also measured. */
+  readonly rounds: number;
+  /** Why the model did not write another version. */
+  readonly ended: string;
+}
+
+interface MeasuredDraft {
+  readonly draft: WrittenEval;
+  readonly measured: TrainingAlignment;
+}
+
+interface Writing {
+  readonly model: Model;
+  readonly language: EvalLanguage;
+  /** The training half, or a sample of it. Prompts contain no other traces. */
+  readonly training: readonly TrainingExample[];
+  /** The examples for the first version. */
+  readonly examples: readonly TrainingExample[];
+  /** The criterion's sentence, or null if it is missing. */
+  readonly sentence: string | null;
+  readonly criteria: readonly string[];
+  /** Number of reflection rounds after the first version. */
+  readonly rounds: number;
+  /** Returns the outcomes for the training traces, in order, or null for traces on which it was not run. */
+  run(draft: WrittenEval, signal: AbortSignal): Promise<readonly (MeasuredOutcome | null)[]>;
+}
+
+export interface GenerationModelOptions {
+  /** `provider/name`. */
+  readonly model: string;
+  /** Price in US dollars per million tokens. Undefined selects the price table. */
+  readonly price?: Price | undefined;
+  readonly maxCost: number;
+}
+
+export interface GenerationModel {
+  readonly model: Model;
+  readonly server: string | null;
+  readonly limit: CostLimit;
+}
+
 /**
  * Maximum number of training traces on which drafts are measured. Rubrics are measured on fewer per label, because each
  * trace requires a call.
@@ -159,11 +210,6 @@ function draftRunner(
   };
 }
 
-interface CheckedVariation extends WrittenVariation {
-  /** Reason for a rejection, or null if the eval is worth testing. */
-  readonly rejection: string | null;
-}
-
 /**
  * Minimum standard score of the difference between bad and good traces. The best of five times four drafts is chosen.
  * By chance alone, one in 40 generations would reach this value (Bonferroni).
@@ -196,38 +242,6 @@ function rejectionOf({ variation, best, ended }: WrittenVariation, seen: Map<str
 
 function percent(share: number): string {
   return `${Math.round(share * 100)}%`;
-}
-
-/** The result of writing one eval. */
-interface WrittenVariation {
-  readonly variation: Variation;
-  /** The best version, or null if none was usable. */
-  readonly best: MeasuredDraft | null;
-  /** Number of written versions. Usable ones were also measured. */
-  readonly rounds: number;
-  /** Why the model did not write another version. */
-  readonly ended: string;
-}
-
-interface MeasuredDraft {
-  readonly draft: WrittenEval;
-  readonly measured: TrainingAlignment;
-}
-
-interface Writing {
-  readonly model: Model;
-  readonly language: EvalLanguage;
-  /** The training half, or a sample of it. Prompts contain no other traces. */
-  readonly training: readonly TrainingExample[];
-  /** The examples for the first version. */
-  readonly examples: readonly TrainingExample[];
-  /** The criterion's sentence, or null if it is missing. */
-  readonly sentence: string | null;
-  readonly criteria: readonly string[];
-  /** Number of reflection rounds after the first version. */
-  readonly rounds: number;
-  /** Returns the outcomes for the training traces, in order, or null for traces on which it was not run. */
-  run(draft: WrittenEval, signal: AbortSignal): Promise<readonly (MeasuredOutcome | null)[]>;
 }
 
 /** Asks a model for criteria that separate good traces from bad ones. Throws a UserError if it returns none. */
@@ -285,20 +299,6 @@ async function completeOrWhy(model: Model, request: ModelRequest, signal: AbortS
     signal.throwIfAborted();
     return (error as Error).message;
   }
-}
-
-export interface GenerationModelOptions {
-  /** `provider/name`. */
-  readonly model: string;
-  /** Price in US dollars per million tokens. Undefined selects the price table. */
-  readonly price?: Price | undefined;
-  readonly maxCost: number;
-}
-
-export interface GenerationModel {
-  readonly model: Model;
-  readonly server: string | null;
-  readonly limit: CostLimit;
 }
 
 /**

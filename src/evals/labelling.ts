@@ -58,6 +58,18 @@ export interface Labelling {
   summary(): LabelSummary;
 }
 
+/** A trace that was drawn for labeling. */
+export interface NewTrace extends TraceDraw {
+  readonly traceId: string;
+}
+
+interface QueuedTrace extends NewTrace {
+  /** Whether the trace was labeled before and is shown again to measure self-agreement. */
+  readonly isRepeat: boolean;
+  /** Labels to adjudicate. Absent for a trace that is labeled without seeing other labels. */
+  readonly labels?: readonly GivenLabel[];
+}
+
 /**
  * Queues the traces of a run or of chats in random order, so that measurements on the labels apply to the run. While
  * drawing an enriched sample, lets other work run.
@@ -116,11 +128,11 @@ async function labelQueue(db: Db, runId: string | null, { criterion, seed, annot
   const labelled = labelledByPerson(db, criterion, annotator);
   const ids = traceIdsToLabel(db, runId);
   const unlabelled = ids.filter((id) => !labelled.has(id));
-  const asked = ids.filter((id) => labelled.has(id));
+  const labelledIds = ids.filter((id) => labelled.has(id));
   const queued = enriched
     ? await drawLikelyFailures(db, runId, unlabelled, `${seed} ${labelled.size}`)
     : drawAtRandom(unlabelled, seed);
-  return { waiting: queued.length, queue: new LabelQueue(queued, asked, seed) };
+  return { waiting: queued.length, queue: new LabelQueue(queued, labelledIds, seed) };
 }
 
 /**
@@ -140,7 +152,10 @@ export async function drawLikelyFailures(
 /** Draws all traces in random order, with the same chance for each. */
 export function drawAtRandom(ids: readonly string[], seed: number): NewTrace[] {
   return shuffleByHash(ids, seed).map((traceId, i) => ({
-    ...{ traceId, drawn: "random", drawnFrom: ids.length - i, probability: null },
+    traceId,
+    drawn: "random",
+    drawnFrom: ids.length - i,
+    probability: null,
   }));
 }
 
@@ -155,18 +170,6 @@ export function shuffleByHash(ids: readonly string[], seed: number): string[] {
 
 /** Number of new traces between two repetitions. A tenth of all traces are repetitions. */
 const NEW_BETWEEN_REPEATS = 9;
-
-/** A trace that was drawn for labeling. */
-export interface NewTrace extends TraceDraw {
-  readonly traceId: string;
-}
-
-interface QueuedTrace extends NewTrace {
-  /** Whether the trace was labeled before and is shown again to measure self-agreement. */
-  readonly isRepeat: boolean;
-  /** Labels to adjudicate. Absent for a trace that is labeled without seeing other labels. */
-  readonly labels?: readonly GivenLabel[];
-}
 
 /** Yields the traces to label. */
 export class LabelQueue {
@@ -184,15 +187,15 @@ export class LabelQueue {
   /** Also repeats traces from the same session, so that even a first session measures the reliability of its labels. */
   *[Symbol.iterator](): Generator<QueuedTrace> {
     const pool = [...this.labelled].sort();
-    const asked: string[] = [];
+    const sessionIds: string[] = [];
     for (const [i, next] of this.traces.entries()) {
       if (i > 0 && i % NEW_BETWEEN_REPEATS === 0) {
         const [repeat] = pool.splice(this.random(Math.max(1, pool.length)), 1);
         if (repeat !== undefined) yield { traceId: repeat, isRepeat: true, ...UNKNOWN_DRAW };
         // Annotators still remember the most recent traces, so these are repeated later.
-        pool.push(...asked.splice(0));
+        pool.push(...sessionIds.splice(0));
       }
-      asked.push(next.traceId);
+      sessionIds.push(next.traceId);
       yield { ...next, isRepeat: false };
     }
   }

@@ -100,13 +100,16 @@ export interface LabelSummary {
   readonly selfAgreement: Estimate;
   /** How often two people gave a trace the same label. */
   readonly betweenAnnotators: Estimate;
+  /** Fraction of the label errors that adjudication has removed, if people err independently. */
+  readonly resolved: number;
 }
 
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
   const drawn: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
   const isTold = (label: EvalLabel) => label === "good" || label === "bad";
-  for (const { label, ...one } of effectiveLabels(db, criterion)) {
+  const effective = effectiveLabels(db, criterion);
+  for (const { label, ...one } of effective) {
     labels[label]++;
     if (isTold(label)) drawn[one.drawn]++;
   }
@@ -115,7 +118,28 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
     .map(({ first, again }, i) => ({ success: first === again, cluster: String(i) }));
   const pairs = annotatorPairs(db, criterion).flatMap((pair) => pair.traces);
   const between = pairs.map(({ first, second, cluster }) => ({ success: first === second, cluster }));
-  return { labels, drawn, selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) };
+  const resolved = resolvedErrors(
+    effective.filter(({ label }) => isTold(label)),
+    new Set(pairs.map(({ cluster }) => cluster)),
+    listDisagreements(db, criterion),
+  );
+  return {
+    ...{ labels, drawn, resolved },
+    ...{ selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) },
+  };
+}
+
+/** Among the traces that several people labeled, the errors are those on which they disagree. */
+function resolvedErrors(
+  labels: readonly EffectiveLabel[],
+  shared: ReadonlySet<string>,
+  disagreements: readonly Disagreement[],
+): number {
+  const decided = disagreements.filter(({ adjudicated }) => adjudicated === "good" || adjudicated === "bad").length;
+  if (decided === 0) return 0;
+  const total = (some: readonly EffectiveLabel[]) => some.reduce((sum, { weight }) => sum + weight, 0);
+  const ofShared = total(labels.filter(({ traceId }) => shared.has(traceId))) / total(labels);
+  return (ofShared * decided) / disagreements.length;
 }
 
 /** Two people who labeled the same traces. */

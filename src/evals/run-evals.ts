@@ -41,6 +41,22 @@ export interface EvalBackends {
   readonly judge: EvalBackend<"judge">;
 }
 
+/**
+/** Other ways to call the models of evals. */
+interface ModelCalls {
+  /** Whether to call a model even if the cache contains a result, which is replaced. */
+  readonly isFresh?: boolean;
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant | undefined;
+}
+
+/** A rubric's model and its server. */
+interface RubricModel {
+  readonly model: Model;
+  /** Base URL, or null for the provider's default server. */
+  readonly server: string | null;
+}
+
 /** Returns the outcomes per trace, in the order of the evals. A failed task never passes. */
 export async function runEvals(
   definitions: readonly EvalDefinition[],
@@ -77,15 +93,6 @@ const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) 
   if (!choice.ok) throw new Error(`Cannot run Python: ${choice.why}`);
   return runPythonEval(definition, traces, choice.sandbox, signal);
 };
-
-/**
-/** Other ways to call the models of evals. */
-interface ModelCalls {
-  /** Whether to call a model even if the cache contains a result, which is replaced. */
-  readonly isFresh?: boolean;
-  /** Another form of the prompt. */
-  readonly variant?: PromptVariant | undefined;
-}
 
 /** Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. */
 export function openEvalBackends(settings: AppSettings, { isFresh = false, variant }: ModelCalls = {}): EvalBackends {
@@ -154,13 +161,6 @@ export async function requireSandbox(reason: string): Promise<void> {
   const choice = await chooseSandbox();
   if (!choice.ok)
     throw new UserError("sandbox_missing", `${reason}, which requires a sandbox: ${choice.why}.`, choice.hint);
-}
-
-/** A rubric's model and its server. */
-interface RubricModel {
-  readonly model: Model;
-  /** Base URL, or null for the provider's default server. */
-  readonly server: string | null;
 }
 
 /**

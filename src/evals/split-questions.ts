@@ -7,6 +7,25 @@ import type { EvaluatedTrace } from "./definition.js";
 /** Evals are made from the training half of the labeled questions and validated on the held-out half. */
 export type Half = "training" | "heldout";
 
+interface KnownQuestion {
+  readonly question: string;
+  readonly half: Half;
+}
+
+/** Traces of one question. */
+interface Group {
+  question: string;
+  half: Half | null;
+  readonly keys: Set<string>;
+  readonly traces: { readonly id: string; readonly badFor: readonly string[] }[];
+}
+
+/** A trace with the criteria for which it is labeled bad. */
+export interface TraceToAssign {
+  readonly trace: EvaluatedTrace;
+  readonly badFor: readonly string[];
+}
+
 /**
  * Returns keys that identify a trace's question, starting with the key of its wording. Ids are not used, because
  * another dataset can contain the same question with a different id. Two questions with the same gold answer and gold
@@ -34,42 +53,23 @@ function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-interface KnownQuestion {
-  readonly question: string;
-  readonly half: Half;
-}
-
 function findKey(db: Db, key: string): KnownQuestion | undefined {
   return db.prepare("SELECT question, half FROM eval_questions WHERE key = ?").get(key) as KnownQuestion | undefined;
 }
 
-/** Traces of one question. */
-interface Group {
-  question: string;
-  half: Half | null;
-  readonly keys: Set<string>;
-  readonly traces: { readonly id: string; readonly badFor: readonly string[] }[];
-}
-
-/** A trace with the criteria for which it is labeled bad. */
-export interface TraceToAssign {
-  readonly trace: EvaluatedTrace;
-  readonly badFor: readonly string[];
-}
-
 /** Counts how many more traces are in the training half than in the held-out half, per criterion. */
 export class HalfCounts {
-  readonly #surplus = new Map<string, number>();
+  private readonly surplusByKind = new Map<string, number>();
 
   add(half: Half, badFor: readonly string[]): void {
     for (const kind of kindsOf(badFor)) {
-      this.#surplus.set(kind, (this.#surplus.get(kind) ?? 0) + (half === "training" ? 1 : -1));
+      this.surplusByKind.set(kind, (this.surplusByKind.get(kind) ?? 0) + (half === "training" ? 1 : -1));
     }
   }
 
   /** Sum over the criteria for which a trace is bad. Negative if more of these traces are held out. */
   surplus(badFor: readonly string[]): number {
-    return kindsOf(badFor).reduce((sum, kind) => sum + (this.#surplus.get(kind) ?? 0), 0);
+    return kindsOf(badFor).reduce((sum, kind) => sum + (this.surplusByKind.get(kind) ?? 0), 0);
   }
 }
 

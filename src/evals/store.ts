@@ -132,8 +132,8 @@ function toStored({ definition, ...row }: EvalRow): StoredEval {
 }
 
 /**
- * Saves a test with the number of times that its traces have been read, including this time. Returns the completed
- * test.
+ * Saves a test with the number of times that its traces have been read, including this time. A test that repeats an
+ * earlier result does not count again. Returns the completed test.
  */
 export function saveEvalTest(
   db: Db,
@@ -144,32 +144,43 @@ export function saveEvalTest(
 ): EvalTest {
   return db
     .transaction(() => {
-      const report: EvalTest = {
-        ...test,
-        heldOutReads: countReads(db, traceIds),
-        readsByThisEval: countTests(db, evalId, test.criterion) + 1,
-      };
+      const { number, isNew } = testNumber(db, evalId, test);
+      const report = { ...test, heldOutReads: countReads(db, traceIds, isNew), readsByThisEval: number };
       insertTest(db, evalId, report, createdAt);
       return report;
     })
     .immediate();
 }
 
-/** Number of tests of all versions of an eval for a criterion. */
-export function countTests(db: Db, evalId: number, criterion: string): number {
-  return db
+/**
+ * Returns the number of a test among the tests of all versions of an eval for a criterion. The same version with the
+ * same agreement is the same test, because a repetition is not another chance to pass.
+ */
+export function testNumber(
+  db: Db,
+  evalId: number,
+  { criterion, agreement }: Pick<EvalTest, "criterion" | "agreement">,
+): { readonly number: number; readonly isNew: boolean } {
+  const results = db
     .prepare(
-      `SELECT count(*) FROM eval_tests WHERE criterion = ?
-         AND eval_id IN (SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?))`,
+      `SELECT eval_id || (report -> '$.agreement') FROM eval_tests WHERE criterion = ? AND json_valid(report)
+         AND eval_id IN (SELECT id FROM evals WHERE name = (SELECT name FROM evals WHERE id = ?))
+       GROUP BY 1 ORDER BY min(id)`,
     )
     .pluck()
-    .get(criterion, evalId) as number;
+    .all(criterion, evalId);
+  const index = results.indexOf(`${evalId}${JSON.stringify(agreement)}`);
+  return index < 0 ? { number: results.length + 1, isNew: true } : { number: index + 1, isNew: false };
 }
 
 function insertTest(db: Db, evalId: number, report: EvalTest, createdAt: string): void {
   const { criterion, rejections } = report;
   db.prepare("INSERT INTO eval_tests (eval_id, criterion, passed, report, created_at) VALUES (?, ?, ?, ?, ?)").run(
-    ...[evalId, criterion, Number(rejections.length === 0), JSON.stringify(report), createdAt],
+    evalId,
+    criterion,
+    Number(rejections.length === 0),
+    JSON.stringify(report),
+    createdAt,
   );
 }
 
@@ -190,11 +201,11 @@ export function saveImportedTest(
   return "kept";
 }
 
-/** Counts another read of these traces, and returns the highest number of reads. */
-function countReads(db: Db, traceIds: readonly string[]): number {
+/** Counts another read of these traces if it is new, and returns the highest number of reads. */
+function countReads(db: Db, traceIds: readonly string[], isNew: boolean): number {
   const among = "WHERE trace_id IN (SELECT value FROM json_each(?))";
   const ids = JSON.stringify(traceIds);
-  db.prepare(`UPDATE eval_traces SET reads = reads + 1 ${among}`).run(ids);
+  if (isNew) db.prepare(`UPDATE eval_traces SET reads = reads + 1 ${among}`).run(ids);
   return db.prepare(`SELECT coalesce(max(reads), 0) FROM eval_traces ${among}`).pluck().get(ids) as number;
 }
 

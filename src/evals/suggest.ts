@@ -36,6 +36,35 @@ export interface Suggestion {
   readonly evals: readonly { readonly stored: StoredEval; readonly isNew: boolean }[];
 }
 
+/** A template with what its failures say about the labels. */
+interface SuggestedTemplate extends Candidate {
+  readonly detection: Detection;
+}
+
+/** Precision and recall of a template's failures, as fractions of the labeled traces. */
+export interface Detection {
+  /** Fraction of the failed traces that are bad, or null if it fails none. */
+  readonly precision: number | null;
+  /** Fraction of the bad traces that fail. */
+  readonly recall: number;
+  /** Whether the failures are nearly all right but most bad traces pass, as if bad traces had several causes. */
+  readonly isOneOfSeveral: boolean;
+}
+
+interface TooFew {
+  /** The reason why the labels are too few for templates. */
+  readonly tooFew: string;
+}
+
+interface Training {
+  readonly measured: readonly MeasuredTemplate[];
+  readonly labels: TrainingLabels;
+  readonly good: number;
+  readonly bad: number;
+  /** Hash of the used labels. */
+  readonly hash: string;
+}
+
 /** Chooses templates based on the labels of the training half, and saves them as drafts. */
 export function suggestEvals(options: SuggestOptions, settings: AppSettings): Promise<Suggestion> {
   return withStore(settings, (db) => {
@@ -56,21 +85,6 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
   });
 }
 
-/** A template with what its failures say about the labels. */
-interface SuggestedTemplate extends Candidate {
-  readonly detection: Detection;
-}
-
-/** Precision and recall of a template's failures, as fractions of the labeled traces. */
-export interface Detection {
-  /** Fraction of the failed traces that are bad, or null if it fails none. */
-  readonly precision: number | null;
-  /** Fraction of the bad traces that fail. */
-  readonly recall: number;
-  /** Whether the failures are nearly all right but most bad traces pass, as if bad traces had several causes. */
-  readonly isOneOfSeveral: boolean;
-}
-
 const HIGH_PRECISION = 0.8;
 const LOW_RECALL = 0.5;
 
@@ -79,11 +93,6 @@ function detectionOf({ coverage, failed }: Alignment, bad: number): Detection {
   const precision = failed === 0 ? null : (coverage * bad) / failed;
   const isOneOfSeveral = precision !== null && precision >= HIGH_PRECISION && coverage < LOW_RECALL;
   return { precision, recall: coverage, isOneOfSeveral };
-}
-
-interface TooFew {
-  /** The reason why the labels are too few for templates. */
-  readonly tooFew: string;
 }
 
 /** A case needs only one trace, so cases are made even if the labels are too few for templates. */
@@ -112,15 +121,6 @@ function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"
     cases: [...cases],
     origin,
   };
-}
-
-interface Training {
-  readonly measured: readonly MeasuredTemplate[];
-  readonly labels: TrainingLabels;
-  readonly good: number;
-  readonly bad: number;
-  /** Hash of the used labels. */
-  readonly hash: string;
 }
 
 const FOLDS = 5;

@@ -5,6 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import type { LabelPairs } from "../statistics/label-errors.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
@@ -31,7 +32,7 @@ import {
 } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import type { Half } from "./split-questions.js";
-import { countTests, getEval, listEvals, saveEvalTest } from "./store.js";
+import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
 import {
   ceilingOf,
   FEW_OF_A_KIND,
@@ -54,6 +55,65 @@ interface EvalReview {
   readonly contradictions: readonly Contradiction[];
 }
 
+/** A bad trace that passes every eval. */
+export interface UncaughtTrace {
+  readonly traceId: string;
+  readonly runId: string | null;
+  readonly note: string | null;
+}
+
+interface TestOptions {
+  readonly name: string;
+  readonly criterion: string;
+  readonly thresholds: ThresholdName;
+  /** Whether a rubric's model judges every trace again, without cached results. */
+  readonly fresh?: boolean;
+}
+
+interface TestedEval {
+  readonly stored: StoredEval;
+  readonly test: EvalTest;
+}
+
+interface HalfRun {
+  readonly tested: readonly (TestedTrace & { readonly traceId: string })[];
+  /** Number of labels without information on how their traces were drawn. */
+  readonly unknownDraws: number;
+  readonly contradictions: readonly Contradiction[];
+  readonly latencyMs: EvalTest["latencyMs"];
+  /** US dollars, or null if a price is unknown. */
+  readonly costUsdPerTrace: number | null;
+  readonly labelsHash: string;
+}
+
+interface HalfRequest extends Pick<AppContext, "settings"> {
+  readonly criterion: string;
+  readonly half: Half;
+  readonly isFresh?: boolean;
+  /** Divides a page of traces into batches that are handed to the eval together. */
+  readonly batchesOf?: (page: LabelledTrace[]) => LabelledTrace[][];
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant;
+}
+
+/** A labeled trace with the eval's result. */
+export interface TestedTrace {
+  /** Traces of the same question are dependent. */
+  readonly question: string;
+  readonly bad: boolean;
+  /** 1 if every trace had the same chance to be labeled. */
+  readonly weight: number;
+  readonly score: number | null;
+  readonly error: string | null;
+}
+
+interface ScoredTrace {
+  readonly question: string;
+  readonly good: boolean;
+  readonly weight: number;
+  readonly passed: boolean;
+}
+
 /** Lists the contradictions between an eval and the training labels. Never reads the held-out half. */
 export function reviewEval(
   name: string,
@@ -66,13 +126,6 @@ export function reviewEval(
     const { tested, contradictions } = await runOnHalf(db, stored, { criterion, half: "training", settings }, signal);
     return { stored, agreement: measureAgreement(tested), contradictions };
   });
-}
-
-/** A bad trace that passes every eval. */
-export interface UncaughtTrace {
-  readonly traceId: string;
-  readonly runId: string | null;
-  readonly note: string | null;
 }
 
 /** Lists the bad training traces that no eval in use and no newest draft fails. They suggest the next criterion. */
@@ -107,19 +160,6 @@ export function newestOf(all: readonly StoredEval[]): StoredEval[] {
     if (byName.get(name)?.status !== "active") byName.set(name, stored);
   }
   return [...byName.values()];
-}
-
-interface TestOptions {
-  readonly name: string;
-  readonly criterion: string;
-  readonly thresholds: ThresholdName;
-  /** Whether a rubric's model judges every trace again, without cached results. */
-  readonly fresh?: boolean;
-}
-
-interface TestedEval {
-  readonly stored: StoredEval;
-  readonly test: EvalTest;
 }
 
 /** After this many tests, the held-out traces themselves have influenced the choice of evals. */
@@ -167,7 +207,7 @@ export function testEval(
         rejections: rejectionsOf(thresholds, {
           ...measured,
           kind: stored.definition.kind,
-          readsByThisEval: countTests(db, stored.id, criterion) + 1,
+          readsByThisEval: testNumber(db, stored.id, { criterion, agreement }).number,
         }),
         warnings: [
           ...warningsOf(half, agreement, pairs),
@@ -266,27 +306,6 @@ function variantWarnings(variants: EvalTest["variants"] = []): string[] {
       ? []
       : [`the results agree on only ${Math.round(value * n)} of ${n} traces with another ${variant} of the prompt`],
   );
-}
-
-interface HalfRun {
-  readonly tested: readonly (TestedTrace & { readonly traceId: string })[];
-  /** Number of labels without information on how their traces were drawn. */
-  readonly unknownDraws: number;
-  readonly contradictions: readonly Contradiction[];
-  readonly latencyMs: EvalTest["latencyMs"];
-  /** US dollars, or null if a price is unknown. */
-  readonly costUsdPerTrace: number | null;
-  readonly labelsHash: string;
-}
-
-interface HalfRequest extends Pick<AppContext, "settings"> {
-  readonly criterion: string;
-  readonly half: Half;
-  readonly isFresh?: boolean;
-  /** Divides a page of traces into batches that are handed to the eval together. */
-  readonly batchesOf?: (page: LabelledTrace[]) => LabelledTrace[][];
-  /** Another form of the prompt. */
-  readonly variant?: PromptVariant;
 }
 
 /** Runs an eval on the labeled traces of one half. A judge is compared only with people, never with a judge's label. */
@@ -388,11 +407,7 @@ function sumWeights(tested: readonly TestedTrace[]): { good: number; bad: number
   return sums;
 }
 
-function warningsOf(
-  { tested, unknownDraws }: HalfRun,
-  { good, bad }: Agreement,
-  pairs: NonNullable<Agreement["labelPairs"]> | null,
-): string[] {
+function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, pairs: LabelPairs | null): string[] {
   return compact([
     unknownDraws > 0 &&
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
@@ -413,29 +428,14 @@ function unconfirmedWarning(db: Db, criterion: string): string[] {
   return [`${length} bad labels come from notes that were written once. Look at these traces again: ${command}`];
 }
 
-/** A labeled trace with the eval's result. */
-export interface TestedTrace {
-  /** Traces of the same question are dependent. */
-  readonly question: string;
-  readonly bad: boolean;
-  /** 1 if every trace had the same chance to be labeled. */
-  readonly weight: number;
-  readonly score: number | null;
-  readonly error: string | null;
-}
-
-interface ScoredTrace {
-  readonly question: string;
-  readonly good: boolean;
-  readonly weight: number;
-  readonly passed: boolean;
-}
-
 /** Computes all measures of the agreement between an eval and the labels, as weighted rates. */
 export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
   const judged = tested.filter(({ score }) => score !== null);
   const scored = judged.map(({ question, bad, weight, score }) => ({
-    ...{ question, weight, good: !bad, passed: isPass(score ?? 0) },
+    question,
+    weight,
+    good: !bad,
+    passed: isPass(score ?? 0),
   }));
   const errors = tested.filter(({ error }) => error !== null).length;
   const [labelled, applies] = [sumWeights(tested), sumWeights(judged)];

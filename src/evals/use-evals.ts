@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import type { JudgeOptions } from "../scoring/judge-settings.js";
 import { clusteredRate, independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { errorRate, rateDespiteLabelErrors } from "../statistics/label-errors.js";
+import { rateDespiteLabelErrors, wrongLabels } from "../statistics/label-errors.js";
 import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { type Db, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
@@ -74,6 +74,36 @@ export interface PassRates {
   readonly falseAlarms: Estimate | null;
 }
 
+/** Evals that score traces. */
+export interface ScoringEvals {
+  readonly definitions: readonly EvalDefinition[];
+  /** Returns one outcome per eval for each trace. A failure is also an outcome. Throws only the signal's reason. */
+  run(traces: readonly EvaluatedTrace[], signal: AbortSignal): Promise<readonly (readonly EvalOutcome[])[]>;
+}
+
+/** The part of a run that eval lookups need. */
+interface ScoredRun {
+  readonly settings: { readonly scorers: readonly string[]; readonly judge: JudgeSettings | null };
+}
+
+/** A version of an eval with its newest test, or null if it was never tested. */
+export interface DescribedEval {
+  readonly stored: StoredEval;
+  readonly test: StoredEvalTest | null;
+}
+
+/** The errors of an eval from its newest test, and labels that it can be compared with. */
+export interface MeasuredErrors {
+  readonly agreement: Agreement;
+  readonly labels: LabelSample;
+}
+
+interface ActivatedEval {
+  readonly stored: StoredEval;
+  /** The replaced version, or null if none was in use. */
+  readonly former: StoredEval | null;
+}
+
 /** Fewer labels of a run say less about it than the error rates of a test. */
 export const MIN_LABELS_OF_RUN = 20;
 
@@ -128,18 +158,11 @@ export class PassTally {
       passRate,
       corrected: { ...corrected, n: passRate.n },
       falseAlarms: falseFailureRate,
-      labelErrors: pairs === null || pairs.n === 0 ? null : errorRate(pairs.alike / pairs.n),
+      labelErrors: wrongLabels(pairs),
       labelsOfRun: isLabeled ? ofRun.length : 0,
       isWeighted: isLabeled && ofRun.some(({ weight }) => weight !== 1),
     };
   }
-}
-
-/** Evals that score traces. */
-export interface ScoringEvals {
-  readonly definitions: readonly EvalDefinition[];
-  /** Returns one outcome per eval for each trace. A failure is also an outcome. Throws only the signal's reason. */
-  run(traces: readonly EvaluatedTrace[], signal: AbortSignal): Promise<readonly (readonly EvalOutcome[])[]>;
 }
 
 export const NO_EVALS: ScoringEvals = { definitions: [], run: async () => [] };
@@ -195,11 +218,6 @@ export function withVersions(scorers: readonly string[], evals: readonly EvalDef
   const names = new Set<string>(evals.map(scoreNameOf));
   const others = scorers.filter((name) => !names.has(name.split("@")[0] ?? ""));
   return [...others, ...evals.map((definition) => `${scoreNameOf(definition)}@${definition.version}`)];
-}
-
-/** The part of a run that eval lookups need. */
-interface ScoredRun {
-  readonly settings: { readonly scorers: readonly string[]; readonly judge: JudgeSettings | null };
 }
 
 /**
@@ -265,12 +283,6 @@ function inUse(db: Db, name: string): StoredEval {
   );
 }
 
-/** A version of an eval with its newest test, or null if it was never tested. */
-export interface DescribedEval {
-  readonly stored: StoredEval;
-  readonly test: StoredEvalTest | null;
-}
-
 /** Lists all versions of all evals, optionally including retired ones. */
 export function describeEvals(withRetired: boolean, settings: AppSettings): Promise<DescribedEval[]> {
   return withStore(settings, (db) =>
@@ -328,12 +340,6 @@ export function agreementFor(db: Db, score: ValidatedScore, run: ScoredRun | nul
   );
 }
 
-/** The errors of an eval from its newest test, and labels that it can be compared with. */
-export interface MeasuredErrors {
-  readonly agreement: Agreement;
-  readonly labels: LabelSample;
-}
-
 /** Returns the errors of an eval, or null if no test used the current labels. */
 export function measuredErrors(db: Db, described: DescribedEval | null): MeasuredErrors | null {
   if (described?.test?.isStale !== false) return null;
@@ -363,12 +369,6 @@ export function correctedRates(
 /** Returns a version with its newest test. */
 export function describeStored(db: Db, stored: StoredEval): DescribedEval {
   return { stored, test: latestTest(db, stored) };
-}
-
-interface ActivatedEval {
-  readonly stored: StoredEval;
-  /** The replaced version, or null if none was in use. */
-  readonly former: StoredEval | null;
 }
 
 /** Activates a version. Requires a passed test unless `anyway` is set. Regression cases do not need a test. */

@@ -49,6 +49,11 @@ export interface WatchedEval {
   readonly costUsd: number | null;
 }
 
+type Results = ReadonlyMap<string, { readonly result: AnchorResult; readonly reason: string }>;
+
+/** Judged anchors, in the order of traces. */
+type JudgedAnchors = readonly (ChangedAnchor & { readonly differs: boolean })[];
+
 /** Number of anchors. */
 const ANCHORS = 30;
 /** How often the first watch judges the anchors again, to measure the judge's noise. */
@@ -109,11 +114,11 @@ async function watchEval(
 ): Promise<WatchedEval> {
   const judge = new WatchedJudge(db, stored.definition, settings, signal);
   const validated = { evalId: stored.id, testedAt };
-  const known = findWatchHistory(db, validated);
-  const reference = validatedTraces(db, report.criterion, known?.watches[0]?.runId ?? run.id);
-  const first = known === null ? await firstWatch(judge, reference.ids) : null;
-  const { judged } = first ?? (await nextWatch(judge, known as WatchHistory));
-  const isCounted = known?.watches.some(({ runId }) => runId === run.id) === true;
+  const earlier = findWatchHistory(db, validated);
+  const reference = validatedTraces(db, report.criterion, earlier?.watches[0]?.runId ?? run.id);
+  const first = earlier === null ? await firstWatch(judge, reference.ids) : null;
+  const { judged } = first ?? (await nextWatch(judge, earlier as WatchHistory));
+  const isCounted = earlier?.watches.some(({ runId }) => runId === run.id) === true;
   const notFresh = reference.runIds.has(run.id) ? "reference" : isCounted ? "counted" : null;
   const fresh = notFresh === null ? await judge.cached(sampleOf(traceIdsToLabel(db, run.id))) : NO_RESULTS;
   const watch = { runId: run.id, anchors: roundOf(judged), fresh: passRate(fresh) };
@@ -136,11 +141,11 @@ async function watchEval(
  */
 function validatedTraces(db: Db, criterion: string, firstRunId: string) {
   const heldOut = heldOutTraceIds(db, criterion);
-  const found = db
+  const anchors = db
     .prepare("SELECT DISTINCT run_id FROM traces WHERE id IN (SELECT value FROM json_each(?))")
     .pluck()
     .all(JSON.stringify(heldOut)) as (string | null)[];
-  const runIds = found.length === 0 ? [firstRunId] : found;
+  const runIds = anchors.length === 0 ? [firstRunId] : anchors;
   return { runIds: new Set(runIds), ids: runIds.flatMap((id) => traceIdsToLabel(db, id)) };
 }
 
@@ -148,17 +153,12 @@ function sampleOf(traceIds: readonly string[]): string[] {
   return shuffleByHash(traceIds, randomInt(2 ** 31)).slice(0, SAMPLE);
 }
 
-type Results = ReadonlyMap<string, { readonly result: AnchorResult; readonly reason: string }>;
-
 const NO_RESULTS: Results = new Map();
 
 function passRate(results: Results): Proportion {
   const judged = [...results.values()].filter(({ result }) => result !== "not_applicable");
   return { successes: judged.filter(({ result }) => result === "pass").length, n: judged.length };
 }
-
-/** Judged anchors, in the order of traces. */
-type JudgedAnchors = readonly (ChangedAnchor & { readonly differs: boolean })[];
 
 /**
  * Draws the anchors among traces of the validated agents and stores their results. The results that the same traces had
@@ -217,10 +217,10 @@ class WatchedJudge {
   /** Returns the results per trace, without traces on which the eval failed. Uses stored scores and cached results. */
   async cached(traceIds: readonly string[]): Promise<Results> {
     const traces = [...readTraces<EvaluatedTrace>(this.db, traceIds)];
-    const known = new Map(traces.flatMap((trace) => this.storedResult(trace)));
-    const missing = traces.filter(({ traceId }) => !known.has(traceId));
+    const storedResults = new Map(traces.flatMap((trace) => this.storedResult(trace)));
+    const missing = traces.filter(({ traceId }) => !storedResults.has(traceId));
     const judged = await this.run(missing, false);
-    return new Map(traceIds.flatMap((id) => entryOf(id, known.get(id) ?? judged.get(id))));
+    return new Map(traceIds.flatMap((id) => entryOf(id, storedResults.get(id) ?? judged.get(id))));
   }
 
   /** Returns the results per trace, without traces on which the eval failed. Calls the model again. */

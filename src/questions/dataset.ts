@@ -17,7 +17,7 @@ import type {
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
 import { DEFAULT_SPLIT, validateQuestions } from "./dataset/dataset-files.js";
-import { loadQuestions } from "./dataset/published-questions.js";
+import { loadQuestions } from "./dataset/download-questions.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "./published-dataset.js";
 
 export type QuestionOptions = DatasetOptions & SelectionOptions;

@@ -84,7 +84,7 @@ interface CollectedQuestions {
 
 /** A draft that passed, the reason why it was rejected, or the cost limit because of which it was not checked. */
 type Verified =
-  | { readonly kept: VerifiedQuestion }
+  | { readonly question: VerifiedQuestion }
   | { readonly refused: string; readonly fault: string | null }
   | CostLimitReached;
 
@@ -273,23 +273,27 @@ async function collectQuestions(
         const drafts = quota.takeFrom(queue);
         const verified = await verifyAll(drafts, options, request, signal);
         for (const [i, one] of verified.entries()) {
-          if ("kept" in one) quota.keep(one.kept, drafts[i] as TakenDraft);
+          if ("question" in one) quota.keep(one.question, drafts[i] as TakenDraft);
         }
-        bar.update(quota.kept.length, options.number, `${count(quota.kept.length)} of ${count(options.number)}`);
+        bar.update(
+          quota.questions.length,
+          options.number,
+          `${count(quota.questions.length)} of ${count(options.number)}`,
+        );
         for (const one of verified) recordRefusal(one, request.refusals, streak);
         const limit = verified.find((one) => one instanceof CostLimitReached);
         if (limit !== undefined) throw limit;
       }
       if (quota.missing === 0) break;
     }
-    return { questions: quota.kept, stopped: "no more questions can be made from the mail", advice: "" };
+    return { questions: quota.questions, stopped: "no more questions can be made from the mail", advice: "" };
   } catch (error) {
     if (error instanceof CostLimitReached || error instanceof UnusableModel) {
-      return { questions: quota.kept, stopped: error.message.replace(/\.$/, ""), advice: error.hint };
+      return { questions: quota.questions, stopped: error.message.replace(/\.$/, ""), advice: error.hint };
     }
     if (!signal.aborted) throw error;
     throw new Interrupted(
-      `interrupted after ${count(quota.kept.length)} questions. Nothing was written. Run the same command again to continue. Paid replies are cached.`,
+      `interrupted after ${count(quota.questions.length)} questions. Nothing was written. Run the same command again to continue. Paid replies are cached.`,
     );
   } finally {
     bar.stop();
@@ -319,7 +323,7 @@ function verifyAll(
     const mailbox = mailboxes.get(draft.inbox);
     if (mailbox === undefined) throw new Error(`No mailbox ${draft.inbox} is open.`);
     const verified = await callOrFailure(() => verifyDraft(draft, mailbox, settings, signal));
-    if (verified instanceof CostLimitReached || "kept" in verified) return verified;
+    if (verified instanceof CostLimitReached || "question" in verified) return verified;
     if (verified instanceof ModelError) return { refused: "the checker call failed", fault: verified.message };
     const { refused } = verified;
     return { refused, fault: refused === UNREADABLE_REPLY ? refused : null };
@@ -329,7 +333,7 @@ function verifyAll(
 /** Counts a rejected draft. Throws if the checker returns nothing usable. */
 function recordRefusal(verified: Verified, refusals: NamedCounts, streak: FailureStreak): void {
   if (verified instanceof CostLimitReached) return;
-  const refusal = "kept" in verified ? null : verified;
+  const refusal = "question" in verified ? null : verified;
   if (refusal !== null) refusals.add(refusal.refused);
   streak.add(refusal?.fault ?? null);
 }
@@ -339,8 +343,8 @@ function recordRefusal(verified: Verified, refusals: NamedCounts, streak: Failur
  * without near-duplicates.
  */
 class QuestionQuota {
-  readonly kept: VerifiedQuestion[] = [];
-  private readonly asked = new NearDuplicates();
+  readonly questions: VerifiedQuestion[] = [];
+  private readonly earlierDrafts = new NearDuplicates();
   private readonly wanted: Tally;
 
   /** @param refusals counts the skipped drafts */
@@ -354,12 +358,12 @@ class QuestionQuota {
   }
 
   get missing(): number {
-    return this.number - this.kept.length;
+    return this.number - this.questions.length;
   }
 
   keep(question: VerifiedQuestion, { drafted }: TakenDraft): void {
-    this.kept.push(question);
-    this.asked.add(drafted);
+    this.questions.push(question);
+    this.earlierDrafts.add(drafted);
   }
 
   /**
@@ -388,14 +392,14 @@ class QuestionQuota {
   }
 
   private tally(): Tally {
-    const unanswerable = this.kept.filter(({ provenance }) => provenance.unanswerable !== null).length;
-    return { unanswerable, answerable: this.kept.length - unanswerable };
+    const unanswerable = this.questions.filter(({ provenance }) => provenance.unanswerable !== null).length;
+    return { unanswerable, answerable: this.questions.length - unanswerable };
   }
 
   /** Returns the draft to check, or null after counting it as rejected. */
   private choose(draft: QuestionDraft, counts: Tally): QuestionDraft | null {
     const { wanted, number } = this;
-    if (this.asked.has(draft)) return this.refuse("it duplicates another question");
+    if (this.earlierDrafts.has(draft)) return this.refuse("it duplicates another question");
     if (draft.unanswerable !== null) {
       return counts.unanswerable < wanted.unanswerable ? draft : this.refuse("there are enough unanswerable questions");
     }
@@ -428,7 +432,7 @@ async function verifyDraft(
   mailbox: QuestionMailbox,
   settings: VerifySettings,
   signal: AbortSignal,
-): Promise<{ readonly kept: VerifiedQuestion } | { readonly refused: string }> {
+): Promise<{ readonly question: VerifiedQuestion } | { readonly refused: string }> {
   const { madeBy, synthetic, checker, seed } = settings;
   const isTooEarly = draft.unanswerable === "mail_later";
   const day = dayOf(draft, seed);
@@ -460,7 +464,7 @@ async function verifyDraft(
   }
   const { id: _, ...rest } = question;
   return {
-    kept: {
+    question: {
       question: { ...rest, message_ids: [...rest.message_ids, ...equivalent] },
       provenance: {
         made_by: madeBy,

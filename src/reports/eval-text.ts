@@ -1,3 +1,4 @@
+import { criterionFlag } from "../evals/criteria.js";
 import {
   type Agreement,
   type Contradiction,
@@ -23,7 +24,8 @@ export function evalLabel({ name, version }: Pick<StoredEval["definition"], "nam
 const LISTED = 10;
 
 /** Formats the result of testing an eval on the held-out half. */
-export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale = false): string {
+export function evalTestText(stored: StoredEval, test: EvalTest, isStale = false): string {
+  const { definition } = stored;
   const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
   const passed = rejections.length === 0;
   return [
@@ -41,9 +43,14 @@ export function evalTestText({ definition }: StoredEval, test: EvalTest, isStale
     "",
     ...(isStale ? ["Stale: the held-out labels have changed since this test. Test the eval again."] : []),
     ...(passed
-      ? [`Passed the thresholds "${thresholds}".`]
+      ? [`Passed the thresholds "${thresholds}".`, ...useLines(stored, test, isStale)]
       : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
   ].join("\n");
+}
+
+function useLines({ status, definition }: StoredEval, { criterion }: EvalTest, isStale: boolean): string[] {
+  if (status !== "draft" || isStale) return [];
+  return [`Next: ${commandLine`art-e evals use ${evalLabel(definition)}`}${criterionFlag(criterion)}`];
 }
 
 interface EvalVersion {
@@ -138,7 +145,7 @@ function ceilingLines({ ceiling }: EvalTest): string[] {
   if (!ceiling) return [];
   const { noise, truePositiveRate, trueNegativeRate } = ceiling;
   return [
-    `People contradict their own labels as if ${share(noise)} of the labels were wrong. A perfect eval would show`,
+    `Labels of the same trace differ as if ${share(noise)} of the labels were wrong. A perfect eval would show`,
     `a true positive rate of ${share(truePositiveRate)} and a true negative rate of ${share(trueNegativeRate)}. Thresholds are fractions of these.`,
   ];
 }

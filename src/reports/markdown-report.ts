@@ -23,6 +23,10 @@ import {
   workTime,
 } from "./wording.js";
 
+type ReportFigures = Omit<ReportHead, "traces" | "comparisons"> & {
+  readonly comparisons: readonly Omit<ReportComparison, "outcomes">[];
+};
+
 /** Maximum tasks, and characters of each text. GitHub limits a step summary to 1 MiB. */
 const SHOWN_TASKS = 20;
 const SHOWN_TEXT = 200;
@@ -90,10 +94,6 @@ function escapeSummary(value: string): string {
   const short = line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1).toWellFormed()}…`;
   return short.replace(/[!-+./:-@[-`{-~]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
-
-type ReportFigures = Omit<ReportHead, "traces" | "comparisons"> & {
-  readonly comparisons: readonly Omit<ReportComparison, "outcomes">[];
-};
 
 /** Returns the figures of a report as JSON, without the data that only its page reads. */
 export function reportFigures({ traces: _, comparisons, ...figures }: ReportHead): ReportFigures {

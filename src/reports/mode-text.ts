@@ -83,7 +83,7 @@ function adviceLines(advice: ModeAdvice): string[] {
     return [
       head,
       `  Needs more labels. ${advice.why}`,
-      `  Next: ${commandLine`art-e evals code --limit N`} with a larger N`,
+      `  Next: extend the pass: ${commandLine`art-e evals code --enriched --limit N`}`,
     ];
   }
   if (advice.kind === "rubric") {

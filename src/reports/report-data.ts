@@ -245,17 +245,6 @@ export interface TraceView {
   readonly left: { readonly pictures: readonly PictureView[]; readonly omitted: number } | null;
 }
 
-/**
- * Returns the key of a task's conversation in the page, which is also its file name in the folder next to the page.
- * Suite task ids can contain any characters, so everything except letters, digits and dashes is replaced with its code.
- */
-export function traceKey(run: number, taskId: TaskKey, epoch: number): string {
-  const safe = String(taskId).replace(/[^A-Za-z0-9-]/g, (character) => `_${character.charCodeAt(0).toString(16)}_`);
-  return `${run}-${safe}-${epoch}`;
-}
-
-/** Data about runs over task suites in a report's page. */
-
 /** The totals of a run over a suite, and their analysis. */
 export interface SuiteFigures extends SuiteAnalysis {
   readonly name: string;
@@ -319,6 +308,17 @@ interface DifferingSetting {
   readonly baseline: string;
   readonly candidate: string;
 }
+
+/**
+ * Returns the key of a task's conversation in the page, which is also its file name in the folder next to the page.
+ * Suite task ids can contain any characters, so everything except letters, digits and dashes is replaced with its code.
+ */
+export function traceKey(run: number, taskId: TaskKey, epoch: number): string {
+  const safe = String(taskId).replace(/[^A-Za-z0-9-]/g, (character) => `_${character.charCodeAt(0).toString(16)}_`);
+  return `${run}-${safe}-${epoch}`;
+}
+
+/** Data about runs over task suites in a report's page. */
 
 /** Location of a report's conversations: in the page, in a folder next to it, or left out. */
 export const TRACE_PLACEMENTS = ["auto", "embed", "folder", "none"] as const;

@@ -51,6 +51,16 @@ interface RunLine {
   readonly totalTasks: number;
 }
 
+interface TaskLine {
+  readonly taskId: TaskId;
+  readonly epoch: number;
+  readonly ending: string;
+  readonly score: number | null;
+  readonly sourcesCorrect: boolean | null;
+  readonly costUsd: number | null;
+  readonly question: string;
+}
+
 const RUN_COLUMNS: readonly FittedColumn[] = [
   // Ids must be complete so that they can be copied. A name after the id can be truncated.
   { title: "run", least: 26 },
@@ -142,16 +152,6 @@ export function deletedRunsText({
     "",
     deleted ? `${many} deleted, with results and traces.` : `${many} would be deleted. Pass --yes to delete them.`,
   ].join("\n");
-}
-
-interface TaskLine {
-  readonly taskId: TaskId;
-  readonly epoch: number;
-  readonly ending: string;
-  readonly score: number | null;
-  readonly sourcesCorrect: boolean | null;
-  readonly costUsd: number | null;
-  readonly question: string;
 }
 
 /** Formats the figures of a run, its name, note and tags, and its first tasks. */

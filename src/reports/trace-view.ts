@@ -1,8 +1,9 @@
 import type { Message, ToolMessage } from "../models/model.js";
 import type { SameMail } from "../scoring/scorer-entry.js";
 import { questionOf } from "../tasks/question.js";
+import { type EarlierCall, earlierCalls } from "../traces/earlier-calls.js";
 import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
-import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
+import type { ChatTrace, ToolCallRecord, Trace, Turn } from "../traces/trace.js";
 import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "./report-data.js";
 
 /** Looks up gold emails. */
@@ -104,19 +105,23 @@ function idsIn({ toolCalls }: Trace): { listed: string[]; opened: string[] } {
 }
 
 /** Shows tool results with their calls. A tool message is a separate step only if its call is unknown. */
-function stepsOf({ messages, toolCalls, turns }: Trace): StepView[] {
+export function stepsOf(trace: Trace | ChatTrace): StepView[] {
+  const { messages, toolCalls, turns } = trace;
+  const isChat = trace.kind === "chat";
+  // The replies of earlier chats have no turns in this trace.
+  const firstOwn = isChat ? 1 + trace.historyLength : 0;
   // Some servers restart call ids in every turn, so an id can occur again.
-  const records = new Queues(toolCalls, ({ id }) => id);
+  const records = new Queues([...(isChat ? earlierCalls(trace) : []), ...toolCalls], ({ id }) => id);
   const answers = new Queues(messages.filter(isToolMessage), ({ toolCallId }) => toolCallId);
   const calledIds = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
   const steps: StepView[] = [];
   let turn = 0;
-  for (const message of messages) {
+  for (const [i, message] of messages.entries()) {
     if (message.role === "tool" && calledIds.has(message.toolCallId)) continue;
     const calls = callsOf(message).map(({ id, name, invalid, arguments: callArguments }): CallView => {
       return { name, arguments: invalid ?? callArguments, ...answerTo(records.next(id), answers.next(id)) };
     });
-    const model = message.role === "assistant" ? toTurn(turns[turn++]) : null;
+    const model = message.role === "assistant" && i >= firstOwn ? toTurn(turns[turn++]) : null;
     steps.push({ role: message.role, text: message.content, calls, turn: model });
   }
   return steps;
@@ -144,13 +149,19 @@ function callsOf(message: Message) {
 }
 
 /** Some agents execute only the first call of a reply. The others have neither a result nor an error. */
-function answerTo(record: ToolCallRecord | undefined, message: ToolMessage | undefined) {
-  if (record !== undefined) return { result: record.result, error: record.error, durationMs: record.durationMs };
+function answerTo(
+  record: (EarlierCall & Partial<Pick<ToolCallRecord, "durationMs">>) | undefined,
+  message: ToolMessage | undefined,
+) {
+  if (record !== undefined) {
+    const { result, error, durationMs = null } = record;
+    return { result, error, durationMs };
+  }
   const { content = null, isError = false } = message ?? {};
   return { result: isError ? null : content, error: isError ? content : null, durationMs: null };
 }
 
-export function toTurn(turn: Turn | undefined): TurnView | null {
+function toTurn(turn: Turn | undefined): TurnView | null {
   if (turn === undefined) return null;
   const { latencyMs, waitedMs = 0, usage, costUsd, finishReason, retries } = turn;
   const tokens = usage === null ? null : { input: usage.inputTokens, output: usage.outputTokens };

@@ -141,7 +141,12 @@ export async function localAnswerer(
   const { settings, note } = appContext;
   const { runId, model, tools, suite } = plan;
   const timeoutMs = options.requestTimeout * 1_000;
-  const judge = await createRunJudge(plan.settings, model, { timeoutMs, note, given: judgeExtras(options) }, settings);
+  const judge = await createRunJudge(
+    plan.settings,
+    model,
+    { timeoutMs, note, commandExtras: judgeExtras(options) },
+    settings,
+  );
   const outside = openExternalResources(settings.env);
   let external: OpenExternalAgent | null = null;
   let { taskTimeoutMs } = plan.settings;

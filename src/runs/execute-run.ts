@@ -44,6 +44,57 @@ import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
 import { checkNewRunName } from "./stored-runs.js";
 
+interface OpenDatabase {
+  readonly db: Db;
+  readonly searchThreads: SearchPool | undefined;
+  readonly watch: FileWatch;
+}
+
+interface RunMonitor {
+  readonly emit: Emit;
+  underWay(): number;
+  stop(): void;
+}
+
+export type OpenMonitor = (activity: RunActivity) => RunMonitor;
+
+/** Has queue workers answer a run's tasks. This module must not depend on the queue. Throws a UserError. */
+export type OpenQueue = (
+  plan: RunPlan,
+  url: string,
+  options: RunOptions,
+  context: AppContext,
+) => Promise<AnswererOfRun>;
+
+interface RunOutcome {
+  readonly end: SessionEnd;
+  readonly gates: readonly Gate[];
+  readonly output: string | undefined;
+  readonly shortfall: string | null;
+}
+
+interface RunParts {
+  readonly opening: AnswererOfRun;
+  readonly evals: ScoringEvals;
+  readonly until: Until | null;
+}
+
+export interface RunEstimate {
+  readonly agentId: string;
+  readonly model: string;
+  readonly tasks: number;
+  readonly usage: Usage;
+  /** Cost without the judge in US dollars, or null if the price is unknown. */
+  readonly costUsd: number | null;
+  readonly judge: string | null;
+  readonly judgeCalls: number;
+  readonly seconds: number;
+  /** Number of earlier tasks that the estimate is based on, or null for a guess. */
+  readonly basis: number | null;
+  /** Expected number of questions with `--until` at several true gains, or null without a claim. */
+  readonly until: readonly ExpectedStop[] | null;
+}
+
 export function runBenchmark(
   request: RunRequest,
   context: AppContext,
@@ -92,35 +143,6 @@ function needsMail(options: RunRequest, { settings }: AppContext): boolean {
   return usesMailHere(externalAgentOf(options, settings.env));
 }
 
-interface OpenDatabase {
-  readonly db: Db;
-  readonly searchThreads: SearchPool | undefined;
-  readonly watch: FileWatch;
-}
-
-interface RunMonitor {
-  readonly emit: Emit;
-  underWay(): number;
-  stop(): void;
-}
-
-export type OpenMonitor = (activity: RunActivity) => RunMonitor;
-
-/** Has queue workers answer a run's tasks. This module must not depend on the queue. Throws a UserError. */
-export type OpenQueue = (
-  plan: RunPlan,
-  url: string,
-  options: RunOptions,
-  context: AppContext,
-) => Promise<AnswererOfRun>;
-
-interface RunOutcome {
-  readonly end: SessionEnd;
-  readonly gates: readonly Gate[];
-  readonly output: string | undefined;
-  readonly shortfall: string | null;
-}
-
 /**
  * Makes one attempt at a new or resumed run, until its tasks are answered or it is stopped. Everything that can be
  * refused is refused before the first task.
@@ -152,11 +174,11 @@ async function execute(
 
 async function withPlan<T>(
   db: Db,
-  given: RunRequest,
+  runRequest: RunRequest,
   context: AppContext,
   use: (plan: RunPlan, gates: Awaited<ReturnType<typeof openGates>>, until: Until | null) => Promise<T>,
 ): Promise<T> {
-  const request = withJudgeOfEval(db, given);
+  const request = withJudgeOfEval(db, runRequest);
   const gates = await openGates(request, context);
   if (request.requireValidated) gates.requireValidatedInUse();
   const plan = await planRun(db, request, context);
@@ -210,12 +232,6 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
   if (suite === undefined) return planNewRun(db, request, context);
   const { planSuiteRun } = await import("./plan-run/plan-suite-run.js");
   return planSuiteRun(db, suite, request, context);
-}
-
-interface RunParts {
-  readonly opening: AnswererOfRun;
-  readonly evals: ScoringEvals;
-  readonly until: Until | null;
 }
 
 async function answerAll(
@@ -359,22 +375,6 @@ function limitsText(limits: RunLimits): string {
   return Object.entries(limitFlags(limits))
     .map((words) => words.join(" "))
     .join(", ");
-}
-
-export interface RunEstimate {
-  readonly agentId: string;
-  readonly model: string;
-  readonly tasks: number;
-  readonly usage: Usage;
-  /** Cost without the judge in US dollars, or null if the price is unknown. */
-  readonly costUsd: number | null;
-  readonly judge: string | null;
-  readonly judgeCalls: number;
-  readonly seconds: number;
-  /** Number of earlier tasks that the estimate is based on, or null for a guess. */
-  readonly basis: number | null;
-  /** Expected number of questions with `--until` at several true gains, or null without a claim. */
-  readonly until: readonly ExpectedStop[] | null;
 }
 
 /** Typical usage per task for an agent that searches and reads, with most models. Used if there is no earlier run. */

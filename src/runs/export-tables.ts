@@ -1,7 +1,7 @@
 import type { AppContext, ProgressBar } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { createFolder, writeFileAtomically } from "../platform/files.js";
-import type { Table, TableSource } from "../trace-formats/table-columns.js";
+import type { Table, TableSource } from "../trace-formats/table-types.js";
 import {
   encodeTable,
   TABLES,

@@ -22,6 +22,18 @@ import type { Trace } from "../traces/trace.js";
 import { iterateTraces, readTraces } from "../traces/traces-store.js";
 import { consumptionOfEntries } from "./run-journal.js";
 
+export interface RunSource<Head = RunHead> {
+  readonly head: Head;
+  /** Ordered by task id and epoch. Can be iterated again. */
+  results(): Iterable<TaskResult>;
+  /** Like `results`, or null for a results file, which contains no traces. */
+  readonly traces: (() => Iterable<Trace>) | null;
+}
+
+type NamedRun =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
+
 /** Writes the results file of a run with the stored results of all its attempts. */
 export async function saveResults(db: Db, path: string, totals: RunTotals): Promise<void> {
   await writeFileAtomically(path, resultsFile(headOf(db, totals), iterateResults(db, totals.runId)));
@@ -54,18 +66,6 @@ export function* resultsWithTraces(db: Db, runId: string): Generator<readonly [T
     for (const trace of readTraces(db, [result.traceId])) yield [result, trace];
   }
 }
-
-export interface RunSource<Head = RunHead> {
-  readonly head: Head;
-  /** Ordered by task id and epoch. Can be iterated again. */
-  results(): Iterable<TaskResult>;
-  /** Like `results`, or null for a results file, which contains no traces. */
-  readonly traces: (() => Iterable<Trace>) | null;
-}
-
-type NamedRun =
-  | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "stored"; readonly db: Db; readonly run: RunRow };
 
 /**
  * Opens runs by name: the path of a results file, or the name of a run in the database. The database is opened on first

@@ -102,6 +102,8 @@ const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
 
 type Parse<T> = (values: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
 
+export type ScorerChoice = ScorerName | EvalScore;
+
 function parsedBy<T>(values: z.ZodType<string[], string[]>, parse: Parse<T>) {
   return values.transform((words, issues): T => {
     const parsed = parse(words);
@@ -145,8 +147,6 @@ const claim = text.transform((claimText, issues) => {
   issues.addIssue({ code: "custom", message: parsed.problem });
   return z.NEVER;
 });
-
-export type ScorerChoice = ScorerName | EvalScore;
 
 const scorers = words
   .superRefine((names, context) => {

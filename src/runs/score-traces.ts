@@ -51,20 +51,42 @@ interface ScoreOptions extends JudgeOptions {
   readonly output?: string | undefined;
 }
 
+interface ScoredRun {
+  readonly scored: number;
+  readonly stopped: boolean;
+}
+
+interface ScoreRunRequest {
+  readonly scoring: Scoring;
+  readonly scorers: readonly string[];
+  readonly worker: RunOwner;
+  readonly onProgress: (scored: number) => void;
+}
+
+export interface Scoring {
+  readonly sameMail: SameMail;
+  readonly scorers: readonly ScorerName[];
+  readonly evals: ScoringEvals;
+  /** Scorers of the calling program. */
+  readonly functions: readonly FunctionScorer[];
+  /** The judge to call, or null. Verdicts that traces already have still count without a judge. */
+  readonly judge: Judge | null;
+}
+
 /** Scores the stored traces of a run again, without calling its agent. */
-export function scoreStoredRun(given: ScoreOptions, context: AppContext) {
+export function scoreStoredRun(requestedOptions: ScoreOptions, context: AppContext) {
   const { settings, note, signal } = context;
   return withStore(settings, async (db) => {
-    const options = withJudgeOfEval(db, given);
+    const options = withJudgeOfEval(db, requestedOptions);
     const run = getRun(db, options.run);
-    const asked = judgeOf(run, options, settings.env);
-    const chosen = scorersOf(run, options, asked !== null || run.settings.judge !== null);
+    const judgeSetting = judgeOf(run, options, settings.env);
+    const scorerNames = scorersOf(run, options, judgeSetting !== null || run.settings.judge !== null);
     const paid = run.settings.kind === "training" ? [REWARD] : [];
     // Only the program that ran it has its functions. Their scores stay.
     const functions = run.settings.scorers.filter(isFunctionScore);
-    const scorers = await pinEvals(db, [...recordedScorers(run.split, chosen), ...paid, ...functions], settings);
-    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, given: judgeExtras(options) };
-    const judge = asked === null ? null : await createJudge(asked, settings, connection);
+    const scorers = await pinEvals(db, [...recordedScorers(run.split, scorerNames), ...paid, ...functions], settings);
+    const connection = { timeoutMs: JUDGE_TIMEOUT_MS, throttle: null, note, commandExtras: judgeExtras(options) };
+    const judge = judgeSetting === null ? null : await createJudge(judgeSetting, settings, connection);
     const mailbox = openMailbox(db);
     const bar = context.progress("Scoring");
     const request = {
@@ -128,18 +150,6 @@ function defaultJudgeModel(settings: RunSettings, env: Environment): ModelName |
 /** Traces per batch if a judge is called. If the process is killed, at most one batch is scored again. */
 const BATCH = 50;
 
-interface ScoredRun {
-  readonly scored: number;
-  readonly stopped: boolean;
-}
-
-interface ScoreRunRequest {
-  readonly scoring: Scoring;
-  readonly scorers: readonly string[];
-  readonly worker: RunOwner;
-  readonly onProgress: (scored: number) => void;
-}
-
 /**
  * Grades the stored traces of a run again in batches, without calling its agent. If it is stopped or killed, the
  * written scores stay, and running it again leads to the same result. Refuses a run that is being worked on.
@@ -187,16 +197,6 @@ export async function rewriteScores(
     onProgress(scored);
   }
   return { scored, stopped: true };
-}
-
-export interface Scoring {
-  readonly sameMail: SameMail;
-  readonly scorers: readonly ScorerName[];
-  readonly evals: ScoringEvals;
-  /** Scorers of the calling program. */
-  readonly functions: readonly FunctionScorer[];
-  /** The judge to call, or null. Verdicts that traces already have still count without a judge. */
-  readonly judge: Judge | null;
 }
 
 export function scoringOf(

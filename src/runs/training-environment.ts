@@ -72,11 +72,6 @@ export interface EpisodeRequest {
   readonly episode_id?: string | undefined;
 }
 
-/** Error for a request for an unknown task. The client receives the message. */
-export class NoSuchTask extends Error {
-  override readonly name = "NoSuchTask";
-}
-
 /** A task as clients see it, without its gold answer. */
 export interface OfferedTask {
   readonly split: Split;
@@ -97,6 +92,24 @@ export interface BegunEpisode {
   readonly instructions: string;
 }
 
+interface SplitTasks {
+  readonly set: TaskSet;
+  readonly questions: readonly Question[];
+}
+
+interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
+  readonly tools: readonly Tool[];
+  /** The first split is the default for clients that do not specify one. */
+  readonly taskSets: ReadonlyMap<Split, SplitTasks>;
+  /** Writer for traces, or null if nothing is saved. */
+  readonly writer: ResultWriter | null;
+}
+
+/** Error for a request for an unknown task. The client receives the message. */
+export class NoSuchTask extends Error {
+  override readonly name = "NoSuchTask";
+}
+
 /** Opens the environment, runs `use` with it, and closes it again. */
 export async function withTrainingEnvironment<T>(
   options: EnvironmentOptions,
@@ -110,7 +123,7 @@ export async function withTrainingEnvironment<T>(
     const agent = getAgent(db, options.agent);
     const run = environmentSettings(db, withJudgeOfEval(db, options), agent, context);
     const timeoutMs = options.judgeTimeout * 1_000;
-    const judging = { timeoutMs, throttle: null, note, given: judgeExtras(options) };
+    const judging = { timeoutMs, throttle: null, note, commandExtras: judgeExtras(options) };
     const judge = run.judge === null ? null : await createJudge(run.judge, settings, judging);
     const taskSets = await loadSplits(db, options, context);
     const [defaultSplit = TRAINING_SPLIT] = taskSets.keys();
@@ -213,11 +226,6 @@ function scorerOf(reward: EnvironmentOptions["reward"]): ScorerName {
   return reward === "art" ? "artReward" : reward;
 }
 
-interface SplitTasks {
-  readonly set: TaskSet;
-  readonly questions: readonly Question[];
-}
-
 const TRAINING_SPLIT: Split = "train";
 
 /** Returns the requested split, which must exist, and the other one if it exists. */
@@ -281,14 +289,6 @@ function findRun(db: Db, name: string, set: TaskSet, settings: TrainingRunSettin
     `--name ${name}: cannot continue that run unchanged: ${changes.join("; ")}.`,
     `Choose another name, or rename that run: ${commandLine`art-e runs rename ${id} OTHER`}`,
   );
-}
-
-interface EnvironmentParts extends Pick<EpisodeRules, "agent" | "scoring"> {
-  readonly tools: readonly Tool[];
-  /** The first split is the default for clients that do not specify one. */
-  readonly taskSets: ReadonlyMap<Split, SplitTasks>;
-  /** Writer for traces, or null if nothing is saved. */
-  readonly writer: ResultWriter | null;
 }
 
 /** Serves the tasks of a dataset to a trainer as episodes. Their traces form one run per split. */

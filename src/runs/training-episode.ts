@@ -91,6 +91,8 @@ export interface EpisodeEnd {
   readonly traceId: string;
 }
 
+type Reward = Score & { readonly value: number };
+
 /** A task that a trainer's model works on, one call at a time. Each call must be answered before the next one. */
 export class Episode {
   stepCount = 0;
@@ -277,8 +279,6 @@ async function withJudgement(trace: QuestionTrace, { judge }: Scoring, judgeMs: 
   const signal = AbortSignal.timeout(judgeMs);
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal) };
 }
-
-type Reward = Score & { readonly value: number };
 
 /**
  * Returns the scorer's value. If lower is better, converts it to 1 - value for a rate and to 1 / value for a rank. If

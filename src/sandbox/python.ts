@@ -190,7 +190,7 @@ async function sharedLibraries(files: readonly string[]): Promise<string[]> {
 
 /** Keeps the first bytes of a program's output. Discards the rest, up to a limit that stops the program. */
 export class KeptOutput {
-  private readonly kept: Buffer[] = [];
+  private readonly chunks: Buffer[] = [];
   private keptBytes = 0;
   private bytes = 0;
 
@@ -200,7 +200,7 @@ export class KeptOutput {
       const room = PYTHON_LIMITS.outputBytes - this.keptBytes;
       if (room > 0) {
         const part = chunk.subarray(0, room);
-        this.kept.push(part);
+        this.chunks.push(part);
         this.keptBytes += part.length;
       }
       if (this.bytes > PYTHON_LIMITS.printedBytes) onTooMuch();
@@ -214,6 +214,6 @@ export class KeptOutput {
 
   /** Returns the text as UTF-8. Invalid bytes become U+FFFD. */
   text(): string {
-    return Buffer.concat(this.kept).toString("utf8");
+    return Buffer.concat(this.chunks).toString("utf8");
   }
 }

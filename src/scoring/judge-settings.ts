@@ -31,6 +31,28 @@ export interface JudgeOptions {
   readonly judgeOfEval?: JudgeSettings | undefined;
 }
 
+interface CreatedJudge {
+  readonly judge: Judge;
+  /** Returns one line about answers without a verdict, or null if all answers have one. */
+  shortfall(): string | null;
+}
+
+export interface JudgeConnection {
+  readonly timeoutMs: number;
+  readonly throttle: RateLimiter | null;
+  readonly shared?: SharedLimiter | undefined;
+  /** Cost limit for a command's calls. A run enforces its limit separately. */
+  readonly costLimit?: CostLimit | undefined;
+  /** Called if a reply specifies a different model than the requested one. */
+  readonly note: (text: string) => void;
+  /** Headers and body fields passed with this command. Without them, the recorded ones apply. */
+  readonly commandExtras?: GivenExtras;
+  /** Another form of the prompt. */
+  readonly variant?: PromptVariant | undefined;
+  /** Cache of votes, if it is not the usual one. */
+  readonly cache?: JudgeRequest["cache"];
+}
+
 const EXAMPLES = "--judge anthropic/claude-haiku-5-5, --judge art, --judge art:openai/gpt-6-luna";
 
 export function asksJudge(options: JudgeOptions): boolean {
@@ -151,36 +173,14 @@ export const JUDGE_CONCURRENCY = 20;
 /** Timeout per judge call when judging stored answers. */
 export const JUDGE_TIMEOUT_MS = 180_000;
 
-interface CreatedJudge {
-  readonly judge: Judge;
-  /** Returns one line about answers without a verdict, or null if all answers have one. */
-  shortfall(): string | null;
-}
-
-export interface JudgeConnection {
-  readonly timeoutMs: number;
-  readonly throttle: RateLimiter | null;
-  readonly shared?: SharedLimiter | undefined;
-  /** Cost limit for a command's calls. A run enforces its limit separately. */
-  readonly costLimit?: CostLimit | undefined;
-  /** Called if a reply specifies a different model than the requested one. */
-  readonly note: (text: string) => void;
-  /** Headers and body fields passed with this command. Without them, the recorded ones apply. */
-  readonly given?: GivenExtras;
-  /** Another form of the prompt. */
-  readonly variant?: PromptVariant | undefined;
-  /** Cache of votes, if it is not the usual one. */
-  readonly cache?: JudgeRequest["cache"];
-}
-
 /** Opens a judge. Throws a UserError if the judge's API key is missing. */
 export async function createJudge(
   judge: JudgeSettings,
   settings: AppSettings,
-  { given = {}, variant, cache = verdictCache(settings), ...connection }: JudgeConnection,
+  { commandExtras = {}, variant, cache = verdictCache(settings), ...connection }: JudgeConnection,
 ): Promise<CreatedJudge> {
   const name = parseModelName(judge.model, null);
-  const extras = openExtras(judge, given, settings.env, "judge-");
+  const extras = openExtras(judge, commandExtras, settings.env, "judge-");
   const { model } = await openModel(name, { baseUrl: judge.baseUrl, extras, ...connection }, settings);
   const openedJudge = openJudge({ model, settings: judge, cache, variant });
   const shortfall = new JudgeShortfall();
@@ -209,7 +209,7 @@ export function verdictCache({ cacheDir }: AppSettings): JsonFileCache {
 export async function createRunJudge(
   run: RunSettings,
   model: { readonly throttle: RateLimiter | null },
-  { shared, ...connection }: Pick<JudgeConnection, "timeoutMs" | "note" | "given" | "shared">,
+  { shared, ...connection }: Pick<JudgeConnection, "timeoutMs" | "note" | "commandExtras" | "shared">,
   settings: AppSettings,
 ): Promise<CreatedJudge | null> {
   const { judge } = run;

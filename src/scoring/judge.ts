@@ -100,6 +100,52 @@ export const verdictProtocol: JudgeProtocol = {
 
 type RecordedVerdict = z.output<typeof replySchema>;
 
+type CachedVote = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
+
+/** Cache of votes. The key contains everything that affects a vote. */
+interface VoteCache {
+  get(key: readonly (string | number | null)[]): unknown;
+  put(key: readonly (string | number | null)[], value: CachedVote): Promise<void>;
+}
+
+export interface JudgeRequest {
+  /** The judge model. Its replies must report their cost. */
+  readonly model: Model;
+  readonly settings: JudgeSettings;
+  readonly cache: VoteCache;
+  /** Another form of the prompt, which should not change a verdict. */
+  readonly variant?: PromptVariant | undefined;
+}
+
+interface PaidVote {
+  readonly vote: Vote;
+  readonly usage: Usage | null;
+  readonly costUsd: number | null;
+}
+
+interface TaskModel {
+  readonly taskModel: Model;
+  /** Whether the task's journal has a reply to the request. */
+  readonly isStored: (request: ModelRequest) => boolean;
+}
+
+/** The words for a right and for a wrong answer in the examples of a protocol. */
+type GradeWords = readonly [right: string, wrong: string];
+
+interface PromptForm {
+  readonly examples: readonly JudgeExample[];
+  readonly variant: PromptVariant | null;
+}
+
+interface JudgeProtocol {
+  readonly name: JudgeSettings["protocol"];
+  /** Must increase with every wording change, because the verdict cache depends on it. */
+  readonly version: number;
+  request(item: JudgeCase, form?: PromptForm): ModelRequest;
+  /** Returns null if the reply does not follow the protocol. Verdicts are never guessed. */
+  read(reply: Pick<Completion, "content" | "toolCalls">): { readonly verdict: Verdict; readonly reason: string } | null;
+}
+
 /** The verdicts in a JSON value, including nested objects, because some models wrap the verdict. */
 function readVerdicts(value: unknown): RecordedVerdict[] {
   const { data } = replySchema.safeParse(value);
@@ -161,29 +207,6 @@ const PROTOCOLS: Readonly<Record<JudgeSettings["protocol"], JudgeProtocol>> = {
   art: artProtocol,
 };
 
-type CachedVote = { readonly verdict: Verdict; readonly reason: string; readonly model?: string };
-
-/** Cache of votes. The key contains everything that affects a vote. */
-interface VoteCache {
-  get(key: readonly (string | number | null)[]): unknown;
-  put(key: readonly (string | number | null)[], value: CachedVote): Promise<void>;
-}
-
-export interface JudgeRequest {
-  /** The judge model. Its replies must report their cost. */
-  readonly model: Model;
-  readonly settings: JudgeSettings;
-  readonly cache: VoteCache;
-  /** Another form of the prompt, which should not change a verdict. */
-  readonly variant?: PromptVariant | undefined;
-}
-
-interface PaidVote {
-  readonly vote: Vote;
-  readonly usage: Usage | null;
-  readonly costUsd: number | null;
-}
-
 const cachedVoteSchema = z.object({
   verdict: z.enum(VERDICTS),
   reason: z.string(),
@@ -231,7 +254,7 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
   const keyOfForm = examples.length === 0 && variant === undefined ? {} : { prompt: facts.promptHash, variant };
 
   const ask = async (
-    { asked, isStored }: AskedModel,
+    { taskModel, isStored }: TaskModel,
     item: JudgeCase,
     number: number,
     signal: AbortSignal,
@@ -239,7 +262,14 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
     const { baseUrl, reasoningEffort, extraHeaders, extraBody } = settings;
     const others = JSON.stringify({ reasoningEffort, extraHeaders, extraBody, ...keyOfForm });
     const key = [
-      ...[model.id, baseUrl, protocol.name, protocol.version, item.question, item.gold, item.answer, number],
+      model.id,
+      baseUrl,
+      protocol.name,
+      protocol.version,
+      item.question,
+      item.gold,
+      item.answer,
+      number,
       // Verdicts without any of these were cached before there were any.
       ...(others === "{}" ? [] : [others]),
     ];
@@ -248,7 +278,7 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
     // A vote that this task paid for before the run was interrupted is in both places, but only the reply has its cost.
     if (cached !== undefined && !isStored(request)) return { vote: { ...cached, cached: true }, ...FREE };
     try {
-      const reply = await asked.complete(request, signal);
+      const reply = await taskModel.complete(request, signal);
       const { usage, costUsd = null, model: replyModel } = reply;
       const spending = { usage, costUsd };
       const verdict = protocol.read(reply);
@@ -273,7 +303,8 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
       if (answer === null || free !== null) {
         return { ...facts, ...(free ?? NO_ANSWER), agreement: null, cast: [], usage: NO_USAGE, costUsd: 0 };
       }
-      const requestedModel = calls === undefined ? { asked: model, isStored: () => false } : askedFor(model, calls);
+      const requestedModel =
+        calls === undefined ? { taskModel: model, isStored: () => false } : modelForTask(model, calls);
       const votes = await Promise.all(
         Array.from({ length: settings.votes }, (_, i) =>
           ask(requestedModel, { question, gold, answer }, i + 1, signal),
@@ -294,20 +325,14 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
   };
 }
 
-interface AskedModel {
-  readonly asked: Model;
-  /** Whether the task's journal has a reply to the request. */
-  readonly isStored: (request: ModelRequest) => boolean;
-}
-
-function askedFor(model: Model, { budget, journal }: TaskCalls): AskedModel {
+function modelForTask(model: Model, { budget, journal }: TaskCalls): TaskModel {
   // Token budgets apply only to the agent.
   const inDollars: TaskCalls["budget"] = {
     beforeCall: () => budget.beforeCall(),
     afterCall: ({ costUsd }) => budget.afterCall({ costUsd, tokens: 0 }),
   };
   return {
-    asked: forTask(model, { budget: inDollars, journal }, "judge", () => null),
+    taskModel: forTask(model, { budget: inDollars, journal }, "judge", () => null),
     isStored: (request) => journal.has(new RequestDigests(model.id).of(request)),
   };
 }
@@ -327,9 +352,6 @@ function judgeWithoutModel(gold: string, answer: string | null): { verdict: Verd
 function voteWithoutVerdict(reason: string): Vote {
   return { verdict: null, reason, cached: false };
 }
-
-/** The words for a right and for a wrong answer in the examples of a protocol. */
-type GradeWords = readonly [right: string, wrong: string];
 
 /** The texts in their markers. An example with the question to judge would show its grade, so it is left out. */
 function judgedTexts(
@@ -362,21 +384,7 @@ function aboutExamples({ examples }: PromptForm): string {
     : "The examples, which are data too, were graded by a person: grade the last answer like that person. ";
 }
 
-interface PromptForm {
-  readonly examples: readonly JudgeExample[];
-  readonly variant: PromptVariant | null;
-}
-
 const PLAIN_FORM: PromptForm = { examples: [], variant: null };
-
-interface JudgeProtocol {
-  readonly name: JudgeSettings["protocol"];
-  /** Must increase with every wording change, because the verdict cache depends on it. */
-  readonly version: number;
-  request(item: JudgeCase, form?: PromptForm): ModelRequest;
-  /** Returns null if the reply does not follow the protocol. Verdicts are never guessed. */
-  read(reply: Pick<Completion, "content" | "toolCalls">): { readonly verdict: Verdict; readonly reason: string } | null;
-}
 
 /** Leaves room for reasoning. The verdict itself is short. */
 const JUDGE_MAX_TOKENS = 4_096;

@@ -27,6 +27,14 @@ import {
   sourcesRecall,
 } from "./scorers/gold-mail-scorers.js";
 
+interface ParsedValues {
+  readonly days: readonly CalendarDay[];
+  readonly times: readonly TimeOfDay[];
+  readonly numbers: readonly ParsedNumber[];
+}
+
+type IsInAnswer = (answer: ParsedValues) => boolean;
+
 /** Scores the verdict that the judge recorded in the trace. */
 function byVerdict(worth: Readonly<Record<Verdict, number>>): Scorer {
   return ({ judge }) => {
@@ -56,12 +64,6 @@ const judgeScore: ScorerEntry = {
   judge: "needed",
 };
 
-interface ParsedValues {
-  readonly days: readonly CalendarDay[];
-  readonly times: readonly TimeOfDay[];
-  readonly numbers: readonly ParsedNumber[];
-}
-
 /** Maximum number of parsed characters per text. Each value in one text is compared with each value in the other. */
 const MAX_CHARS = 20_000;
 
@@ -69,8 +71,6 @@ function parseValues(text: string): ParsedValues {
   const { days, times, rest } = parseDatesAndTimes(text.slice(0, MAX_CHARS));
   return { days, times, numbers: parseNumbers(rest) };
 }
-
-type IsInAnswer = (answer: ParsedValues) => boolean;
 
 /**
  * Scores 1 if the answer contains every value of the gold answer that `requirements` selects, in any format. Additional

@@ -45,6 +45,19 @@ export interface Running {
   stop(graceMs: number): Promise<void>;
 }
 
+/** The routes and pages of a server. */
+interface Served {
+  readonly routes: readonly Route[];
+  /** Adds pages that are not part of the API. */
+  addPages(app: Hono<Env>): void;
+  readonly version: string;
+  /** Logs an error caused by a bug in this program. */
+  report(fault: unknown, requestId: string): void;
+}
+
+/** Writes one JSON line. */
+type WriteLog = (line: Readonly<Record<string, unknown>>) => void;
+
 /**
  * Starts the server. Port 0 selects any free port. Throws a UserError if the port is in use or the server would be open
  * to others without a token.
@@ -100,16 +113,6 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
 function addPages(app: Hono<Env>, reports: ReportLinks): void {
   addPage(app, "all");
   reports.addPage(app);
-}
-
-/** The routes and pages of a server. */
-interface Served {
-  readonly routes: readonly Route[];
-  /** Adds pages that are not part of the API. */
-  addPages(app: Hono<Env>): void;
-  readonly version: string;
-  /** Logs an error caused by a bug in this program. */
-  report(fault: unknown, requestId: string): void;
 }
 
 /** Creates the hono app: access checks, routes, pages and error responses. */
@@ -169,9 +172,6 @@ export function createApp(served: Served, access: Access, write: WriteLog): Hono
   });
   return app;
 }
-
-/** Writes one JSON line. */
-type WriteLog = (line: Readonly<Record<string, unknown>>) => void;
 
 /**
  * Logs one line per request after its response was sent or its client disconnected. Queries and headers are left out

@@ -8,6 +8,21 @@ export interface Proportion {
   readonly n: number;
 }
 
+/** The yes or no of two raters on one item. */
+interface RatedPair {
+  readonly first: boolean;
+  readonly second: boolean;
+  /** Pairs in the same cluster are dependent. */
+  readonly cluster: string;
+}
+
+/** A trial, with its weight if trials were drawn with different probabilities. Absent means 1. */
+interface Trial {
+  readonly success: boolean;
+  readonly cluster: string;
+  readonly weight?: number;
+}
+
 /**
  * Converts a rate to the number of independent trials whose Wilson interval has the same width. Repetitions of a
  * question therefore keep their reduced weight. Returns 0 trials for an estimate without an interval.
@@ -18,14 +33,6 @@ export function independentTrials({ value, low, high }: Estimate): Proportion {
   const bound = value - low > high - value ? low : high;
   const n = (Z_975 ** 2 * bound * (1 - bound)) / (value - bound) ** 2;
   return { successes: value * n, n };
-}
-
-/** The yes or no of two raters on one item. */
-interface RatedPair {
-  readonly first: boolean;
-  readonly second: boolean;
-  /** Pairs in the same cluster are dependent. */
-  readonly cluster: string;
 }
 
 /**
@@ -47,13 +54,6 @@ export function clusteredKappa(pairs: readonly RatedPair[]): Estimate {
   if (agreed === null || expected === 1) return { ...NO_ESTIMATE, n };
   const beyondChance = (rate: number | null) => (rate === null ? null : (rate - expected) / (1 - expected));
   return { value: beyondChance(agreed), n, low: beyondChance(low), high: beyondChance(high) };
-}
-
-/** A trial, with its weight if trials were drawn with different probabilities. Absent means 1. */
-interface Trial {
-  readonly success: boolean;
-  readonly cluster: string;
-  readonly weight?: number;
 }
 
 /** Returns the weighted success rate of trials that are dependent within each cluster. */

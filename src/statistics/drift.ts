@@ -56,6 +56,12 @@ export interface Drift {
   readonly threshold: number;
 }
 
+interface Evidence {
+  readonly eValue: number;
+  /** The bound that the strongest evidence is against. */
+  readonly bound: number;
+}
+
 /**
  * Four errors add up to at most 5%: the judge's e-process, the agent's e-process, the bounds of the pass rate, and the
  * anchors not showing a changed judge that the fresh traces show.
@@ -139,8 +145,8 @@ function bestLogLikelihood(results: AnchorRound): number {
 
 /** Likelihood of results that never differ, or that differ with a probability from Jeffreys' prior. */
 function constantOrNoisy({ successes, n }: Proportion, noisy: number): number {
-  const drawn = Math.exp(gammaln(successes + 0.5) + gammaln(n - successes + 0.5) - gammaln(n + 1)) / Math.PI;
-  return (successes === 0 ? 1 - noisy : 0) + noisy * drawn;
+  const noisyLikelihood = Math.exp(gammaln(successes + 0.5) + gammaln(n - successes + 0.5) - gammaln(n + 1)) / Math.PI;
+  return (successes === 0 ? 1 - noisy : 0) + noisy * noisyLikelihood;
 }
 
 /** Upper bound of the fraction of all traces that a changed judge judges differently, given the anchors. */
@@ -149,12 +155,6 @@ function unseenDifferences(counts: readonly Proportion[]): number {
   const n = Math.max(...counts.map((watch) => watch.n));
   const { successes, n: judged } = sumOf(counts);
   return judged === 0 ? 1 : upperBound({ successes: (n * successes) / judged, n }, ERROR);
-}
-
-interface Evidence {
-  readonly eValue: number;
-  /** The bound that the strongest evidence is against. */
-  readonly bound: number;
 }
 
 /** Evidence that the pass rate has left its interval in either direction. */

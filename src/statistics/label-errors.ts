@@ -21,6 +21,8 @@ export interface LabelTable {
 export interface LabelPairs {
   readonly alike: number;
   readonly n: number;
+  /** Fraction of the label errors that somebody has removed since, by deciding between the labels. Absent means 0. */
+  readonly resolved?: number;
 }
 
 interface TestRates {
@@ -51,16 +53,15 @@ const MIN_SHARE_OF_DRAWS = 0.5;
  */
 export function rateDespiteLabelErrors(observed: Proportion, table: LabelTable, pairs: LabelPairs | null): Estimate {
   if (observed.n === 0) return NO_ESTIMATE;
-  const noise = pairs === null || pairs.n === 0 ? 0 : errorRate(pairs.alike / pairs.n);
-  const rates = trueRates(table, noise);
+  const rates = trueRates(table, wrongLabels(pairs) ?? 0);
   if (rates === null || rates.truePositive <= rates.falsePositive) return NO_ESTIMATE;
   const value = solve(observed.successes / observed.n, rates);
   const draw = sampler(seededRandom(Math.round(observed.n + table.goodPassed * 7 + table.badFailed * 13)));
   const values: number[] = [];
   for (let i = 0; i < DRAWS; i++) {
-    const drawn = trueRates(drawTable(table, draw), drawNoise(pairs, draw));
-    if (drawn === null || drawn.truePositive <= drawn.falsePositive) continue;
-    values.push(solve(draw.share(observed.successes, observed.n), drawn));
+    const rateDraw = trueRates(drawTable(table, draw), drawNoise(pairs, draw));
+    if (rateDraw === null || rateDraw.truePositive <= rateDraw.falsePositive) continue;
+    values.push(solve(draw.share(observed.successes, observed.n), rateDraw));
   }
   if (values.length < DRAWS * MIN_SHARE_OF_DRAWS) return { value, n: observed.n, low: 0, high: 1 };
   const sorted = Float64Array.from(values).sort();
@@ -78,16 +79,27 @@ export function lowerBounds(
   alpha: number,
 ): { readonly truePositive: number; readonly trueNegative: number } {
   const draw = sampler(seededRandom(Math.round(table.goodPassed * 7 + table.badFailed * 13)));
-  const drawn: TestRates[] = [];
+  const rateDraws: TestRates[] = [];
   for (let i = 0; i < DRAWS; i++) {
     // A draw in which nothing can be said counts as the worst.
-    drawn.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? { truePositive: 0, falsePositive: 1 });
+    rateDraws.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? { truePositive: 0, falsePositive: 1 });
   }
   const bound = (rates: readonly number[]) => quantileOfSorted(Float64Array.from(rates).sort(), alpha) ?? 0;
   return {
-    truePositive: bound(drawn.map(({ truePositive }) => truePositive)),
-    trueNegative: bound(drawn.map(({ falsePositive }) => 1 - falsePositive)),
+    truePositive: bound(rateDraws.map(({ truePositive }) => truePositive)),
+    trueNegative: bound(rateDraws.map(({ falsePositive }) => 1 - falsePositive)),
   };
+}
+
+/**
+ * Returns the fraction of labels that are wrong, or null without pairs. `alike` is the probability that two labels of
+ * an item are alike.
+ */
+export function wrongLabels(
+  pairs: LabelPairs | null,
+  alike = pairs === null ? 0 : pairs.alike / pairs.n,
+): number | null {
+  return pairs === null || pairs.n === 0 ? null : errorRate(alike) * (1 - (pairs.resolved ?? 0));
 }
 
 /** Probability that a label is wrong if two labels are alike with this probability: (1 - e)² + e². At most 0.5. */
@@ -120,7 +132,7 @@ function solve(observed: number, { truePositive, falsePositive }: TestRates): nu
 
 /** Without pairs, the labels count as right. */
 function drawNoise(pairs: LabelPairs | null, draw: Sampler): number {
-  return pairs === null || pairs.n === 0 ? 0 : errorRate(draw.share(pairs.alike, pairs.n));
+  return pairs === null ? 0 : (wrongLabels(pairs, draw.share(pairs.alike, pairs.n)) ?? 0);
 }
 
 function drawTable(table: LabelTable, draw: Sampler): LabelTable {

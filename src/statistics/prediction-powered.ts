@@ -1,7 +1,7 @@
 // The rate of good traces of a run, from an eval's results on all traces and from labels of a random part of them.
 import { type Estimate, type Interval, NO_ESTIMATE } from "./estimate.js";
 import { wilson } from "./intervals.js";
-import { errorRate, type LabelPairs, sampler } from "./label-errors.js";
+import { type LabelPairs, sampler, wrongLabels } from "./label-errors.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -37,11 +37,13 @@ export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: 
   const results = traces.map(({ passed }) => beta * Number(passed));
   const equal = traces.map(() => 1);
   const mean = clip(average(residuals, weights) + average(results, equal));
-  const variance = varianceOfMean(residuals, weights, labeled) + varianceOfMean(results, equal, traces);
   const known = pairs === null || pairs.n === 0 ? null : pairs;
+  const ofErrors = varianceOfErrors(wrongLabels(known) ?? 0, weights);
+  const ofLabels = Math.max(varianceOfMean(residuals, weights, labeled), ofErrors);
+  const variance = ofLabels + varianceOfMean(results, equal, traces);
   const effective = effectiveLabels(mean, variance, labels, weights);
   const { low, high } = known === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, known);
-  const value = known === null ? mean : solvedRate(mean, known.alike / known.n);
+  const value = known === null ? mean : solvedRate(mean, known);
   return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
@@ -62,8 +64,8 @@ function tunedBeta(passes: readonly number[], labels: readonly number[], weights
 }
 
 /** Solves mean = rate (1 - 2e) + e for the probability e of a wrong label. */
-function solvedRate(mean: number, alike: number): number {
-  const e = Math.min(MAX_ERRORS, errorRate(alike));
+function solvedRate(mean: number, pairs: LabelPairs, alike?: number): number {
+  const e = Math.min(MAX_ERRORS, wrongLabels(pairs, alike) ?? 0);
   return clip((mean - e) / (1 - 2 * e));
 }
 
@@ -76,7 +78,7 @@ const DRAWS = 2_000;
 function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Interval {
   const draw = sampler(seededRandom(1));
   const drawn = Float64Array.from({ length: DRAWS }, () =>
-    solvedRate(draw.share(mean * effective, effective), draw.share(pairs.alike, pairs.n)),
+    solvedRate(draw.share(mean * effective, effective), pairs, draw.share(pairs.alike, pairs.n)),
   ).sort();
   return { low: quantileOfSorted(drawn, 0.025), high: quantileOfSorted(drawn, 0.975) };
 }
@@ -118,6 +120,14 @@ function varianceOfMean(
   if (sums.size < 2) return 1;
   const squares = [...sums.values()].reduce((sum, one) => sum + one ** 2, 0);
   return ((sums.size / (sums.size - 1)) * squares) / total(weights) ** 2;
+}
+
+/**
+ * Variance of the mean label from wrong labels alone. The observed variance is smaller if no label with a high weight
+ * happens to be wrong.
+ */
+function varianceOfErrors(e: number, weights: readonly number[]): number {
+  return (e * (1 - e)) / effectiveNumber(weights);
 }
 
 /** Number of equally weighted values with the same information (Kish 1965). */

@@ -75,8 +75,9 @@ const ANSWER_WEIGHT = 3;
 /**
  * Finds the passage that most likely contains the answer, based on shared words. Returns null if none shares a word.
  */
-export function locateAnswer(body: string, asked: { question: string; answer: string }): TextSpan | null {
-  const [ofAnswer, ofQuestion] = [stemsOf(asked.answer), stemsOf(asked.question)];
+export function locateAnswer(body: string, task: { question: string; answer: string }): TextSpan | null {
+  const ofAnswer = stemsOf(task.answer);
+  const ofQuestion = stemsOf(task.question);
   let best: { passage: string; score: number } | null = null;
   for (const passage of splitPassages(body)) {
     const stems = stemsOf(passage);

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { checkWritable, isSameFile } from "../platform/files.js";
-import { PARQUET_TABLE_KEY } from "./table-columns.js";
+import { PARQUET_TABLE_KEY } from "./table-types.js";
 import { QUESTIONS_TABLE } from "./tables.js";
 
 /** A file that a command would write. `path` is undefined if it was not requested. */

@@ -6,7 +6,7 @@ import { isFailure } from "../tasks/ending.js";
 import type { Question } from "../tasks/question.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { ToolCallRecord, Trace, Turn } from "../traces/trace.js";
-import type { CellValue, Column, Table, TableSource } from "./table-columns.js";
+import type { CellValue, Column, Table, TableSource } from "./table-types.js";
 
 export interface TaskResultRow {
   readonly run: TableSource["head"];

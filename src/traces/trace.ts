@@ -23,25 +23,6 @@ type JsonRecord = { readonly [key: string]: JsonValue };
 /** An email in a tool's result: its Message-ID and any other fields. */
 export type ReturnedMail = JsonRecord & { readonly message_id: string };
 
-/** Recognizes a search by its result, not by the tool's name: a list of emails, or a list under `emails`. */
-export function listedMails({ result }: Pick<ToolCallRecord, "result">): ReturnedMail[] {
-  const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
-  return Array.isArray(list) ? (list as readonly JsonValue[]).filter(hasId) : [];
-}
-
-/** Also recognizes an opened email by the result: one email with its body. */
-export function openedMail({ result }: Pick<ToolCallRecord, "result">): ReturnedMail | null {
-  return isObject(result) && result.body !== undefined && hasId(result) ? result : null;
-}
-
-function hasId(value: JsonValue): value is ReturnedMail {
-  return isObject(value) && typeof value.message_id === "string";
-}
-
-function isObject(value: JsonValue): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 type AssistantMessage = Extract<Message, { role: "assistant" }>;
 
 export interface CallStep {
@@ -67,6 +48,70 @@ export interface Step {
 /** The parts of a trace that its steps consist of. */
 type Conversation = Pick<ChatTrace, "messages" | "toolCalls" | "turns"> & Partial<Pick<ChatTrace, "historyLength">>;
 
+interface UnfinishedStep {
+  readonly before: Message[];
+  reply: AssistantMessage | null;
+  readonly results: ToolMessage[];
+}
+
+export interface JudgeCase {
+  readonly question: string;
+  readonly gold: string;
+  readonly answer: string;
+}
+
+/** Port for judges. Never throws: a failure is an unscored judgment with a reason. */
+export interface Judge {
+  readonly settings: JudgeSettings;
+  /** A null `answer` means that the agent did not answer. */
+  judge(
+    item: Omit<JudgeCase, "answer"> & { readonly answer: string | null },
+    signal: AbortSignal,
+    calls?: TaskCalls,
+  ): Promise<Judgement>;
+}
+
+export type Trace = QuestionTrace | SuiteTrace;
+
+/** A trace's record of its task: the question, or the facts and the grade of a suite task. */
+export type TaskRecord = Pick<QuestionTrace, "kind" | "task"> | Pick<SuiteTrace, "kind" | "task" | "grade" | "left">;
+
+/** The mail that a chat can see: one mailbox up to a date, or everything. */
+export interface MailboxBinding {
+  readonly inbox: string | null;
+  /** `YYYY-MM-DD`: the last visible date. */
+  readonly queryDate: string | null;
+}
+
+type AnyTrace = Trace | ChatTrace;
+
+/** A conversation of one person with one agent: several chats with the same mailbox and cutoff date. */
+export interface ChatSession extends MailboxBinding {
+  readonly id: string;
+  readonly agentId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Recognizes a search by its result, not by the tool's name: a list of emails, or a list under `emails`. */
+export function listedMails({ result }: Pick<ToolCallRecord, "result">): ReturnedMail[] {
+  const list = Array.isArray(result) ? result : isObject(result) ? result.emails : undefined;
+  return Array.isArray(list) ? (list as readonly JsonValue[]).filter(hasId) : [];
+}
+
+/** Also recognizes an opened email by the result: one email with its body. */
+export function openedMail({ result }: Pick<ToolCallRecord, "result">): ReturnedMail | null {
+  return isObject(result) && result.body !== undefined && hasId(result) ? result : null;
+}
+
+function hasId(value: JsonValue): value is ReturnedMail {
+  return isObject(value) && typeof value.message_id === "string";
+}
+
+function isObject(value: JsonValue): value is JsonRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Returns the messages of this trace, without messages from earlier chats in the same session. */
 export function ownMessages({
   messages,
@@ -84,12 +129,6 @@ export function stepsOf(trace: Conversation): Step[] {
   const attempts = trace.turns.slice(drafts.length - missing).map((turn) => ({ ...draftOf(), turn }));
   const records = [...trace.toolCalls];
   return [...steps, ...attempts].map((step) => withCalls(step, records));
-}
-
-interface UnfinishedStep {
-  readonly before: Message[];
-  reply: AssistantMessage | null;
-  readonly results: ToolMessage[];
 }
 
 function draftOf(): UnfinishedStep {
@@ -210,23 +249,6 @@ export const judgementSchema = judgeSettingsSchema.omit({ examples: true }).exte
 
 export type Judgement = z.output<typeof judgementSchema>;
 
-export interface JudgeCase {
-  readonly question: string;
-  readonly gold: string;
-  readonly answer: string;
-}
-
-/** Port for judges. Never throws: a failure is an unscored judgment with a reason. */
-export interface Judge {
-  readonly settings: JudgeSettings;
-  /** A null `answer` means that the agent did not answer. */
-  judge(
-    item: Omit<JudgeCase, "answer"> & { readonly answer: string | null },
-    signal: AbortSignal,
-    calls?: TaskCalls,
-  ): Promise<Judgement>;
-}
-
 /** An executed tool call. Exactly one of `result` and `error` is not null. */
 export const toolCallRecordSchema = z.object({
   id: z.string().describe("Id of the call in the conversation."),
@@ -340,11 +362,6 @@ export const suiteTraceSchema = anyTrace.extend({
 
 export type SuiteTrace = z.output<typeof suiteTraceSchema>;
 
-export type Trace = QuestionTrace | SuiteTrace;
-
-/** A trace's record of its task: the question, or the facts and the grade of a suite task. */
-export type TaskRecord = Pick<QuestionTrace, "kind" | "task"> | Pick<SuiteTrace, "kind" | "task" | "grade" | "left">;
-
 /** Key for a trace's facts, as a JSON string, in formats that support custom keys. */
 export const FACTS_KEY = "art_e.trace";
 
@@ -427,13 +444,6 @@ function resultOf(call: CallStep | undefined, isText = false): JsonValue {
   }
 }
 
-/** The mail that a chat can see: one mailbox up to a date, or everything. */
-export interface MailboxBinding {
-  readonly inbox: string | null;
-  /** `YYYY-MM-DD`: the last visible date. */
-  readonly queryDate: string | null;
-}
-
 /** The trace of one chat. Its question does not belong to a run or have a gold answer. */
 export const chatTraceSchema = traceSchema
   .omit({ runId: true, taskId: true, epoch: true, task: true, judge: true, remote: true })
@@ -451,8 +461,6 @@ export type ChatTrace = z.output<typeof chatTraceSchema>;
 
 export const anyTraceSchema = z.discriminatedUnion("kind", [traceSchema, suiteTraceSchema, chatTraceSchema]);
 
-type AnyTrace = Trace | ChatTrace;
-
 /** Adds the kind to the JSON of a trace from an earlier version of art-e, which did not write it. */
 export function withTraceKind(trace: JsonObject): JsonObject {
   if ("kind" in trace) return trace;
@@ -463,14 +471,6 @@ export function withTraceKind(trace: JsonObject): JsonObject {
 /** Returns the question of a chat, or the instruction of a task. */
 export function askedOf(trace: AnyTrace): string {
   return trace.kind === "chat" ? trace.question : instructionOf(trace);
-}
-
-/** A conversation of one person with one agent: several chats with the same mailbox and cutoff date. */
-export interface ChatSession extends MailboxBinding {
-  readonly id: string;
-  readonly agentId: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
 }
 
 export const RATINGS = ["positive", "neutral", "negative"] as const;

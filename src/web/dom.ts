@@ -2,6 +2,18 @@ import { stripControls } from "../platform/strings.js";
 import { duration, share, usd } from "../text/format.js";
 import type { TextSpan } from "../text/passages.js";
 
+/** Null and `false` are left out, so that a condition can precede an element. */
+export type Child = Node | string | number | null | false | readonly Child[];
+
+type Props = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
+
+export type Tag = keyof HTMLElementTagNameMap;
+
+/** A tag, optionally with classes, such as `p.hint.mono`. */
+type Selector = Tag | `${Tag}.${string}`;
+
+type TagOf<S extends Selector> = S extends Tag ? S : S extends `${infer T extends Tag}.${string}` ? T : never;
+
 /** Formats a score with three digits and a typographic minus, or a dash if it is missing. */
 export function scoreText(value: number | null | undefined): string {
   return share(value ?? null).replace("-", value === null || value === undefined ? "–" : "−");
@@ -38,18 +50,6 @@ export function factLine(...facts: readonly (string | null)[]): string {
 export function minuteText(date: string | null): string {
   return date === null || date === "" ? "no date" : date.slice(0, 16).replace("T", " ");
 }
-
-/** Null and `false` are left out, so that a condition can precede an element. */
-export type Child = Node | string | number | null | false | readonly Child[];
-
-type Props = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
-
-export type Tag = keyof HTMLElementTagNameMap;
-
-/** A tag, optionally with classes, such as `p.hint.mono`. */
-type Selector = Tag | `${Tag}.${string}`;
-
-type TagOf<S extends Selector> = S extends Tag ? S : S extends `${infer T extends Tag}.${string}` ? T : never;
 
 /**
  * Creates an element. Text becomes text nodes and never markup, because it can come from mail and models. Properties

@@ -42,14 +42,14 @@ function showHelp(): void {
     ...Object.entries(KEYS).map(([key, { words }]) => [key, words] as const),
   ];
   const lines = keys.flatMap(([key, words]) => [
-    h("dt", {}, ...key.split(" ").map((each) => h("kbd", {}, each))),
-    h("dd", {}, words),
+    h("dt", ...key.split(" ").map((each) => h("kbd", each))),
+    h("dd", words),
   ]);
-  const close = h("button", { type: "submit", class: "primary" }, "Close");
+  const close = h("button.primary", { type: "submit" }, "Close");
   const dialog = h(
-    "dialog",
-    { class: "keys", "aria-labelledby": "help-title", close: () => dialog.remove() },
-    h("form", { method: "dialog" }, h("h2", { id: "help-title" }, "Keys"), h("dl", {}, ...lines), close),
+    "dialog.keys",
+    { "aria-labelledby": "help-title", close: () => dialog.remove() },
+    h("form", { method: "dialog" }, h("h2", { id: "help-title" }, "Keys"), h("dl", ...lines), close),
   );
   document.body.append(dialog);
   dialog.showModal();

@@ -361,7 +361,8 @@ it("the loop reports each reply with its calls, and each result, and waits for t
   });
   expect(steps).toEqual([
     ["echo", "echo"],
-    ...["result of echo", "result of echo"],
+    "result of echo",
+    "result of echo",
     ["return_final_answer"],
     "result of return_final_answer",
   ]);

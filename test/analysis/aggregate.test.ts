@@ -215,9 +215,15 @@ describe("aggregate", () => {
 });
 
 const RUN = {
-  ...{ runId: "r", agentId: "a", model: "m", split: "test", plannedTasks: 3, totalTimeMs: 5 },
+  runId: "r",
+  agentId: "a",
+  model: "m",
+  split: "test",
+  plannedTasks: 3,
+  totalTimeMs: 5,
   status: "completed",
-  ...{ startedAt: "2026-01-01", completedAt: "2026-01-02" },
+  startedAt: "2026-01-01",
+  completedAt: "2026-01-02",
 } as const;
 
 function totalsOf(...results: readonly TaskResult[]) {

@@ -4,15 +4,13 @@ import { wilson } from "../../src/statistics/intervals.js";
 import type { Question } from "../../src/tasks/question.js";
 
 const asks = (id: number, ...message_ids: string[]): Question => ({
-  ...{
-    id,
-    question: String(id),
-    answer: "",
-    message_ids,
-    how_realistic: 1,
-    inbox_address: "a@x",
-    query_date: "2001-01-01",
-  },
+  id,
+  question: String(id),
+  answer: "",
+  message_ids,
+  how_realistic: 1,
+  inbox_address: "a@x",
+  query_date: "2001-01-01",
 });
 
 /** Returns twelve emails with the gold email at rank `place`. */

@@ -32,16 +32,31 @@ export function suiteResult(
 ): TaskResult {
   const state = facts.state ?? (score === null ? "unsupported" : "success");
   const suite: SuiteFacts = {
-    ...{ name: "demo", tool: "terminal", snapshot: "base", tags: ["cli", "abstract"], relatedApps: ["terminal"] },
-    ...{ actionNumber: 3, counterpart: null, score, reason: score === 1 ? "" : "compare_csv gives 0" },
+    name: "demo",
+    tool: "terminal",
+    snapshot: "base",
+    tags: ["cli", "abstract"],
+    relatedApps: ["terminal"],
+    actionNumber: 3,
+    counterpart: null,
+    score,
+    reason: score === 1 ? "" : "compare_csv gives 0",
     ...facts,
     state,
   };
   const scores = Object.entries(SUITE_SCORERS).map(([name, { scoreGrade }]) => [name, scoreGrade(suite).value]);
   return {
     ...finished("run_1", 1, null).result,
-    ...{ taskId, inbox: "", queryDate: null, howRealistic: null, goldSources: 0, groundTruth: "" },
-    ...{ question: `Do ${taskId}`, ending: ENDING[state], suite, scores: Object.fromEntries(scores) },
+    taskId,
+    inbox: "",
+    queryDate: null,
+    howRealistic: null,
+    goldSources: 0,
+    groundTruth: "",
+    question: `Do ${taskId}`,
+    ending: ENDING[state],
+    suite,
+    scores: Object.fromEntries(scores),
     ...changes,
   };
 }

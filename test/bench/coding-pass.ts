@@ -351,7 +351,12 @@ function rateLine(
     }
     const { modeRate, corrected, held } = counts;
     return {
-      ...{ enriched, bad, errors, draws, modeRate: modeRate / draws, corrected: corrected / draws },
+      enriched,
+      bad,
+      errors,
+      draws,
+      modeRate: modeRate / draws,
+      corrected: corrected / draws,
       correctedRate: corrected === 0 ? null : held / corrected,
     };
   });

@@ -44,7 +44,10 @@ export async function benchEnrichedLabels(texts: readonly string[], sets: number
         const results = [];
         for (let seed = 1; seed <= sets; seed++) results.push(await labelSet(base, { signal, draw, errors, seed }));
         lines.push({
-          ...{ signal, draw, errors, sets },
+          signal,
+          draw,
+          errors,
+          sets,
           good: mean(results.map(({ good }) => good)) ?? 0,
           bad: mean(results.map(({ bad }) => bad)) ?? 0,
           enough: mean(results.map(({ fewest }) => Number(fewest >= ENOUGH))) ?? 0,

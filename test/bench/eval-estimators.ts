@@ -60,7 +60,12 @@ function estimatorLines(labels: Draw, errors: number, bad: number, draws: number
     }
   }
   return [...sums].map(([estimator, { held, width }]) => ({
-    ...{ labels, errors, bad, estimator, coverage: held / draws, width: width / draws },
+    labels,
+    errors,
+    bad,
+    estimator,
+    coverage: held / draws,
+    width: width / draws,
   }));
 }
 
@@ -86,7 +91,11 @@ function estimates(draw: Draw, { errors, bad, seed }: World, chance: (p: number)
   const table = independentCounts(
     measureAgreement(
       labeled.map(({ good, passed, weight }, i) => ({
-        ...{ question: String(i), bad: !good, weight, score: Number(passed), error: null },
+        question: String(i),
+        bad: !good,
+        weight,
+        score: Number(passed),
+        error: null,
       })),
     ),
   );

@@ -58,7 +58,12 @@ function measure(
 function definitionOf(template: EvalTemplate): DataEval {
   const { name, criterion } = template;
   return {
-    ...{ name, version: 1, kind: "rules", reference: false, criterion, pass: { all: [conditionOf(template, 10)] } },
+    name,
+    version: 1,
+    kind: "rules",
+    reference: false,
+    criterion,
+    pass: { all: [conditionOf(template, 10)] },
     origin: { by: "templates", seed: null, labels: null, parent: null },
   } as DataEval;
 }

@@ -40,7 +40,10 @@ function measure(format: Format, count: number): ExportLine {
   for (const piece of pieces(format, traces)) bytes += piece.length;
   const seconds = (performance.now() - began - paused) / 1000;
   return {
-    ...{ format, traces: count, tracesPerSecond: count / seconds, megabytesPerSecond: bytes / MEGABYTE / seconds },
+    format,
+    traces: count,
+    tracesPerSecond: count / seconds,
+    megabytesPerSecond: bytes / MEGABYTE / seconds,
     megabytesHeldAtFirst: held[1] ?? 0,
     megabytesHeldAtMost: Math.max(...held),
   };

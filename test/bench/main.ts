@@ -108,7 +108,10 @@ if (subject === "start") {
   const { benchStart } = await import("./start/start-times.js");
   const times = await benchStart(Number(process.argv.includes("--runs") ? values.runs : 10));
   const rows = times.map(({ command, cpuMs, clockMs, ratio }) => [
-    ...[command, `${cpuMs.toFixed(0)}`, `${clockMs.toFixed(0)}`, ratio.toFixed(1)],
+    command,
+    `${cpuMs.toFixed(0)}`,
+    `${clockMs.toFixed(0)}`,
+    ratio.toFixed(1),
   ]);
   console.log(values.json ? JSON.stringify(times, null, 2) : table(["", "CPU, ms", "clock, ms", "CPU / node"], rows));
   process.exit(0);
@@ -232,7 +235,9 @@ function liveOtlpTable({ tasks, atOnce, latencyMs, pairs, without, sending, rati
     [
       [
         `${pairs} pairs of ${tasks.toLocaleString("en-US")} tasks, ${atOnce} concurrent, ${latencyMs} ms per call`,
-        ...[without.toFixed(0), sending.toFixed(0), ratio.toFixed(3)],
+        without.toFixed(0),
+        sending.toFixed(0),
+        ratio.toFixed(3),
       ],
     ],
   );

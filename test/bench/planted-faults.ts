@@ -210,8 +210,13 @@ async function generatedSets(base: readonly QuestionTrace[], sets: number): Prom
         const context = { settings: { ...settings, env }, signal, note: () => undefined, progress: () => bar };
         const { variations } = await generateEvals(
           {
-            ...{ model: "openai/writer", price: { input: CALL_USD, output: CALL_USD, cachedInput: CALL_USD } },
-            ...{ maxCost: 1, criterion: "overall", language: "python", seed, rounds: 3 },
+            model: "openai/writer",
+            price: { input: CALL_USD, output: CALL_USD, cachedInput: CALL_USD },
+            maxCost: 1,
+            criterion: "overall",
+            language: "python",
+            seed,
+            rounds: 3,
           },
           { ...context, untilSecond: () => signal },
         );

@@ -78,7 +78,9 @@ export const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
   },
   abstains_after_reading: {
     bad: ({ toolCalls }) => ({
-      ...{ ending: "dont_know", answer: "I don't know.", sources: [] },
+      ending: "dont_know",
+      answer: "I don't know.",
+      sources: [],
       toolCalls: toolCalls.filter(({ name }) => name === "email_search"),
     }),
   },
@@ -93,8 +95,11 @@ export const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
       toolCalls: [
         ...toolCalls,
         ...toolCalls.slice(0, 2).map((call, i) => ({
-          ...{ ...call, arguments: { query: `again ${i}` } },
-          ...{ result: null, error: "the index is locked", errorKind: "failed" as const },
+          ...call,
+          arguments: { query: `again ${i}` },
+          result: null,
+          error: "the index is locked",
+          errorKind: "failed" as const,
         })),
       ],
     }),

@@ -327,7 +327,10 @@ describe("the run that a command takes", () => {
     // The argument of these is something else: a trace, an agent, evals.
     const others = commands.filter(({ usage, command }) => "run" in command.flags && !takers.includes(usage));
     expect(others.map(({ usage }) => usage)).toEqual([
-      ...["show <name>", "agents show [id]", "evals run <names..>", "evals watch [names..]"],
+      "show <name>",
+      "agents show [id]",
+      "evals run <names..>",
+      "evals watch [names..]",
     ]);
   });
 

@@ -59,7 +59,7 @@ it.each([
   ["serve --help", 230, /better-sqlite3|^hono$|protobufjs|^src\/(?:agents|mail)\//],
   ["ask --help", 260, /better-sqlite3|protobufjs|^src\/(?:sandbox|tools|mail)\//],
   ["mcp --help", 210, /@modelcontextprotocol|^src\/(?:tools|mail)\//],
-  ["report --help", 220, /better-sqlite3|^src\/(?:sandbox|evals|mail)\//],
+  ["report --help", 220, /better-sqlite3|^src\/(?:sandbox|mail|evals(?!\/definition))\//],
   ["export-results --help", 200, /better-sqlite3|genai-prices|hyparquet|^src\/(?:sandbox|evals|mail|runs)\//],
   ["doctor --help", 210, /better-sqlite3|^src\/(?:sandbox|mail)\//],
   ["runs list --help", 230, /better-sqlite3|^src\/(?:runs|analysis)\//],
@@ -68,7 +68,7 @@ it.each([
   [`search ${MARCUS} Merriwell`, 215, /^(?:ajv|undici|re2js)$|^src\/sandbox\/|mcp/],
   [
     `run -a baseline --dataset ${QUESTIONS} -l 1`,
-    500,
+    505,
     /^undici$|genai-prices|dockerfile-ast|smol-toml|openai|anthropic/,
   ],
   ["suite list --help", 220, /better-sqlite3|^src\/sandbox\//],

@@ -142,10 +142,28 @@ it("traces get their kind, and damaged ones stay as they are", () => {
 
 /** Settings as earlier versions wrote them, with defaults for unknown values. */
 const EARLIER = {
-  ...{ agentId: "email-search", agentVersion: 0, model: "acme/best", baseUrl: null, wireApi: null, prompt: "" },
-  ...{ tools: [], toolsDigest: "d", maxTurns: 10, maxTokens: 2048, temperature: null, toolCalls: "all" },
-  ...{ toolChoice: "auto", cutoff: "query_date", taskTimeoutMs: 600_000, maxTaskCostUsd: null, price: null },
-  ...{ concurrency: 1, selection: {}, epochs: 1, scorers: ["exactMatch"], judge: null },
+  agentId: "email-search",
+  agentVersion: 0,
+  model: "acme/best",
+  baseUrl: null,
+  wireApi: null,
+  prompt: "",
+  tools: [],
+  toolsDigest: "d",
+  maxTurns: 10,
+  maxTokens: 2048,
+  temperature: null,
+  toolCalls: "all",
+  toolChoice: "auto",
+  cutoff: "query_date",
+  taskTimeoutMs: 600_000,
+  maxTaskCostUsd: null,
+  price: null,
+  concurrency: 1,
+  selection: {},
+  epochs: 1,
+  scorers: ["exactMatch"],
+  judge: null,
 };
 const FILE = { format: "inspect", file: "a.eval", sha256: "a", tools: [] };
 const ENVIRONMENT = { protocol: "openenv", reward: "artReward", maxTokens: null };
@@ -177,8 +195,15 @@ it("the settings of runs get their kind, and lose the defaults that stood for un
   }
   expect(getRun(db, "external").settings).toMatchObject({ kind: "external", externalAgent: { argv: ["a.py"] } });
   expect(getRun(db, "imported").settings).toEqual({
-    ...{ kind: "imported", agentId: "email-search", model: "acme/best", tools: [], maxTurns: 10, epochs: 1 },
-    ...{ scorers: ["exactMatch"], judge: null, imported: FILE },
+    kind: "imported",
+    agentId: "email-search",
+    model: "acme/best",
+    tools: [],
+    maxTurns: 10,
+    epochs: 1,
+    scorers: ["exactMatch"],
+    judge: null,
+    imported: FILE,
   });
   expect(getRun(db, "stated").settings).toMatchObject({ agentVersion: 2, maxTokens: 500, selection: { limit: 3 } });
   expect(getRun(db, "training").settings).not.toHaveProperty("maxTokens");

@@ -106,9 +106,26 @@ async function takeServedPages(browser: Browser, folder: string): Promise<void> 
     await label.getByRole("link", { name: "first" }).click();
     await label.locator(".judged .question").waitFor();
     await takePicture(label, "label");
+
+    const coding = await openPage(browser, `${url}#code/first`, 700);
+    for (const note of ["too long", "too long", null, "number missing", null, "too long"])
+      await writeNote(coding, note);
+    await takePicture(coding, "code");
   } finally {
     child.kill("SIGKILL");
   }
+}
+
+/** Writes a note about the trace on the page, or none if nothing is wrong, and waits for the next trace. */
+async function writeNote(page: Page, note: string | null): Promise<void> {
+  await page.locator(".judged .question").waitFor();
+  await page.keyboard.press(note === null ? "n" : "w");
+  if (note !== null) await page.keyboard.type(`${note}\n`);
+  await page
+    .getByRole("status")
+    .filter({ hasText: `Saved: ${note ?? "nothing wrong."}` })
+    .waitFor();
+  await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
 }
 
 /** Searches, then answers two of three questions with the gold answer. */
@@ -126,9 +143,26 @@ async function answerSlowly({ question, turn }: ParsedRequest): Promise<Answer> 
 async function takeLiveRun(browser: Browser, folder: string): Promise<void> {
   const provider = await startFakeProvider(answerSlowly);
   const { child, url } = await startPage(folder, [
-    ...["run", "-a", "email-search", "--dataset", "questions.jsonl", "-l", "0", "--concurrency", "6", "--no-judge"],
-    ...["--model-id", "openai/demo", "--base-url", provider.baseUrl("openai-chat"), "--wire-api", "chat"],
-    ...["--price", "1,4", "--watch", "--no-progress"],
+    "run",
+    "-a",
+    "email-search",
+    "--dataset",
+    "questions.jsonl",
+    "-l",
+    "0",
+    "--concurrency",
+    "6",
+    "--no-judge",
+    "--model-id",
+    "openai/demo",
+    "--base-url",
+    provider.baseUrl("openai-chat"),
+    "--wire-api",
+    "chat",
+    "--price",
+    "1,4",
+    "--watch",
+    "--no-progress",
   ]);
   try {
     const page = await openPage(browser, url, 1_000);

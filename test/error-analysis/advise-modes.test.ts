@@ -65,7 +65,11 @@ describe("adviseModes", () => {
     expect(advice.long_answer).toHaveProperty("unconfirmed", 30);
     expect(adviceText(Object.values(advice))).toContain("art-e evals label --criterion long_answer --confirm");
     expect(advice.long_answer).toHaveProperty("templates.0", {
-      ...{ name: "short_answer", version: 1, precision: 1, recall: 1, isOneOfSeveral: false },
+      name: "short_answer",
+      version: 1,
+      precision: 1,
+      recall: 1,
+      isOneOfSeveral: false,
     });
   });
 

@@ -24,7 +24,9 @@ describe("drawWeights", () => {
 
   it("raises the weight of the shortest answers, and of unusually large amounts", () => {
     const signals = Array.from({ length: 20 }, (_, i) => ({
-      ...{ ...QUIET, traceId: `t${i}`, words: i },
+      ...QUIET,
+      traceId: `t${i}`,
+      words: i,
       amounts: { few_turns: i, low_cost: null, low_latency: 1 },
     }));
     const weights = drawWeights(signals);

@@ -31,7 +31,11 @@ function saveTraces(db: Db, count: number): string[] {
 }
 
 const GIVEN: Omit<TraceLabel, "traceId" | "label" | keyof TraceDraw> = {
-  ...{ criterion: "overall", source: "person", note: null, annotator: null, isRepeat: false },
+  criterion: "overall",
+  source: "person",
+  note: null,
+  annotator: null,
+  isRepeat: false,
   createdAt: "2026-01-01",
 };
 const RANDOM = { drawn: "random", drawnFrom: 10, probability: null } as const;

@@ -45,7 +45,9 @@ describe("measureAgreement", () => {
       ...traces([{ bad: true, score: 1, n: 1 }]).map((one) => ({ ...one, question: "missed", weight: 2 })),
     ]);
     expect(weighted).toMatchObject({
-      ...{ good: 30, bad: 21, confusion: { goodPassed: 20, goodFailed: 10, badPassed: 1, badFailed: 20 } },
+      good: 30,
+      bad: 21,
+      confusion: { goodPassed: 20, goodFailed: 10, badPassed: 1, badFailed: 20 },
       weighted: { goodPassed: 20, goodFailed: 5, badPassed: 2, badFailed: 5 },
       truePositiveRate: { value: expect.closeTo(20 / 25, 12), n: 30 },
       trueNegativeRate: { value: expect.closeTo(5 / 7, 12), n: 21 },
@@ -118,7 +120,7 @@ describe("rejectionsOf", () => {
   it("requires rates of at least 0.8, and lower bounds above chance, for usable", () => {
     expect(rejectionsOf("usable", measured(sure))).toEqual([]);
     // 20 of 25 bad traces fail: the true rate could be below 0.7.
-    expect(rejectionsOf("usable", good)).toEqual([bound("true negative rate could be 0.6")]);
+    expect(rejectionsOf("usable", good)).toEqual([bound("true negative rate might be as low as 0.6")]);
     const weak = measureAgreement(
       traces([
         { bad: false, score: 1, n: 20 },
@@ -132,14 +134,14 @@ describe("rejectionsOf", () => {
       "true negative rate is 0.500 (minimum 0.8)",
       // Wilson: 20 of 30 is at least 0.488, 5 of 10 at least 0.237.
       "the lower bounds of the two rates add up to 0.724, as for chance (must be above 1)",
-      bound("true positive rate could be 0.5"),
+      bound("true positive rate might be as low as 0.5"),
     ]);
   });
 
   it("requires more certainty of an eval that has been tested often", () => {
     expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 4 })).toEqual([]);
     expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 12 })).toEqual([
-      bound("true negative rate could be 0.6"),
+      bound("true negative rate might be as low as 0.6"),
     ]);
   });
 
@@ -217,7 +219,7 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", noisy)).toEqual([]);
     expect(rejectionsOf("usable", measured(perfect))).toEqual([
       "true negative rate is 0.614 (minimum 0.8)",
-      bound("true negative rate could be 0.5"),
+      bound("true negative rate might be as low as 0.5"),
     ]);
     // Noise lowers the threshold, but not the floor for the rate without label errors: here it is 0.42.
     const weak = measureAgreement(
@@ -232,7 +234,7 @@ describe("rejectionsOf", () => {
       ...measured({ ...weak, labelPairs: pairs }, "rules"),
       ceiling: { noise: 0.1, truePositiveRate: 0.98, trueNegativeRate: 0.4 },
     };
-    expect(rejectionsOf("usable", hidden)).toContainEqual(bound("true negative rate could be 0.4"));
+    expect(rejectionsOf("usable", hidden)).toContainEqual(bound("true negative rate might be as low as 0.4"));
     expect(ceilingOf({ alike: 4, n: 4 }, { good: 9, bad: 9 })).toBeNull();
     const chance = ceilingOf({ alike: 50, n: 100 }, { good: 50, bad: 50 });
     expect(rejectionsOf("usable", { ...measured(perfect, "rules"), ceiling: chance })).toContainEqual(
@@ -244,7 +246,7 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("gate", good)).toEqual([
       "true positive rate is 0.850 (minimum 0.9)",
       "true negative rate is 0.800 (minimum 0.9)",
-      bound("true positive rate could be 0.7"),
+      bound("true positive rate might be as low as 0.7"),
       "there are only 25 bad traces (minimum 30)",
     ]);
   });

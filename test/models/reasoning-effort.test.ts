@@ -84,7 +84,9 @@ describe("a reasoning effort", () => {
     expect(JSON.stringify(bodies())).not.toMatch(/thinking|effort/i);
     expect(sent?.reasoningEffort).toBeNull();
     expect(sent?.adjusted).toContainEqual({
-      ...{ parameter: "reasoningEffort", asked: "high", sent: null },
+      parameter: "reasoningEffort",
+      asked: "high",
+      sent: null,
       reason: `${name} does not support reasoning`,
     });
   });

@@ -128,7 +128,11 @@ describe.each(WIRE_FORMATS)("a streamed call over %s", (format) => {
     const { content, toolCalls, providerState } = reply;
     expect(providerState).toBeDefined();
     const results = toolCalls.map(({ id, name }) => ({
-      ...{ role: "tool" as const, toolCallId: id, name, content: "[]", isError: false },
+      role: "tool" as const,
+      toolCallId: id,
+      name,
+      content: "[]",
+      isError: false,
     }));
     const said = { role: "assistant" as const, content, toolCalls: [...toolCalls], providerState };
     await model.complete({ ...REQUEST, messages: [...REQUEST.messages, said, ...results], onDelta: () => {} }, never);

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkedEndpoint, type Hub } from "../../src/platform/huggingface.js";
-import { loadQuestions } from "../../src/questions/dataset/published-questions.js";
+import { loadQuestions } from "../../src/questions/dataset/download-questions.js";
 import { QUESTIONS_REVISION } from "../../src/questions/published-dataset.js";
 import { parquetOf, questionRows } from "../questions/question-rows.js";
 import { type Handler, hubSetup, never, QUICK, sendFile, sendJson } from "./hub-server.js";

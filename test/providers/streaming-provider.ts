@@ -109,7 +109,8 @@ export interface StreamedReply {
 }
 
 const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
-const named = (value: { readonly type: string }) => `event: ${value.type}\n${data(value)}`;
+const named = (value: { readonly type: string; readonly [field: string]: unknown }) =>
+  `event: ${value.type}\n${data(value)}`;
 
 /** The frames of a reply with 100 input tokens and 20 output tokens. The last frames finish it. */
 export const STREAMS: Record<WireFormat, (reply: StreamedReply) => { parts: string[]; finish: string[] }> = {
@@ -146,22 +147,20 @@ export const STREAMS: Record<WireFormat, (reply: StreamedReply) => { parts: stri
       parts: [
         named({
           type: "message_start",
-          ...{ message: { ...message, usage: { input_tokens: 100, output_tokens: 1 } } },
+          message: { ...message, usage: { input_tokens: 100, output_tokens: 1 } },
         }),
         named({ type: "ping" }),
         ...blocks.flatMap(({ start, deltas }, index) => [
-          named({ type: "content_block_start", ...{ index, content_block: start } }),
-          ...deltas.map((delta) => named({ type: "content_block_delta", ...{ index, delta } })),
-          named({ type: "content_block_stop", ...{ index } }),
+          named({ type: "content_block_start", index, content_block: start }),
+          ...deltas.map((delta) => named({ type: "content_block_delta", index, delta })),
+          named({ type: "content_block_stop", index }),
         ]),
       ],
       finish: [
         named({
           type: "message_delta",
-          ...{
-            delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
-            usage: { output_tokens: 20 },
-          },
+          delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
+          usage: { output_tokens: 20 },
         }),
         named({ type: "message_stop" }),
       ],
@@ -217,37 +216,34 @@ export const STREAMS: Record<WireFormat, (reply: StreamedReply) => { parts: stri
     const deltasOf = (item: (typeof output)[number], output_index: number) => {
       if ("call_id" in item) {
         const args = calls.find(({ id }) => id === item.call_id)?.args ?? [];
-        return args.map((delta) =>
-          named({ type: "response.function_call_arguments.delta", ...{ output_index, delta } }),
-        );
+        return args.map((delta) => named({ type: "response.function_call_arguments.delta", output_index, delta }));
       }
       return "summary" in item
-        ? reasoning.map((delta) => named({ type: "response.reasoning_summary_text.delta", ...{ output_index, delta } }))
-        : text.map((delta) => named({ type: "response.output_text.delta", ...{ output_index, delta } }));
+        ? reasoning.map((delta) => named({ type: "response.reasoning_summary_text.delta", output_index, delta }))
+        : text.map((delta) => named({ type: "response.output_text.delta", output_index, delta }));
     };
     return {
       parts: [
-        named({ type: "response.created", ...{ response } }),
-        named({ type: "response.in_progress", ...{ response } }),
+        named({ type: "response.created", response }),
+        named({ type: "response.in_progress", response }),
         ...output.flatMap((item, output_index) => [
           named({
             type: "response.output_item.added",
-            ...{ output_index, item: { ...item, arguments: "", content: [] } },
+            output_index,
+            item: { ...item, arguments: "", content: [] },
           }),
           ...deltasOf(item, output_index),
-          named({ type: "response.output_item.done", ...{ output_index, item } }),
+          named({ type: "response.output_item.done", output_index, item }),
         ]),
       ],
       finish: [
         named({
           type: "response.completed",
-          ...{
-            response: {
-              ...response,
-              status: "completed",
-              output,
-              usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
-            },
+          response: {
+            ...response,
+            status: "completed",
+            output,
+            usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
           },
         }),
       ],
@@ -275,12 +271,12 @@ export const STREAMS: Record<WireFormat, (reply: StreamedReply) => { parts: stri
 
 /** An error event in the middle of a stream: the server is overloaded. */
 export const ERROR_EVENTS: Record<WireFormat, string> = {
-  anthropic: named({ type: "error", ...{ error: { type: "overloaded_error", message: "Overloaded" } } }),
+  anthropic: named({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }),
   "openai-chat": data({
     id: "gen-1",
     error: { code: 503, message: "Overloaded" },
     choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
   }),
-  "openai-responses": named({ type: "error", ...{ code: "server_is_overloaded", message: "Overloaded", param: null } }),
+  "openai-responses": named({ type: "error", code: "server_is_overloaded", message: "Overloaded", param: null }),
   google: data({ error: { code: 503, message: "Overloaded", status: "UNAVAILABLE" } }),
 };

@@ -7,7 +7,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadQuestionFile, splitMessageIds } from "../../src/questions/dataset/dataset-files.js";
-import { loadQuestions, type QuestionRequest } from "../../src/questions/dataset/published-questions.js";
+import { loadQuestions, type QuestionRequest } from "../../src/questions/dataset/download-questions.js";
 import {
   KNOWN_BAD_IDS,
   questionStatistics,

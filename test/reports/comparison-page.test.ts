@@ -64,11 +64,20 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     report = await writeReport(
       (db) => {
         saveSynthetic(db, {
-          ...{ id: "run_a", tasks: 80, model: "acme/best", skill: 0.95, price: 0.004, change: busy },
+          id: "run_a",
+          tasks: 80,
+          model: "acme/best",
+          skill: 0.95,
+          price: 0.004,
+          change: busy,
         });
         saveSynthetic(db, { id: "run_b", tasks: 80, model: "acme/weak", skill: 0.1, price: 0.009 });
         saveSynthetic(db, {
-          ...{ id: "run_c", tasks: 80, model: "acme/hostile", skill: 0.9, price: 0.001 },
+          id: "run_c",
+          tasks: 80,
+          model: "acme/hostile",
+          skill: 0.9,
+          price: 0.001,
           change: (trace) => (trace.answer === null ? trace : { ...trace, answer: `${HOSTILE} ${trace.answer}` }),
         });
         saveSynthetic(db, { id: "run_d", tasks: 30, model: "acme/other" });
@@ -207,7 +216,8 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
   it("filters the tasks whose scores differ", async () => {
     const list = page.getByRole("combobox", { name: "Compared" });
     expect((await list.locator("option").allTextContents()).slice(0, 3)).toEqual([
-      ...["Compared: all", "where any of them disagree (Semantic score)"],
+      "Compared: all",
+      "where any of them disagree (Semantic score)",
       "won by email-search · acme/weak (Semantic score)",
     ]);
     await list.selectOption("differs/any/semanticScore");

@@ -39,7 +39,12 @@ function hostile(trace: Trace): Trace {
   };
   return {
     ...trace,
-    ...{ ending: "answered", error: null, answer: text, sources: [line], agentId: line, model: line },
+    ending: "answered",
+    error: null,
+    answer: text,
+    sources: [line],
+    agentId: line,
+    model: line,
     task: { ...trace.task, question: text, answer: text, inbox_address: line },
     messages: [
       { role: "system", content: text },

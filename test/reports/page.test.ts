@@ -189,7 +189,9 @@ describe("a report of a run, just opened,", { ...needs("browser"), timeout: 180_
   beforeAll(async () => {
     report = await writeReport((db) => saveSynthetic(db, { id: "run_small", tasks: 100 }));
     opened = await browser.openReport(report.file, {
-      ...{ colorScheme: "dark", viewport: { width: 360, height: 700 }, hash: "#task=77" },
+      colorScheme: "dark",
+      viewport: { width: 360, height: 700 },
+      hash: "#task=77",
     });
     page = opened.page;
   }, 180_000);

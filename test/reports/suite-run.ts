@@ -13,8 +13,16 @@ import { SETTINGS } from "../traces/saved-runs.js";
 /** Runs over a suite, saved like real runs. */
 
 const FACTS: SuiteTaskFacts = {
-  ...{ id: "t1", suite: "harbour", dialect: "flowbook", tool: "terminal", instruction: "Count the boats." },
-  ...{ snapshot: "base", tags: ["cli", "abstract"], relatedApps: ["terminal"], actionNumber: 3, counterpart: null },
+  id: "t1",
+  suite: "harbour",
+  dialect: "flowbook",
+  tool: "terminal",
+  instruction: "Count the boats.",
+  snapshot: "base",
+  tags: ["cli", "abstract"],
+  relatedApps: ["terminal"],
+  actionNumber: 3,
+  counterpart: null,
 };
 
 type Changes = Partial<Omit<SuiteTrace, "kind" | "task" | "scores">>;
@@ -32,8 +40,16 @@ export function suiteTrace(
   const scores = Object.entries(SUITE_SCORERS).map(([name, { scoreGrade }]) => [name, scoreGrade(grade)]);
   const ending = score === null ? "not_started" : "answered";
   return {
-    ...{ ...unscored, kind: "suite", traceId: `trace_${task.id}`, ending, task, grade, judge: null },
-    ...{ error: score === null ? reason : null, ...changes, scores: Object.fromEntries(scores) },
+    ...unscored,
+    kind: "suite",
+    traceId: `trace_${task.id}`,
+    ending,
+    task,
+    grade,
+    judge: null,
+    error: score === null ? reason : null,
+    ...changes,
+    scores: Object.fromEntries(scores),
   };
 }
 
@@ -79,17 +95,21 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
   });
   const set = { source: "/suites/harbour", revision: null, sha256: "5".repeat(64), split: "suite" };
   insertRun(db, {
-    ...{ id, agentId: "data-worker", model: "acme/best", split: "suite", settings: SETTINGS, corpusFingerprint: "" },
-    ...{ source: set.source, revision: null },
-    ...{
-      datasetId: saveTasks(
-        db,
-        set,
-        tasks.map((task) => ({ kind: "suite", task })),
-      ),
-      totalTasks: traces.length,
-      startedAt: "2026-01-01T00:00:00.000Z",
-    },
+    id,
+    agentId: "data-worker",
+    model: "acme/best",
+    split: "suite",
+    settings: SETTINGS,
+    corpusFingerprint: "",
+    source: set.source,
+    revision: null,
+    datasetId: saveTasks(
+      db,
+      set,
+      tasks.map((task) => ({ kind: "suite", task })),
+    ),
+    totalTasks: traces.length,
+    startedAt: "2026-01-01T00:00:00.000Z",
   });
   const save = openRowWriter(db);
   for (const made of traces) {

@@ -45,17 +45,20 @@ export function saveSynthetic(db: Db, run: SyntheticRun): void {
     split: "test",
   } as const;
   insertRun(db, {
-    ...{ id: run.id, agentId, model, split: "test", settings: SETTINGS, corpusFingerprint: "f".repeat(64) },
-    ...{
-      datasetId: saveTasks(
-        db,
-        set,
-        questions.map((task) => ({ kind: "question", task })),
-      ),
-      source: set.source,
-      revision: null,
-      totalTasks: run.tasks,
-    },
+    id: run.id,
+    agentId,
+    model,
+    split: "test",
+    settings: SETTINGS,
+    corpusFingerprint: "f".repeat(64),
+    datasetId: saveTasks(
+      db,
+      set,
+      questions.map((task) => ({ kind: "question", task })),
+    ),
+    source: set.source,
+    revision: null,
+    totalTasks: run.tasks,
     startedAt: "2026-01-01T00:00:00.000Z",
   });
   const save = openRowWriter(db);
@@ -128,19 +131,19 @@ function syntheticTrace(
     readGold: { value: read ? 1 : 0 },
   };
   return {
-    ...{
-      kind: "question" as const,
-      traceId: `trace_${runId}_${task.id}`,
-      sessionId: "session_1",
-      runId,
-      taskId: task.id,
-      epoch: 1,
-      agentId,
-      model,
-    },
-    ...{ startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T00:00:05.000Z" },
+    kind: "question" as const,
+    traceId: `trace_${runId}_${task.id}`,
+    sessionId: "session_1",
+    runId,
+    taskId: task.id,
+    epoch: 1,
+    agentId,
+    model,
+    startedAt: "2026-01-01T00:00:00.000Z",
+    endedAt: "2026-01-01T00:00:05.000Z",
     durationMs: Math.round(count * 400 * (0.5 + random())),
-    ...{ ending, error: failed ? "503 from the server: overloaded" : null },
+    ending,
+    error: failed ? "503 from the server: overloaded" : null,
     messages: failed ? messages.slice(0, 2) : messages,
     toolCalls: failed ? [] : toolCalls,
     turns: Array.from({ length: count }, () => turn(price)),
@@ -173,12 +176,13 @@ function call(
 
 function turn(costUsd: number): Turn {
   return {
-    ...{
-      startedAt: "2026-01-01T00:00:00.000Z",
-      latencyMs: 400,
-      finishReason: "tool_calls",
-      rawFinishReason: "tool_use",
-    },
-    ...{ usage: { inputTokens: 900, outputTokens: 60, cachedInputTokens: 0 }, costUsd, retries: [], cached: false },
+    startedAt: "2026-01-01T00:00:00.000Z",
+    latencyMs: 400,
+    finishReason: "tool_calls",
+    rawFinishReason: "tool_use",
+    usage: { inputTokens: 900, outputTokens: 60, cachedInputTokens: 0 },
+    costUsd,
+    retries: [],
+    cached: false,
   };
 }

@@ -54,11 +54,11 @@ describe("traceText", () => {
     const line = (judge: Trace["judge"]) => /^Judge: .*$/m.exec(traceText({ ...ANSWERED, judge }))?.[0];
     const vote = { verdict: "correct", reason: "r", cached: false } as const;
     expect(line(null)).toBeUndefined();
-    expect(line(judged("correct", { cast: [vote] }))).toBe("Judge:    correct: so it is (acme/judge)");
+    expect(line(judged("correct", { cast: [vote] }))).toBe("Judge:    correct: so it is (acme/judge, verdict 1)");
     expect(line(judged("wrong", { cast: [vote, vote, vote], agreement: 2 / 3 }))).toBe(
-      "Judge:    wrong: so it is (acme/judge, 3 votes, agreement 0.667)",
+      "Judge:    wrong: so it is (acme/judge, verdict 1, 3 votes, agreement 0.667)",
     );
-    expect(line(judged(null))).toBe("Judge:    no verdict: the judge failed (acme/judge)");
+    expect(line(judged(null))).toBe("Judge:    no verdict: the judge failed (acme/judge, verdict 1)");
   });
 
   it("shows the error of a failed task, and dashes if data is missing", () => {
@@ -199,14 +199,12 @@ describe("traceView", () => {
       { name: "email_get", arguments: { message_id: "<1@x>" }, result: null, error: null, durationMs: null },
     ]);
     expect(steps[2]?.turn).toEqual({
-      ...{
-        latencyMs: 800,
-        waitedMs: 0,
-        tokens: { input: 100, output: 20 },
-        costUsd: 0.001,
-        finishReason: "tool_calls",
-        retries: 0,
-      },
+      latencyMs: 800,
+      waitedMs: 0,
+      tokens: { input: 100, output: 20 },
+      costUsd: 0.001,
+      finishReason: "tool_calls",
+      retries: 0,
     });
     expect(steps[3]?.turn?.tokens).toBeNull();
   });
@@ -221,7 +219,9 @@ describe("traceView", () => {
 
   it("distinguishes calls whose ids occur again in a later turn", () => {
     const asking = (name: string): Message => ({
-      ...{ role: "assistant", content: "", toolCalls: [{ id: "c1", name, arguments: {} }] },
+      role: "assistant",
+      content: "",
+      toolCalls: [{ id: "c1", name, arguments: {} }],
     });
     const toolCalls = [called("first", "one"), called("second", "two")];
     const { steps } = traceView({ ...ANSWERED, messages: [asking("first"), asking("second")], toolCalls }, source);
@@ -245,7 +245,9 @@ describe("traceView", () => {
     const task = { ...ANSWERED.task, message_ids: ["<gone@x>"] };
     const graded = { ...ANSWERED, task, judge: judged("partly", { reason: "no time" }) };
     expect(traceView(graded, source)).toMatchObject({
-      ...{ gold: [], goldMissing: ["<gone@x>"], judge: { verdict: "partly", reason: "no time" } },
+      gold: [],
+      goldMissing: ["<gone@x>"],
+      judge: { verdict: "partly", reason: "no time" },
     });
     expect(traceView(ANSWERED, source).judge).toBeNull();
   });

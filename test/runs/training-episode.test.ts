@@ -70,7 +70,13 @@ async function episodeWith(calls: readonly Call[]): Promise<{ trace: QuestionTra
     "episode-1",
     { question: asked, epoch: 1, opened, system: promptFor(agent, tools, opened.variables, maxTurns) },
     {
-      ...{ agent, tools, maxTurns, maxTokens: null, timeoutMs: 60_000, judgeMs: 1_000, reward: "semanticScore" },
+      agent,
+      tools,
+      maxTurns,
+      maxTokens: null,
+      timeoutMs: 60_000,
+      judgeMs: 1_000,
+      reward: "semanticScore",
       scoring: scoringOf(SCORERS, mailbox, { evals: NO_EVALS, judge: null }),
     },
     { runId: "run_1", model: MODEL, save: async (trace) => void saved.push(trace as QuestionTrace) },
@@ -90,7 +96,13 @@ async function episodeWith(calls: readonly Call[]): Promise<{ trace: QuestionTra
 function comparable({ messages, toolCalls, turns, ending, error, answer, sources, scores, maxTurns }: QuestionTrace) {
   const { reward: _, ...own } = scores;
   return {
-    ...{ messages, ending, error, answer, sources, scores: own, maxTurns },
+    messages,
+    ending,
+    error,
+    answer,
+    sources,
+    scores: own,
+    maxTurns,
     toolCalls: toolCalls.map(({ startedAt: _at, durationMs: _ms, ...call }) => call),
     turns: turns.map(({ startedAt: _at, latencyMs: _ms, ...turn }) => turn),
   };

@@ -86,7 +86,7 @@ exec bwrap --unshare-pid --unshare-net --as-pid-1 --die-with-parent --ro-bind / 
       expect(args).not.toContain(flag);
     expect(
       ["--network", "--pull", "--cap-drop", "--security-opt", "--workdir"].map((flag) => given(flag).join()),
-    ).toEqual([...["none", "never", "ALL", "no-new-privileges", "/"]]);
+    ).toEqual(["none", "never", "ALL", "no-new-privileges", "/"]);
     expect(given("--memory")).toEqual([String(MACHINE_LIMITS.memoryBytes)]);
   });
 

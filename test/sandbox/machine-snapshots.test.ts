@@ -41,9 +41,27 @@ describe("readSnapshots", () => {
   });
 
   test.each([
-    ...["airflow", "dagster", "snowflake", "duckdb", "bigquery", "jupyter", "dbt", "mysql", "servicenow", "terminal"],
-    ...["metabase", "airbyte", "docker", "hasura_cloud", "sqlite3", "vscode", "chromium", "postgresql", "superset"],
-    ...["dbt_cloud", "excel"],
+    "airflow",
+    "dagster",
+    "snowflake",
+    "duckdb",
+    "bigquery",
+    "jupyter",
+    "dbt",
+    "mysql",
+    "servicenow",
+    "terminal",
+    "metabase",
+    "airbyte",
+    "docker",
+    "hasura_cloud",
+    "sqlite3",
+    "vscode",
+    "chromium",
+    "postgresql",
+    "superset",
+    "dbt_cloud",
+    "excel",
   ])("has a snapshot for %s that can start or says why not", async (app) => {
     const { commands, unavailable } = snapshotOf(app, await readSnapshots(null));
     if (unavailable === null) expect(commands).toMatchObject({ bash: "bash", python3: "python3" });

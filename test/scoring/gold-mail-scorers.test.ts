@@ -27,8 +27,16 @@ describe("scorers based on gold emails", () => {
 
   test.each(
     Object.entries({
-      ...{ sourcesCorrect, foundGold, readGold, foundAt1, foundAt5, foundAt10, goldRank },
-      ...{ sourcesPrecision, sourcesRecall, sourcesF1 },
+      sourcesCorrect,
+      foundGold,
+      readGold,
+      foundAt1,
+      foundAt5,
+      foundAt10,
+      goldRank,
+      sourcesPrecision,
+      sourcesRecall,
+      sourcesF1,
     }),
   )("return null from %s if the question has no gold emails", (_, scorer) => {
     const everything = { sources: ["<gold@x>"], toolCalls: [called("email_search", list("<gold@x>"))] };

@@ -39,8 +39,11 @@ const CALL = withCall("run_shell", { command: "ls" }, { stdout: "boats.csv\n", s
 
 /** A session and an email have other ids each time. */
 const PAGES = everyPage({
-  ...{ runs: ["run_a", "run_b"], task: "run_a/3/1", trace: "trace_run_a_3" },
-  ...{ session: "SESSION", mail: "MAIL" },
+  runs: ["run_a", "run_b"],
+  task: "run_a/3/1",
+  trace: "trace_run_a_3",
+  session: "SESSION",
+  mail: "MAIL",
 });
 
 /** Returns the serious and critical violations in these windows, one line per element. */

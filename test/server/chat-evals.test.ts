@@ -39,7 +39,8 @@ it("chats are scored immediately by the active evals, except evals that see the 
   expect(await scoresOfChat("$40", ["<never-seen@x>"])).toEqual({
     "eval:cites": { value: 0, explanation: "sources_returned is 0, expected at least 1: <never-seen@x>" },
     "eval:later": {
-      ...{ value: null, failed: true },
+      value: null,
+      failed: true,
       explanation: expect.stringContaining('unknown feature "of_a_later_version"'),
     },
   });

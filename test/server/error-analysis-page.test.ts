@@ -94,7 +94,8 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
   });
 
   it("groups notes into modes, which give every trace a label per mode", async () => {
-    const { page, wrong } = await openPage("modes");
+    const { page, wrong } = await openPage("code/run_a");
+    await page.getByRole("link", { name: "Group the notes" }).click();
     const assign = async (note: string, mode: string) => {
       const form = page.locator("details", { hasText: "Notes without a failure mode" });
       await form.getByLabel(note).check();
@@ -108,6 +109,9 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
     const rows = page.getByRole("region", { name: "Failure modes" }).locator("tbody tr");
     expect(await rows.count()).toBe(2);
     expect(await rows.first().textContent()).toContain("0.333");
+    expect(await rows.first().getByRole("link", { name: "Look again" }).getAttribute("href")).toMatch(
+      /^#label\/latest\?criterion=(wrong_year|unsourced)&order=confirm$/,
+    );
     const labels = () =>
       server.db
         .prepare("SELECT criterion, label, count(*) AS n FROM eval_labels GROUP BY criterion, label ORDER BY 1, 2")

@@ -34,7 +34,7 @@ export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageV
     ["compare", `compare/${compared}`, "tr[data-index]"],
     ["compare-task", `compare/${compared}?task=${task}`, "dialog .columns"],
     ["traces", "traces", ROWS],
-    ["trace", `trace/${trace}`, ".steps"],
+    ["trace", `trace/${trace}`, ".conversation"],
     ["mail", `mail/${encodeURIComponent(mail)}`, "article.mail"],
     ["agents", "agents", ROWS],
     ["agent", "agents/baseline", "main h3"],

@@ -176,9 +176,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     const { page, wrong } = await openPage("label/chats");
     await page.getByText("1 to label.").waitFor();
     expect(await page.locator(".judged .answer").textContent()).toBe(HOSTILE);
-    expect(await page.locator(".label-steps").getByRole("article").getByRole("heading").textContent()).toBe(
-      mail.subject,
-    );
+    expect(await page.locator(".label-steps .mail[open] .subject").textContent()).toBe(mail.subject);
     // A cited email has a description. An email that the agent did not see is shown as its Message-ID.
     const facts = await page.locator(".judged .facts").textContent();
     expect(facts).toContain(`Sources${HOSTILE}; ${mail.subject}, `);

@@ -65,14 +65,13 @@ describe("labels over HTTP", () => {
     const [{ trace_id, probability }] = all;
     // Without any sign of a failure, all chances are equal.
     expect(all[0]).toEqual({
-      ...{
-        trace_id,
-        is_repeat: false,
-        drawn: "enriched",
-        drawn_from: TRACES,
-        probability: expect.closeTo(1 / TRACES, 9),
-      },
-      ...{ basis: "direct", labels: [] },
+      trace_id,
+      is_repeat: false,
+      drawn: "enriched",
+      drawn_from: TRACES,
+      probability: expect.closeTo(1 / TRACES, 9),
+      basis: "direct",
+      labels: [],
     });
     expect(all.at(-1)).toMatchObject({ drawn_from: 1, probability: 1 });
     const refused = await label({ trace_id, criterion: "rich", label: "bad", drawn: "enriched" });
@@ -96,8 +95,13 @@ describe("labels over HTTP", () => {
     const repeats = all.filter((one: { is_repeat: boolean }) => one.is_repeat);
     expect(repeats).toEqual([
       {
-        ...{ trace_id, is_repeat: true, drawn: "unknown", drawn_from: null, probability: null },
-        ...{ basis: "direct", labels: [] },
+        trace_id,
+        is_repeat: true,
+        drawn: "unknown",
+        drawn_from: null,
+        probability: null,
+        basis: "direct",
+        labels: [],
       },
     ]);
     expect(all.indexOf(repeats[0])).toBe(9);

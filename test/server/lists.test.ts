@@ -186,8 +186,9 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await page.getByRole("article").getByRole("heading").textContent()).toBe(subject);
     expect(await page.getByRole("article").textContent()).toContain("umpire fee");
     await page.goBack();
-    await log.locator(".hits a").first().click();
-    await page.getByRole("heading", { name: "Mail", exact: true }).waitFor();
+    await log.locator(".hits > summary").first().click();
+    await log.getByRole("button", { name: "Open the email" }).first().click();
+    await log.locator(".hits .mail-text").waitFor();
   });
 
   it("shows that a call was retried and why, even after a reload", async () => {

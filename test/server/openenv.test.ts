@@ -71,7 +71,13 @@ describe("an OpenEnv server", () => {
   it("is compatible with the protocol's own clients", needs("training"), async () => {
     const script = join(TRAINING, "openenv_conformance.py");
     const { stdout } = await promisify(execFile)("python3", [
-      ...[script, server.url, "--capacity", "64", "--sessions", "64", "--json"],
+      script,
+      server.url,
+      "--capacity",
+      "64",
+      "--sessions",
+      "64",
+      "--json",
     ]);
     const rows = JSON.parse(stdout) as { id: string; result: string; detail: string }[];
     expect(rows.filter(({ result }) => result !== "PASS")).toEqual([]);
@@ -84,7 +90,10 @@ describe("an OpenEnv server", () => {
     expect(observation).toMatchObject({ tool_name: "reset", error: null, metadata: task });
     expect({ metadata, reward, done }).toEqual({ metadata: task, reward: null, done: false });
     expect(task).toEqual({
-      ...{ split: "test", index: 3, task_id: gold(3).id, inbox_address: gold(3).inbox_address },
+      split: "test",
+      index: 3,
+      task_id: gold(3).id,
+      inbox_address: gold(3).inbox_address,
       question: expect.any(String),
       query_date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
       max_turns: 10,
@@ -188,8 +197,20 @@ describe("an OpenEnv server", () => {
     await begin({ index: 0 });
     const deep = (open: string, close: string) => `{"type":"reset","data":${open.repeat(5_000)}${close.repeat(5_000)}}`;
     const odd: (string | object)[] = [
-      ...["", "{", "nul", '"x"', "[1]", "1e999", '{"type":{}}', '{"type":null}', "\u0000", deep("[", "]")],
-      ...[deep('{"a":', "}"), '{"__proto__":{"type":"state"}}', '{"type":"constructor"}', '{"type":"toString"}'],
+      "",
+      "{",
+      "nul",
+      '"x"',
+      "[1]",
+      "1e999",
+      '{"type":{}}',
+      '{"type":null}',
+      "\u0000",
+      deep("[", "]"),
+      deep('{"a":', "}"),
+      '{"__proto__":{"type":"state"}}',
+      '{"type":"constructor"}',
+      '{"type":"toString"}',
       ...["seed", "index", "task_id", "split", "episode_id"].flatMap((key) =>
         [1e308, -0.5, "\ud800", [], {}, true, "x".repeat(10_000), "'; DROP TABLE runs; --"].map((value) => ({
           type: "reset",
@@ -281,7 +302,9 @@ describe("an episode ends", () => {
     expect(tokens).toMatchObject({ done: true, metadata: { ending: "out_of_budget" } });
     const time = await play({ options: { episodeTimeout: 1e-6 } }, [search("price")]);
     expect(time).toMatchObject({
-      ...{ done: true, reward: 0, metadata: { ending: "timeout" } },
+      done: true,
+      reward: 0,
+      metadata: { ending: "timeout" },
       observation: { result: null, error: { error_type: "timeout" } },
     });
     const wrong = ["email_search", {}] as const;

@@ -73,8 +73,8 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await askBaseline(page);
     const log = page.getByRole("log", { name: "Conversation" });
     expect(await log.locator(".answer").textContent()).toBe("The league added an umpire fee so dues are $40, not 35.");
-    expect(await log.getByRole("article").first().textContent()).toContain("umpire fee");
-    expect(await log.locator("summary").first().textContent()).toMatch(/email_search .*9 emails found/);
+    expect(await log.locator(".mail").first().textContent()).toContain("umpire fee");
+    expect(await log.locator(".call").first().textContent()).toMatch(/^email_search.*9 emails/);
     expect(await page.evaluate("document.activeElement.id")).toBe("question");
 
     await page.getByLabel("Note about your feedback").fill("right");
@@ -191,9 +191,9 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("link", { name: "Open the trace" }).waitFor();
     const log = page.getByRole("log", { name: "Conversation" });
     expect(await log.locator(".answer").textContent()).toBe(HOSTILE);
-    expect(await log.getByRole("article").locator("h4").textContent()).toBe(HOSTILE);
-    expect(await log.getByRole("article").locator(".body").textContent()).toContain(`The dues are ${HOSTILE}`);
-    expect(await log.locator("p.bad").textContent()).toContain("<img src=x");
+    expect(await log.locator(".mail .subject").textContent()).toBe(HOSTILE);
+    expect(await log.locator(".mail-text").textContent()).toContain(`The dues are ${HOSTILE}`);
+    expect(await log.locator(".call.refused .error").textContent()).toContain("<img src=x");
     await page.getByRole("link", { name: "Open the trace" }).click();
     await page.getByRole("heading", { name: "Conversation" }).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);

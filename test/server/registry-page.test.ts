@@ -183,7 +183,9 @@ describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_
     await page.getByRole("button", { name: "Save" }).click();
     await saying(page, "Saved.");
     expect(await get("/api/tools/weather")).toMatchObject({
-      ...{ description: HOSTILE, category: "outside", handler_key: "http" },
+      description: HOSTILE,
+      category: "outside",
+      handler_key: "http",
       handler_config: { url: "https://example.com/{{query}}" },
     });
     await page.getByLabel("Parameters").fill("{");

@@ -23,7 +23,12 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     const withGold = { message_ids: [gold.message_id], answer: passage };
     saveSynthetic(demo.db, { id: "run_a", tasks: 60, model: "acme/best", skill: 0.9, price: 0.004 });
     saveSynthetic(demo.db, {
-      ...{ id: "run_b", tasks: 60, agentId: "baseline", model: "acme/weak", skill: 0.2, price: 0.009 },
+      id: "run_b",
+      tasks: 60,
+      agentId: "baseline",
+      model: "acme/weak",
+      skill: 0.2,
+      price: 0.009,
       change: (trace) => ({ ...trace, task: { ...trace.task, ...withGold } }),
     });
   });
@@ -61,6 +66,10 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByRole("combobox", { name: "Ending" }).selectOption("out_of_turns");
     const counted = await page.locator(".count").textContent();
     expect(counted).toMatch(/^[1-9]\d? of 60 tasks$/);
+    const time = page.locator("th.time");
+    await time.getByRole("button").click();
+    await time.getByRole("button").click();
+    expect(page.url()).toContain("?sort=-ms&ending=out_of_turns");
     await firstTask(page).click();
     const question = await page.getByRole("dialog").getByRole("heading", { level: 2 }).textContent();
     await page.getByRole("dialog").getByRole("link", { name: "Trace", exact: true }).click();
@@ -73,6 +82,7 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.keyboard.press("Escape");
     expect(await page.locator(".count").textContent()).toBe(counted);
     expect(await page.getByRole("combobox", { name: "Ending" }).inputValue()).toBe("out_of_turns");
+    expect(await time.getAttribute("aria-sort")).toBe("descending");
   });
 
   it("open an email in place, collapse a step, and copy the parts of a task", async () => {
@@ -131,9 +141,9 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     );
     const { page } = await open("#trace/trace_run_a_1");
     const scores = page.getByRole("region", { name: "Scores" });
-    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+ <b>3<\/b> of 5 words/);
+    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+<b>3<\/b> of 5 words/);
     await page
-      .locator("summary", { hasText: /^assistant · 400 ms · 900 tokens in, 60 out/ })
+      .locator("summary", { hasText: /^Agent, turn 1.*400 ms · 900 tokens in, 60 out/ })
       .first()
       .waitFor();
     await page.getByRole("link", { name: "Label this trace" }).waitFor();
@@ -230,6 +240,19 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await other.page.locator(".chat").nth(1).waitFor();
     expect(await other.page.locator(".chat .question").allTextContents()).toEqual(await questions.allTextContents());
     expect(await other.page.locator(".chat").allTextContents()).not.toContainEqual(expect.stringContaining("refused"));
+  });
+
+  it("explain what to do if there is nothing to show, or if the server has stopped", async () => {
+    const other = await startDemoServer();
+    const { page } = await browser.openServed(`${other.url}/#label/chats`);
+    await page.getByText("No traces to label yet. Start a run").waitFor();
+    await page.goto(`${other.url}/#code/chats`);
+    await page.getByText("No traces to code.").waitFor();
+    await other.close();
+    for (const section of ["runs", "runs/run_a", "chat"]) {
+      await page.evaluate(`location.assign("#${section}")`);
+      await page.getByText("It might have stopped. Start it again, then reload.").waitFor();
+    }
   });
 
   it("list their keys, and switch between light and dark", async () => {

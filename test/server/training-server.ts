@@ -84,7 +84,10 @@ export async function startTrainingServer({ options, serving, env = {}, file }: 
     ended.catch(reject);
   });
   return {
-    ...{ url, file: path, faults, notes },
+    url,
+    file: path,
+    faults,
+    notes,
     async stop() {
       stopNow();
       await ended;
@@ -117,7 +120,9 @@ function readRuns(path: string): StoredRun[] {
   const db: Db = openStore(path, { mustExist: true });
   try {
     return listRuns(db).map(({ id, name, totalTasks, status }) => ({
-      ...{ name, totalTasks, status },
+      name,
+      totalTasks,
+      status,
       results: [...iterateResults(db, id)],
       traces: [...iterateTraces(db, { runId: id })] as QuestionTrace[],
     }));

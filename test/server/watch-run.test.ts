@@ -211,7 +211,7 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
       await answerNext(ANSWER);
       await newest.waitFor();
       expect([width, await page.evaluate("document.documentElement.scrollWidth - innerWidth")]).toEqual([width, 0]);
-      expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Traces", "Runs"]);
+      expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual(["Runs", "Traces"]);
       for (let i = 0; i < 50 && !(await page.evaluate(isOnTask)); i++) await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Conversation" }).waitFor();

@@ -66,6 +66,36 @@ describe("rateDespiteLabelErrors", () => {
     expect(coverage(world, false)).toBeLessThan(0.8);
   });
 
+  describe("if two people labeled everything and their disagreements were adjudicated", () => {
+    const [labelled, runBad, labelErrors] = [400, 0.6, 0.1];
+    const coverageOf = (resolved: number) => {
+      let covered = 0;
+      for (let seed = 1; seed <= 200; seed++) {
+        const random = seededRandom(seed);
+        const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
+        const passes = (isGood: boolean) => happens(isGood ? 0.92 : 0.15);
+        const table = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
+        const pairs = { alike: 0, n: labelled, resolved };
+        for (let i = 0; i < labelled; i++) {
+          const isGood = happens(0.7);
+          const [first, second] = [happens(labelErrors), happens(labelErrors)];
+          if (first === second) pairs.alike++;
+          const label = (first && second) !== isGood ? "good" : "bad";
+          table[`${label}${passes(isGood) ? "Passed" : "Failed"}` as keyof typeof table]++;
+        }
+        let passed = 0;
+        for (let i = 0; i < RUN; i++) passed += Number(passes(!happens(runBad)));
+        const { low, high } = rateDespiteLabelErrors({ successes: passed, n: RUN }, table, pairs);
+        covered += Number(low !== null && high !== null && low <= 1 - runBad && 1 - runBad <= high);
+      }
+      return covered / 200;
+    };
+
+    it("covers the true rate", () => expect(coverageOf(1)).toBeGreaterThanOrEqual(0.92));
+
+    it("would not cover it if the labels counted as wrong as before", () => expect(coverageOf(0)).toBeLessThan(0.8));
+  });
+
   describe("if each question has four identical answers", () => {
     const [questions, labelled, repeats] = [120, 50, 4];
     const [truth, truePositive, trueNegative] = [0.6, 0.9, 0.85];
@@ -83,8 +113,10 @@ describe("rateDespiteLabelErrors", () => {
         const good = count(trials(labelled, () => happens(truePositive)));
         const bad = count(trials(labelled, () => happens(trueNegative)));
         const table = {
-          ...{ goodPassed: good.successes, goodFailed: good.n - good.successes },
-          ...{ badPassed: bad.n - bad.successes, badFailed: bad.successes },
+          goodPassed: good.successes,
+          goodFailed: good.n - good.successes,
+          badPassed: bad.n - bad.successes,
+          badFailed: bad.successes,
         };
         const { low, high } = rateDespiteLabelErrors(observed, table, null);
         covered += Number(low !== null && high !== null && low <= truth && truth <= high);

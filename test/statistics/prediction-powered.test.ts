@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { drawInOrder } from "../../src/evals/labelling/enriched-draw.js";
 import { rateDespiteLabelErrors } from "../../src/statistics/label-errors.js";
 import { type PredictedTrace, predictionPoweredRate } from "../../src/statistics/prediction-powered.js";
+import { samplingWeight } from "../../src/statistics/sampling-weight.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const TRACES = 400;
@@ -10,10 +12,11 @@ const LABELS = 80;
 function simulate(seed: number, { bad, errors = 0, passedBad = 0.15, repeats = 30 }: Simulated) {
   const random = seededRandom(seed);
   const chance = (p: number) => random(1_000_000) < p * 1_000_000;
-  const traces: PredictedTrace[] = Array.from({ length: TRACES }, (_, i) => {
+  const traces = Array.from({ length: TRACES }, (_, i) => {
     const isGood = !chance(bad);
     const passed = chance(isGood ? 0.92 : passedBad);
-    return { passed, good: i < LABELS ? isGood !== chance(errors) : null, cluster: String(i) };
+    const label = isGood !== chance(errors);
+    return { passed, label, good: i < LABELS ? label : null, cluster: String(i) };
   });
   const alike = Array.from({ length: repeats }, () => chance((1 - errors) ** 2 + errors ** 2)).filter((one) => one);
   const count = (good: boolean, passed: boolean) =>
@@ -23,10 +26,24 @@ function simulate(seed: number, { bad, errors = 0, passedBad = 0.15, repeats = 3
     pairs: { alike: alike.length, n: repeats },
     observed: { successes: traces.filter(({ passed }) => passed).length, n: TRACES },
     table: {
-      ...{ goodPassed: count(true, true), goodFailed: count(true, false) },
-      ...{ badPassed: count(false, true), badFailed: count(false, false) },
+      goodPassed: count(true, true),
+      goodFailed: count(true, false),
+      badPassed: count(false, true),
+      badFailed: count(false, false),
     },
   };
+}
+
+/** Draws the labels again: traces that the eval fails are 13 times as likely. */
+function enriched({ traces, pairs }: ReturnType<typeof simulate>, seed: number) {
+  const weights = new Map(traces.map(({ passed, cluster }) => [cluster, passed ? 1 : 13]));
+  const drawn = drawInOrder(weights, String(seed)).slice(0, LABELS);
+  const weightOf = new Map(drawn.map((one) => [one.traceId, samplingWeight(one, TRACES - LABELS)]));
+  const labeled = traces.map(({ label, ...one }): PredictedTrace => {
+    const weight = weightOf.get(one.cluster);
+    return weight === undefined ? { ...one, good: null } : { ...one, good: label, weight };
+  });
+  return { traces: labeled, pairs };
 }
 
 interface Simulated {
@@ -103,6 +120,24 @@ describe("predictionPoweredRate", () => {
       // Two standard errors of 400 samples.
       expect(held / SAMPLES).toBeGreaterThanOrEqual(0.93 - 0.025);
       expect(held / SAMPLES).toBeLessThanOrEqual(0.97 + 0.017);
+    },
+    30_000,
+  );
+
+  it.each([
+    { errors: 0.05, bad: 0.05 },
+    { errors: 0.1, bad: 0.3 },
+  ])(
+    "covers the true rate with weighted labels, which few errors with high weights decide: $errors wrong labels, $bad bad",
+    ({ errors, bad }) => {
+      let held = 0;
+      for (let i = 0; i < SAMPLES; i++) {
+        const { traces, pairs } = enriched(simulate(1 + i, { bad, errors }), i);
+        const { low, high } = predictionPoweredRate(traces, pairs);
+        if ((low ?? 1) <= 1 - bad && 1 - bad <= (high ?? 0)) held++;
+      }
+      // With the observed variance only, it was below 0.90.
+      expect(held / SAMPLES).toBeGreaterThanOrEqual(0.93);
     },
     30_000,
   );

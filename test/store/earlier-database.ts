@@ -35,8 +35,17 @@ export const MIGRATIONS = readdirSync(SQL)
 
 /** Tables of agents, runs and labels, after the tables that they refer to. */
 const RUN_TABLES = [
-  ...["datasets", "art_e_tasks", "agents", "agent_versions", "tools", "agent_tools"],
-  ...["runs", "run_tasks", "traces", "results", "eval_labels"],
+  "datasets",
+  "art_e_tasks",
+  "agents",
+  "agent_versions",
+  "tools",
+  "agent_tools",
+  "runs",
+  "run_tasks",
+  "traces",
+  "results",
+  "eval_labels",
 ];
 
 /** Creates a file like the version before a migration, with the mail, runs and labels of a present file. */

@@ -17,7 +17,10 @@ import { DEMO_SUITE } from "./write-suite.js";
 const signal = new AbortController().signal;
 const SMALL = noisyPng(8, 6);
 const picture = (path: string, cell: number | null = null) => ({
-  ...{ path: `/home/user/${path}`, cell, width: 8, height: 6 },
+  path: `/home/user/${path}`,
+  cell,
+  width: 8,
+  height: 6,
   data: SMALL.toString("base64"),
 });
 

@@ -222,13 +222,12 @@ USER nobody
 CMD ["bash"]
 `,
       {
-        ...{
-          "environment/tool": "#!/bin/sh\n",
-          "environment/a.csv": "",
-          "environment/b/c.csv": "",
-          "environment/b/d.csv": "",
-        },
-        ...{ "environment/b/e.txt": "", "environment/with space.txt": "" },
+        "environment/tool": "#!/bin/sh\n",
+        "environment/a.csv": "",
+        "environment/b/c.csv": "",
+        "environment/b/d.csv": "",
+        "environment/b/e.txt": "",
+        "environment/with space.txt": "",
       },
     );
     expect(obstacles).toEqual([]);
@@ -337,7 +336,10 @@ CMD ["bash"]
       "task.toml": '[environment]\ndocker_image = "python:3.12"\nworkdir = "/work"\nenv = { A = "b" }\n',
     });
     expect(readEnvironment(folder)).toMatchObject({
-      ...{ image: "python:3.12", workdir: "/work", env: { A: "b" }, obstacles: [] },
+      image: "python:3.12",
+      workdir: "/work",
+      env: { A: "b" },
+      obstacles: [],
       copies: [{ from: join(folder, "environment"), to: "/work" }],
     });
   });
@@ -490,21 +492,30 @@ describe("grade.py", () => {
 
   it("recognizes abstentions like the program", () => {
     const texts = [
-      ...["I don't know", "i do not know.", "I could not find any information about that in the mailbox."],
-      ...["Sorry, I cannot say who sent it.", "There are no emails about the sale.", "N/A", "Unknown", "It is unknown"],
-      ...["I don't know, but probably $40", "The mail does not say who.", "No.", "Nobody", "not found in your inbox"],
-      ...[
-        "None of the emails mention it",
-        "After a thorough search, I was unable to find an answer.",
-        "It can't be known",
-      ],
-      ...[
-        "*I don’t know*",
-        "There is no record of it in the mailbox. Ask Bo.",
-        "insufficient information",
-        "don't know",
-      ],
-      ...["The mailbox does not contain that.", "Bo was not mentioned in the emails", "We have no data", "\u0085n/a"],
+      "I don't know",
+      "i do not know.",
+      "I could not find any information about that in the mailbox.",
+      "Sorry, I cannot say who sent it.",
+      "There are no emails about the sale.",
+      "N/A",
+      "Unknown",
+      "It is unknown",
+      "I don't know, but probably $40",
+      "The mail does not say who.",
+      "No.",
+      "Nobody",
+      "not found in your inbox",
+      "None of the emails mention it",
+      "After a thorough search, I was unable to find an answer.",
+      "It can't be known",
+      "*I don’t know*",
+      "There is no record of it in the mailbox. Ask Bo.",
+      "insufficient information",
+      "don't know",
+      "The mailbox does not contain that.",
+      "Bo was not mentioned in the emails",
+      "We have no data",
+      "\u0085n/a",
     ];
     const all = [...texts, ...texts.map((text) => `${text} ${"x".repeat(600)}`), ...demoQuestions.map((q) => q.answer)];
     expect(python("grade.is_dont_know(case)", all)).toEqual(all.map(isDontKnow));

@@ -94,20 +94,30 @@ describe("the ATIF format", () => {
       tool_calls: [{ tool_call_id: "c1", arguments: { query: "call" } }, { tool_call_id: "c2" }],
       observation: { results: [{ source_call_id: "c1" }, { source_call_id: "c2", content: '{"total":0}' }] },
       metrics: {
-        ...{ prompt_tokens: 1000, completion_tokens: 20, cached_tokens: 600, cost_usd: 0.001 },
+        prompt_tokens: 1000,
+        completion_tokens: 20,
+        cached_tokens: 600,
+        cost_usd: 0.001,
         extra: { finish_reason: "tool_calls", waited_ms: 250, response_id: "resp_1" },
       },
     });
     expect(final_metrics).toEqual({
-      ...{ total_prompt_tokens: 1050, total_completion_tokens: 25, total_cached_tokens: 600 },
-      ...{ total_cost_usd: 0.002, total_steps: 4 },
+      total_prompt_tokens: 1050,
+      total_completion_tokens: 25,
+      total_cached_tokens: 600,
+      total_cost_usd: 0.002,
+      total_steps: 4,
     });
     expect(agent.tool_definitions).toHaveLength(3);
   });
 
   it("puts the task, scores and tool errors into extra", () => {
     expect(trajectory(BY_TOOL).extra).toMatchObject({
-      ...{ ending: "answered", answer: "On Friday.", epoch: 1, runId: "run_1", task: BY_TOOL.task },
+      ending: "answered",
+      answer: "On Friday.",
+      epoch: 1,
+      runId: "run_1",
+      task: BY_TOOL.task,
       scores: { judgeScore: { value: 0.5, explanation: "partly: near enough" } },
       judge: { verdict: "partly" },
     });

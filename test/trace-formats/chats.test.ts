@@ -143,8 +143,12 @@ describe("the lines of chats", () => {
       return file;
     });
     const program = ts.createProgram(files, {
-      ...{ noEmit: true, strict: true, skipLibCheck: true, types: [] },
-      ...{ module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 },
+      noEmit: true,
+      strict: true,
+      skipLibCheck: true,
+      types: [],
+      module: ts.ModuleKind.NodeNext,
+      target: ts.ScriptTarget.ES2022,
     });
     const refused = files.map((file) => {
       const source = program.getSourceFile(file);

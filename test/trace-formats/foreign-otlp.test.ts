@@ -32,7 +32,9 @@ function tracesData(spans: readonly Given[], traceId = "a".repeat(32)): string {
     traceId,
     spanId: id(i),
     ...(i === 0 ? {} : { parentSpanId: id(parent) }),
-    ...{ name, kind: 1, startTimeUnixNano: `${1_795_165_200 + i}000000000` },
+    name,
+    kind: 1,
+    startTimeUnixNano: `${1_795_165_200 + i}000000000`,
     endTimeUnixNano: `${1_795_165_201 + (i === 0 ? spans.length : i)}000000000`,
     attributes: Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) })),
     ...(error === undefined ? {} : { status: { code: 2, message: error } }),
@@ -144,7 +146,9 @@ function openInference(toolAttributes: Attributes): readonly Given[] {
         ...LLM,
         ...openInferenceMessages("input_messages", 0, 2),
         ...openInferenceMessages("output_messages", 2, 1),
-        ...{ "llm.token_count.prompt": 100, "llm.token_count.completion": 20, "llm.tools.0.tool.json_schema": schema },
+        "llm.token_count.prompt": 100,
+        "llm.token_count.completion": 20,
+        "llm.tools.0.tool.json_schema": schema,
       },
     },
     {
@@ -162,7 +166,9 @@ function openInference(toolAttributes: Attributes): readonly Given[] {
         ...LLM,
         ...openInferenceMessages("input_messages", 0, 4),
         ...openInferenceMessages("output_messages", 4, 1),
-        ...{ "llm.token_count.prompt": 200, "llm.token_count.completion": 30, "llm.finish_reason": "stop" },
+        "llm.token_count.prompt": 200,
+        "llm.token_count.completion": 30,
+        "llm.finish_reason": "stop",
         "llm.token_count.prompt_details.cache_read": 60,
         "llm.token_count.prompt_details.cache_write": 10,
         "llm.token_count.completion_details.reasoning": 25,
@@ -197,8 +203,10 @@ function vercel(version: 4 | 5): readonly Given[] {
       name: "ai.generateText",
       attributes: {
         ...VERCEL_MODEL,
-        ...{ "ai.operationId": "ai.generateText", "ai.telemetry.functionId": "mail-agent" },
-        ...{ "ai.prompt": JSON.stringify({ messages: prompt }), "ai.response.text": "$1.2 million." },
+        "ai.operationId": "ai.generateText",
+        "ai.telemetry.functionId": "mail-agent",
+        "ai.prompt": JSON.stringify({ messages: prompt }),
+        "ai.response.text": "$1.2 million.",
         ...usage(300, 50),
       },
     },
@@ -226,7 +234,9 @@ function vercel(version: 4 | 5): readonly Given[] {
     {
       name: "ai.toolCall",
       attributes: {
-        ...{ "ai.operationId": "ai.toolCall", "ai.toolCall.name": "search", "ai.toolCall.id": "c1" },
+        "ai.operationId": "ai.toolCall",
+        "ai.toolCall.name": "search",
+        "ai.toolCall.id": "c1",
         "ai.toolCall.args": JSON.stringify(CALL.arguments),
         "ai.toolCall.result": JSON.stringify(value),
       },
@@ -246,7 +256,8 @@ function vercel(version: 4 | 5): readonly Given[] {
           },
           { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", toolName: "search", ...result }] },
         ]),
-        ...{ "ai.response.finishReason": "stop", "ai.response.text": "$1.2 million." },
+        "ai.response.finishReason": "stop",
+        "ai.response.text": "$1.2 million.",
         "ai.response.reasoning": "The email says so.",
         ...usage(200, 30),
         "ai.usage.cachedInputTokens": 60,
@@ -282,7 +293,8 @@ describe("an OpenInference trace", () => {
     const json = { ...LLM, "input.value": JSON.stringify(request), "output.value": JSON.stringify(reply) };
     const { trace: same } = await read({ name: "llm", attributes: json });
     expect(same).toMatchObject({
-      ...{ question: EXPECTED.question, answer: EXPECTED.answer },
+      question: EXPECTED.question,
+      answer: EXPECTED.answer,
       messages: [{ role: "user" }, { role: "assistant", content: "$1.2 million.", reasoning: "Hm." }],
     });
   });
@@ -309,7 +321,9 @@ describe("a Vercel AI SDK trace", () => {
     const [root] = vercel(5) as [Given];
     const { trace } = await read(root);
     expect(trace).toMatchObject({
-      ...{ model: "openai/gpt-5", question: EXPECTED.question, answer: EXPECTED.answer },
+      model: "openai/gpt-5",
+      question: EXPECTED.question,
+      answer: EXPECTED.answer,
       turns: [{ usage: { inputTokens: 300, outputTokens: 50 } }],
     });
   });
@@ -325,7 +339,8 @@ describe("a Vercel AI SDK trace", () => {
       { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", toolName: "search", output }] },
     ];
     const attributes = {
-      ...{ "ai.operationId": "ai.streamText.doStream", "ai.prompt.messages": JSON.stringify(messages) },
+      "ai.operationId": "ai.streamText.doStream",
+      "ai.prompt.messages": JSON.stringify(messages),
       "ai.response.text": "I do not know.",
     };
     const { trace } = await read({ name: "ai.streamText.doStream", attributes });
@@ -337,14 +352,21 @@ it("readOtlp reads the flattened messages of OpenLLMetry", async () => {
   const { trace } = await read({
     name: "openai.chat",
     attributes: {
-      ...{ "llm.request.type": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-5" },
-      ...{ "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": '[{"type":"text","text":"When?"}]' },
-      ...{ "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Friday." },
-      ...{ "gen_ai.usage.prompt_tokens": 7, "gen_ai.usage.completion_tokens": 2 },
+      "llm.request.type": "chat",
+      "gen_ai.system": "openai",
+      "gen_ai.request.model": "gpt-5",
+      "gen_ai.prompt.0.role": "user",
+      "gen_ai.prompt.0.content": '[{"type":"text","text":"When?"}]',
+      "gen_ai.completion.0.role": "assistant",
+      "gen_ai.completion.0.content": "Friday.",
+      "gen_ai.usage.prompt_tokens": 7,
+      "gen_ai.usage.completion_tokens": 2,
     },
   });
   expect(trace).toMatchObject({
-    ...{ model: "openai/gpt-5", question: "When?", answer: "Friday." },
+    model: "openai/gpt-5",
+    question: "When?",
+    answer: "Friday.",
     turns: [{ usage: { inputTokens: 7, outputTokens: 2 } }],
   });
 });

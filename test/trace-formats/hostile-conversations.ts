@@ -60,7 +60,9 @@ const exchange = fc
     }));
     const results = reply.results.map(
       (result, i): Message => ({
-        ...{ role: "tool", toolCallId: toolCalls[i]?.id ?? "", name: toolCalls[i]?.name ?? "x" },
+        role: "tool",
+        toolCallId: toolCalls[i]?.id ?? "",
+        name: toolCalls[i]?.name ?? "x",
         ...result,
       }),
     );

@@ -280,7 +280,10 @@ describe("an Inspect log from another program", () => {
   it("loses times that are invalid", async () => {
     const agent = { name: "a", version: "1", model_name: "m" };
     const steps = ["yesterday", "5", "2026-01-02T03:04:05+01:00"].map((timestamp, i) => ({
-      ...{ step_id: i + 1, timestamp, source: "agent", message: "x" },
+      step_id: i + 1,
+      timestamp,
+      source: "agent",
+      message: "x",
     }));
     writeFileSync(path, JSON.stringify({ schema_version: "ATIF-v1.4", session_id: "s", agent, steps }));
     for await (const { trace } of (await openImport(path)).traces()) {

@@ -14,7 +14,8 @@ const folder = mkdtempSync(join(tmpdir(), "art-e-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const HEADER = {
-  ...{ version: 2, status: "success" },
+  version: 2,
+  status: "success",
   eval: { created: "2026-01-02T03:04:05Z", task: "t", model: "m/n", dataset: {}, config: {} },
 };
 
@@ -27,17 +28,27 @@ async function read(changes: object, edit = (text: string) => text): Promise<Imp
 }
 
 const USAGE = {
-  ...{ input_tokens: 40, output_tokens: 20, total_tokens: 120, input_tokens_cache_read: 50 },
-  ...{ input_tokens_cache_write: 10, reasoning_tokens: 15, total_cost: 0.5 },
+  input_tokens: 40,
+  output_tokens: 20,
+  total_tokens: 120,
+  input_tokens_cache_read: 50,
+  input_tokens_cache_write: 10,
+  reasoning_tokens: 15,
+  total_cost: 0.5,
 };
 
 const MODEL_EVENT = {
-  ...{ event: "model", timestamp: "2026-01-02T03:04:05Z", model: "m/n" },
+  event: "model",
+  timestamp: "2026-01-02T03:04:05Z",
+  model: "m/n",
   output: { model: "n-1", choices: [{ stop_reason: "stop" }], usage: USAGE, time: 2 },
 };
 
 const TURN = {
-  ...{ model: "n-1", finishReason: "stop", latencyMs: 2_000, costUsd: 0.5 },
+  model: "n-1",
+  finishReason: "stop",
+  latencyMs: 2_000,
+  costUsd: 0.5,
   usage: { inputTokens: 100, outputTokens: 20, cachedInputTokens: 50, cacheWriteTokens: 10, reasoningTokens: 15 },
 };
 

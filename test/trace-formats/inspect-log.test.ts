@@ -14,18 +14,23 @@ import { ANSWERED, FAILED } from "./traces.js";
 const { ALL_KINDS, BY_TOOL, CHAT, SECOND_EPOCH, TOOLS } = kinds;
 
 const RUN: RunRow = {
-  ...{ name: null, note: null, tags: [] },
-  ...{ id: "run_1", agentId: "email-search", model: "acme/best", split: "test", settings: SETTINGS, totalTasks: 9 },
+  id: "run_1",
+  agentId: "email-search",
+  model: "acme/best",
+  split: "test",
+  settings: SETTINGS,
+  totalTasks: 9,
   dataset: { source: "/home/me/questions.jsonl", revision: null, sha256: "0".repeat(64) },
-  ...{ corpusFingerprint: "f".repeat(64), limits: {} as RunRow["limits"], output: null, status: "completed" },
-  ...{
-    name: "first",
-    note: null,
-    tags: ["nightly"],
-    activeMs: 1,
-    startedAt: "2026-01-02T03:04:00.000Z",
-    completedAt: "2026-01-02T03:05:00.000Z",
-  },
+  corpusFingerprint: "f".repeat(64),
+  limits: {} as RunRow["limits"],
+  output: null,
+  status: "completed",
+  name: "first",
+  note: null,
+  tags: ["nightly"],
+  activeMs: 1,
+  startedAt: "2026-01-02T03:04:00.000Z",
+  completedAt: "2026-01-02T03:05:00.000Z",
 };
 
 const contextWith = (run: RunRow | null = RUN) => contextOf({ run, toolsOf: () => TOOLS });
@@ -56,7 +61,10 @@ describe("an Inspect log", needs("exports"), () => {
       ...ALL_KINDS.map((trace) =>
         "taskId" in trace ? `samples/${trace.taskId}_epoch_${trace.epoch}.json` : `samples/trace_chat_epoch_1.json`,
       ).filter((name, i, all) => all.indexOf(name) === i),
-      ...["_journal/summaries/1.json", "summaries.json", "reductions.json", "header.json"],
+      "_journal/summaries/1.json",
+      "summaries.json",
+      "reductions.json",
+      "header.json",
     ]);
     expect(samples).toHaveLength(ALL_KINDS.length);
     const log = readJsonLog(json(ALL_KINDS), reader);
@@ -77,9 +85,16 @@ describe("the header of an Inspect log", () => {
 
   it("describes the run, but contains no private paths", () => {
     expect(head([BY_TOOL, SECOND_EPOCH])).toMatchObject({
-      ...{ version: 2, status: "success", invalidated: false, tags: ["nightly"] },
+      version: 2,
+      status: "success",
+      invalidated: false,
+      tags: ["nightly"],
       eval: {
-        ...{ run_id: "run_1", task: "art-e", model: "acme/best", created: RUN.startedAt, solver: "email-search" },
+        run_id: "run_1",
+        task: "art-e",
+        model: "acme/best",
+        created: RUN.startedAt,
+        solver: "email-search",
         dataset: { name: "questions.jsonl", samples: 1 },
         config: { epochs: 2, turn_limit: 10 },
         packages: { "art-e": programVersion() },
@@ -109,8 +124,12 @@ describe("the header of an Inspect log", () => {
   it("includes cached tokens only in the total", () => {
     expect(head([BY_TOOL, SECOND_EPOCH]).stats.model_usage).toEqual({
       "acme/best": {
-        ...{ input_tokens: 700, output_tokens: 50, total_tokens: 2150 },
-        ...{ input_tokens_cache_read: 1200, input_tokens_cache_write: 200, total_cost: 0.004 },
+        input_tokens: 700,
+        output_tokens: 50,
+        total_tokens: 2150,
+        input_tokens_cache_read: 1200,
+        input_tokens_cache_write: 200,
+        total_cost: 0.004,
       },
     });
   });
@@ -120,7 +139,11 @@ describe("a sample of an Inspect log", () => {
   it("has letters for verdicts and for rates whose best value is 1, numbers otherwise, and no score if there is no value", () => {
     const values = Object.entries<Any>(sample(BY_TOOL).scores).map(([name, { value }]) => [name, value]);
     expect(Object.fromEntries(values)).toEqual({
-      ...{ exactMatch: "C", hallucination: 1, semanticScore: 0.5, judgeScore: "P", judgeCorrect: "I" },
+      exactMatch: "C",
+      hallucination: 1,
+      semanticScore: 0.5,
+      judgeScore: "P",
+      judgeCorrect: "I",
     });
     expect(sample(BY_TOOL).scores.judgeScore).toMatchObject({
       explanation: "partly: near enough",
@@ -163,8 +186,13 @@ describe("a sample of an Inspect log", () => {
   it("contains each model call with its input, sent settings and time", () => {
     const [first, second] = events(BY_TOOL, "model");
     expect(first).toMatchObject({
-      ...{ timestamp: "2026-01-02T03:04:05.100Z", completed: "2026-01-02T03:04:06.150Z", working_start: 0.1 },
-      ...{ working_time: 0.8, retries: 1, tool_choice: "any", config: { max_tokens: 512 } },
+      timestamp: "2026-01-02T03:04:05.100Z",
+      completed: "2026-01-02T03:04:06.150Z",
+      working_start: 0.1,
+      working_time: 0.8,
+      retries: 1,
+      tool_choice: "any",
+      config: { max_tokens: 512 },
       metadata: { waited_ms: 250, adjusted: [{ parameter: "temperature" }] },
       output: { model: "best-2026-01-01", usage: { input_tokens: 300, input_tokens_cache_read: 600 } },
     });

@@ -37,7 +37,9 @@ const STATES = {
 };
 
 const assistant = (provider: string, value: unknown) => ({
-  ...{ role: "assistant", content: "said", toolCalls: [] },
+  role: "assistant",
+  content: "said",
+  toolCalls: [],
   providerState: { provider, value: value as never },
 });
 

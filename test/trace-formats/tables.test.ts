@@ -13,7 +13,7 @@ import {
   localHeader,
   ZipWriter,
 } from "../../src/trace-formats/inspect/zip-writer.js";
-import type { CellValue, Column, Table, TableSource } from "../../src/trace-formats/table-columns.js";
+import type { CellValue, Column, Table, TableSource } from "../../src/trace-formats/table-types.js";
 import { parquetBytes } from "../../src/trace-formats/tables/parquet-writer.js";
 import { csvRows, jsonLines, tasksTable, toolCallsTable, turnsTable } from "../../src/trace-formats/tables.js";
 import { finished } from "../traces/saved-runs.js";

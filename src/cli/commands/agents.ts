@@ -19,6 +19,7 @@ import {
   withTraits,
   words,
 } from "../../platform/flag-values.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
@@ -27,8 +28,6 @@ import { readText } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
 type Registry = typeof import("../../agents/registry.js");
-
-type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
 
 const agentId = agentName.meta({ description: "Agent id" });
 const toolIds = withTraits(z.array(text), { completes: "tools" }).meta({ description: "Tool ids" });
@@ -160,14 +159,22 @@ type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
   const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = flags;
   return {
-    columns: given({ name, description, prompt: prompt === undefined ? prompt : promptText(prompt), model }),
-    settings: given({ maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice }),
+    columns: definedProperties({
+      name,
+      description,
+      prompt: prompt === undefined ? prompt : promptText(prompt),
+      model,
+    }),
+    settings: definedProperties({
+      maxTurns,
+      maxTokens,
+      reasoningTokens,
+      reasoningEffort,
+      temperature,
+      toolCalls,
+      toolChoice,
+    }),
   };
-}
-
-/** Omits undefined values, which are unspecified flags. */
-function given<T extends object>(values: T): Given<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
 /** Returns the prompt, or the contents of `@FILE`. */

@@ -12,7 +12,7 @@ interface WantedLabel
  * trace whose note is not in any mode yet has no such labels, because its mode is unknown. Unchanged labels are kept.
  */
 export function syncModeLabels(db: Db, createdAt: string): void {
-  const wanted = new Map(wantedLabels(db).map((label) => [keyOf(label), label]));
+  const wantedByKey = new Map(wantedLabels(db).map((label) => [keyOf(label), label]));
   const existing = db
     .prepare(
       `SELECT id, trace_id AS traceId, criterion, label, note, annotator, drawn_from AS drawnFrom, probability
@@ -21,10 +21,10 @@ export function syncModeLabels(db: Db, createdAt: string): void {
     )
     .all() as (WantedLabel & { readonly id: number })[];
   const remove = db.prepare("DELETE FROM eval_labels WHERE id = ?");
-  for (const { id, ...label } of existing) if (!wanted.delete(keyOf(label))) remove.run(id);
+  for (const { id, ...label } of existing) if (!wantedByKey.delete(keyOf(label))) remove.run(id);
   saveLabels(
     db,
-    [...wanted.values()].map((label) => ({
+    [...wantedByKey.values()].map((label) => ({
       ...label,
       source: "person",
       isRepeat: false,

@@ -19,11 +19,16 @@ interface JudgeDraft {
   readonly seed: number;
 }
 
+interface DrawnExample {
+  readonly example: JudgeExample;
+  readonly label: EffectiveLabel;
+}
+
 /** Returns the draft of a judge, with examples from the labels that people gave to traces of the training half. */
-export function judgeDraft(db: Db, { name, judge, examples: wanted, criterion, seed }: JudgeDraft): EvalDraft {
-  const drawn = wanted === 0 ? [] : drawExamples(db, { wanted, criterion, seed });
-  const examples = drawn.map(({ example }) => example);
-  const isDrawn = drawn.length > 0;
+export function judgeDraft(db: Db, { name, judge, examples: exampleCount, criterion, seed }: JudgeDraft): EvalDraft {
+  const draws = exampleCount === 0 ? [] : drawExamples(db, { wanted: exampleCount, criterion, seed });
+  const examples = draws.map(({ example }) => example);
+  const isDrawn = draws.length > 0;
   return {
     name,
     kind: "judge",
@@ -32,7 +37,7 @@ export function judgeDraft(db: Db, { name, judge, examples: wanted, criterion, s
     origin: {
       by: "person",
       seed: isDrawn ? seed : null,
-      labels: isDrawn ? hashLabels(drawn.map(({ label }) => label)) : null,
+      labels: isDrawn ? hashLabels(draws.map(({ label }) => label)) : null,
       parent: null,
     },
     judge: isDrawn ? { ...judge, examples } : judge,
@@ -41,11 +46,6 @@ export function judgeDraft(db: Db, { name, judge, examples: wanted, criterion, s
 
 /** Maximum characters of an answer in an example. */
 const MAX_CHARS = 1_000;
-
-interface DrawnExample {
-  readonly example: JudgeExample;
-  readonly label: EffectiveLabel;
-}
 
 /**
  * Draws at random one answer per question, half of them good. Never reads the held-out half, so that a test of the

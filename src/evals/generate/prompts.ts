@@ -157,15 +157,15 @@ export function reflectRequest(
   draft: WrittenEval,
   { agreed, labelled, contradictions, errors }: TrainingAlignment,
 ): ModelRequest {
-  const shown = contradictions.map(({ example, score, reason }) =>
+  const contradictionLines = contradictions.map(({ example, score, reason }) =>
     exampleText(example, `The eval scored it ${score}: ${reason.slice(0, 200)}`),
   );
   const content = delimitUntrusted(
-    [{ name: "eval", text: bodyOf(draft) }, ...shown],
+    [{ name: "eval", text: bodyOf(draft) }, ...contradictionLines],
     compact([
       `This eval checks ${VARIATIONS[variation]}. Its ${draft.kind === "rubric" ? "rubric" : "code"} comes first. It agrees with ${agreed} of ${labelled} labels.`,
       errors.length > 0 && `It failed: ${errors.join("; ")}.`,
-      shown.length > 0 && "The traces are examples where the eval and the label disagree.",
+      contradictionLines.length > 0 && "The traces are examples where the eval and the label disagree.",
       "Work out why, then write a better version that holds for other questions too. Call record_eval once.",
     ]).join(" "),
   );
@@ -311,9 +311,9 @@ export function drawExamples(training: readonly TrainingExample[], ofEach: numbe
   const random = seededRandom(seed);
   return (["good", "bad"] as const).flatMap((label) => {
     const pool = training.filter((example) => example.label === label);
-    const drawn: TrainingExample[] = [];
-    while (drawn.length < ofEach && pool.length > 0) drawn.push(...pool.splice(random(pool.length), 1));
-    return drawn;
+    const examples: TrainingExample[] = [];
+    while (examples.length < ofEach && pool.length > 0) examples.push(...pool.splice(random(pool.length), 1));
+    return examples;
   });
 }
 

@@ -322,15 +322,15 @@ function numbersFoundIn({ answer, question, abstained }: VisibleTrace, texts: re
   if (claims.every((claim) => literal.has(claim))) return { value: 1 };
   // Parse the texts only if numbers were not found as written, because formats can differ (1.5 million and 1,500,000,
   // May 5 and 5/5/01).
-  const found = searched.map(parseValues);
-  const given = parseValues(answer.slice(0, MAX_CLAIM_CHARS));
-  const days = new Set(given.days.filter((day) => !found.some((text) => hasDay(text, day))));
-  const times = new Set(given.times.filter((time) => !found.some((text) => hasTime(text, time))));
-  const values = new Set(found.flatMap((text) => [...text.values]));
+  const parsedTexts = searched.map(parseValues);
+  const claim = parseValues(answer.slice(0, MAX_CLAIM_CHARS));
+  const days = new Set(claim.days.filter((day) => !parsedTexts.some((text) => hasDay(text, day))));
+  const times = new Set(claim.times.filter((time) => !parsedTexts.some((text) => hasTime(text, time))));
+  const values = new Set(parsedTexts.flatMap((text) => [...text.values]));
   const all = [
-    ...given.days.map((day) => ({ text: formatDay(day), isFound: !days.has(day) })),
-    ...given.times.map((time) => ({ text: formatTime(time), isFound: !times.has(time) })),
-    ...(given.rest.match(SCALED) ?? []).map((text) => ({
+    ...claim.days.map((day) => ({ text: formatDay(day), isFound: !days.has(day) })),
+    ...claim.times.map((time) => ({ text: formatTime(time), isFound: !times.has(time) })),
+    ...(claim.rest.match(SCALED) ?? []).map((text) => ({
       text,
       isFound: literal.has(text) || valuesOf(text).some((value) => values.has(value)),
     })),

@@ -44,13 +44,13 @@ export async function runRubric(
 ): Promise<MeasuredOutcome[]> {
   return pLimit(CONCURRENCY).map(traces, async (trace) => {
     signal.throwIfAborted();
-    const shown = traceDigest(trace, MAX_CHARS);
-    const key = ["rubric", RUBRIC_VERSION, model.id, server, rubric, shown, ...compact([variant])];
+    const digest = traceDigest(trace, MAX_CHARS);
+    const key = ["rubric", RUBRIC_VERSION, model.id, server, rubric, digest, ...compact([variant])];
     const cached = rubricResultSchema.safeParse(cache.get(key)).data;
     if (cached !== undefined) return outcomeOf(cached, { ms: 0, costUsd: 0 });
     const start = performance.now();
     try {
-      const reply = await model.complete(rubricRequest(rubric, shown, variant), signal);
+      const reply = await model.complete(rubricRequest(rubric, digest, variant), signal);
       const took = { ms: performance.now() - start, costUsd: reply.costUsd ?? null };
       const result = readRubricReply(reply);
       if (result === null) return { ...failedOutcome("the model's reply could not be read"), ...took };
@@ -90,16 +90,16 @@ export function traceDigest(trace: EvaluatedTrace, maxChars: number): string {
     }`,
   ].join("\n");
   const room = Math.max(MIN_OF_A_CALL, maxChars - head.length - tail.length - 2);
-  const shown = Math.min(toolCalls.length, Math.floor(room / MIN_OF_A_CALL));
-  const ofCall = Math.min(room / Math.max(1, shown), maxChars * SHARE_OF_A_RESULT) - 1;
+  const callCount = Math.min(toolCalls.length, Math.floor(room / MIN_OF_A_CALL));
+  const ofCall = Math.min(room / Math.max(1, callCount), maxChars * SHARE_OF_A_RESULT) - 1;
   const lineOf = ({ name, arguments: args, result, error }: EarlierCall, i: number) => {
     const outcome = error === null ? JSON.stringify(result) : `error: ${error}`;
     const position = i < earlier.length ? `Call ${i + 1} of an earlier question` : `Call ${i + 1 - earlier.length}`;
     return cut(`${position}: ${name}(${JSON.stringify(args)}) -> ${outcome}`, ofCall);
   };
-  const first = Math.ceil(shown / 2);
+  const first = Math.ceil(callCount / 2);
   const calls = toolCalls.flatMap((call, i) =>
-    i < first || i >= toolCalls.length - (shown - first) ? [lineOf(call, i)] : [],
+    i < first || i >= toolCalls.length - (callCount - first) ? [lineOf(call, i)] : [],
   );
   return [head, ...calls, tail].join("\n");
 }

@@ -162,18 +162,18 @@ export function runCases(
   { cases, scoring }: Pick<EvalOf<"cases">, "cases" | "scoring">,
   trace: EvaluatedTrace,
 ): EvalOutcome {
-  const wanted = trace.kind === "chat" ? undefined : cases.find(({ task }) => task === trace.taskId);
-  if (wanted === undefined) return { score: null, reason: "no case for this task", error: null };
+  const taskCase = trace.kind === "chat" ? undefined : cases.find(({ task }) => task === trace.taskId);
+  if (taskCase === undefined) return { score: null, reason: "no case for this task", error: null };
   const answer = trace.answer ?? "";
-  const missing = wanted.must_contain.filter((term) => !containsTerm(answer, term));
-  const cited = wanted.must_cite.length === 0 || wanted.must_cite.some((id) => trace.sources.includes(id));
+  const missing = taskCase.must_contain.filter((term) => !containsTerm(answer, term));
+  const cited = taskCase.must_cite.length === 0 || taskCase.must_cite.some((id) => trace.sources.includes(id));
   if (missing.length === 0 && cited)
     return { score: 1, reason: "the answer contains everything that the case requires", error: null };
   const reasons = compact([
     missing.length > 0 && `missing from the answer: ${missing.join(", ")}`,
-    !cited && `not cited: ${wanted.must_cite.join(", ")}`,
+    !cited && `not cited: ${taskCase.must_cite.join(", ")}`,
   ]);
-  const score = scoring === "fraction" && cited ? 1 - missing.length / wanted.must_contain.length : 0;
+  const score = scoring === "fraction" && cited ? 1 - missing.length / taskCase.must_contain.length : 0;
   return { score, reason: reasons.join("; "), error: null };
 }
 
@@ -193,17 +193,17 @@ export function keyTermsOf(gold: string): string[] {
 
 /** Whether a text contains a number or date in any format, or a word in any case. */
 export function containsTerm(text: string, term: string): boolean {
-  const wanted = parseDatesAndTimes(term);
-  const found = parseDatesAndTimes(text);
-  if (wanted.days.length > 0 || wanted.times.length > 0) {
+  const ofTerm = parseDatesAndTimes(term);
+  const ofText = parseDatesAndTimes(text);
+  if (ofTerm.days.length > 0 || ofTerm.times.length > 0) {
     return (
-      wanted.days.every((day) => found.days.some((other) => matchesDay(day, other))) &&
-      wanted.times.every((time) => found.times.some((other) => [...other].some((minute) => time.has(minute))))
+      ofTerm.days.every((day) => ofText.days.some((other) => matchesDay(day, other))) &&
+      ofTerm.times.every((time) => ofText.times.some((other) => [...other].some((minute) => time.has(minute))))
     );
   }
-  const numbers = parseNumbers(wanted.rest);
+  const numbers = parseNumbers(ofTerm.rest);
   if (numbers.length > 0) {
-    const values = parseNumbers(found.rest).flatMap((number) => [...number.values]);
+    const values = parseNumbers(ofText.rest).flatMap((number) => [...number.values]);
     return numbers.every((number) => values.some((value) => number.values.has(value)));
   }
   return wordsOf(text).has(term.toLowerCase());

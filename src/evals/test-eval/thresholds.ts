@@ -1,7 +1,7 @@
 // Minimum numbers of labels, and the thresholds that an eval's test must pass.
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { errorRate, lowerBounds } from "../../statistics/label-errors.js";
+import { type LabelPairs, lowerBounds, wrongLabels } from "../../statistics/label-errors.js";
 import { criterionFlag, OVERALL } from "../criteria.js";
 import type { EvalDefinition, EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
 import type { LabelSummary } from "../labels.js";
@@ -25,6 +25,10 @@ interface CountedLabels {
   readonly criterion: string;
 }
 
+type Measured = Pick<EvalTest, "agreement" | "ceiling" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
+
+type Check = (measured: Measured) => string | null;
+
 /** Throws a UserError if a half has too few labels of a kind. */
 export function requireLabels({ half, good, bad, criterion }: CountedLabels): void {
   if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
@@ -37,10 +41,6 @@ export function requireLabels({ half, good, bad, criterion }: CountedLabels): vo
     `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
   );
 }
-
-type Measured = Pick<EvalTest, "agreement" | "ceiling" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
-
-type Check = (measured: Measured) => string | null;
 
 /** Checks for each threshold level. A check returns the reason for a rejection, or null. */
 const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
@@ -101,11 +101,11 @@ function surelyAtLeast(floor: number): Check {
       ALPHA_OF_ALL / (k * (k + 1)),
     );
     const low = [
-      bounds.truePositive < floor && `true positive rate could be ${bounds.truePositive.toFixed(2)}`,
-      bounds.trueNegative < floor && `true negative rate could be ${bounds.trueNegative.toFixed(2)}`,
+      bounds.truePositive < floor && `true positive rate might be as low as ${bounds.truePositive.toFixed(2)}`,
+      bounds.trueNegative < floor && `true negative rate might be as low as ${bounds.trueNegative.toFixed(2)}`,
     ].filter((text) => text !== false);
     if (low.length === 0) return null;
-    return `the ${low.join(", and the ")} (lower bound in test ${k}, minimum ${floor}): more labels would narrow it`;
+    return `the ${low.join(", and the ")} (minimum ${floor}, test ${k}): label more traces to find out`;
   };
 }
 
@@ -136,11 +136,11 @@ const MIN_REPEATS = 5;
  * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null without
  * pairs. Each pair counts the same, so that a few pairs of one kind do not outweigh many of the other.
  */
-export function labelPairs({ selfAgreement, betweenAnnotators }: LabelSummary): { alike: number; n: number } | null {
+export function labelPairs({ selfAgreement, betweenAnnotators, resolved }: LabelSummary): LabelPairs | null {
   const measured = [selfAgreement, betweenAnnotators];
   const n = measured.reduce((sum, one) => sum + one.n, 0);
   const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
-  return n === 0 ? null : { alike, n };
+  return n === 0 ? null : { alike, n, ...(resolved === 0 ? {} : { resolved }) };
 }
 
 /**
@@ -148,12 +148,12 @@ export function labelPairs({ selfAgreement, betweenAnnotators }: LabelSummary): 
  * two labels agree with probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
  */
 export function ceilingOf(
-  pairs: { readonly alike: number; readonly n: number } | null,
+  pairs: LabelPairs | null,
   { good, bad }: { readonly good: number; readonly bad: number },
 ): LabelCeiling | null {
   if (pairs === null || pairs.n < MIN_REPEATS || good + bad === 0) return null;
   // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
-  const noise = errorRate((pairs.alike + 0.5) / (pairs.n + 1));
+  const noise = wrongLabels(pairs, (pairs.alike + 0.5) / (pairs.n + 1)) ?? 0;
   const labelledBad = bad / (good + bad);
   const trulyBad = noise === 0.5 ? 0 : Math.min(1, Math.max(0, (labelledBad - noise) / (1 - 2 * noise)));
   const share = (truly: number, labelled: number) =>

@@ -22,6 +22,20 @@ interface Validated {
   readonly testedAt: string;
 }
 
+interface NewWatch {
+  readonly runId: string;
+  /** Whether the result of each judged anchor differs, by trace. */
+  readonly anchors: ReadonlyMap<string, boolean>;
+  readonly fresh: Proportion;
+}
+
+/** A baseline before it is stored. */
+export interface NewBaseline {
+  readonly anchors: WatchBaseline["anchors"];
+  readonly repeats: readonly NewWatch["anchors"][];
+  readonly reference: Proportion;
+}
+
 /** Returns the baseline and the watches of a validation, or null before the first watch. */
 export function findWatchHistory(db: Db, validated: Validated): WatchHistory | null {
   const row = baselineRow(db, validated);
@@ -67,20 +81,6 @@ function baselineRow(db: Db, { evalId, testedAt }: Validated) {
 
 function proportion(successes: number, n: number): Proportion {
   return { successes, n };
-}
-
-interface NewWatch {
-  readonly runId: string;
-  /** Whether the result of each judged anchor differs, by trace. */
-  readonly anchors: ReadonlyMap<string, boolean>;
-  readonly fresh: Proportion;
-}
-
-/** A baseline before it is stored. */
-export interface NewBaseline {
-  readonly anchors: WatchBaseline["anchors"];
-  readonly repeats: readonly NewWatch["anchors"][];
-  readonly reference: Proportion;
 }
 
 /** Saves a watch, and its baseline if it is the first. Returns all watches. */

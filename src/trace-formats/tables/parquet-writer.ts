@@ -1,6 +1,6 @@
 import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import { type CellValue, type Column, type ColumnType, PARQUET_TABLE_KEY } from "../table-columns.js";
+import { type CellValue, type Column, type ColumnType, PARQUET_TABLE_KEY } from "../table-types.js";
 
 /** Maximum rows and characters per row group. Only one row group is in memory at a time. */
 const MAX_ROWS = 50_000;

@@ -17,7 +17,7 @@ export async function versionComparison(agentId: string, query: URLSearchParams)
   const show = async () => {
     await loadLibraries("diff");
     const differences = lineDifferences(definitionOf(before.value), definitionOf(after.value));
-    replaceChildren(shown, differences ?? h("p", { class: "hint" }, "The two versions are equal."));
+    replaceChildren(shown, differences ?? h("p.hint", "The two versions are equal."));
   };
   const change = () => {
     history.replaceState(history.state, "", `#${path}?versions=${before.value},${after.value}`);
@@ -33,11 +33,11 @@ export async function versionComparison(agentId: string, query: URLSearchParams)
   };
   const before = choose("version-before", linked[0] ?? String(previous.version));
   const after = choose("version-after", linked[1] ?? String(newest.version));
-  const lists = h("div", { class: "edit-form" }, labelled("From version", before), labelled("To version", after));
+  const lists = h("div.edit-form", labelled("From version", before), labelled("To version", after));
   return h(
-    "details",
-    { class: "edit", open: linked.length > 0, toggle: () => void show() },
-    h("summary", {}, `Compare versions (${versions.length})`),
+    "details.edit",
+    { open: linked.length > 0, toggle: () => void show() },
+    h("summary", `Compare versions (${versions.length})`),
     lists,
     shown,
   );

@@ -9,6 +9,12 @@ interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
+/** An error in the API's responses. */
+interface ErrorJson {
+  readonly message: string;
+  readonly details?: { readonly reason?: string; readonly hint?: string } | null;
+}
+
 /** Throws an Error with the server's message. Prompts the user for a token if the server requires one. */
 export async function get<T>(path: string): Promise<T> {
   return (await request(path, {})).json() as Promise<T>;
@@ -63,7 +69,7 @@ async function fetchOrExplain(path: string, options: RequestInit): Promise<Respo
     return await fetch(path, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Error("This page's server is not responding. It might have stopped.");
+    throw new Error("This page's server is not responding. It might have stopped. Start it again, then reload.");
   }
 }
 
@@ -137,12 +143,6 @@ async function* readEvents<T>(response: Response): AsyncGenerator<T> {
       yield JSON.parse(data) as T;
     }
   }
-}
-
-/** An error in the API's responses. */
-interface ErrorJson {
-  readonly message: string;
-  readonly details?: { readonly reason?: string; readonly hint?: string } | null;
 }
 
 /** Texts that replace server messages about commands, flags or files, by error reason. */

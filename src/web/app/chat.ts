@@ -23,6 +23,27 @@ type Fields = Readonly<Record<"inbox" | "day" | "model", HTMLInputElement>> & {
   readonly question: HTMLTextAreaElement;
 };
 
+interface Question {
+  readonly agent: string;
+  /** Empty for any mailbox. */
+  readonly inbox: string;
+  readonly day: string;
+  readonly model: string;
+  readonly text: string;
+}
+
+interface ChatState {
+  readonly agent: string | null;
+  /** Null before the first choice, empty for any mailbox. */
+  readonly inbox: string | null;
+  readonly day: string;
+  readonly model: string;
+  /** The current session. */
+  readonly session: string | null;
+  /** Text of the question field. */
+  readonly draft: string;
+}
+
 /** `query` can contain an agent, a mailbox, a date and a question, as in links from tasks. */
 export async function chatView(page: HTMLElement, agentId: string | null, query: URLSearchParams): Promise<void> {
   takeLink(query);
@@ -178,15 +199,6 @@ function takeQuestion(fields: Fields): Question {
   return { agent: agent.value, inbox: inbox.value.trim(), day: day.value, model: model.value.trim(), text };
 }
 
-interface Question {
-  readonly agent: string;
-  /** Empty for any mailbox. */
-  readonly inbox: string;
-  readonly day: string;
-  readonly model: string;
-  readonly text: string;
-}
-
 /** The conversation, with the newest question at the bottom and each answer above the steps that led to it. */
 class ChatLog {
   readonly element = h("div.log", { role: "log", "aria-label": "Conversation" });
@@ -251,7 +263,7 @@ class Exchange {
   private readonly status = h("p.hint", { role: "status" }, "Thinking …");
   private readonly outcome = h("div.outcome", this.status);
   private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
-  private readonly results: { result: unknown }[] = [];
+  private readonly results: unknown[] = [];
   /** The text of the current reply, or null between replies. */
   private text: HTMLElement | null = null;
   /** The answer in the arguments of a call, by the call's id. */
@@ -367,7 +379,7 @@ class Exchange {
   private showResult(id: string, result: unknown): void {
     const { card, sources } = this.calls.get(id) ?? {};
     card?.setResult(result);
-    this.results.push({ result });
+    this.results.push(result);
     const isError = Boolean((result as { error?: unknown } | null)?.error);
     if (Array.isArray(sources) && sources.length > 0 && !isError) {
       this.outcome.append(h("p.hint", "Sources: ", mailLinks(sources.map(String), mailWords(this.results))));
@@ -400,18 +412,6 @@ function parseArguments(text: string): unknown {
 }
 
 const KEY = "art-e-chat";
-
-interface ChatState {
-  readonly agent: string | null;
-  /** Null before the first choice, empty for any mailbox. */
-  readonly inbox: string | null;
-  readonly day: string;
-  readonly model: string;
-  /** The current session. */
-  readonly session: string | null;
-  /** Text of the question field. */
-  readonly draft: string;
-}
 
 /**
  * The latest choices and question of this tab. They are in the tab's storage, so they survive reloads and visits to

@@ -75,11 +75,12 @@ class Coding {
 
   private async showNext(): Promise<void> {
     const id = this.queue[0]?.trace_id;
-    this.page.progress.textContent = `${this.queue.length} to code.`;
+    const toModes = h("a", { href: "#modes" }, "Group the notes");
+    replaceChildren(this.page.progress, `${this.queue.length} to code. `, this.notes.length > 0 && toModes);
     this.page.enable("u", this.coded.length > 0);
+    if (id === undefined && this.coded.length === 0) return this.page.end("No traces to code.");
     if (id === undefined) {
-      const link = h("a", { href: "#modes" }, "group the notes");
-      return this.page.end(h("p", "All traces of the pass are coded. Next: ", link));
+      return this.page.end(h("p", "All traces of the pass are coded."));
     }
     const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
     this.page.show(answerSection(details), null, stepsSection(details));

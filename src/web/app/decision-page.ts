@@ -28,7 +28,10 @@ export class DecisionPage {
   readonly source = h("p.hint.mono");
   readonly progress = h("p.hint", { role: "status" });
   readonly field = h("input", {
-    ...{ id: "decision-note", type: "text", maxlength: 10_000, autocomplete: "off" },
+    id: "decision-note",
+    type: "text",
+    maxlength: 10_000,
+    autocomplete: "off",
     "aria-keyshortcuts": "w",
   });
   readonly buttons: HTMLElement;

@@ -12,7 +12,16 @@ import { type Child, h, minuteText, untrustedText } from "../dom.js";
 import { get, patch, post, remove } from "./api.js";
 import { DecisionPage } from "./decision-page.js";
 import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
-import { endingText, mailboxFacts, mailWords, messageSections, rightAnswer, shownCalls } from "./trace.js";
+import { endingText, mailboxFacts, mailWords, resultsOf, rightAnswer, traceSteps } from "./trace.js";
+
+/** A run with traces to label, or null for the chats. */
+interface LabelLine {
+  readonly run: RunPageJson["runs"][number] | null;
+}
+
+type QueuedTraceJson = LabelQueueJson["queue"][number];
+
+type GivenLabel = "good" | "bad" | "skip";
 
 /** Shows one trace after another for labeling with the keyboard. */
 export async function labelView(
@@ -43,10 +52,12 @@ class Labelling {
   /** Id of the trace that a link selected, until the queue is loaded. */
   private chosen: string | null;
   private waiting = 0;
+  /** Labels for this criterion, of all traces. */
+  private total = 0;
   private current: QueuedTraceJson | null = null;
   /** The trace after the current one, which is being loaded. */
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
-  private readonly given: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
+  private readonly savedLabels: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
 
   constructor(private readonly subject: LabelSubject) {
     this.chosen = subject.trace;
@@ -82,7 +93,7 @@ class Labelling {
     const [next] = this.queue;
     const details = next === undefined ? null : await this.load(next);
     this.current = this.queue.shift() ?? null;
-    this.page.enable("u", this.given.length > 0);
+    this.page.enable("u", this.savedLabels.length > 0);
     if (details === null) this.page.end(this.end());
     else this.page.show(answerSection(details), givenLabels(this.current?.labels ?? []), stepsSection(details));
     const [after] = this.queue;
@@ -98,7 +109,8 @@ class Labelling {
   }
 
   private end(): Child {
-    if (this.given.length === 0) return "All traces are labeled.";
+    if (this.total === 0) return "No traces to label yet. Start a run with art-e run, or ask an agent.";
+    if (this.savedLabels.length === 0) return "All traces are labeled.";
     const { criterion } = this.subject;
     const criterionFlag = criterion === OVERALL ? "" : ` --criterion ${criterion}`;
     return [
@@ -121,7 +133,7 @@ class Labelling {
         label,
         note: note || null,
       });
-      this.given.push({ id, trace: current, note });
+      this.savedLabels.push({ id, trace: current, note });
       this.current = null;
       if (!current.is_repeat) this.waiting--;
       this.showProgress(summary);
@@ -134,10 +146,10 @@ class Labelling {
   /** Deletes the last label and shows its trace again. */
   private undo(): Promise<void> {
     return this.page.change(async () => {
-      const last = this.given.at(-1);
+      const last = this.savedLabels.at(-1);
       if (last === undefined) return;
       await remove(`/api/evals/labels/${last.id}`);
-      this.given.pop();
+      this.savedLabels.pop();
       if (this.current !== null) this.queue.unshift(this.current);
       this.current = null;
       this.queue.unshift(last.trace);
@@ -153,6 +165,7 @@ class Labelling {
     this.page.progress.textContent = `${this.waiting} to label`;
     if (summary === null) return;
     const { labels, self_agreement: again } = summary;
+    this.total = Object.values(labels).reduce((sum, number) => sum + number, 0);
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
     this.page.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
   }
@@ -176,7 +189,7 @@ export const ORDER_WORDS = {
   random: ", in random order",
   enriched: ", likely failures more often, weighted in all figures",
   disagreements: ", traces with different labels",
-  confirm: ", traces with the mode according to notes",
+  confirm: ", traces with the mode according to notes (bad: it has the mode)",
 } as const;
 
 /** Shows the labels between which the person decides. */
@@ -187,11 +200,6 @@ function givenLabels(labels: QueuedTraceJson["labels"]): HTMLElement | string {
     { "aria-label": "Labels to decide between" },
     factList(labels.map(({ annotator, label, note }) => [annotator, note === null ? label : `${label}: ${note}`])),
   );
-}
-
-/** A run with traces to label, or null for the chats. */
-interface LabelLine {
-  readonly run: RunPageJson["runs"][number] | null;
 }
 
 /** Lists the runs with traces to label, and the chats. */
@@ -260,7 +268,11 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
     labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
     labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
     labelled("Your name, if several people label", annotator, "criterion"),
-    labelled("Draw likely failures more often (all figures weight their labels)", enriched, "criterion"),
+    h(
+      "p.check",
+      enriched,
+      h("label", { for: enriched.id }, "Draw likely failures more often (all figures weight their labels)"),
+    ),
     refused,
     list,
   );
@@ -283,7 +295,7 @@ export function answerSection({ trace, question, answer }: TraceDetailsJson): HT
 function factsOf(trace: Trace | ChatTrace): Fact[] {
   return [
     ...rightAnswer(trace),
-    ["Sources", trace.sources.map(mailWords(shownCalls(trace))).join("; ") || "none"],
+    ["Sources", trace.sources.map(mailWords(resultsOf(trace))).join("; ") || "none"],
     ...mailboxFacts(trace),
   ];
 }
@@ -293,21 +305,15 @@ function factsOf(trace: Trace | ChatTrace): Fact[] {
  * expanded.
  */
 export function stepsSection({ trace, question }: TraceDetailsJson): HTMLElement {
-  const sections = messageSections(trace, ({ role, content }) => role !== "system" && content !== question);
-  for (const call of sections.flatMap((section) => [...section.querySelectorAll("details")])) {
-    call.open = call.querySelector("article.mail") !== null;
-  }
+  const steps = traceSteps(trace, ({ role, text }) => role !== "system" && text !== question);
+  for (const mail of steps.querySelectorAll<HTMLDetailsElement>("details.mail")) mail.open = true;
   return h(
     "section.label-steps",
     { "aria-labelledby": "steps-title" },
     h("h3", { id: "steps-title" }, "Conversation"),
-    h("div.steps", sections),
+    steps,
   );
 }
-
-type QueuedTraceJson = LabelQueueJson["queue"][number];
-
-type GivenLabel = "good" | "bad" | "skip";
 
 /** The traces to label for a failure mode: traces of a run, or of chats if `runId` is null. */
 interface LabelSubject {
@@ -316,8 +322,9 @@ interface LabelSubject {
   /** Name of the person who labels, possibly empty. */
   readonly annotator: string;
   /**
-   * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the traces that
-   * annotators labeled differently. `confirm` selects the traces whose coding notes say that they have the mode.
+   * `enriched` draws likely failures with a higher probability, which the labels record. `disagreements` selects the
+   * traces that annotators labeled differently. `confirm` selects the traces whose coding notes say that they have the
+   * mode.
    */
   readonly order: keyof typeof ORDER_WORDS;
   /** Id of the first trace to label, or null for the first one in this order. */

@@ -15,7 +15,7 @@ function loadScript(name: string): Promise<void> {
     script.addEventListener("load", () => resolve());
     script.addEventListener("error", () => {
       loaded.delete(name);
-      reject(new Error("This page's server is not responding."));
+      reject(new Error("This page's server is not responding. Start it again, then reload."));
     });
     document.head.append(script);
   });

@@ -44,6 +44,17 @@ interface FilteredList<Line> {
   readonly none: string;
 }
 
+type Rows = readonly (readonly Child[])[];
+
+interface LiveTable {
+  readonly element: HTMLElement;
+  /** Replaces the rows. A focused link keeps the focus if it still exists. */
+  setRows(rows: Rows): void;
+}
+
+/** A string is shown as untrusted text. Null is left out. */
+export type Fact = readonly [name: string, value: string | Node | null];
+
 /**
  * Shows a list with a search field, filters, sortable columns and pages. All of them are in the URL fragment or the
  * state of the history entry, so that a reload and the Back button restore them.
@@ -56,10 +67,10 @@ export async function filteredList<Line extends object>(
   const inputs = list.fields.map((field) => inputOf(field, query.get(field.name) ?? ""));
   const search = h("input", { type: "search", "aria-label": list.search, placeholder: list.search, name: "search" });
   search.value = query.get("search") ?? "";
-  const status = h("p", { class: "hint", role: "status" });
+  const status = h("p.hint", { role: "status" });
   const notice = h("div");
   const footnote = h("div");
-  const more = h("button", { type: "button", hidden: true, click: () => void loadNext() }, "Show more");
+  const more = h("button", { hidden: true, click: () => void loadNext() }, "Show more");
   const shown = sortableTable(list.title, list.columns, query.get("sort") ?? "", () => show());
   let lines: Line[] = [];
   let next: string | null = null;
@@ -97,7 +108,7 @@ export async function filteredList<Line extends object>(
         : `${found.length} found in ${lines.length} of ${total}`;
     const isFiltered = filter().size > 0 || search.value !== "";
     const empty = isFiltered ? "Nothing matches this filter." : list.none;
-    replaceChildren(notice, found.length > 0 ? null : h("p", { class: "notice", role: "status" }, empty));
+    replaceChildren(notice, found.length > 0 ? null : h("p.notice", { role: "status" }, empty));
     replaceChildren(footnote, list.footnote?.(found) ?? null);
     const words = filter();
     if (search.value !== "") words.set("search", search.value);
@@ -122,17 +133,15 @@ export async function filteredList<Line extends object>(
     for (const input of inputs) input.value = "";
     void change();
   };
-  form.append(h("div", { class: "clear" }, h("button", { type: "button", click: clear }, "Clear the filter")));
+  form.append(h("div.clear", h("button", { click: clear }, "Clear the filter")));
   search.addEventListener("input", show);
   const linesBefore = rememberedLines();
   do await loadNext();
   while (next !== null && lines.length < linesBefore);
   page.append(
-    h("h2", {}, list.title),
-    h("div", { class: "list-tools" }, search, list.tools ?? "", status),
-    list.fields.length === 0
-      ? ""
-      : h("details", { class: "filters", open: filter().size > 0 }, h("summary", {}, "Filter"), form),
+    h("h2", list.title),
+    h("div.list-tools", search, list.tools ?? "", status),
+    list.fields.length === 0 ? "" : h("details.filters", { open: filter().size > 0 }, h("summary", "Filter"), form),
     notice,
     shown.element,
     footnote,
@@ -172,7 +181,7 @@ function sortableTable<Line>(
       sorted = sorted === title ? `-${title}` : title;
       onOrder();
     };
-    return h("button", { type: "button", class: "sort", click }, title);
+    return h("button.sort", { click }, title);
   });
   const { element, setRows } = liveTable(
     caption,
@@ -234,14 +243,6 @@ export async function offsetPage<Page extends OffsetPageJson, Line>(
   return { lines, next: page.has_more ? String(offset + lines.length) : null, total: page.total_count };
 }
 
-type Rows = readonly (readonly Child[])[];
-
-interface LiveTable {
-  readonly element: HTMLElement;
-  /** Replaces the rows. A focused link keeps the focus if it still exists. */
-  setRows(rows: Rows): void;
-}
-
 export function table(caption: string, heads: readonly string[], rows: Rows): HTMLElement {
   const { element, setRows } = liveTable(caption, heads);
   setRows(rows);
@@ -259,13 +260,12 @@ export function liveTable(
 ): LiveTable {
   const body = h("tbody");
   const element = h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": caption, tabindex: 0 },
+    "div.scroll",
+    { role: "region", "aria-label": caption, tabindex: 0 },
     h(
       "table",
-      {},
-      h("caption", { class: "hidden" }, caption),
-      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("caption.hidden", caption),
+      h("thead", h("tr", ...heads.map((head) => h("th", { scope: "col" }, head)))),
       body,
     ),
   );
@@ -274,7 +274,7 @@ export function liveTable(
     setRows(rows) {
       const focused = body.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
       const row = (cells: Rows[number]) =>
-        h("tr", {}, ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null }, cell)));
+        h("tr", ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null }, cell)));
       replaceChildren(body, ...rows.map(row));
       if (focused === null) return;
       const links = [...body.querySelectorAll("a")];
@@ -285,7 +285,7 @@ export function liveTable(
 
 /** Shows two values in a cell, the second below the first. */
 export function twoLines(first: Child, second: Child): HTMLElement {
-  return h("span", { class: "pair" }, first, h("span", { class: "hint" }, second));
+  return h("span.pair", first, h("span.hint", second));
 }
 
 /** Shows two lines of untrusted text in a cell. */
@@ -293,17 +293,14 @@ export function clipped(text: string): HTMLElement {
   return untrustedText(text, "clip", "span");
 }
 
-/** A string is shown as untrusted text. Null is left out. */
-export type Fact = readonly [name: string, value: string | Node | null];
-
 export function factList(facts: readonly Fact[]): HTMLElement {
-  return h("dl", { class: "facts" }, ...factItems(facts));
+  return h("dl.facts", ...factItems(facts));
 }
 
 export function factItems(facts: readonly Fact[]): HTMLElement[] {
   return facts.flatMap(([name, value]) => {
     if (value === null) return [];
-    return [h("dt", {}, name), typeof value === "string" ? untrustedText(value, null, "dd") : h("dd", {}, value)];
+    return [h("dt", name), typeof value === "string" ? untrustedText(value, null, "dd") : h("dd", value)];
   });
 }
 
@@ -333,7 +330,7 @@ export function askAgainLink({ agent, inbox, day, question }: Record<"agent" | "
 /** Links to emails. `wordsOf` returns the label for a Message-ID. */
 export function mailLinks(messageIds: readonly string[], wordsOf: (messageId: string) => string): HTMLElement {
   const links = messageIds.flatMap((id, i) => compact([i !== 0 && "; ", mailLink(id, wordsOf(id))]));
-  return h("span", { class: "links" }, ...links);
+  return h("span.links", ...links);
 }
 
 export function mailLink(messageId: string, text: string): HTMLElement {
@@ -342,7 +339,7 @@ export function mailLink(messageId: string, text: string): HTMLElement {
 
 /** A line that shows the result of the last change. */
 export function statusLine() {
-  const element = h("p", { class: "hint", role: "status" });
+  const element = h("p.hint", { role: "status" });
   return {
     element,
     say(text: string, isError = false): void {
@@ -353,5 +350,5 @@ export function statusLine() {
 }
 
 export function errorNotice(message: string): HTMLElement {
-  return h("p", { class: "notice bad", role: "alert" }, message);
+  return h("p.notice.bad", { role: "alert" }, message);
 }

@@ -10,6 +10,18 @@ import { get, post } from "./api.js";
 import { changeLock } from "./decision-page.js";
 import { labelled, statusLine, table } from "./lists.js";
 
+type Proposal = ModeProposalJson["modes"][number];
+
+interface ProposalActions {
+  apply(change: ModeChangeJson, accepted: Proposal): void;
+  remove(proposal: Proposal): void;
+}
+
+type ModeChangeJson = Readonly<Record<string, string | readonly string[]>>;
+
+/** Changes by the text of their button, for the name in the form's field and the selected notes. */
+type Actions = Readonly<Record<string, (name: string, notes: string[]) => ModeChangeJson>>;
+
 /** Groups coding notes into failure modes. */
 export async function modesView(page: HTMLElement): Promise<void> {
   const status = statusLine();
@@ -83,13 +95,6 @@ function proposalForm(models: readonly string[], propose: (model: string) => voi
   );
 }
 
-type Proposal = ModeProposalJson["modes"][number];
-
-interface ProposalActions {
-  apply(change: ModeChangeJson, accepted: Proposal): void;
-  remove(proposal: Proposal): void;
-}
-
 /** Nothing changes before a proposal is accepted. */
 function proposedMode(proposal: Proposal, id: string, { apply, remove }: ProposalActions): HTMLElement {
   const { name, sentence, notes } = proposal;
@@ -110,11 +115,6 @@ function proposedMode(proposal: Proposal, id: string, { apply, remove }: Proposa
   );
   return section;
 }
-
-type ModeChangeJson = Readonly<Record<string, string | readonly string[]>>;
-
-/** Changes by the text of their button, for the name in the form's field and the selected notes. */
-type Actions = Readonly<Record<string, (name: string, notes: string[]) => ModeChangeJson>>;
 
 const UNGROUPED: Actions = { "Assign to": (mode, notes) => ({ action: "assign", mode, notes }) };
 
@@ -159,13 +159,14 @@ function modeTable(modes: TaxonomyJson["modes"]): HTMLElement {
   const max = Math.max(...modes.map(({ rate }) => rate.value ?? 0)) || 1;
   return table(
     "Failure modes",
-    ["Failure mode", "Traces", "Rate (95%)", "", "Fix"],
+    ["Failure mode", "Traces", "Rate (95%)", "", "Fix", "Labels"],
     modes.map(({ name, traces, rate, fix }) => [
       name,
       traces,
       `${scoreText(rate.value)} (${intervalText(rate)})`,
       h("meter.mode-rate", { min: 0, max, value: rate.value ?? 0, "aria-label": `Rate of ${name}` }),
       fix,
+      h("a", { href: `#label/latest?${new URLSearchParams({ criterion: name, order: "confirm" })}` }, "Look again"),
     ]),
   );
 }

@@ -3,8 +3,23 @@ import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-s
 import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { versionComparison } from "./agent-versions.js";
 import { get, patch, post, remove } from "./api.js";
-import { clipped, type FilterField, factList, filteredList, idLink, labelled, statusLine } from "./lists.js";
+import { clipped, type Fact, type FilterField, factList, filteredList, idLink, labelled, statusLine } from "./lists.js";
 import { discardEdits, trackEdits } from "./unsaved-edits.js";
+
+type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters_schema" | "handler_config">;
+
+/** A form field. `name` is the API's parameter name. */
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  /** `prose` and `json` have several lines. A list contains the possible values. */
+  readonly kind: "text" | "number" | "prose" | "json" | readonly string[];
+  readonly rows?: number;
+  readonly value: string | number;
+  readonly isRequired?: boolean;
+}
+
+type Values = Readonly<Record<string, unknown>>;
 
 /** Lists of agents and tools, and their pages with forms to change them. Built-in ones are read-only. */
 
@@ -41,11 +56,7 @@ export async function agentList(page: HTMLElement, query: URLSearchParams): Prom
         const made = await post<AgentJson>("/api/agents", { name, ...(id !== "" && { id }) });
         return open("agents", made.id);
       }),
-      h(
-        "p",
-        { class: "hint" },
-        "It starts with the prompt and tools of email-search. To copy another agent, open its page.",
-      ),
+      h("p.hint", "It starts with the prompt and tools of email-search. To copy another agent, open its page."),
     ),
   );
 }
@@ -80,8 +91,8 @@ export async function agentView(
     get<{ tools: AgentToolJson[] }>(`${pathOf("agents", id)}/tools`),
     get<{ tools: ToolJson[] }>("/api/tools"),
   ]);
-  const title = h("h2", {}, agent.name);
-  const version = h("p", { class: "hint mono" }, versionText(agent));
+  const title = h("h2", agent.name);
+  const version = h("p.hint.mono", versionText(agent));
   const versions = h("div");
   const showVersions = async () => replaceChildren(versions, await versionComparison(id, query));
   await showVersions();
@@ -93,9 +104,9 @@ export async function agentView(
   page.append(
     title,
     version,
-    h("p", {}, h("a", { class: "button", href: `#chat/${encodeURIComponent(agent.id)}` }, "Ask this agent")),
+    h("p", h("a.button", { href: `#chat/${encodeURIComponent(agent.id)}` }, "Ask this agent")),
     ...(agent.builtin ? agentFacts(agent) : [agentForm(agent, changed)]),
-    h("h3", {}, "Tools"),
+    h("h3", "Tools"),
     toolsOfAgent(agent, tools, all.tools, changed),
     versions,
     copyForm(agent, tools),
@@ -116,26 +127,21 @@ function versionText({ id, version, updated_at, builtin }: AgentJson): string {
 }
 
 function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLElement[] {
-  const named = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  const named = settingFields(settings).flatMap(({ label, value }): Fact[] =>
+    value === "" ? [] : [[label.replace(/ \(.*/, ""), String(value)]],
+  );
   return [
     untrustedText(description, null, "p"),
-    factList([
-      ["Model", model ?? "set per chat"],
-      ["Settings", named.join(", ")],
-    ]),
-    h("h3", {}, "Prompt"),
+    factList([["Model", model ?? "set per chat"], ...named]),
+    h("h3", "Prompt"),
     untrustedText(prompt, "said", "pre"),
   ];
 }
 
-function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
-  const { maxTurns, maxTokens, toolCalls, toolChoice, ...optional } = agent.settings;
+function settingFields(settings: AgentJson["settings"]): Field[] {
+  const { maxTurns, maxTokens, toolCalls, toolChoice, ...optional } = settings;
   const { reasoningTokens = "", reasoningEffort = "", temperature = "" } = optional;
-  const fields: readonly Field[] = [
-    { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
-    { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
-    { name: "description", label: "Purpose", kind: "prose", value: agent.description },
-    { name: "prompt", label: "Prompt", kind: "prose", rows: 12, value: agent.prompt, isRequired: true },
+  return [
     { name: "maxTurns", label: "Maximum model calls per task", kind: "number", value: maxTurns },
     { name: "maxTokens", label: "Maximum tokens per reply", kind: "number", value: maxTokens },
     {
@@ -153,6 +159,16 @@ function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLEle
     { name: "temperature", label: "Temperature (provider default if empty)", kind: "number", value: temperature },
     { name: "toolCalls", label: "Tool calls per reply", kind: ["all", "first"], value: toolCalls },
     { name: "toolChoice", label: "Tool choice", kind: ["auto", "required"], value: toolChoice },
+  ];
+}
+
+function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
+  const fields: readonly Field[] = [
+    { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
+    { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
+    { name: "description", label: "Purpose", kind: "prose", value: agent.description },
+    { name: "prompt", label: "Prompt", kind: "prose", rows: 12, value: agent.prompt, isRequired: true },
+    ...settingFields(agent.settings),
   ];
   return editForm(fields, "Save", async ({ name, model, description, prompt, reasoningEffort: effort, ...others }) => {
     const settings = { ...others, reasoningEffort: effort === "" ? null : effort };
@@ -176,7 +192,7 @@ function toolsOfAgent(
   status.element.tabIndex = -1;
   const section = h("div");
   const draw = (now: readonly AgentToolJson[]) => {
-    const attachedList = h("ul", { class: "attached" }, ...now.map((tool) => h("li", {}, ...toolItem(tool))));
+    const attachedList = h("ul.attached", ...now.map((tool) => h("li", ...toolItem(tool))));
     const rest = all.filter(({ id }) => !now.some((tool) => tool.tool_id === id));
     replaceChildren(
       section,
@@ -198,7 +214,7 @@ function toolsOfAgent(
   };
   function toolItem({ tool_id: id, handler_key, config }: AgentToolJson): Child[] {
     const own = `${path}/${encodeURIComponent(id)}`;
-    const head = [idLink("tools", id), h("span", { class: "hint" }, handler_key === id ? " " : ` ${handler_key} `)];
+    const head = [idLink("tools", id), h("span.hint", handler_key === id ? " " : ` ${handler_key} `)];
     const text = config === null ? "" : JSON.stringify(config, null, 2);
     if (agent.builtin) return [...head, text === "" ? null : untrustedText(text, "said", "pre")];
     const detach = () =>
@@ -207,7 +223,7 @@ function toolsOfAgent(
         .catch((error: Error) => status.say(error.message, true));
     return [
       ...head,
-      h("button", { type: "button", "aria-label": `Remove ${id}`, click: detach }, "Remove"),
+      h("button", { "aria-label": `Remove ${id}`, click: detach }, "Remove"),
       folded(
         config === null ? "Config" : "Config (custom)",
         editForm([configField(`config-${id}`, text)], "Save config", async (values) => {
@@ -276,7 +292,7 @@ export async function toolList(page: HTMLElement, query: URLSearchParams): Promi
       { title: "Tool", sort: ({ id }) => id, cell: ({ id }) => idLink("tools", id) },
       { title: "Category", sort: ({ category }) => category },
       { title: "Handler", sort: ({ handler_key }) => handler_key },
-      { title: "Description for the model", cell: ({ description }) => clipped(description) },
+      { title: "Description", cell: ({ description }) => clipped(description) },
     ],
   });
   page.append(
@@ -289,8 +305,6 @@ export async function toolList(page: HTMLElement, query: URLSearchParams): Promi
     ),
   );
 }
-
-type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters_schema" | "handler_config">;
 
 const NEW_TOOL: ToolForm = {
   name: "",
@@ -337,13 +351,13 @@ function toolFields(tool: ToolForm): Field[] {
 
 export async function toolView(page: HTMLElement, id: string): Promise<void> {
   const tool = await get<ToolJson>(pathOf("tools", id));
-  const title = h("h2", {}, tool.name);
+  const title = h("h2", tool.name);
   const origin = tool.builtin ? " · built in" : "";
-  page.append(title, h("p", { class: "hint mono" }, `${tool.id} · ${tool.category} · ${tool.handler_key}${origin}`));
+  page.append(title, h("p.hint.mono", `${tool.id} · ${tool.category} · ${tool.handler_key}${origin}`));
   if (tool.builtin) {
     page.append(
       untrustedText(tool.description, null, "p"),
-      h("h3", {}, "Parameters"),
+      h("h3", "Parameters"),
       untrustedText(JSON.stringify(tool.parameters_schema, null, 2), "said", "pre"),
     );
     return;
@@ -358,21 +372,8 @@ export async function toolView(page: HTMLElement, id: string): Promise<void> {
 }
 
 export function folded(summary: string, ...children: readonly Child[]): HTMLElement {
-  return h("details", { class: "edit" }, h("summary", {}, summary), ...children);
+  return h("details.edit", h("summary", summary), ...children);
 }
-
-/** A form field. `name` is the API's parameter name. */
-interface Field {
-  readonly name: string;
-  readonly label: string;
-  /** `prose` and `json` have several lines. A list contains the possible values. */
-  readonly kind: "text" | "number" | "prose" | "json" | readonly string[];
-  readonly rows?: number;
-  readonly value: string | number;
-  readonly isRequired?: boolean;
-}
-
-type Values = Readonly<Record<string, unknown>>;
 
 /**
  * A form with fields and a button. `send` receives the values, with null for empty number and JSON fields, and returns
@@ -384,7 +385,7 @@ export function editForm(
   send: (values: Values) => Promise<string>,
 ): HTMLElement {
   const status = statusLine();
-  const button = h("button", { type: "submit", class: "primary" }, label);
+  const button = h("button.primary", { type: "submit" }, label);
   const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -402,7 +403,7 @@ export function editForm(
   const rows = inputs.map(({ field: { label: name, kind }, input }) =>
     labelled(name, input, kind === "prose" || kind === "json" ? "long" : null),
   );
-  const form = h("form", { class: "edit-form", submit }, ...rows, h("div", { class: "long" }, button, status.element));
+  const form = h("form.edit-form", { submit }, ...rows, h("div.long", button, status.element));
   const edits = trackEdits(
     form,
     inputs.map(({ input }) => input),
@@ -449,7 +450,7 @@ function readField({ kind, label }: Field, text: string): unknown {
 /** Asks for confirmation before it deletes, then opens the list. */
 function deleteButton(label: string, question: string, path: string, section: "agents" | "tools"): HTMLElement {
   const status = statusLine();
-  const ask = h("button", { type: "button", click: () => show(true) }, label);
+  const ask = h("button", { click: () => show(true) }, label);
   const yes = async () => {
     try {
       await remove(path);
@@ -464,9 +465,9 @@ function deleteButton(label: string, question: string, path: string, section: "a
     "span",
     { hidden: true },
     `${question} `,
-    h("button", { type: "button", class: "label-bad", click: yes }, "Delete"),
+    h("button.label-bad", { click: yes }, "Delete"),
     " ",
-    h("button", { type: "button", click: () => show(false) }, "Keep"),
+    h("button", { click: () => show(false) }, "Keep"),
   );
   function show(isAsking: boolean): void {
     sure.hidden = !isAsking;
@@ -474,5 +475,5 @@ function deleteButton(label: string, question: string, path: string, section: "a
     status.say("");
     (isAsking ? sure.querySelector("button") : ask)?.focus();
   }
-  return h("div", { class: "delete" }, ask, sure, status.element);
+  return h("div.delete", ask, sure, status.element);
 }

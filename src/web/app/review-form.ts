@@ -5,6 +5,13 @@ import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { type Fact, factList } from "./lists.js";
 import { mailArticle } from "./trace.js";
 
+/** Text about a question that has not been saved yet. */
+interface UnsavedEdits {
+  readonly reason: string;
+  /** The new wording, or null if the question is not being edited. */
+  readonly edited: QuestionWording | null;
+}
+
 /** Fields for a new wording of a question, hidden until the reviewer edits it. */
 export class WordingEditor {
   readonly element: HTMLElement;
@@ -174,13 +181,6 @@ function evidence({
     passage === "found" && "The passage most similar to the answer is marked.",
   ]);
   return h("div.notice", notes.length !== 0 && h("p.hint", notes.join(" ")), article);
-}
-
-/** Text about a question that has not been saved yet. */
-interface UnsavedEdits {
-  readonly reason: string;
-  /** The new wording, or null if the question is not being edited. */
-  readonly edited: QuestionWording | null;
 }
 
 const keyOf = (dataset: string, id: number) => `art-e-review ${dataset} ${id}`;

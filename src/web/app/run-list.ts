@@ -39,8 +39,8 @@ export async function runList(page: HTMLElement, query: URLSearchParams): Promis
   const { runs } = await get<RunPageJson>("/api/runs?limit=200");
   const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
   const selected: string[] = [];
-  const compare = h("span", { class: "compare" });
-  const showCompare = () => replaceChildren(compare, compareLink(selected));
+  const compare = h("span.compare");
+  const showCompare = () => runs.length > 1 && replaceChildren(compare, compareLink(selected));
   const toggle = (id: string, isSelected: boolean) => {
     if (isSelected) selected.push(id);
     else selected.splice(selected.indexOf(id), 1);
@@ -56,16 +56,15 @@ export async function runList(page: HTMLElement, query: URLSearchParams): Promis
     load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
     columns: pageScope.sections.has("compare") ? [selectColumn(selected, toggle), ...COLUMNS] : COLUMNS,
     tools: compare,
-    footnote: (runs) =>
-      runs.some(({ score }) => score?.scorer === "semanticScore") ? h("p", { class: "hint" }, UNJUDGED) : null,
+    footnote: (runs) => (runs.some(({ score }) => score?.scorer === "semanticScore") ? h("p.hint", UNJUDGED) : null),
   });
 }
 
 function compareLink(selected: readonly string[]): Child {
   if (!pageScope.sections.has("compare")) return null;
-  if (selected.length < 2) return h("span", { class: "hint" }, "Select two or more runs to compare them.");
+  if (selected.length < 2) return h("span.hint", "Select two or more runs to compare them.");
   const ids = encodeURIComponent(selected.join(","));
-  return h("a", { class: "button", href: `#compare/${ids}` }, `Compare ${selected.length} runs`);
+  return h("a.button", { href: `#compare/${ids}` }, `Compare ${selected.length} runs`);
 }
 
 function selectColumn(
@@ -105,11 +104,11 @@ function headline({ score }: RunLineJson): Child {
   if (score === null) return "–";
   const star = score.scorer === "semanticScore" ? "*" : "";
   const [value, interval] = [`${scoreText(score.value)}${star}`, intervalText(score)];
-  return twoLines(value, h("span", { class: "lines" }, score.label, h("br"), interval));
+  return twoLines(value, h("span.lines", score.label, h("br"), interval));
 }
 
 /** The number of failed tasks, and their most frequent error. */
 function failures({ failed_tasks, error }: RunLineJson): Child {
   if (failed_tasks === 0) return "0";
-  return h("span", { class: "failures" }, h("b", { class: "bad" }, count(failed_tasks)), " ", clipped(error ?? ""));
+  return h("span.failures", h("b.bad", count(failed_tasks)), " ", clipped(error ?? ""));
 }

@@ -1,5 +1,4 @@
-import type { MailView, ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
-import { readToolResult } from "../../reports/trace-view.js";
+import type { ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
 import { type Child, h, replaceChildren } from "../dom.js";
 import { header } from "../report/header.js";
@@ -9,6 +8,7 @@ import { setPlace } from "../report/view-state.js";
 import { get, isRunPage } from "./api.js";
 import { loadLibraries } from "./libraries.js";
 import { askAgainLink, errorNotice, idLink, labelLink } from "./lists.js";
+import { loadMail } from "./trace.js";
 
 interface ReportJson {
   readonly head: ReportHead;
@@ -106,6 +106,8 @@ export function placeOf(hash: string): string {
 
 /** Loads the conversations of a report's tasks from the server. */
 class ServedTraces implements TraceSource {
+  readonly loadMail = loadMail;
+
   constructor(private readonly head: ReportHead) {}
 
   async load({ run, taskId, epoch }: Task): Promise<TraceView> {
@@ -116,12 +118,6 @@ class ServedTraces implements TraceSource {
     } catch (error) {
       throw new TraceMissing((error as Error).message);
     }
-  }
-
-  async loadMail(messageId: string): Promise<MailView> {
-    const view = readToolResult(await get(`/api/mails/${encodeURIComponent(messageId)}`));
-    if (view.kind !== "mail") throw new Error("The server did not return an email.");
-    return view.mail;
   }
 }
 

@@ -3,6 +3,13 @@ import type { RunProcessState, RunProgress } from "../../traces/progress.js";
 import { type Child, h } from "../dom.js";
 import { clipped, liveTable } from "./lists.js";
 
+/** A part of a run's page that is updated with every state. */
+export interface RunPanel {
+  readonly element: HTMLElement;
+  /** `isOpen` is true while updates still arrive. */
+  show(progress: RunProgress, isOpen: boolean): void;
+}
+
 /** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
@@ -106,13 +113,6 @@ function age(since: string): string {
 
 function taskName({ taskId, epoch }: { readonly taskId: number | string; readonly epoch: number }): string {
   return epoch === 1 ? String(taskId) : `${taskId} (epoch ${epoch})`;
-}
-
-/** A part of a run's page that is updated with every state. */
-export interface RunPanel {
-  readonly element: HTMLElement;
-  /** `isOpen` is true while updates still arrive. */
-  show(progress: RunProgress, isOpen: boolean): void;
 }
 
 /** A heading, a line and a table, hidden if there is nothing to list. */

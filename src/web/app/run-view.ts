@@ -9,6 +9,14 @@ import { runControls } from "./run-controls.js";
 import { RunReport } from "./run-report.js";
 import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
 
+/** `ended` means that the server closed the event stream and sends nothing more. */
+type Connection = "open" | "lost" | "ended";
+
+interface RunListener {
+  onProgress(progress: RunProgress): void;
+  onConnection(connection: Connection): void;
+}
+
 /** Milliseconds between loads of a running run's results. */
 const REFRESH_MS = 3_000;
 
@@ -20,7 +28,9 @@ const RESULTS_MS = 200;
  */
 export async function runView(page: HTMLElement, id: string, signal: AbortSignal): Promise<() => void> {
   const title = h("h2", "Run");
-  const status = h("p.run-status", { role: "status" });
+  const status = h("span", { role: "status" });
+  const done = h("span.hint");
+  const statusLine = h("p.run-status", status, done);
   const facts = h("p.hint");
   // The page of a single run is open to every user of the machine, so it only reads.
   const controls = isRunPage ? [] : [runControls(id, signal)];
@@ -32,7 +42,8 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     if (progress === null) return;
     title.textContent = progress.name ?? `${progress.agentId} with ${progress.model}`;
     setText(status, statusText(progress, connection));
-    status.className = `run-status ${connection === "open" ? progress.status : connection}`;
+    statusLine.className = `run-status ${connection === "open" ? progress.status : connection}`;
+    done.textContent = doneText(progress);
     replaceChildren(facts, factsText(progress));
     for (const part of parts) part.show(progress, connection === "open");
   };
@@ -70,7 +81,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     title,
     h("p.hint.mono", id),
     facts,
-    status,
+    statusLine,
     ...parts.map(({ element }) => element),
     ...(isRunPage ? [] : [runActions(id)]),
     report.element,
@@ -80,7 +91,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
 }
 
 function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): string {
-  return `${agentId} with ${model}, ${split} split of ${dataset}, started ${minuteText(startedAt)} UTC`;
+  return `${agentId} with ${model}, ${split} split of ${dataset.split("/").at(-1)}, started ${minuteText(startedAt)} UTC`;
 }
 
 function statusText({ status, process }: RunProgress, connection: Connection): string {
@@ -94,6 +105,11 @@ function statusText({ status, process }: RunProgress, connection: Connection): s
     case "open":
       return process?.stopping ? "Stopping: running tasks finish, but no other task starts." : STATUS[status];
   }
+}
+
+function doneText({ totalTasks, doneTasks, failedTasks }: RunProgress): string {
+  const failed = failedTasks === 0 ? "" : `, ${count(failedTasks)} of them failed`;
+  return `${count(doneTasks)} of ${count(totalTasks)} tasks done${failed}`;
 }
 
 const STATUS: Readonly<Record<RunProgress["status"], string>> = {
@@ -160,6 +176,7 @@ function runActions(runId: string): HTMLElement {
     "p.run-actions",
     h("button", { click }, "Open the report as one file"),
     h("a", { href: `#traces?run_id=${id}` }, "Traces of this run"),
+    h("a", { href: `#code/${id}` }, "Error analysis"),
     h("a", { href: `#label/${id}` }, "Label traces"),
     failure,
   );
@@ -180,18 +197,16 @@ async function openReport(runId: string): Promise<void> {
 /** The run's progress and the figures that matter while it is running. */
 function progressFigures(): RunPanel {
   const bar = h("progress", { "aria-label": "Tasks done" });
-  const done = h("p.done");
   const figures = h("dl.figures");
   return {
-    element: h("div", bar, done, figures),
+    element: h("div", bar, figures),
     show(progress) {
-      const { totalTasks, doneTasks, failedTasks, status } = progress;
+      const { totalTasks, doneTasks, status } = progress;
       // The report shows the same figures once the run has ended.
       bar.hidden = status === "completed";
       figures.hidden = status === "completed";
       bar.max = Math.max(1, totalTasks);
       bar.value = doneTasks;
-      done.textContent = `${count(doneTasks)} of ${count(totalTasks)} tasks done${failedTasks === 0 ? "" : `, ${count(failedTasks)} of them failed`}`;
       replaceChildren(
         figures,
         ...figuresOf(progress).map(([name, value, note]) =>
@@ -224,24 +239,18 @@ function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 
-/** `ended` means that the server closed the event stream and sends nothing more. */
-type Connection = "open" | "lost" | "ended";
-
-interface RunListener {
-  onProgress(progress: RunProgress): void;
-  onConnection(connection: Connection): void;
-}
-
 /**
  * Follows a run until the server ends the stream or `signal` aborts. Throws if the server refuses, for example because
- * the run is unknown.
+ * the run is unknown, and if the first connection fails.
  */
 async function followRun(id: string, listener: RunListener, signal: AbortSignal): Promise<void> {
   const path = `/api/runs/${encodeURIComponent(id)}/events`;
   let waitMs = FIRST_WAIT_MS;
+  let isConnected = false;
   for (;;) {
     try {
       for await (const progress of getEvents<RunProgress>(path, signal)) {
+        isConnected = true;
         waitMs = FIRST_WAIT_MS;
         listener.onConnection("open");
         listener.onProgress(progress);
@@ -250,7 +259,7 @@ async function followRun(id: string, listener: RunListener, signal: AbortSignal)
       return;
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof RefusedRequest) throw error;
+      if (error instanceof RefusedRequest || !isConnected) throw error;
       listener.onConnection("lost");
       await pause(waitMs);
       if (signal.aborted) return;

@@ -1,17 +1,15 @@
-import type { Message } from "../../models/model.js";
-import { type Hit, readToolResult, type ToolResultView, toTurn } from "../../reports/trace-view.js";
+import type { MailView, StepView } from "../../reports/report-data.js";
+import { readToolResult, stepsOf } from "../../reports/trace-view.js";
 import type { ChatEvent } from "../../server/chat-event.js";
 import type { RunPageJson, TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/response-shapes.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import type { TextSpan } from "../../text/passages.js";
-import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import {
   append,
   type Child,
   copyButton,
-  factLine,
   h,
   highlightedText,
   minuteText,
@@ -21,8 +19,9 @@ import {
   untrustedInline,
   untrustedText,
 } from "../dom.js";
-import { turnText } from "../report/conversation.js";
+import { callItem, conversation, mailCard, openedMails, type ShownMails } from "../report/conversation.js";
 import { spaceWords } from "../report/header.js";
+import { scoreList } from "../report/task-view.js";
 import { get, isRunPage, post } from "./api.js";
 import {
   askAgainLink,
@@ -35,7 +34,6 @@ import {
   filteredList,
   idLink,
   labelLink,
-  mailLink,
   mailLinks,
   runTaskLink,
   statusLine,
@@ -47,15 +45,12 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
   const { trace, feedback, scores, ...line } = details;
   append(page, [
-    h("h2", {}, "Trace"),
-    h("p", { class: "hint mono" }, line.id),
+    h("h2", "Trace"),
+    h("p.hint.mono", line.id),
     traceActions(trace, line),
     untrustedText(line.question, "question", "p"),
     untrustedText(line.answer ?? "No answer.", "answer", "p"),
     factList(factsOf(line, trace)),
-    scores.length === 0
-      ? null
-      : h("section", { "aria-label": "Scores" }, h("h3", {}, "Scores"), factList(scores.map(scoreFact))),
     isRunPage ? null : feedbackForm(line.id),
     feedback.length === 0
       ? null
@@ -63,17 +58,20 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
           "ul",
           { "aria-label": "Feedback so far" },
           ...feedback.map(({ rating, notes, created_at }) =>
-            h("li", {}, `${rating}, ${minuteText(created_at)}: `, untrustedInline(notes ?? "no note")),
+            h("li", `${rating}, ${minuteText(created_at)}: `, untrustedInline(notes ?? "no note")),
           ),
         ),
-    h("h3", {}, "Conversation"),
-    h("div", { class: "steps" }, ...messageSections(trace)),
     h(
-      "details",
-      {},
-      h("summary", {}, "Complete trace as JSON"),
-      untrustedText(JSON.stringify(trace, null, 2), null, "pre"),
+      "div.served",
+      scores.length > 0 &&
+        scoreList(
+          scores.map(({ explanation, ...score }) => ({ ...score, reason: explanation ?? "" })),
+          null,
+        ),
     ),
+    h("h3", "Conversation"),
+    traceSteps(trace),
+    h("details", h("summary", "Complete trace as JSON"), untrustedText(JSON.stringify(trace, null, 2), null, "pre")),
   ]);
 }
 
@@ -81,8 +79,7 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
 function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question, answer }: TraceHead): HTMLElement {
   const { inbox, day } = askedIn(trace);
   return h(
-    "p",
-    { class: "run-actions" },
+    "p.run-actions",
     ...(isRunPage
       ? []
       : [
@@ -96,12 +93,6 @@ function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question,
   );
 }
 
-/** A score with the reason for its value. */
-function scoreFact({ label, value, explanation }: TraceDetailsJson["scores"][number]): Fact {
-  const reason = explanation === null ? [] : [" ", untrustedInline(explanation, "hint")];
-  return [label, h("span", {}, h("b", {}, scoreText(value)), ...reason)];
-}
-
 type TraceHead = Omit<TraceLineJson, "rating" | "score">;
 
 function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
@@ -110,7 +101,7 @@ function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
     ["Model", line.model],
     ...mailboxFacts(trace),
     ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
-    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(shownCalls(trace)))],
+    ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(resultsOf(trace)))],
     ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
     ["Task", trace.kind === "chat" ? null : taskOfRun(trace)],
     ["Retries", retriesText(trace)],
@@ -125,9 +116,9 @@ function taskOfRun({ runId, taskId, epoch }: Trace): HTMLElement {
 }
 
 /** Describes an email by subject, sender and time if a tool result contains it, otherwise by its Message-ID. */
-export function mailWords(calls: readonly { readonly result: unknown }[]): (messageId: string) => string {
+export function mailWords(results: readonly unknown[]): (messageId: string) => string {
   const seen = new Map<string, string>();
-  for (const { result } of calls) {
+  for (const result of results) {
     const view = readToolResult(result);
     const mails = view.kind === "mail" ? [view.mail] : view.kind === "hits" ? view.hits : [];
     for (const { messageId, subject, sender, date } of mails) {
@@ -158,7 +149,7 @@ function askedIn(trace: Trace | ChatTrace): { readonly inbox: string | null; rea
 /** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
 export function rightAnswer(trace: Trace | ChatTrace): Fact[] {
   if (trace.kind === "chat") return [];
-  return trace.kind === "suite" ? [["Grade", trace.grade.reason]] : [["Right answer", trace.task.answer]];
+  return trace.kind === "suite" ? [["Grade", trace.grade.reason]] : [["Gold answer", trace.task.answer]];
 }
 
 function retriesText({ turns }: Trace | ChatTrace): string | null {
@@ -169,41 +160,30 @@ function retriesText({ turns }: Trace | ChatTrace): string | null {
   return `${retries.length}, after pauses of ${waited} in total; last reason: ${last.reason}`;
 }
 
-/** The messages that `isShown` selects, and each tool call with its result. */
-export function messageSections(
+/** The steps that `isShown` selects, with the styles of a report. Emails can be opened in place. */
+export function traceSteps(
   trace: Trace | ChatTrace,
-  isShown: (message: Message) => boolean = () => true,
-): HTMLElement[] {
-  // The replies of earlier chats have no turns in this trace.
-  const from = trace.kind === "chat" ? 1 + trace.historyLength : 0;
-  const turns = trace.turns.values();
-  return trace.messages.flatMap((message, i) => {
-    const { role, content } = message;
-    if (role === "tool") return [];
-    const toolCalls = role === "assistant" ? message.toolCalls : [];
-    const turn = role === "assistant" && i >= from ? toTurn(turns.next().value) : null;
-    if (!isShown(message)) return [];
-    const cards = toolCalls.map(({ id, name, arguments: args }) => {
-      const card = toolCallCard(name, args);
-      card.setResult(resultOf(trace, id));
-      card.element.open = false;
-      return card.element;
-    });
-    const summary = h("summary", { class: "hint" }, factLine(role, turn === null ? null : turnText(turn)));
-    const text = content === "" ? null : untrustedText(content, "said", "pre");
-    return [h("details", { class: `said-by ${role}`, open: role !== "system" }, summary, text, ...cards)];
-  });
+  isShown: (step: StepView) => boolean = () => true,
+  goldIds: readonly string[] = [],
+): HTMLElement {
+  const steps = stepsOf(trace).filter(isShown);
+  const left = trace.kind === "suite" ? { pictures: [], omitted: 0 } : null;
+  return h("div.served", conversation({ steps, goldIds, left }, servedMails(openedMails(steps))));
 }
 
-/** The tool calls of the conversation. Calls in earlier chats have results only in the messages. */
-export function shownCalls(trace: Trace | ChatTrace): EarlierCall[] {
-  return [...earlierCalls(trace), ...trace.toolCalls];
+function servedMails(known: ReadonlyMap<string, MailView>): ShownMails {
+  return { known, load: loadMail, card: (mail, badges, isOpen) => mailCard(mail, badges, isOpen, null) };
 }
 
-function resultOf(trace: Trace | ChatTrace, callId: string): unknown {
-  const call = shownCalls(trace).find(({ id }) => id === callId);
-  if (call === undefined) return { error: "not called" };
-  return call.error === null ? call.result : { error: call.error };
+export async function loadMail(messageId: string): Promise<MailView> {
+  const view = readToolResult(await get(`/api/mails/${encodeURIComponent(messageId)}`));
+  if (view.kind !== "mail") throw new Error("The server did not return an email.");
+  return view.mail;
+}
+
+/** Returns the results of all tool calls, including those of earlier chats. */
+export function resultsOf(trace: Trace | ChatTrace): unknown[] {
+  return stepsOf(trace).flatMap(({ calls }) => calls.map(({ result }) => result));
 }
 
 /** Maximum chats of a session that are shown again after a reload. */
@@ -255,8 +235,7 @@ function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
   for (const { attempt, reason, waitedMs } of retries) yield { type: "retry", attempt, reason, waitMs: waitedMs };
 }
 
-async function filterFields(): Promise<readonly FilterField[]> {
-  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+async function filterFields(runs: RunPageJson["runs"]): Promise<readonly FilterField[]> {
   // The page of a run has no list of agents.
   const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
   return [
@@ -278,10 +257,12 @@ async function filterFields(): Promise<readonly FilterField[]> {
 }
 
 export async function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
+  const names = new Map(runs.map(({ id, name }) => [id, name ?? id]));
   await filteredList<TraceLineJson>(page, query, {
     title: "Traces",
     section: "traces",
-    fields: await filterFields(),
+    fields: await filterFields(runs),
     none: "No traces yet. Ask an agent, or start a run with art-e run.",
     async load(filter, next) {
       const cursor: [string, string][] = next === null ? [] : [["cursor", next]];
@@ -290,14 +271,19 @@ export async function traceList(page: HTMLElement, query: URLSearchParams): Prom
       return { lines: traces, next: next_cursor, total: total_count };
     },
     search: "Search traces",
-    columns: TRACE_COLUMNS,
+    columns: traceColumns(names),
   });
 }
 
-const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
+/** `names` are the names of the runs by id. */
+const traceColumns = (names: ReadonlyMap<string, string>): readonly Column<TraceLineJson>[] => [
   { title: "Started", sort: ({ started_at }) => started_at, cell: (line) => idLink("trace", line.id, startOf(line)) },
   { title: "Agent", sort: ({ agent_id }) => agent_id },
-  { title: "Run, task", sort: ({ run_id, task_id }) => run_id && `${run_id}/${task_id}`, cell: runAndTask },
+  {
+    title: "Run, task",
+    sort: ({ run_id, task_id }) => run_id && `${run_id}/${task_id}`,
+    cell: (line) => runAndTask(line, names),
+  },
   { title: "Question", sort: ({ question }) => question, cell: ({ question }) => clipped(question) },
   { title: "Answer", sort: ({ answer }) => answer, cell: ({ answer }) => clipped(answer ?? "–") },
   { title: "Score", sort: ({ score }) => score?.value ?? null, cell: scoreCell },
@@ -310,8 +296,9 @@ function startOf({ started_at }: TraceLineJson): string {
   return minuteText(started_at);
 }
 
-function runAndTask({ run_id, task_id }: TraceLineJson): Child {
-  return run_id === null ? "chat" : twoLines(idLink("runs", run_id), `task ${String(task_id).slice(0, 8)}`);
+function runAndTask({ run_id, task_id }: TraceLineJson, names: ReadonlyMap<string, string>): Child {
+  if (run_id === null) return "chat";
+  return twoLines(idLink("runs", run_id, names.get(run_id)), `task ${String(task_id).slice(0, 8)}`);
 }
 
 function scoreCell({ score }: TraceLineJson): Child {
@@ -319,79 +306,25 @@ function scoreCell({ score }: TraceLineJson): Child {
 }
 
 export interface ToolCallCard {
-  readonly element: HTMLDetailsElement;
+  readonly element: HTMLElement;
   setResult(result: unknown): void;
 }
 
 /** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
-  const state = h("span", { class: "state busy" }, "working");
-  const body = h("div", { class: "result", tabindex: 0 });
-  const summary = h(
-    "summary",
-    {},
-    h("code", {}, name),
-    " ",
-    untrustedText(argumentText(args), "args", "span"),
-    " ",
-    state,
-  );
-  const element = h("details", { class: "call" }, summary, body);
-  return {
-    element,
-    setResult(result) {
-      const error = errorOf(result);
-      state.className = error === null ? "state" : "state bad";
-      if (error !== null) {
-        state.textContent = "refused";
-        replaceChildren(body, untrustedText(error, "bad", "p"));
-        return;
-      }
-      const view = readToolResult(result);
-      state.textContent = summaryOf(view);
-      replaceChildren(body, resultElement(view, result));
-      element.open = view.kind !== "other";
-    },
+  const element = h("div.served");
+  const show = (result: unknown, error: string | null) => {
+    const call = { name, arguments: args, result, error, durationMs: null };
+    replaceChildren(element, callItem(call, new Set(), servedMails(new Map())));
   };
+  show(undefined, null);
+  // Null as a result would mean that the call was not executed.
+  return { element, setResult: (result) => show(result ?? "null", errorOf(result)) };
 }
 
 function errorOf(result: unknown): string | null {
   const { error } = (result ?? {}) as { readonly error?: unknown };
   return typeof error === "string" ? error : null;
-}
-
-function resultElement(view: ToolResultView, result: unknown): HTMLElement {
-  switch (view.kind) {
-    case "mail":
-      return mailArticle(result as MailResult);
-    case "hits":
-      return hitList(view.hits);
-    case "other":
-      return untrustedText(JSON.stringify(view.value, null, 2) ?? "", null, "pre");
-  }
-}
-
-function summaryOf(view: ToolResultView): string {
-  if (view.kind === "mail") return "email opened";
-  if (view.kind === "other") return "done";
-  return view.hits.length === 1 ? "1 email found" : `${view.hits.length} emails found`;
-}
-
-function hitList(hits: readonly Hit[]): HTMLElement {
-  if (hits.length === 0) return h("p", { class: "hint" }, "Nothing found.");
-  return h(
-    "ol",
-    { class: "hits" },
-    ...hits.map(({ messageId, subject, sender, date, snippet }) =>
-      h(
-        "li",
-        {},
-        h("div", { class: "subject" }, mailLink(messageId, subject === null ? messageId : subject || "(no subject)")),
-        sender === null ? null : h("div", { class: "hint" }, untrustedInline(sender), " · ", minuteText(date)),
-        untrustedText(snippet, "snippet"),
-      ),
-    ),
-  );
 }
 
 /** An email in a tool result. Custom tools may leave out fields. */
@@ -425,10 +358,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
     ["Date", minuteText(date ?? null)],
   ];
   return h(
-    "article",
-    { class: "mail" },
+    "article.mail",
     highlightedText(subject || "(no subject)", lit.subject, null, "h4"),
-    h("dl", {}, ...factItems(lines)),
+    h("dl", ...factItems(lines)),
     highlightedText(body, lit.body, "body", "pre"),
   );
 }
@@ -439,17 +371,8 @@ const MOST_ADDRESSES = 8;
 function addressList(addresses: readonly string[] | string = []): string | HTMLElement | null {
   if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ") || null;
   const [first, rest] = [addresses.slice(0, MOST_ADDRESSES - 2), addresses.slice(MOST_ADDRESSES - 2)];
-  const summary = h("summary", {}, untrustedInline(first.join(", ")), ` and ${rest.length} more`);
-  return h("details", {}, summary, untrustedText(rest.join(", "), null));
-}
-
-/** Formats arguments in one line, without the mailbox, which is the same in all calls. */
-function argumentText(args: unknown): string {
-  if (typeof args !== "object" || args === null) return String(args ?? "");
-  return Object.entries(args)
-    .filter(([name]) => name !== "inbox_id")
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
+  const summary = h("summary", untrustedInline(first.join(", ")), ` and ${rest.length} more`);
+  return h("details", summary, untrustedText(rest.join(", "), null));
 }
 
 export { spaceWords as endingText };
@@ -477,14 +400,7 @@ export function feedbackForm(traceId: string): HTMLElement {
     }
   }
   const { positive, negative } = thumbs;
-  return h(
-    "div",
-    { class: "feedback", role: "group", "aria-label": "Feedback" },
-    positive,
-    negative,
-    note,
-    status.element,
-  );
+  return h("div.feedback", { role: "group", "aria-label": "Feedback" }, positive, negative, note, status.element);
 }
 
 function thumbButton(label: string, isUp: boolean, click: () => void): HTMLElement {

@@ -23,6 +23,19 @@ import { figureTable, wide } from "./figure-table.js";
 import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { filterLink, type ViewState } from "./view-state.js";
 
+interface Part {
+  readonly tasks: number;
+  readonly colour: string;
+  readonly filters: ViewState["filters"];
+  readonly words: string;
+}
+
+interface Bar {
+  readonly label: Child;
+  readonly filters: ViewState["filters"];
+  readonly parts: readonly Part[];
+}
+
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
@@ -76,7 +89,7 @@ export function effortTable(head: ReportHead): HTMLElement {
     "Cost",
     "per 1,000",
     "Median time",
-    "95 % within",
+    "95% within",
     "Waiting",
     "Input tokens",
     "Output tokens",
@@ -166,19 +179,6 @@ function testText({ test, otherAgents }: EvalFigures): HTMLElement {
   return h("span", `${test.good} good, ${test.bad} bad`, rejected, others);
 }
 
-interface Part {
-  readonly tasks: number;
-  readonly colour: string;
-  readonly filters: ViewState["filters"];
-  readonly words: string;
-}
-
-interface Bar {
-  readonly label: Child;
-  readonly filters: ViewState["filters"];
-  readonly parts: readonly Part[];
-}
-
 /** Counts as bars. Each bar links to its tasks. */
 export function barList(bars: readonly Bar[], of: number): HTMLElement {
   const sum = (parts: readonly Part[]) => parts.reduce((tasks, part) => tasks + part.tasks, 0);
@@ -204,7 +204,7 @@ export function barList(bars: readonly Bar[], of: number): HTMLElement {
 }
 
 function percent(tasks: number, of: number): string {
-  return of === 0 ? "" : `${((tasks / of) * 100).toFixed(1)} %`;
+  return of === 0 ? "" : `${((tasks / of) * 100).toFixed(1)}%`;
 }
 
 /** How the tasks of a run ended. */

@@ -6,6 +6,49 @@ import { type Child, costText, h, intervalText, replaceChildren, scoreText, sele
 import { costOfThousand, runColour, SLICE_WORDS } from "./header.js";
 import { filterLink } from "./view-state.js";
 
+interface Bin {
+  readonly run: string;
+  readonly tasks: number;
+  readonly from: number;
+  readonly to: number;
+  readonly colour: string;
+  readonly title: string;
+}
+
+interface Price {
+  readonly title: string;
+  readonly label: string;
+  readonly read: (run: RunFigures) => number | null;
+  readonly text: (value: number) => string;
+}
+
+interface Point extends Figure {
+  readonly value: number;
+  readonly x: number;
+  readonly colour: string;
+  readonly run: string;
+}
+
+interface PointLabel {
+  readonly text: string;
+  readonly colour: string;
+  readonly x: number;
+  readonly value: number;
+  /** Position of the point in pixels. */
+  readonly left: number;
+  readonly top: number;
+}
+
+export interface Chart {
+  readonly title: string;
+  /** The title, which is also the name for screen readers. */
+  readonly description: string;
+  draw(width: number): SVGSVGElement | HTMLElement;
+  /** The figures of the chart as a table. */
+  readonly heading: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
 /** Number of tasks per number of turns. */
 export function turnsChart({ runs }: ReportHead): Chart {
   const most = Math.max(1, ...runs.map((run) => run.turns.length - 1));
@@ -51,15 +94,6 @@ export function distributionChart({ runs }: ReportHead, { name, label }: ScoreMe
       ...runs.map((run) => count(bins.find((bin) => bin.run === run.label && bin.from === edge)?.tasks ?? 0)),
     ]),
   };
-}
-
-interface Bin {
-  readonly run: string;
-  readonly tasks: number;
-  readonly from: number;
-  readonly to: number;
-  readonly colour: string;
-  readonly title: string;
 }
 
 /** A histogram of tasks. `inset` is the space between two bars in pixels, on each side. */
@@ -109,13 +143,6 @@ export function facetsOf(runs: readonly string[]) {
   };
 }
 
-interface Price {
-  readonly title: string;
-  readonly label: string;
-  readonly read: (run: RunFigures) => number | null;
-  readonly text: (value: number) => string;
-}
-
 export const COST: Price = {
   title: "against cost",
   label: "US dollars per 1,000 tasks",
@@ -129,13 +156,6 @@ export const LATENCY: Price = {
   read: ({ latency }) => (latency.p50 === null ? null : latency.p50 / 1_000),
   text: (seconds) => duration(seconds * 1_000),
 };
-
-interface Point extends Figure {
-  readonly value: number;
-  readonly x: number;
-  readonly colour: string;
-  readonly run: string;
-}
 
 /**
  * Score against cost or latency. A run is dominated if another run is at least as good at no higher price and better in
@@ -242,16 +262,6 @@ function pixel(
 
 /** Height of a line of labels in pixels. */
 const LABEL_PX = 15;
-
-interface PointLabel {
-  readonly text: string;
-  readonly colour: string;
-  readonly x: number;
-  readonly value: number;
-  /** Position of the point in pixels. */
-  readonly left: number;
-  readonly top: number;
-}
 
 /**
  * Labels next to their points and in the same color. Labels of nearby points are placed below one another. Long labels
@@ -392,16 +402,6 @@ function widestMargin(width: number): number {
 declare global {
   /** The page loads this library before this script. */
   const Plot: typeof PlotLibrary;
-}
-
-export interface Chart {
-  readonly title: string;
-  /** The title, which is also the name for screen readers. */
-  readonly description: string;
-  draw(width: number): SVGSVGElement | HTMLElement;
-  /** The figures of the chart as a table. */
-  readonly heading: readonly string[];
-  readonly rows: readonly (readonly string[])[];
 }
 
 /** A chart with its title and data table. It is redrawn when the width changes. */

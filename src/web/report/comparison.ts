@@ -62,17 +62,16 @@ export function comparisonSection(head: ReportHead): HTMLElement {
 function tradeOffs(head: ReportHead): HTMLElement[] {
   const first = head.comparisons.find(({ headline }) => headline !== null)?.headline ?? head.leading;
   const chooser = scoreChooser(head, { name: "Score against cost", first }, (score) => [
-    h("div", { class: "pair" }, ...[COST, LATENCY].map((price) => figureOf(tradeOffChart(head, score, price)))),
+    h("div.pair", ...[COST, LATENCY].map((price) => figureOf(tradeOffChart(head, score, price)))),
   ]);
-  return [h("h3", {}, "Score against cost and time"), ...chooser];
+  return [h("h3", "Score against cost and time"), ...chooser];
 }
 
 function comparedRun(comparison: ReportComparison, head: ReportHead): HTMLElement {
-  const against = h("span", { class: "meta" }, " against ");
+  const against = h("span.meta", " against ");
   return h(
-    "div",
-    { class: "run-block" },
-    h("h3", {}, ...runName(comparison.candidate, head), against, ...runName(0, head)),
+    "div.run-block",
+    h("h3", ...runName(comparison.candidate, head), against, ...runName(0, head)),
     ...findings(comparison, head),
   );
 }
@@ -81,16 +80,16 @@ function findings(comparison: ReportComparison, head: ReportHead): Child[] {
   const { candidate, metrics, headline, incomparable, questions } = comparison;
   if (incomparable.length > 0) {
     const differences = untrustedInline(incomparable.join("; "));
-    return [h("p", { class: "finding" }, "The runs cannot be compared because they differ in ", differences, ".")];
+    return [h("p.finding", "The runs cannot be compared because they differ in ", differences, ".")];
   }
   const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
-  if (questions.common === 0) return [h("p", { class: "finding" }, `The runs have no ${noun} in common.`)];
+  if (questions.common === 0) return [h("p.finding", `The runs have no ${noun} in common.`)];
   const metric = metrics.find((each) => each.metric === headline);
   return [
     metric === undefined
       ? null
       : h("p", { class: `finding verdict-${metric.verdict ?? "open"}` }, verdictSentence(metric, noun)),
-    h("p", { class: "meta" }, untrustedInline(coverageText(comparison, noun))),
+    h("p.meta", untrustedInline(coverageText(comparison, noun))),
     comparisonTable(comparison, head.runs, noun),
     settingsTable(comparison, head.runs),
     metric === undefined ? null : differencesLink(metric, head.runs[candidate]?.runId ?? null, noun),
@@ -101,7 +100,7 @@ function findings(comparison: ReportComparison, head: ReportHead): Child[] {
 function differencesLink({ metric, wins, losses }: MetricComparison, runId: string | null, noun: TaskNoun): Child {
   const href = filterLink({ compared: writeOutcome({ outcome: "differs", runId, metric }) });
   const many = wins + losses;
-  return many === 0 ? null : h("p", {}, h("a", { href }, `${counted(many, noun)} with different scores`));
+  return many === 0 ? null : h("p", h("a", { href }, `${counted(many, noun)} with different scores`));
 }
 
 function coverageText({ questions, ungraded }: ReportComparison, noun: TaskNoun): string {
@@ -130,15 +129,14 @@ export function answerColumns(
     const label = untrustedInline(head.runs[task.run]?.label ?? "");
     const other = i > 0 ? tasks[0] : tasks.length === 2 ? tasks[1] : undefined;
     return h(
-      "section",
-      { class: "outcome-edge", style: `border-left-color: ${outcomeColour(task.outcome)}` },
+      "section.outcome-edge",
+      { style: `border-left-color: ${outcomeColour(task.outcome)}` },
       h(
         "h3",
-        {},
         runDot(task.run),
         task === shown ? label : h("a", { href: taskLink(task, head) }, label),
         " ",
-        h("span", { class: "figure" }, scoreText(scoreOf(task, metric, head))),
+        h("span.figure", scoreText(scoreOf(task, metric, head))),
       ),
       outcomeBody(task, other),
     );
@@ -147,7 +145,7 @@ export function answerColumns(
 
 export function outcomeBody(task: Task, other: Task | undefined): HTMLElement {
   const text = outcomeText(task);
-  if (text === "") return h("p", { class: "meta" }, "no answer");
+  if (text === "") return h("p.meta", "no answer");
   return other === undefined ? untrustedText(text) : markDifferences(text, outcomeText(other));
 }
 
@@ -170,7 +168,7 @@ function comparisonTable(
   const [baselineName, candidateName] = sideNames(runs, candidate);
   const side = (name: string, run: number, label: string) => ({
     name,
-    head: [h("span", { title: label }, runDot(run), name, h("span", { class: "hidden" }, `: ${label}`))],
+    head: [h("span", { title: label }, runDot(run), name, h("span.hidden", `: ${label}`))],
   });
   const columns = [
     "Metric",

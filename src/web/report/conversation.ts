@@ -21,6 +21,9 @@ const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool
 /** Characters above which a result is collapsed. */
 const LONG = 400;
 
+/** Characters up to which JSON is in one line. */
+const SHORT = 100;
+
 /** Loads an email in full, or is null if only the emails in the conversation are available. */
 export type LoadMail = ((messageId: string) => Promise<MailView>) | null;
 
@@ -33,12 +36,24 @@ export interface ShownMails {
   card(mail: MailView, badges: readonly string[], isOpen: boolean): HTMLElement;
 }
 
+/** A conversation or a part of it. */
+type ShownConversation = Pick<TraceView, "steps" | "goldIds" | "left">;
+
+/** Returns the emails that tools returned in full, by Message-ID. */
+export function openedMails(steps: readonly StepView[]): Map<string, MailView> {
+  const opened = new Map<string, MailView>();
+  for (const { result } of steps.flatMap(({ calls }) => calls)) {
+    const view = readToolResult(result);
+    if (view.kind === "mail" && !opened.has(view.mail.messageId)) opened.set(view.mail.messageId, view.mail);
+  }
+  return opened;
+}
+
 /** Shows all messages and tool calls in order. */
-export function conversation(trace: TraceView, mails: ShownMails): HTMLElement {
+export function conversation(trace: ShownConversation, mails: ShownMails): HTMLElement {
   let turn = 0;
   return h(
-    "ol",
-    { class: "conversation" },
+    "ol.conversation",
     ...trace.steps.map((step) => {
       if (step.role === "assistant") turn++;
       return stepItem(step, turn, trace, mails);
@@ -46,7 +61,7 @@ export function conversation(trace: TraceView, mails: ShownMails): HTMLElement {
   );
 }
 
-function stepItem(step: StepView, turn: number, trace: TraceView, mails: ShownMails): HTMLElement {
+function stepItem(step: StepView, turn: number, trace: ShownConversation, mails: ShownMails): HTMLElement {
   const gold = new Set(trace.goldIds);
   const who = step.role === "assistant" ? `${WHO.assistant}, turn ${turn}` : WHO[step.role];
   return h(
@@ -55,12 +70,7 @@ function stepItem(step: StepView, turn: number, trace: TraceView, mails: ShownMa
     h(
       "details",
       { open: !isCollapsed(step, trace) },
-      h(
-        "summary",
-        { class: "who" },
-        who,
-        step.turn === null ? null : h("span", { class: "meta" }, turnText(step.turn)),
-      ),
+      h("summary.who", who, step.turn === null ? null : h("span.meta", turnText(step.turn))),
       step.text === "" ? null : untrustedText(step.text),
       ...step.calls.map((call) => callItem(call, gold, mails)),
     ),
@@ -70,11 +80,11 @@ function stepItem(step: StepView, turn: number, trace: TraceView, mails: ShownMa
 /**
  * Collapses the instructions, and the instruction of a suite task, because the page shows it above the conversation.
  */
-function isCollapsed({ role }: StepView, { left }: TraceView): boolean {
+function isCollapsed({ role }: StepView, { left }: ShownConversation): boolean {
   return role === "system" || (role === "user" && left !== null);
 }
 
-export function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
+function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, retries }: TurnView): string {
   return factLine(
     duration(latencyMs),
     waitedMs < 1 ? null : `waited ${duration(waitedMs)}`,
@@ -87,16 +97,15 @@ export function turnText({ latencyMs, waitedMs, tokens, costUsd, finishReason, r
   );
 }
 
-function callItem(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
-  const time = call.durationMs === null ? null : h("span", { class: "meta" }, duration(call.durationMs));
+/** A tool call with its result, or without one while the tool is running. */
+export function callItem(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
+  const time = call.durationMs === null ? null : h("span.meta", duration(call.durationMs));
   return h(
     "div",
     { class: call.error === null ? "call" : "call refused" },
-    h("p", { class: "head" }, h("code", {}, untrustedInline(call.name)), time),
+    h("p.head", h("code", untrustedInline(call.name)), time),
     argumentList(call.arguments),
-    call.error === null
-      ? result(call, gold, mails)
-      : h("p", { class: "error" }, "Refused: ", untrustedInline(call.error)),
+    call.error === null ? result(call, gold, mails) : h("p.error", "Refused: ", untrustedInline(call.error)),
   );
 }
 
@@ -104,11 +113,10 @@ function callItem(call: CallView, gold: ReadonlySet<string>, mails: ShownMails):
 function argumentList(args: unknown): HTMLElement {
   if (typeof args !== "object" || args === null || Array.isArray(args)) return untrustedText(textOf(args), "text code");
   return h(
-    "dl",
-    { class: "arguments" },
+    "dl.arguments",
     ...Object.entries(args).flatMap(([name, value]) => [
-      h("dt", {}, untrustedInline(name)),
-      h("dd", {}, isCode(name, value) ? untrustedText(textOf(value), "text code") : untrustedInline(textOf(value))),
+      h("dt", untrustedInline(name)),
+      h("dd", isCode(name, value) ? untrustedText(textOf(value), "text code") : untrustedInline(textOf(value))),
     ]),
   );
 }
@@ -119,7 +127,8 @@ function isCode(name: string, value: unknown): boolean {
 }
 
 function result(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): HTMLElement {
-  if (call.durationMs === null && call.result === null) return h("p", { class: "meta" }, "not executed");
+  if (call.result === undefined) return h("p.meta", "working …");
+  if (call.durationMs === null && call.result === null) return h("p.meta", "not executed");
   const machine = readMachineResult(call.result);
   if (machine !== null) return machineResult(machine);
   const view = readToolResult(call.result);
@@ -128,7 +137,7 @@ function result(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): H
   const text = textOf(view.value);
   return text.length <= LONG
     ? untrustedText(text, "text code")
-    : h("details", {}, h("summary", {}, `${count(text.length)} characters`), untrustedText(text, "text code"));
+    : h("details", h("summary", `${count(text.length)} characters`), untrustedText(text, "text code"));
 }
 
 function hitList(
@@ -137,29 +146,24 @@ function hitList(
   gold: ReadonlySet<string>,
   mails: ShownMails,
 ): HTMLElement {
+  if (hits.length === 0) return h("p.meta", "0 emails");
   const goldHits = hits.filter(({ messageId }) => gold.has(messageId)).length;
   const of = total === null || total <= hits.length ? "" : ` of ${count(total)}`;
   return h(
-    "details",
-    { class: "hits" },
+    "details.hits",
     h(
       "summary",
-      {},
-      `${count(hits.length)}${of} ${hits.length === 1 ? "mail" : "mails"}`,
+      `${count(hits.length)}${of} ${hits.length === 1 ? "email" : "emails"}`,
       goldHits > 0 ? badge("gold among them") : null,
     ),
     h(
       "ol",
-      {},
       ...hits.map((hit) =>
         h(
           "li",
-          {},
-          h("span", { class: "subject" }, untrustedInline(hit.subject ?? hit.messageId)),
+          h("span.subject", untrustedInline(hit.subject ?? hit.messageId)),
           gold.has(hit.messageId) ? badge("gold") : null,
-          hit.sender === null
-            ? null
-            : h("span", { class: "meta from" }, untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
+          hit.sender === null ? null : h("span.meta.from", untrustedInline(hit.sender), ` · ${minuteText(hit.date)}`),
           untrustedText(hit.snippet, "text snippet"),
           openInPlace(hit, mails),
         ),
@@ -176,19 +180,22 @@ function openInPlace({ messageId }: Hit, { known, load, card }: ShownMails): HTM
   const show = (opened: MailView) => replaceChildren(place, card(opened, [], true));
   const open = async () => {
     if (mail !== undefined) return show(mail);
-    replaceChildren(place, h("p", { class: "meta", role: "status" }, "Loading the email…"));
+    replaceChildren(place, h("p.meta", { role: "status" }, "Loading the email…"));
     try {
       show(await (load as NonNullable<LoadMail>)(messageId));
     } catch (error) {
-      replaceChildren(place, h("p", { class: "error", role: "alert" }, (error as Error).message));
+      replaceChildren(place, h("p.error", { role: "alert" }, (error as Error).message));
     }
   };
-  place.append(h("button", { type: "button", class: "quiet", click: () => void open() }, "Open the email"));
+  place.append(h("button.quiet", { click: () => void open() }, "Open the email"));
   return place;
 }
 
+/** Formats JSON in one line if it is short. */
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+  if (typeof value === "string") return value;
+  const line = JSON.stringify(value) ?? "";
+  return line.length <= SHORT ? line : JSON.stringify(value, null, 2);
 }
 
 /** Maximum number of listed recipients. The rest are counted. */
@@ -208,18 +215,17 @@ export function mailCard(
     if (mark !== null) text.scrollTop = mark.offsetTop - text.offsetTop - 40;
   };
   return h(
-    "details",
-    { class: "mail", open, toggle: scrollToMark },
+    "details.mail",
+    { open, toggle: scrollToMark },
     h(
       "summary",
-      {},
-      h("span", { class: "subject" }, untrustedInline(mail.subject === "" ? "(no subject)" : mail.subject)),
+      h("span.subject", untrustedInline(mail.subject === "" ? "(no subject)" : mail.subject)),
       ...badges.map(badge),
-      h("span", { class: "meta from" }, untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
+      h("span.meta.from", untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
     ),
-    h("p", { class: "meta to" }, "to ", ...recipients(mail.recipients)),
+    h("p.meta.to", "to ", ...recipients(mail.recipients)),
     text,
-    h("p", { class: "meta message-id" }, untrustedInline(mail.messageId)),
+    h("p.meta.message-id", untrustedInline(mail.messageId)),
   );
 }
 

@@ -16,7 +16,7 @@ export function markDifferences(text: string, other: string, tag: "div" | "span"
   if (parts === undefined || !isAlike) return untrustedText(text, "text", tag);
   const marked = untrustedText("", "text", tag);
   for (const { value, added, removed } of parts) {
-    if (!removed) marked.append(added && value.trim() !== "" ? h("mark", {}, value) : h("span", {}, value));
+    if (!removed) marked.append(added && value.trim() !== "" ? h("mark", value) : h("span", value));
   }
   return marked;
 }
@@ -29,10 +29,10 @@ export function lineDifferences(before: string, after: string): HTMLElement | nu
   const { hunks } = Diff.structuredPatch("", "", before, after, "", "", { context: CONTEXT });
   if (hunks.length === 0) return null;
   const lines = hunks.flatMap(({ lines: changed }, i): Child[] => [
-    i === 0 ? null : h("span", { class: "hint" }, "⋯"),
+    i === 0 ? null : h("span.hint", "⋯"),
     ...hunkLines(changed),
   ]);
-  return h("pre", { class: "line-differences" }, ...lines);
+  return h("pre.line-differences", ...lines);
 }
 
 /** Each line starts with `-`, `+` or a space. */
@@ -51,6 +51,6 @@ function hunkLines(lines: readonly string[]): HTMLElement[] {
     const shown =
       other === undefined ? untrustedText(text, "text", "span") : markDifferences(text, other.slice(1), "span");
     const tag = line.startsWith("-") ? "del" : line.startsWith("+") ? "ins" : "span";
-    return h(tag, {}, h("span", { class: "sign" }, line.charAt(0)), shown);
+    return h(tag, {}, h("span.sign", line.charAt(0)), shown);
   });
 }

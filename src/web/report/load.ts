@@ -14,6 +14,59 @@ import { difficultyOf, instructionStyleOf, realismBand } from "../../tasks/task-
 import { bandOf } from "../../traces/score-bands.js";
 import { failedEvals } from "./header.js";
 
+/** Loads the conversation of a task. */
+export interface TraceSource {
+  /** Throws `TraceMissing` if the conversation cannot be loaded. */
+  load(task: Task): Promise<TraceView>;
+  /** Loads an email that the conversation does not contain in full. A report's file contains no other emails. */
+  loadMail?(messageId: string): Promise<MailView>;
+}
+
+/** Additional fields of a suite task. */
+export interface SuiteTask {
+  readonly tool: string;
+  readonly snapshot: string;
+  readonly tags: readonly string[];
+  readonly apps: readonly string[];
+  readonly actionNumber: number | null;
+  readonly counterpart: string | null;
+  readonly difficulty: string;
+  readonly guidance: string;
+  readonly state: string;
+  readonly reason: string;
+  /** Number of tool calls, or null if unknown, as in a results file. */
+  readonly toolCalls: number | null;
+}
+
+/** A task in the form that the table and the dialog show. */
+export interface Task {
+  /** Index of its run in the report. */
+  readonly run: number;
+  readonly taskId: TaskKey;
+  readonly epoch: number;
+  readonly question: string;
+  readonly gold: string;
+  readonly answer: string;
+  readonly inbox: string;
+  readonly date: string;
+  readonly year: string;
+  readonly realism: string;
+  readonly sources: string;
+  readonly ending: string;
+  readonly turns: number;
+  readonly ms: number;
+  readonly costUsd: number | null;
+  readonly stage: Stage;
+  readonly outcome: Outcome;
+  readonly scores: readonly (number | null)[];
+  readonly failedEvals: readonly string[];
+  readonly error: string | null;
+  /** Facts about a suite task, or null for a question. */
+  readonly suite: SuiteTask | null;
+  /** Searchable text in lowercase. */
+  readonly words: string;
+}
+
 declare global {
   interface Window {
     /** Called by each file of the folder, with its key and packed conversation. */
@@ -29,14 +82,6 @@ declare global {
 
 /** Thrown if a conversation cannot be loaded. The message is for the reader. */
 export class TraceMissing extends Error {}
-
-/** Loads the conversation of a task. */
-export interface TraceSource {
-  /** Throws `TraceMissing` if the conversation cannot be loaded. */
-  load(task: Task): Promise<TraceView>;
-  /** Loads an email that the conversation does not contain in full. A report's file contains no other emails. */
-  loadMail?(messageId: string): Promise<MailView>;
-}
 
 /** Loads conversations from the report's page or from the folder next to it. */
 export class EmbeddedTraces implements TraceSource {
@@ -88,51 +133,6 @@ async function unpacked(packed: string): Promise<string> {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Response(stream).text();
-}
-
-/** Additional fields of a suite task. */
-export interface SuiteTask {
-  readonly tool: string;
-  readonly snapshot: string;
-  readonly tags: readonly string[];
-  readonly apps: readonly string[];
-  readonly actionNumber: number | null;
-  readonly counterpart: string | null;
-  readonly difficulty: string;
-  readonly guidance: string;
-  readonly state: string;
-  readonly reason: string;
-  /** Number of tool calls, or null if unknown, as in a results file. */
-  readonly toolCalls: number | null;
-}
-
-/** A task in the form that the table and the dialog show. */
-export interface Task {
-  /** Index of its run in the report. */
-  readonly run: number;
-  readonly taskId: TaskKey;
-  readonly epoch: number;
-  readonly question: string;
-  readonly gold: string;
-  readonly answer: string;
-  readonly inbox: string;
-  readonly date: string;
-  readonly year: string;
-  readonly realism: string;
-  readonly sources: string;
-  readonly ending: string;
-  readonly turns: number;
-  readonly ms: number;
-  readonly costUsd: number | null;
-  readonly stage: Stage;
-  readonly outcome: Outcome;
-  readonly scores: readonly (number | null)[];
-  readonly failedEvals: readonly string[];
-  readonly error: string | null;
-  /** Facts about a suite task, or null for a question. */
-  readonly suite: SuiteTask | null;
-  /** Searchable text in lowercase. */
-  readonly words: string;
 }
 
 /** Reads the data embedded in the page. */

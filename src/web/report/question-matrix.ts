@@ -29,8 +29,8 @@ export class QuestionMatrix {
   private readonly rows: readonly Row[];
   private readonly body = h("tbody");
   private readonly differing = h("input", { type: "checkbox", id: "only-differences" });
-  private readonly summary = h("span", { class: "meta", role: "status" });
-  private readonly more = h("button", { type: "button", class: "quiet", click: () => this.addPage() }, "Show more");
+  private readonly summary = h("span.meta", { role: "status" });
+  private readonly more = h("button.quiet", { click: () => this.addPage() }, "Show more");
   private visible: readonly Row[] = [];
   private view: ViewState = EMPTY_VIEW;
 
@@ -52,18 +52,17 @@ export class QuestionMatrix {
       ...head.runs.map((_, run) => runName(run, head)),
     ];
     const table = h(
-      "table",
-      { class: "matrix" },
-      h("caption", { class: "hidden" }, "Questions by run"),
-      h("thead", {}, h("tr", {}, ...heads.map((cells) => h("th", { scope: "col" }, ...cells)))),
+      "table.matrix",
+      h("caption.hidden", "Questions by run"),
+      h("thead", h("tr", ...heads.map((cells) => h("th", { scope: "col" }, ...cells)))),
       this.body,
     );
     const label = h("label", { for: this.differing.id }, "Only differences");
     this.element = h(
-      "div",
-      { class: "by-question", hidden: this.rows.length === 0 },
-      h("h3", {}, hasQuestions ? "Questions by run" : "Tasks by run"),
-      h("p", { class: "matrix-tools" }, this.differing, label, this.summary),
+      "div.by-question",
+      { hidden: this.rows.length === 0 },
+      h("h3", hasQuestions ? "Questions by run" : "Tasks by run"),
+      h("p.matrix-tools", this.differing, label, this.summary),
       wide(table, "Questions by run"),
       this.more,
     );
@@ -95,10 +94,9 @@ export class QuestionMatrix {
   private row({ tasks }: Row): HTMLElement {
     const [task] = tasks.flat();
     if (task === undefined) return h("tr");
-    const gold = task.suite === null ? h("p", { class: "meta" }, "Gold answer: ", untrustedInline(task.gold)) : null;
+    const gold = task.suite === null ? h("p.meta", "Gold answer: ", untrustedInline(task.gold)) : null;
     return h(
       "tr",
-      {},
       h("th", { scope: "row" }, untrustedText(firstLine(task.question)), gold),
       ...tasks.map((ofRun) => this.cell(ofRun, tasks[0]?.[0])),
     );
@@ -106,17 +104,17 @@ export class QuestionMatrix {
 
   private cell(ofRun: readonly Task[], first: Task | undefined): HTMLElement {
     const [task] = ofRun;
-    if (task === undefined) return h("td", { class: "meta" }, "–");
+    if (task === undefined) return h("td.meta", "–");
     const { head, metric } = this;
     const score = scoreText(meanScore(ofRun, metric, head));
     const label = head.runs[task.run]?.label ?? "";
     const href = writeView({ ...this.view, task: taskName(task, head) });
     const outcome = this.outcomes.of(task.taskId, task.run, metric);
     return h(
-      "td",
-      { class: "outcome-edge", style: `border-left-color: ${outcomeColour(task.outcome)}` },
-      h("a", { class: "figure", href, "aria-label": `${score}, open the task of ${label}` }, score),
-      ofRun.length === 1 ? null : h("span", { class: "meta" }, ` mean of ${ofRun.length} epochs`),
+      "td.outcome-edge",
+      { style: `border-left-color: ${outcomeColour(task.outcome)}` },
+      h("a.figure", { href, "aria-label": `${score}, open the task of ${label}` }, score),
+      ofRun.length === 1 ? null : h("span.meta", ` mean of ${ofRun.length} epochs`),
       outcome === null ? null : h("span", { class: `badge badge-${outcome}` }, outcome),
       outcomeBody(task, first === task ? undefined : first),
     );

@@ -24,6 +24,18 @@ import { type FirstTasks, TaskControls, TaskTable, taskFilter } from "./task-tab
 import { TaskDialog, type TaskLinks } from "./task-view.js";
 import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
 
+type Kind = "questions" | "suites" | "both";
+
+/** Where a report is shown: in its own file, or in a section of the served pages. */
+export interface ReportPlace {
+  /** Aborts when the report is removed from the page. */
+  readonly signal: AbortSignal;
+  /** The tasks at the top of the table. */
+  readonly first: FirstTasks;
+  /** Links from a task to other sections of the page. */
+  readonly links: TaskLinks;
+}
+
 /** The sections of figures, from the scores to the tools. `keyFigures` are the first ones, or null. */
 function figureSections(head: ReportHead, tasks: readonly Task[], keyFigures: HTMLElement | null): HTMLElement[] {
   return compact([
@@ -52,8 +64,6 @@ const EVALS =
 function evalSection(head: ReportHead): HTMLElement {
   return section("Evals", EVALS, evalTable(head));
 }
-
-type Kind = "questions" | "suites" | "both";
 
 function kindOf({ runs }: ReportHead): Kind {
   const ofSuites = runs.filter(({ suite }) => suite !== null).length;
@@ -113,16 +123,6 @@ function scoreSection(head: ReportHead, onScore: (index: number) => void): HTMLE
   return section("One score in detail", null, ...chooser);
 }
 
-/** Where a report is shown: in its own file, or in a section of the served pages. */
-export interface ReportPlace {
-  /** Aborts when the report is removed from the page. */
-  readonly signal: AbortSignal;
-  /** The tasks at the top of the table. */
-  readonly first: FirstTasks;
-  /** Links from a task to other sections of the page. */
-  readonly links: TaskLinks;
-}
-
 /** The sections of a report, its task table and the dialog of a task. Its state is in the URL fragment. */
 export class ReportView {
   /** The sections of the figures and the task table. */
@@ -146,13 +146,16 @@ export class ReportView {
     { signal, first, links }: ReportPlace,
   ) {
     this.outcomes = new PairOutcomes(head, tasks);
-    const open = (task: Task) => this.go({ ...this.view, task: taskName(task, head) });
-    this.table = new TaskTable(head, tasks, { first, signal }, open);
     const change = (changed: Partial<ViewState>) => {
       // Typing in the search field must not fill the browser's history.
       history.replaceState(history.state, "", writeView({ ...this.view, ...changed, task: null }));
       this.applyUrl();
     };
+    this.table = new TaskTable(head, tasks, first, {
+      open: (task) => this.go({ ...this.view, task: taskName(task, head) }),
+      sort: (sort) => change({ sort }),
+      signal,
+    });
     this.controls = new TaskControls(head, tasks, change);
     this.matrix = head.runs.length === 1 ? null : new QuestionMatrix(head, tasks, this.outcomes, change);
     this.taskDialog = new TaskDialog(head, tasks, this.outcomes, source, links, {
@@ -201,7 +204,7 @@ export class ReportView {
   }
 
   private showTasks(view: ViewState): void {
-    this.table.filter(taskFilter(view, this.head, this.outcomes));
+    this.table.show(taskFilter(view, this.head, this.outcomes), view.sort);
     this.matrix?.show(this.table.rows, view);
   }
 

@@ -12,6 +12,8 @@ import { scoreOf, type Task } from "./load.js";
 import { section } from "./section.js";
 import { taskLink } from "./view-state.js";
 
+type SuiteRun = RunFigures & { readonly suite: SuiteFigures };
+
 /** How the tasks of a suite ended, by the score of the agent's output files. */
 export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
   const states = [...new Set(profile.map(({ state }) => state))];
@@ -29,8 +31,6 @@ export function taskStatesChart(runId: string, tasks: number, { profile }: Suite
   }));
   return [h("h3", "State"), barList(bars, tasks)];
 }
-
-type SuiteRun = RunFigures & { readonly suite: SuiteFigures };
 
 /** The sections about suite runs. Empty if all runs are over questions. */
 export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {

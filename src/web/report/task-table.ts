@@ -10,6 +10,26 @@ import { activeFilters, type FilterName, type ViewState } from "./view-state.js"
 /** The tasks at the top of the table before the user sorts it. */
 export type FirstTasks = "byId" | "worst";
 
+interface TableActions {
+  open(task: Task): void;
+  /** Called with the order that the user selected, as it is in the URL. */
+  sort(order: string): void;
+  /** Aborts when the table is removed from the page. */
+  readonly signal: AbortSignal;
+}
+
+interface Column {
+  readonly key: SortKey;
+  readonly title: string;
+  readonly className: string;
+  cell(task: Task, score: number): readonly Child[];
+}
+
+interface Order {
+  readonly key: SortKey;
+  readonly down: boolean;
+}
+
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
 /** Rows rendered above and below the visible ones. */
@@ -24,11 +44,11 @@ const PRINTED = 200;
 export class TaskTable {
   readonly element: HTMLElement;
   private readonly body = h("tbody");
-  private readonly above = h("tr", { class: "space", "aria-hidden": "true" });
-  private readonly below = h("tr", { class: "space", "aria-hidden": "true" });
+  private readonly above = h("tr.space", { "aria-hidden": "true" });
+  private readonly below = h("tr.space", { "aria-hidden": "true" });
   private readonly scroller: HTMLElement;
   private readonly table: HTMLTableElement;
-  private readonly summary = h("p", { class: "meta count", role: "status" });
+  private readonly summary = h("p.meta.count", { role: "status" });
   private readonly columns: readonly Column[];
   private readonly heads = new Map<SortKey, HTMLElement>();
   /** All tasks in the selected order, so that a search only has to filter them. */
@@ -46,21 +66,21 @@ export class TaskTable {
   constructor(
     head: ReportHead,
     tasks: readonly Task[],
-    { first, signal }: { readonly first: FirstTasks; readonly signal: AbortSignal },
-    private readonly onOpen: (task: Task) => void,
+    private readonly first: FirstTasks,
+    private readonly actions: TableActions,
   ) {
     this.ordered = tasks;
-    this.order = { key: first === "worst" ? "worst" : "task", down: false };
+    this.order = this.readOrder("");
     this.columns = columnsOf(head);
     for (const column of this.columns) this.heads.set(column.key, this.heading(column));
     this.table = h(
-      "table",
-      { class: "tasks", role: "grid", "aria-label": "Tasks" },
-      h("thead", {}, h("tr", { "aria-rowindex": 1 }, ...this.heads.values())),
+      "table.tasks",
+      { role: "grid", "aria-label": "Tasks" },
+      h("thead", h("tr", { "aria-rowindex": 1 }, ...this.heads.values())),
       this.body,
     );
-    this.scroller = h("div", { class: "scroller", scroll: () => this.later() }, this.table);
-    this.element = h("div", {}, this.summary, this.scroller);
+    this.scroller = h("div.scroller", { scroll: () => this.later() }, this.table);
+    this.element = h("div", this.summary, this.scroller);
     this.body.addEventListener("click", (event) => this.open(this.indexOf(event.target)));
     this.body.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("focusin", (event) => {
@@ -75,7 +95,7 @@ export class TaskTable {
         this.printing = printing;
         this.draw();
       };
-      addEventListener(name, draw, { signal });
+      addEventListener(name, draw, { signal: actions.signal });
     }
   }
 
@@ -84,10 +104,19 @@ export class TaskTable {
     return this.shown;
   }
 
-  /** Shows the tasks that match. */
-  filter(matches: (task: Task) => boolean): void {
+  /** Shows the tasks that match, in an order from the URL. */
+  show(matches: (task: Task) => boolean, sort: string): void {
     this.matches = matches;
-    this.showMatches();
+    const { key, down } = this.order;
+    this.order = this.readOrder(sort);
+    if (key === this.order.key && down === this.order.down) this.showMatches();
+    else this.sort();
+  }
+
+  private readOrder(text: string): Order {
+    const key = text.replace(/^-/, "");
+    if (isSortKey(key)) return { key, down: text.startsWith("-") };
+    return { key: this.first === "worst" ? "worst" : "task", down: false };
   }
 
   showScore(score: number): void {
@@ -120,12 +149,8 @@ export class TaskTable {
   }
 
   private heading({ key, title, className }: Column): HTMLElement {
-    const sort = () => {
-      const down = this.order.key === key ? !this.order.down : false;
-      this.order = { key, down };
-      this.sort();
-    };
-    return h("th", { scope: "col", class: className }, h("button", { type: "button", click: sort }, title));
+    const sort = () => this.actions.sort(this.order.key === key && !this.order.down ? `-${key}` : key);
+    return h("th", { scope: "col", class: className }, h("button", { click: sort }, title));
   }
 
   private later(): void {
@@ -169,7 +194,7 @@ export class TaskTable {
     const task = index === null ? undefined : this.shown[index];
     if (task === undefined || index === null) return;
     this.active = index;
-    this.onOpen(task);
+    this.actions.open(task);
   }
 
   private key(event: KeyboardEvent): void {
@@ -245,7 +270,7 @@ export class TaskControls {
     spellcheck: "false",
   });
   private readonly lists = new Map<FilterName, HTMLSelectElement>();
-  private readonly chips = h("div", { class: "chips" });
+  private readonly chips = h("div.chips");
   private view: ViewState | null = null;
 
   constructor(
@@ -268,8 +293,8 @@ export class TaskControls {
     }
     this.search.addEventListener("input", () => this.notify({ search: this.search.value }));
     this.element = h(
-      "div",
-      { class: "controls", role: "search", "aria-label": "Tasks" },
+      "div.controls",
+      { role: "search", "aria-label": "Tasks" },
       this.search,
       ...this.lists.values(),
       this.chips,
@@ -284,12 +309,12 @@ export class TaskControls {
       this.chips,
       ...activeFilters(view.filters).map(({ name, value }) =>
         h(
-          "button",
-          { type: "button", class: "chip", click: () => this.set(name, "") },
+          "button.chip",
+          { click: () => this.set(name, "") },
           `${TITLES[name]}: `,
           untrustedInline(this.words(name, value)),
           h("span", { "aria-hidden": "true" }, " ×"),
-          h("span", { class: "hidden" }, ", remove"),
+          h("span.hidden", ", remove"),
         ),
       ),
     );
@@ -314,13 +339,6 @@ export class TaskControls {
   }
 }
 
-interface Column {
-  readonly key: SortKey;
-  readonly title: string;
-  readonly className: string;
-  cell(task: Task, score: number): readonly Child[];
-}
-
 /** Returns the columns of the task table for these runs. */
 function columnsOf(head: ReportHead): readonly Column[] {
   const { runs } = head;
@@ -335,7 +353,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
       className: "run",
       cell: (task) => {
         const label = runs[task.run]?.label ?? "";
-        return [h("span", { title: label }, runDot(task.run), h("span", { class: "hidden" }, label))];
+        return [h("span", { title: label }, runDot(task.run), h("span.hidden", label))];
       },
     },
     {
@@ -368,7 +386,7 @@ function columnsOf(head: ReportHead): readonly Column[] {
       key: "evals",
       title: "Evals failed",
       className: "evals wide",
-      cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", {}, line)),
+      cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", line)),
     },
     {
       key: "stage",
@@ -425,7 +443,7 @@ function evalLines(names: readonly string[]): readonly string[] {
 function secondLine({ answer, error, suite }: Task): HTMLElement {
   const said = suite === null ? answer : suite.reason || (error ?? answer);
   if (said !== "") return untrustedInline(said, "meta answer");
-  return h("span", { class: "meta answer none" }, error === null ? "no answer" : untrustedInline(error));
+  return h("span.meta.answer.none", error === null ? "no answer" : untrustedInline(error));
 }
 
 /** Returns a task's values for a filter. Empty if the filter does not apply to this kind of task. */
@@ -473,9 +491,8 @@ export function taskFilter(
 
 type SortKey = keyof typeof READ;
 
-interface Order {
-  readonly key: SortKey;
-  readonly down: boolean;
+function isSortKey(text: string): text is SortKey {
+  return Object.hasOwn(READ, text);
 }
 
 /** Returns the tasks in this order, equal ones by id. Tasks without a value come last in both directions. */

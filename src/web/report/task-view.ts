@@ -1,7 +1,6 @@
 import { compact } from "../../platform/optional-values.js";
 import type { MailView, ReportHead, TraceView } from "../../reports/report-data.js";
 import { TIMELINE_WORDS } from "../../reports/trace-text.js";
-import { readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
 import { locateAnswer } from "../../text/passages.js";
 import { sumByKind, type TimelineSegment } from "../../traces/timeline.js";
@@ -17,7 +16,7 @@ import {
   untrustedText,
 } from "../dom.js";
 import { answerColumns } from "./comparison.js";
-import { conversation, type LoadMail, mailCard, type ShownMails } from "./conversation.js";
+import { conversation, type LoadMail, mailCard, openedMails, type ShownMails } from "./conversation.js";
 import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
@@ -39,8 +38,8 @@ interface TaskNavigation {
 /** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
-  private readonly content = h("div", { class: "content" });
-  private readonly position = h("span", { class: "meta position" });
+  private readonly content = h("div.content");
+  private readonly position = h("span.meta.position");
   private task: Task | null = null;
 
   constructor(
@@ -52,20 +51,14 @@ export class TaskDialog {
     private readonly navigation: TaskNavigation,
   ) {
     const button = (label: string, name: string, keys: string, click: () => void) =>
-      h(
-        "button",
-        { type: "button", class: "quiet", "aria-label": name, title: name, "aria-keyshortcuts": keys, click },
-        label,
-      );
+      h("button.quiet", { "aria-label": name, title: name, "aria-keyshortcuts": keys, click }, label);
     this.element = h(
-      "dialog",
-      { class: "task", "aria-labelledby": "task-title" },
+      "dialog.task",
+      { "aria-labelledby": "task-title" },
       h(
-        "div",
-        { class: "bar" },
+        "div.bar",
         h(
-          "div",
-          { class: "buttons" },
+          "div.buttons",
           button("←", "Previous task", "k ArrowLeft", () => this.step(-1)),
           button("→", "Next task", "j ArrowRight", () => this.step(1)),
         ),
@@ -105,9 +98,9 @@ export class TaskDialog {
     const rows = this.navigation.neighbours();
     const index = rows.indexOf(task);
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
-    const scores = h("div", {}, ...this.scores(task, null));
-    const links = h("p", { class: "task-links" }, ...this.links(task, null), ...this.copyButtons(task, null));
-    const columns = h("div", { "aria-live": "polite" }, h("p", { class: "meta" }, "Loading the conversation…"));
+    const scores = h("div", ...this.scores(task, null));
+    const links = h("p.task-links", ...this.links(task, null), ...this.copyButtons(task, null));
+    const columns = h("div", { "aria-live": "polite" }, h("p.meta", "Loading the conversation…"));
     replaceChildren(
       this.content,
       ...this.title(task),
@@ -122,7 +115,7 @@ export class TaskDialog {
     this.element.scrollTop = 0;
     try {
       if (this.head.runs[task.run]?.hasConversations === false) {
-        replaceChildren(columns, h("p", { class: "meta" }, OF_RESULTS_FILE));
+        replaceChildren(columns, h("p.meta", OF_RESULTS_FILE));
         return;
       }
       const trace = await this.source.load(task);
@@ -134,14 +127,14 @@ export class TaskDialog {
     } catch (error) {
       if (this.task !== task) return;
       const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
-      const command = h("code", {}, showCommand(task, this.head));
-      replaceChildren(columns, h("p", { class: "meta" }, reason, " ", command, " shows it in a terminal."));
+      const command = h("code", showCommand(task, this.head));
+      replaceChildren(columns, h("p.meta", reason, " ", command, " shows it in a terminal."));
     }
   }
 
   /** The grade of a suite task is in its summary. */
   private scores(task: Task, trace: TraceView | null): Child[] {
-    return task.suite === null ? [scoreList(task, this.head, trace)] : [];
+    return task.suite === null ? [scoreList(scoresOf(task, this.head, trace), trace?.judge ?? null)] : [];
   }
 
   private title(task: Task): Child[] {
@@ -153,7 +146,7 @@ export class TaskDialog {
         : [untrustedInline(`${name} · ${suite.tool} · ${suite.snapshot} · ${suite.guidance}`)];
     const heading = suite === null ? question : headingOf(question);
     return [
-      h("p", { class: "eyebrow" }, ...this.runLabel(task, "", " · "), ...facts),
+      h("p.eyebrow", ...this.runLabel(task, "", " · "), ...facts),
       h("h2", { id: "task-title", dir: "auto", tabindex: -1 }, heading),
     ];
   }
@@ -190,20 +183,17 @@ function timeline(segments: readonly TimelineSegment[]): HTMLElement | null {
   const total = segments.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (segments.every(({ kind }) => kind === "other")) return null;
   return h(
-    "section",
-    { class: "timeline" },
-    h("h3", {}, "Time"),
-    h("div", { class: "line", "aria-hidden": "true" }, ...segments.map((segment) => stretch(segment, total))),
+    "section.timeline",
+    h("h3", "Time"),
+    h("div.line", { "aria-hidden": "true" }, ...segments.map((segment) => stretch(segment, total))),
     h(
-      "ul",
-      { class: "meta legend" },
+      "ul.meta.legend",
       ...sumByKind(segments).map(({ kind, ms }) =>
         h(
           "li",
-          {},
           h("span", { class: `key time-${kind}`, "aria-hidden": "true" }),
           `${TIMELINE_WORDS[kind]} `,
-          h("b", { class: "figure" }, duration(ms)),
+          h("b.figure", duration(ms)),
         ),
       ),
     ),
@@ -229,10 +219,9 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
   const otherLines = others.length === 0 ? null : otherAnswers(others, head);
   if (task.suite !== null) {
     return h(
-      "div",
-      { class: "summary" },
+      "div.summary",
       ...suiteSummary(task, task.suite, head, tasks),
-      ofRuns.length < 2 ? null : h("div", { class: "answers" }, ...answerColumns(ofRuns, task, head.leading, head)),
+      ofRuns.length < 2 ? null : h("div.answers", ...answerColumns(ofRuns, task, head.leading, head)),
       otherLines,
     );
   }
@@ -243,26 +232,24 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
     duration(task.ms),
     task.costUsd === null ? null : costText(task.costUsd),
   );
-  const answer = task.answer === "" ? h("p", { class: "meta" }, "none") : untrustedText(task.answer);
+  const answer = task.answer === "" ? h("p.meta", "none") : untrustedText(task.answer);
   return h(
-    "div",
-    { class: "summary" },
-    h("p", { class: "facts" }, facts),
-    task.error === null ? null : h("p", { class: "error" }, untrustedInline(task.error)),
+    "div.summary",
+    h("p.facts", facts),
+    task.error === null ? null : h("p.error", untrustedInline(task.error)),
     h(
-      "div",
-      { class: "answers" },
+      "div.answers",
       ...(ofRuns.length < 2
         ? [
             h(
-              "section",
-              { class: "outcome-edge", style: `border-left-color: ${outcomeColour(task.outcome)}` },
-              h("h3", {}, "Answer"),
+              "section.outcome-edge",
+              { style: `border-left-color: ${outcomeColour(task.outcome)}` },
+              h("h3", "Answer"),
               answer,
             ),
           ]
         : answerColumns(ofRuns, task, head.leading, head)),
-      h("section", { class: "gold-answer" }, h("h3", {}, "Gold answer"), untrustedText(task.gold)),
+      h("section.gold-answer", h("h3", "Gold answer"), untrustedText(task.gold)),
     ),
     otherLines,
   );
@@ -270,16 +257,13 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
 
 function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   return h(
-    "section",
-    { class: "others" },
-    h("h3", {}, "Epochs of the task"),
+    "section.others",
+    h("h3", "Epochs of the task"),
     h(
       "ul",
-      {},
       ...others.map((other) =>
         h(
           "li",
-          {},
           runDot(other.run),
           h(
             "a",
@@ -287,7 +271,7 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
             untrustedInline(head.runs[other.run]?.label ?? ""),
             other.epoch === 1 ? null : `, epoch ${other.epoch}`,
           ),
-          h("span", { class: "figure" }, scoreText(scoreOf(other, head.leading, head))),
+          h("span.figure", scoreText(scoreOf(other, head.leading, head))),
           untrustedInline(other.answer === "" ? "no answer" : other.answer, "answer"),
         ),
       ),
@@ -295,38 +279,45 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
   );
 }
 
-/** Scores with their explanations. */
-function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLElement {
-  const rows = head.scores.flatMap(({ name, label }, i) => {
-    const value = task.scores[i] ?? null;
-    const explanation = trace?.scores[name]?.explanation ?? "";
-    if (value === null && explanation === "") return [];
-    return [
-      h(
-        "div",
-        {},
-        h("dt", {}, label),
-        h("dd", { class: "figure strong" }, scoreText(value)),
-        explanation === "" ? null : h("dd", { class: "meta reason" }, untrustedInline(explanation)),
-      ),
-    ];
+interface ShownScore {
+  readonly label: string;
+  readonly value: number | null;
+  /** The reason for the value, or an empty string. */
+  readonly reason: string;
+}
+
+/** Returns the task's scores with their reasons, which are known when the conversation is loaded. */
+function scoresOf(task: Task, head: ReportHead, trace: TraceView | null): ShownScore[] {
+  return head.scores.flatMap(({ name, label }, i) => {
+    const [value, reason] = [task.scores[i] ?? null, trace?.scores[name]?.explanation ?? ""];
+    return value === null && reason === "" ? [] : [{ label, value, reason }];
   });
-  const { judge = null } = trace ?? {};
+}
+
+export function scoreList(scores: readonly ShownScore[], judge: TraceView["judge"]): HTMLElement {
+  const verdict = judge !== null && [
+    h(
+      "p.verdict",
+      "Judge: ",
+      h("b", untrustedInline(spaceWords(judge.verdict))),
+      " ",
+      untrustedInline(judge.reason ?? ""),
+    ),
+  ];
+  const rows = scores.map(({ label, value, reason }) =>
+    h(
+      "div",
+      h("dt", label),
+      h("dd.figure.strong", scoreText(value)),
+      reason !== "" && h("dd.meta.reason", untrustedInline(reason)),
+    ),
+  );
   return h(
-    "section",
-    { class: "task-scores" },
-    h("h3", {}, "Scores"),
-    judge === null
-      ? null
-      : h(
-          "p",
-          { class: "verdict" },
-          "Judge: ",
-          h("b", {}, untrustedInline(spaceWords(judge.verdict))),
-          " ",
-          untrustedInline(judge.reason ?? ""),
-        ),
-    rows.length === 0 ? h("p", { class: "meta" }, "A failed task is not graded.") : h("dl", {}, ...rows),
+    "section.task-scores",
+    { "aria-label": "Scores" },
+    h("h3", "Scores"),
+    verdict,
+    rows.length === 0 ? h("p.meta", "A failed task is not graded.") : h("dl", rows),
   );
 }
 
@@ -334,14 +325,14 @@ function scoreList(task: Task, head: ReportHead, trace: TraceView | null): HTMLE
 function traceColumns(trace: TraceView, mails: ShownMails, runLabel: readonly Child[]): HTMLElement {
   const { left, steps } = trace;
   if (left !== null && steps.length === 0) {
-    return h("p", { class: "meta" }, "The agent did not start, so there is no conversation.");
+    return h("p.meta", "The agent did not start, so there is no conversation.");
   }
   const beside = left === null ? mailColumn(trace, mails) : pictureColumn(left);
   return h(
     "div",
     { class: beside.length === 0 ? "columns single" : "columns" },
-    h("section", {}, h("h3", {}, "Conversation", ...runLabel), conversation(trace, mails)),
-    beside.length === 0 ? null : h("section", { class: "beside" }, ...beside),
+    h("section", h("h3", "Conversation", ...runLabel), conversation(trace, mails)),
+    beside.length === 0 ? null : h("section.beside", ...beside),
   );
 }
 
@@ -356,15 +347,15 @@ function mailColumn(trace: TraceView, { known, card }: ShownMails): Child[] {
   );
   const badgesOf = (mail: MailView) => (cited.has(mail.messageId) ? ["cited"] : []);
   return [
-    h("h3", {}, "Gold email"),
+    h("h3", "Gold email"),
     ...trace.gold.map((mail) => card(mail, compact(["gold", REACHED[mail.reached], mail.cited && "cited"]), true)),
-    ...trace.goldMissing.map((id) => h("p", { class: "meta" }, untrustedInline(id), " is not in the database.")),
+    ...trace.goldMissing.map((id) => h("p.meta", untrustedInline(id), " is not in the database.")),
     trace.gold.length + trace.goldMissing.length === 0
-      ? h("p", { class: "meta" }, "The question has none, because the mailbox does not contain the answer.")
+      ? h("p.meta", "The question has none, because the mailbox does not contain the answer.")
       : null,
-    h("h3", {}, "Other emails that the agent opened"),
+    h("h3", "Other emails that the agent opened"),
     ...others.map((mail) => card(mail, badgesOf(mail), false)),
-    others.length === 0 ? h("p", { class: "meta" }, "None.") : null,
+    others.length === 0 ? h("p.meta", "None.") : null,
   ];
 }
 
@@ -375,11 +366,8 @@ const REACHED = { read: "read", found: "found, not read", missed: "never found" 
  * is marked. In another cited email, it is the passage closest to the agent's answer.
  */
 function shownMails(trace: TraceView, { question, gold, answer }: Task, load: LoadMail): ShownMails {
-  const known = new Map<string, MailView>(trace.gold.map((mail) => [mail.messageId, mail]));
-  for (const call of trace.steps.flatMap(({ calls }) => calls)) {
-    const view = readToolResult(call.result);
-    if (view.kind === "mail" && !known.has(view.mail.messageId)) known.set(view.mail.messageId, view.mail);
-  }
+  const known = openedMails(trace.steps);
+  for (const mail of trace.gold) known.set(mail.messageId, mail);
   const goldIds = new Set([...trace.goldIds, ...trace.gold.map(({ messageId }) => messageId)]);
   const answerIn = (id: string) => (goldIds.has(id) ? gold : trace.sources.includes(id) ? answer : "");
   return {

@@ -10,12 +10,14 @@ export type FilterName = (typeof FILTERS)[number];
 /** The state of the page. It is stored in the URL fragment, so that links and the Back button work. */
 export interface ViewState {
   readonly search: string;
+  /** Column of the task table, after `-` if descending. Empty for the default order. */
+  readonly sort: string;
   readonly filters: Readonly<Partial<Record<FilterName, string>>>;
   /** `RUN/TASK/EPOCH`. Run and epoch are optional. */
   readonly task: string | null;
 }
 
-export const EMPTY_VIEW: ViewState = { search: "", filters: {}, task: null };
+export const EMPTY_VIEW: ViewState = { search: "", sort: "", filters: {}, task: null };
 
 /** Section of the served pages with the report, such as `runs/ID`. Empty in the report's own file. */
 let place = "";
@@ -36,12 +38,14 @@ export function readView(hash: string): ViewState {
     const value = words.get(name);
     return value === null || value === "" ? [] : [[name, value] as const];
   });
-  return { search: words.get("search") ?? "", filters: Object.fromEntries(filters), task: words.get("task") };
+  const [search = "", sort = ""] = ["search", "sort"].map((name) => words.get(name) ?? "");
+  return { search, sort, filters: Object.fromEntries(filters), task: words.get("task") };
 }
 
-export function writeView({ search, filters, task }: ViewState): string {
+export function writeView({ search, sort, filters, task }: ViewState): string {
   const words = new URLSearchParams();
   if (search !== "") words.set("search", search);
+  if (sort !== "") words.set("sort", sort);
   for (const { name, value } of activeFilters(filters)) words.set(name, value);
   if (task !== null) words.set("task", task);
   const text = words.toString().replaceAll("%2F", "/").replaceAll("%40", "@");

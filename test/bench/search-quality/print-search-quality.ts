@@ -50,7 +50,10 @@ function stylesTable(lines: readonly StyleQuality[]): string {
   return table(
     ["mailboxes", "part", "search", "date", "R@1", "R@5", "R@10", "MRR@10", ...styleColumns],
     lines.map(({ layout, part, search, dated, all, styles }) => [
-      ...[layout, part, search, dated ? "given" : "none"],
+      layout,
+      part,
+      search,
+      dated ? "given" : "none",
       ...[all.recallAt1, all.recallAt5, all.recallAt10, all.mrrAt10].map(share),
       ...STYLES.flatMap((style) => [share(styles[style].recallAt10), share(styles[style].mrrAt10)]),
     ]),

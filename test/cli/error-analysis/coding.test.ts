@@ -43,9 +43,20 @@ const labelsOf = async (criterion: string): Promise<Record<string, number>> => {
 
 /** Twenty traces: eight with nothing wrong, six with a wrong year, four without a source, two too long. */
 const LINES = [
-  ...["n", "the year is wrong", "n", "no source", "n", "wrong YEAR", "too long", "n"],
+  "n",
+  "the year is wrong",
+  "n",
+  "no source",
+  "n",
+  "wrong YEAR",
+  "too long",
+  "n",
   // 1 is the most frequent earlier note. Ties are in alphabetical order.
-  ...["The year is wrong", "1", "no source", "n", "n"],
+  "The year is wrong",
+  "1",
+  "no source",
+  "n",
+  "n",
 ];
 
 describe("open coding in the terminal", () => {

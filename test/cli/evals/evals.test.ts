@@ -110,7 +110,9 @@ describe("an eval made from labels", () => {
     const test = await json("evals test short_answer");
     expect(test).toMatchObject({ passed: true, heldOutReads: 1, readsByThisEval: 1, rejections: [] });
     expect(test.agreement.trueNegativeRate.value).toBeGreaterThan(0.8);
-    expect(await json("evals test short_answer@1")).toMatchObject({ heldOutReads: 2, readsByThisEval: 2 });
+    // A repetition with the same result is not another chance to pass.
+    expect(await json("evals test short_answer@1")).toMatchObject({ heldOutReads: 1, readsByThisEval: 1 });
+    expect((await artE("evals test short_answer")).stdout).toContain("Next: art-e evals use short_answer@1");
     const strict = await artE("evals test short_answer --thresholds gate");
     expect(strict.code).toBe(3);
     expect(strict.stdout).toMatch(
@@ -260,7 +262,8 @@ describe("versions of an eval", () => {
     const gate = `gate ${runId} --fail-under eval:brief=0.1`;
     expect((await artE(gate)).stdout).toContain("; not validated: the eval's newest test rejected it");
     expect(await artE(`${gate} --require-validated`)).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining("Cannot gate on eval:brief: the eval's newest test rejected it.") },
+      code: 2,
+      stderr: expect.stringContaining("Cannot gate on eval:brief: the eval's newest test rejected it."),
     });
     expect(await json("evals use brief --anyway")).toEqual({ name: "brief", version: 2, retired: 1 });
     const listed = await json("evals list --all");
@@ -419,7 +422,10 @@ describe("eval files", () => {
 describe("the evals commands", () => {
   it("use and run a template even if there are no labels", async () => {
     expect(await json("evals add has_source")).toMatchObject({
-      ...{ name: "has_source", version: 1, status: "draft", isNew: true },
+      name: "has_source",
+      version: 1,
+      status: "draft",
+      isNew: true,
       pass: { all: [{ feature: "sources", at_least: 1 }] },
     });
     const { evals } = await json("evals run has_source@1");
@@ -470,7 +476,10 @@ describe("the evals commands", () => {
     await json("evals label --from out.jsonl --criterion back");
     const given = async (flags: string) =>
       (await json(`evals labels ${flags}`)).labels.map(({ traceId, label, note, drawn }: Record<string, unknown>) => ({
-        ...{ traceId, label, note, drawn },
+        traceId,
+        label,
+        note,
+        drawn,
       }));
     expect(await given("--criterion back")).toEqual(await given("--criterion out"));
     const { length } = await given("--criterion back");
@@ -507,7 +516,9 @@ describe("a criterion", () => {
       "the criterion rude does not have a description",
     );
     expect(await json("evals add kind_words --rubric anthropic/claude-haiku-5-5 --criterion polite")).toMatchObject({
-      ...{ kind: "rubric", rubric: "The answer is polite.", model: "anthropic/claude-haiku-5-5" },
+      kind: "rubric",
+      rubric: "The answer is polite.",
+      model: "anthropic/claude-haiku-5-5",
     });
     await json("evals label --from labels.jsonl --criterion polite");
     await json("evals test short_answer --criterion polite");

@@ -34,7 +34,11 @@ const askWhen = demoQuestions.filter(({ id, question }) => !fails(id) && ASKS_WH
 it("art-e run, art-e evals run, art-e score and art-e gate let a failed task fail an eval, but never pass one", async () => {
   const variables = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
   const rules = (name: string, condition: object) => ({
-    ...{ name, version: 1, kind: "rules", reference: false, criterion: `It is ${name}.` },
+    name,
+    version: 1,
+    kind: "rules",
+    reference: false,
+    criterion: `It is ${name}.`,
     pass: { all: [condition] },
     origin: { by: "person", seed: null, labels: null, parent: null },
   });
@@ -62,13 +66,20 @@ it("art-e run, art-e evals run, art-e score and art-e gate let a failed task fai
   expect(ran.stdout).toContain(`n=${ended}; ${(ended / total).toFixed(3)} with failed tasks as wrong`);
   expect(askWhen).toBeGreaterThan(3);
   expect(scores["eval:date_where_asked"]).toMatchObject({
-    ...{ value: 0, n: askWhen, overAll: { value: 0, n: askWhen + total - ended } },
+    value: 0,
+    n: askWhen,
+    overAll: { value: 0, n: askWhen + total - ended },
   });
   expect(scores["eval:sources_were_read"]).toMatchObject({ value: null, n: 0 });
 
   const again = await json(`evals run ${evals.map(({ name }) => name).join(" ")} --run ${runId}`);
   const counts = again.evals.map((one: Record<string, unknown>) => [
-    ...[one.name, one.passed, one.failed, one.notApplicable, one.failedTasks, one.errors],
+    one.name,
+    one.passed,
+    one.failed,
+    one.notApplicable,
+    one.failedTasks,
+    one.errors,
   ]);
   const failed = total - ended;
   expect(counts).toEqual([
@@ -84,7 +95,8 @@ it("art-e run, art-e evals run, art-e score and art-e gate let a failed task fai
   expect(read("r.xml")).toContain(`tests="${total}" failures="${failed}" errors="0"`);
   const { gates: others } = await json(`gate ${runId} --fail-under eval:few_turns=0.95`, 3);
   expect(others[0]).toMatchObject({
-    ...{ passed: false, figure: { value: 1, n: ended } },
+    passed: false,
+    figure: { value: 1, n: ended },
     coverage: { judged: ended, notApplicable: 0, tasks: total, least: 0.9 },
   });
 

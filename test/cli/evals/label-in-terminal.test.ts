@@ -101,6 +101,8 @@ describe("labeling in the terminal", () => {
       // Both disagree on one trace in each direction. One trace is good for both, and one is skipped by ann.
       expect(summary).toMatchObject({ labelled: 2, labels: { good: 2, bad: 2 } });
       expect(summary.betweenAnnotators).toMatchObject({ n: 3, value: 1 / 3 });
+      // Both disagreements are decided. Only the label from one person can still be wrong.
+      expect(summary.resolved).toBe(3 / 4);
       expect((await disagreements()).map(({ adjudicated }: { adjudicated: string }) => adjudicated)).toEqual([
         "bad",
         "bad",

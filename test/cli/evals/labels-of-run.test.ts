@@ -26,7 +26,11 @@ beforeAll(async () => {
   truth = labels.filter(({ label }) => label === "good").length / labels.length;
   write("labels.jsonl", labels.map((line) => JSON.stringify(line)).join("\n"));
   const brief = {
-    ...{ name: "brief", version: 1, kind: "rules", reference: false, criterion: "The answer is brief." },
+    name: "brief",
+    version: 1,
+    kind: "rules",
+    reference: false,
+    criterion: "The answer is brief.",
     pass: { all: [{ feature: "answer_words", at_most: ALLOWED }] },
     origin: { by: "person", seed: null, labels: null, parent: null },
   };
@@ -55,7 +59,9 @@ describe("the corrected rate of a run", () => {
   it("is estimated from enriched labels, weighted by the probabilities of their draws", async () => {
     const drawn = labels.map((line, i) => ({
       // As if traces with an even number had been drawn with twice the probability of the others.
-      ...{ ...line, drawn: "enriched", drawn_from: labels.length + 10 - i },
+      ...line,
+      drawn: "enriched",
+      drawn_from: labels.length + 10 - i,
       probability: (i % 2 === 0 ? 4 : 2) / 3 / (labels.length + 10 - i),
     }));
     write("enriched.jsonl", drawn.map((line) => JSON.stringify(line)).join("\n"));

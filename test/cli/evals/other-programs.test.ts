@@ -49,7 +49,12 @@ describe.each(["otlp", "atif"])("traces from another program, imported as %s,", 
     const names = EVALS.map((name) => `${name}@1`).join(" ");
     const figures = ({ evals }: { evals: Record<string, unknown>[] }) =>
       evals.map(({ name, passed, failed, notApplicable, errors, passRate }) => ({
-        ...{ name, passed, failed, notApplicable, errors, passRate },
+        name,
+        passed,
+        failed,
+        notApplicable,
+        errors,
+        passRate,
       }));
     const chats = await json(`evals run ${names} --chats --db ${db}`);
     expect(chats).toMatchObject({ runId: null, traces: 73 });

@@ -78,7 +78,12 @@ describe("evals watch of a rubric whose judge changes", () => {
     expect(passed).toBe(true);
     expect(evals).toMatchObject([
       {
-        ...{ name: "brief_rubric", version: 1, changed: "none", watches: 1, notFresh: "reference", otherAgents: null },
+        name: "brief_rubric",
+        version: 1,
+        changed: "none",
+        watches: 1,
+        notFresh: "reference",
+        otherAgents: null,
         judge: { anchors: { successes: 0, n: 30 }, before: { successes: 0, n: 120 } },
         agent: { fresh: { successes: 0, n: 0 } },
       },
@@ -143,7 +148,11 @@ describe("evals watch of rules whose agent changes", () => {
     first = readJson("first.json").runId;
     await label("first.jsonl", readJson("first.json").taskResults, (answer) => answer === SHORT_ANSWER, "all");
     const brief = {
-      ...{ name: "brief", version: 1, kind: "rules", reference: false, criterion: "The answer is brief." },
+      name: "brief",
+      version: 1,
+      kind: "rules",
+      reference: false,
+      criterion: "The answer is brief.",
       pass: { all: [{ feature: "answer_words", at_most: 14 }] },
       origin: { by: "person", seed: null, labels: null, parent: null },
     };

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
 import { MARCUS, ROOT, workFolder } from "../art-e.js";
 
 /** The queries on the documentation page about the database return rows, and use an index if the page says so. */
 
-const { artE, path } = workFolder({ demo: "answered" });
+const { artE, path, readJson, write } = workFolder({ demo: "answered" });
 const PAGE = readFileSync(join(ROOT, "docs/database.md"), "utf8");
 const STATEMENTS = [...PAGE.matchAll(/```sql\n(.*?)```/gs)].flatMap(([, block = ""]) =>
   block
@@ -15,6 +15,22 @@ const STATEMENTS = [...PAGE.matchAll(/```sql\n(.*?)```/gs)].flatMap(([, block = 
     .map((sql) => sql.trim())
     .filter((sql) => sql !== ""),
 );
+
+/** Validates and watches an eval, because the demo has no watches. */
+beforeAll(async () => {
+  const { runId, taskResults } = readJson("results.json");
+  const labels = (taskResults as { traceId: string; agentAnswer: string }[]).map(({ traceId, agentAnswer }) =>
+    JSON.stringify({ trace: traceId, label: /the/i.test(agentAnswer) ? "good" : "bad", drawn: "all" }),
+  );
+  write("labels.jsonl", labels.join("\n"));
+  for (const line of [
+    "evals label --from labels.jsonl",
+    "evals add has_article --contains the",
+    "evals test has_article",
+    `evals watch has_article@1 ${runId}`,
+  ])
+    expect(await artE(line)).toMatchObject({ code: 0, stderr: expect.not.stringContaining("art-e:") });
+});
 
 function query(sql: string): Record<string, unknown>[] {
   const db = new Database(path("art-e.db"), { readonly: true });

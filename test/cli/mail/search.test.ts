@@ -139,8 +139,16 @@ describe("art-e search and show", () => {
       const heads = stdout.split("\n").filter((line) => /^(\[|Question:|Ending:|Gold:|Scores:)/.test(line));
       expect(heads).toEqual([
         `Question: ${demoQuestion(3).question}`,
-        ...["[system]", "[user]", "[assistant]", "[email_search]"],
-        ...["[assistant]", "[email_get]", "[email_get]", "[email_get]", "[assistant]", "[return_final_answer]"],
+        "[system]",
+        "[user]",
+        "[assistant]",
+        "[email_search]",
+        "[assistant]",
+        "[email_get]",
+        "[email_get]",
+        "[email_get]",
+        "[assistant]",
+        "[return_final_answer]",
         expect.stringMatching(/^Ending: {3}answered after 3 turns, /),
         `Gold:     ${demoQuestion(3).answer}`,
         expect.stringMatching(/^Scores: {3}exactMatch 0\.000, semanticScore \d\.\d{3}, /),
@@ -199,8 +207,13 @@ describe("art-e eval-search", () => {
     const { code, stdout, stderr } = await artE(EVAL);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(Object.keys(boxLines(stdout))).toEqual([
-      ...["Questions", "Recall@1", "Recall@5", "Recall@10", "MRR@10"],
-      ...["Latency p50 / p95 / p99", "Not among the first ten"],
+      "Questions",
+      "Recall@1",
+      "Recall@5",
+      "Recall@10",
+      "MRR@10",
+      "Latency p50 / p95 / p99",
+      "Not among the first ten",
     ]);
     expect(boxLines(stdout)).toMatchObject({
       Questions: "73",

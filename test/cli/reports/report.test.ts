@@ -48,7 +48,11 @@ describe("art-e report", () => {
     expect(gold).toMatchObject({ messageId: demoQuestion(4).message_ids[0], reached: "read" });
     expect(gold.body.length).toBeGreaterThan(20);
     expect(trace.steps.map((step: { role: string }) => step.role)).toEqual([
-      ...["system", "user", "assistant", "assistant", "assistant"],
+      "system",
+      "user",
+      "assistant",
+      "assistant",
+      "assistant",
     ]);
   });
 

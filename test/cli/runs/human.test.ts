@@ -44,8 +44,14 @@ describe("art-e run -a human", () => {
     expect(settings).toMatchObject({ agentId: "human", model: "human/terminal", externalAgent: { kind: "human" } });
     expect(settings.taskTimeoutMs).toBe(24 * 3_600_000);
     expect(taskResults[0]).toMatchObject({
-      ...{ agentAnswer: answer, semanticScore: 1, sourcesCorrect: true, foundGold: true, readGold: true },
-      ...{ turns: 3, ending: "answered", costUsd: 0 },
+      agentAnswer: answer,
+      semanticScore: 1,
+      sourcesCorrect: true,
+      foundGold: true,
+      readGold: true,
+      turns: 3,
+      ending: "answered",
+      costUsd: 0,
     });
     expect((await artE("export-traces --run latest -o human.jsonl")).code).toBe(0);
     const [trace] = jsonLines(read("human.jsonl"));

@@ -25,10 +25,7 @@ describe("an agent command", () => {
     `"${process.execPath}" '${AGENT}' "${path(log)}" ${behaviour}`;
 
   /** As arguments: the command contains spaces, the flags contain none. */
-  const args = (command: string, flags: string) => [
-    ...["run", "--agent-command", command, "--quiet"],
-    ...flags.split(" "),
-  ];
+  const args = (command: string, flags: string) => ["run", "--agent-command", command, "--quiet", ...flags.split(" ")];
 
   const run = (command: string, flags: string) => artE(args(command, `--dataset ${QUESTIONS} ${flags}`));
 

@@ -317,7 +317,10 @@ describe("the published protocol", () => {
       expect(code).toBe(0);
       const { agentId, settings, totalTasks } = ownResultsSchema.parse(readJson("own.json"));
       expect({ agentId, totalTasks, cutoff: settings.cutoff, judge: settings.judge }).toEqual({
-        ...{ agentId: "email-search", totalTasks: 2, cutoff: "query_date", judge: null },
+        agentId: "email-search",
+        totalTasks: 2,
+        cutoff: "query_date",
+        judge: null,
       });
     });
 

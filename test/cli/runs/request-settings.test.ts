@@ -97,15 +97,14 @@ describe("art-e run --header", () => {
   it("sends variables and literal values, and stores neither in any file", async () => {
     const { ended, headers } = await requestsOf(() =>
       run(
-        ...[
-          "--header",
-          "X-Gateway=${GATEWAY_KEY}",
-          "--header",
-          `X-Pin=${SECRETS.LITERAL}`,
-          "--header",
-          "X-Title=bench",
-        ],
-        ...["-o", "header.json"],
+        "--header",
+        "X-Gateway=${GATEWAY_KEY}",
+        "--header",
+        `X-Pin=${SECRETS.LITERAL}`,
+        "--header",
+        "X-Title=bench",
+        "-o",
+        "header.json",
       ),
     );
     expect(ended).toMatchObject({ code: 0 });

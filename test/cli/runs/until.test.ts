@@ -66,8 +66,12 @@ describe("a run that stops itself (--until)", () => {
     expect(until).toMatchObject({ verdict: "refuted", metric: "semanticScore", plannedQuestions: 73 });
     expect({ settings, status }).toMatchObject({ status: "interrupted" });
     expect(readJson("r.json").settings.until).toEqual({
-      ...{ relation: "better", by: 0.9, notBy: null, seed: 1 },
-      ...{ baseline: path("short.json"), metric: "semanticScore" },
+      relation: "better",
+      by: 0.9,
+      notBy: null,
+      seed: 1,
+      baseline: path("short.json"),
+      metric: "semanticScore",
     });
   });
 

@@ -55,9 +55,16 @@ describe("art-e env export --format harbor", () => {
     for (const question of demoQuestions) {
       const task = path(`tasks/${idOf(question)}`);
       expect(filesBelow(task)).toEqual([
-        ...["environment/Dockerfile", "environment/mail", "environment/mailbox.jsonl.gz", "instruction.md"],
-        ...["solution/answer.json", "solution/solve.sh", "task.toml"],
-        ...["tests/expected.json", "tests/grade.py", "tests/test.sh"],
+        "environment/Dockerfile",
+        "environment/mail",
+        "environment/mailbox.jsonl.gz",
+        "instruction.md",
+        "solution/answer.json",
+        "solution/solve.sh",
+        "task.toml",
+        "tests/expected.json",
+        "tests/grade.py",
+        "tests/test.sh",
       ]);
       for (const script of ["environment/mail", "solution/solve.sh", "tests/test.sh"]) {
         expect(statSync(join(task, script)).mode & 0o111).toBe(0o111);

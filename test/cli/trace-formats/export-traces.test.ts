@@ -58,8 +58,12 @@ describe("exporting traces", () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [{ runId }] = jsonLines(everything);
       expect(JSON.parse(stdout)).toEqual({
-        ...{ runId, format: "jsonl", output: "told.jsonl", traces: 4 },
-        ...{ leftOut: {}, notes: [] },
+        runId,
+        format: "jsonl",
+        output: "told.jsonl",
+        traces: 4,
+        leftOut: {},
+        notes: [],
       });
       expect(read("told.jsonl")).toBe(everything);
     });
@@ -98,8 +102,12 @@ describe("exporting traces", () => {
       const { stdout } = await artE("export-traces --format iofold --max-score 0.5");
       const steps = jsonLines(stdout).map((step) => stepShape.parse(step));
       expect(steps.map((step) => step.metadata.span_name)).toEqual([
-        ...["replay/script.json", "email_search", "replay/script.json"],
-        ...["replay/script.json", "email_search", "replay/script.json"],
+        "replay/script.json",
+        "email_search",
+        "replay/script.json",
+        "replay/script.json",
+        "email_search",
+        "replay/script.json",
       ]);
       const traces = jsonLines(everything).slice(1, 3);
       expect([...new Set(steps.map((step) => step.trace_id))]).toEqual(traces.map((trace) => trace.traceId));

@@ -166,7 +166,9 @@ describe("art-e import-traces", () => {
         [42, 2, "model_error"],
       ]);
       expect(traces[0]).toMatchObject({
-        ...{ agentId: "agent", model: "openai/gpt-4.1-mini", answer: "$1.2 million." },
+        agentId: "agent",
+        model: "openai/gpt-4.1-mini",
+        answer: "$1.2 million.",
         task: { question: "What did the annex cost?", answer: "$1.2 million", inbox_address: MARCUS, how_realistic: 1 },
         messages: [
           { role: "system" },
@@ -209,7 +211,9 @@ describe("art-e import-traces", () => {
     });
     expect(jsonLines((await artE("export-traces --chats --db a.db")).stdout)).toMatchObject([
       {
-        ...{ question: "What did the annex cost?", answer: "$1.2 million.", ending: "answered" },
+        question: "What did the annex cost?",
+        answer: "$1.2 million.",
+        ending: "answered",
         turns: [{ usage: { inputTokens: 420 } }, { usage: { cachedInputTokens: 384 }, costUsd: 0.0003 }],
         toolCalls: [{ name: "email_search", result: "<a1@x> The annex came to $1.2 million." }],
       },

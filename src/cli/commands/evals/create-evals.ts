@@ -25,6 +25,11 @@ import { share, table, usd } from "../../../text/format.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
 
+type SavedVariation = Pick<GeneratedVariation, "rounds" | "ended"> & {
+  readonly stored: NonNullable<GeneratedVariation["saved"]>["stored"];
+  readonly best: NonNullable<GeneratedVariation["best"]>;
+};
+
 const suggestEvalsSchema = z.object({
   modes: toggle.meta({ description: "Suggest per failure mode: a template, a rubric, or a fix in the prompt" }),
   cases: toggle.meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
@@ -268,11 +273,6 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
       ),
   ].join("\n");
 }
-
-type SavedVariation = Pick<GeneratedVariation, "rounds" | "ended"> & {
-  readonly stored: NonNullable<GeneratedVariation["saved"]>["stored"];
-  readonly best: NonNullable<GeneratedVariation["best"]>;
-};
 
 function savedTable(saved: readonly SavedVariation[]): string {
   return table(

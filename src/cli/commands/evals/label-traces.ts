@@ -30,6 +30,11 @@ import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape, seedShape } from "../../flags/eval-flags.js";
 
+interface Reply {
+  readonly label: EvalLabel;
+  readonly note: string | null;
+}
+
 const annotatorName = text.max(100, "expected at most 100 characters");
 
 const labelTracesSchema = z.object({
@@ -217,11 +222,6 @@ async function askLabels(
   return labelled;
 }
 
-interface Reply {
-  readonly label: EvalLabel;
-  readonly note: string | null;
-}
-
 /** Returns the annotator's reply, or null if the annotator quits or the input ends. */
 async function ask(
   { trace, isRepeat, labels = [] }: TraceToLabel,
@@ -230,7 +230,7 @@ async function ask(
   note: (text: string) => void,
 ): Promise<Reply | null> {
   note(`\n${position}${isRepeat ? "  asked again" : ""}  ${trace.traceId}\n${summaryOf(trace)}`);
-  for (const given of labels) note(givenText(given));
+  for (const label of labels) note(givenText(label));
   for (;;) {
     process.stderr.write(PROMPT);
     const { value, done } = await replies.next();
@@ -297,8 +297,8 @@ export const listLabelsCommand = defineCommand(
         return;
       }
       if (flags.disagreements) {
-        const found = listDisagreements(db, criterion).filter((one) => ids?.includes(one.traceId) ?? true);
-        out.result({ criterion, disagreements: found }, () => disagreementsText(found, criterion));
+        const disagreements = listDisagreements(db, criterion).filter((one) => ids?.includes(one.traceId) ?? true);
+        out.result({ criterion, disagreements: disagreements }, () => disagreementsText(disagreements, criterion));
         return;
       }
       const labels = allLabels(db, criterion).filter(

@@ -63,13 +63,13 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
     throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
   }
   if (trace !== undefined) {
-    const told = await runEvalsOnTrace(names, trace, context);
+    const results = await runEvalsOnTrace(names, trace, context);
     context.out.result(
-      told.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
+      results.map(({ definition: { name, version }, outcome }) => ({ name, version, ...outcome })),
       () =>
         table(
           ["eval", "score", "why"],
-          told.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
+          results.map(({ definition: { name, version }, outcome: { score, reason, error } }) => [
             `${name}@${version}`,
             share(score),
             error === null ? reason : `error: ${error}`,
