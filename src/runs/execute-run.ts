@@ -1,9 +1,6 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
-import type { ExpectedStop } from "../analysis/sequential-comparison.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals, withJudgeOfEval } from "../evals/use-evals.js";
-import { cacheWrites, type Usage } from "../models/model.js";
-import { isRemote } from "../models/model-names.js";
 import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
@@ -23,12 +20,13 @@ import { SearchPool } from "../tools/search-pool.js";
 import type { LiveTraces } from "../trace-formats/otlp-live.js";
 import type { Emit } from "../traces/progress.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
-import { type AverageTask, attemptPages, averageTask } from "../traces/results-store.js";
+import { attemptPages } from "../traces/results-store.js";
 import type { RunLimits } from "../traces/run-settings.js";
 import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
 import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
 import { detectLostDatabase } from "./execute-run/detect-lost-database.js";
+import { estimateRun, type RunEstimate } from "./execute-run/estimate-run.js";
 import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
@@ -79,21 +77,7 @@ interface RunParts {
   readonly until: Until | null;
 }
 
-export interface RunEstimate {
-  readonly agentId: string;
-  readonly model: string;
-  readonly tasks: number;
-  readonly usage: Usage;
-  /** Cost without the judge in US dollars, or null if the price is unknown. */
-  readonly costUsd: number | null;
-  readonly judge: string | null;
-  readonly judgeCalls: number;
-  readonly seconds: number;
-  /** Number of earlier tasks that the estimate is based on, or null for a guess. */
-  readonly basis: number | null;
-  /** Expected number of questions with `--until` at several true gains, or null without a claim. */
-  readonly until: readonly ExpectedStop[] | null;
-}
+export type { RunEstimate };
 
 export function runBenchmark(
   request: RunRequest,
@@ -265,14 +249,9 @@ async function answerAll(
   try {
     const owner = options.force ? forcedProcess : thisProcess;
     const session = await plan.begin(owner, { ...waiting, signal: context.signal });
-    const first = mostOfTask(plan.settings, plan.model.priceOf);
-    const budget = new Budget(plan.limits, first, getRun(db, plan.runId).activeMs);
-    for await (const page of yieldBetween(attemptPages(db, plan.runId))) {
-      for (const { result, isSuperseded } of page) budget.charge(result, isSuperseded);
-    }
     const journal = new RunJournal(db, plan.runId, writer);
-    for (const cost of journal.costs) budget.charge(cost, true);
     if (journal.note !== null) context.note(journal.note);
+    const budget = await openBudget(db, plan, journal);
     const mailbox = openMailbox(mailDb);
     const watch = until?.watch(db, plan.runId) ?? null;
     controls = new RunControls(
@@ -336,6 +315,16 @@ async function answerAll(
   }
 }
 
+/** Opens the run's budget, charged with all earlier attempts and with the replies to tasks that were in flight. */
+async function openBudget(db: Db, { runId, limits, settings, model }: RunPlan, journal: RunJournal): Promise<Budget> {
+  const budget = new Budget(limits, mostOfTask(settings, model.priceOf), getRun(db, runId).activeMs);
+  for await (const page of yieldBetween(attemptPages(db, runId))) {
+    for (const { result, isSuperseded } of page) budget.charge(result, isSuperseded);
+  }
+  for (const cost of journal.costs) budget.charge(cost, true);
+  return budget;
+}
+
 /** Lets `art-e ctl` steer the run. If that is impossible, the run continues without it. */
 async function openControlServer(
   runId: string,
@@ -375,55 +364,4 @@ function limitsText(limits: RunLimits): string {
   return Object.entries(limitFlags(limits))
     .map((words) => words.join(" "))
     .join(", ");
-}
-
-/** Typical usage per task for an agent that searches and reads, with most models. Used if there is no earlier run. */
-const GUESS: AverageTask = {
-  tasks: 0,
-  inputTokens: 14_000,
-  outputTokens: 500,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  turns: 4,
-  seconds: 12,
-};
-
-/** Assumed number of concurrent tasks for `auto`. */
-const AUTO_CONCURRENCY = 20;
-
-function usageOf(each: AverageTask, tasks: number, round = (tokens: number) => tokens): Usage {
-  return {
-    inputTokens: round(each.inputTokens * tasks),
-    outputTokens: round(each.outputTokens * tasks),
-    cachedInputTokens: round(each.cachedInputTokens * tasks),
-    ...cacheWrites(round(each.cacheWriteTokens * tasks)),
-  };
-}
-
-/** Estimates a run based on earlier runs of the same agent and model, otherwise based on a guess. */
-async function estimateRun(db: Db, plan: RunPlan, until: Until | null, options: RunOptions): Promise<RunEstimate> {
-  const { settings, model } = plan;
-  const tasks = await plan.tasks();
-  const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
-  const average = averageTask(db, settings.agentId, settings.model);
-  const each = average ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
-  const usage = usageOf(each, tasks, Math.round);
-  // Priced per call, like the bill. A higher price for long prompts does not apply to many short ones.
-  const calls = Math.max(1, each.turns);
-  const costOfCall = model.priceOf(usageOf(each, 1 / calls));
-  const concurrency = options.concurrency === "auto" ? AUTO_CONCURRENCY : options.concurrency;
-  const byRate = options.rpm === undefined ? 0 : (tasks * each.turns * 60) / options.rpm;
-  const { judge } = settings;
-  return {
-    agentId: settings.agentId,
-    model: settings.model,
-    tasks,
-    usage,
-    costUsd: costOfCall === null ? null : costOfCall * calls * tasks,
-    judge: judge?.model ?? null,
-    judgeCalls: judge === null ? 0 : tasks * judge.votes,
-    seconds: Math.max((tasks * each.seconds) / Math.min(concurrency, tasks || 1), byRate),
-    basis: average === null ? null : average.tasks,
-    until: until === null ? null : until.expectedStops(Math.round(tasks / settings.epochs)),
-  };
 }

@@ -161,7 +161,7 @@ async function expectNoHarm(command: FaultedCommand, points: number): Promise<vo
 }
 
 describe("a fault of the disk", needs("compiler", library !== null), () => {
-  it.each(COMMANDS)("during $name harms nothing, at one call", (command) => expectNoHarm(command, 1), 60_000);
+  it.each(COMMANDS)("during $name harms nothing, at one call", (command) => expectNoHarm(command, 1), 300_000);
   it.each(COMMANDS)(
     "during $name harms nothing, at many calls",
     { tags: ["slow"], timeout: 6 * 3_600_000 },

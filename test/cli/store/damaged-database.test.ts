@@ -114,7 +114,7 @@ describe("a command that reads a damaged database", () => {
     }
     expect(calls).toBeGreaterThan(150);
     expect(failures).toEqual([]);
-  });
+  }, 600_000);
 });
 
 /** Zeroes the first pages of a kind of a table. */
