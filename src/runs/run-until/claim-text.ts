@@ -1,6 +1,6 @@
 // The grammar of `--until`.
 import { compact } from "../../platform/optional-values.js";
-import type { UntilSettings } from "../../traces/run-settings.js";
+import { type UntilSettings, untilSchema } from "../../traces/run-settings.js";
 
 /** A claim as typed. Margins are in the score's unit. */
 export interface TypedClaim extends Pick<UntilSettings, "relation" | "by" | "notBy"> {
@@ -64,4 +64,10 @@ export function claimText({ relation, baseline, by, notBy, metric }: UntilSettin
     notBy !== null && `or not by ${notBy}`,
     `on ${metric}`,
   ]).join(" ");
+}
+
+/** Formats the claim in settings that can come from a results file, or returns null if the run has none. */
+export function claimOf({ until }: Readonly<Record<string, unknown>>): string | null {
+  const { data } = untilSchema.safeParse(until);
+  return data === undefined ? null : claimText(data);
 }

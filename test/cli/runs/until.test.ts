@@ -109,6 +109,16 @@ describe("a run that stops itself (--until)", () => {
     expect(resumed.until).toEqual(stopped.until);
   });
 
+  it("is named by runs show and reports, with its effect on the intervals", async () => {
+    const { runId } = await ran("better than short on sources");
+    const row = /better than \S+ on sourcesCorrect\. If this stopped the run, the intervals of its scores do not hold/;
+    expect((await artE(`runs show ${runId}`)).stdout).toMatch(new RegExp(`^Until: +${row.source}$`, "m"));
+    expect((await artE(`report ${runId} --format md`)).stdout).toMatch(
+      new RegExp(`^\\| Until \\| ${row.source} \\|$`, "m"),
+    );
+    expect((await artE("report short --format md")).stdout).not.toContain("Until");
+  });
+
   it("--dry-run estimates the number of questions at several true gains", async () => {
     const { stdout } = await until("better than short or not by 0.2 on sources", "--dry-run", "--json");
     const stops = JSON.parse(stdout).until;
