@@ -64,6 +64,7 @@ import {
   resultsWithTraces,
   storedSource,
 } from "./results-file.js";
+import { claimOf } from "./run-until/claim-text.js";
 
 /** Number of tasks between checks for Ctrl-C. */
 const AT_ONCE = 50;
@@ -153,6 +154,7 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     startedAt,
     corpusFingerprint,
     changes: changesOf({ ...head.settings }),
+    until: claimOf({ ...head.settings }),
     plannedTasks,
     costUsd,
     retries,

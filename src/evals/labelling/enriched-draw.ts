@@ -7,7 +7,7 @@ import { quantile } from "../../statistics/quantile.js";
 import type { Db } from "../../store/open-store.js";
 import { isFailure } from "../../tasks/ending.js";
 import { readTraces } from "../../traces/traces-store.js";
-import { type DataEval, type EvaluatedTrace, isDataEval, isEvalScore } from "../definition.js";
+import { BY_TEMPLATES, type DataEval, type EvaluatedTrace, isDataEval, isEvalScore } from "../definition.js";
 import { isPass } from "../eval-outcome.js";
 import { labelByJudge, labelByScore } from "../import-labels.js";
 import { FEATURES, viewOf } from "../run-evals/features.js";
@@ -53,11 +53,9 @@ export async function drawEnriched(
   return drawInOrder(drawWeights(signals), seed);
 }
 
-const NO_ORIGIN = { by: "templates", seed: null, labels: null, parent: null } as const;
-
 /** The templates that do not need labels. */
 const UNFITTED: readonly DataEval[] = TEMPLATES.filter(({ bound }) => bound !== "cut").map((template) => ({
-  ...templateEval(template, 0, NO_ORIGIN),
+  ...templateEval(template, 0, BY_TEMPLATES),
   version: 1,
 }));
 

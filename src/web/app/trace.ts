@@ -9,7 +9,6 @@ import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import {
   append,
   type Child,
-  copyButton,
   h,
   highlightedText,
   minuteText,
@@ -19,9 +18,9 @@ import {
   untrustedInline,
   untrustedText,
 } from "../dom.js";
-import { callItem, conversation, mailCard, openedMails, type ShownMails } from "../report/conversation.js";
+import { addressList, callItem, conversation, mailCard, openedMails, type ShownMails } from "../report/conversation.js";
 import { spaceWords } from "../report/header.js";
-import { scoreList } from "../report/task-view.js";
+import { copyButtons, scoreList } from "../report/task-view.js";
 import { get, isRunPage, post } from "./api.js";
 import {
   askAgainLink,
@@ -112,10 +111,7 @@ function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question,
           labelLink(trace.kind === "chat" ? "chats" : trace.runId, id),
           trace.kind === "suite" ? null : askAgainLink({ agent, inbox: inbox ?? "", day: day ?? "", question }),
         ]),
-    copyButton("Copy the question", question),
-    answer === null ? null : copyButton("Copy the answer", answer),
-    copyButton("Copy the trace id", id),
-    copyButton("Copy the command", `art-e show ${id}`),
+    copyButtons({ question, answer: answer ?? "", traceId: id, command: `art-e show ${id}` }),
   );
 }
 
@@ -352,9 +348,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
   const lines: readonly Fact[] = [
     ["From", (sender ?? from) || null],
-    ["To", addressList(to ?? recipients)],
-    ["Cc", addressList(cc)],
-    ["Bcc", addressList(bcc)],
+    ["To", addressFact(to ?? recipients)],
+    ["Cc", addressFact(cc)],
+    ["Bcc", addressFact(bcc)],
     ["Date", minuteText(date ?? null)],
   ];
   return h(
@@ -365,14 +361,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   );
 }
 
-/** Further addresses are collapsed, because the text of an email to many recipients would start far below. */
-const MOST_ADDRESSES = 8;
-
-function addressList(addresses: readonly string[] | string = []): string | HTMLElement | null {
-  if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ") || null;
-  const [first, rest] = [addresses.slice(0, MOST_ADDRESSES - 2), addresses.slice(MOST_ADDRESSES - 2)];
-  const summary = h("summary", untrustedInline(first.join(", ")), ` and ${rest.length} more`);
-  return h("details", summary, untrustedText(rest.join(", "), null));
+function addressFact(addresses: readonly string[] | string = []): Fact[1] {
+  if (typeof addresses === "string") return addresses || null;
+  return addresses.length === 0 ? null : addressList(addresses);
 }
 
 export { spaceWords as endingText };

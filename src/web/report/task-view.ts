@@ -164,13 +164,7 @@ export class TaskDialog {
   }
 
   private copyButtons(task: Task, trace: TraceView | null): Child[] {
-    const { question, answer } = task;
-    return [
-      copyButton("Copy the question", question),
-      answer === "" ? null : copyButton("Copy the answer", answer),
-      trace === null ? null : copyButton("Copy the trace id", trace.traceId),
-      copyButton("Copy the command", showCommand(task, this.head)),
-    ];
+    return copyButtons({ ...task, traceId: trace?.traceId ?? null, command: showCommand(task, this.head) });
   }
 
   private step(by: number): void {
@@ -178,6 +172,24 @@ export class TaskDialog {
     const next = this.task === null ? undefined : rows[rows.indexOf(this.task) + by];
     if (next !== undefined) this.navigation.go(next);
   }
+}
+
+interface CopiedParts {
+  readonly question: string;
+  /** Empty if there is none. */
+  readonly answer: string;
+  /** Null until the conversation is loaded. */
+  readonly traceId: string | null;
+  readonly command: string;
+}
+
+export function copyButtons({ question, answer, traceId, command }: CopiedParts): Child[] {
+  return [
+    copyButton("Copy the question", question),
+    answer !== "" && copyButton("Copy the answer", answer),
+    traceId !== null && copyButton("Copy the trace id", traceId),
+    copyButton("Copy the command", command),
+  ];
 }
 
 /** The command that shows a task in a terminal. */
