@@ -113,7 +113,7 @@ export class Budget {
   private readonly underWay = new Set<TaskBudget>();
   private readonly costs = new TaskMean();
   private readonly tokensOfTasks = new TaskMean();
-  private elsewhere: LimitReached | null = null;
+  private sharedLimit: LimitReached | null = null;
   private until: number;
   private readonly startedAt: number;
 
@@ -139,7 +139,7 @@ export class Budget {
   setLimits(limits: RunLimits): void {
     this.current = limits;
     this.until = this.endOf(limits);
-    this.elsewhere = null;
+    this.sharedLimit = null;
   }
 
   private endOf({ maxTimeMs }: RunLimits): number {
@@ -182,9 +182,9 @@ export class Budget {
     return { costUsd, tokens, finished, failed };
   }
 
-  /** Sets a limit that is reached if spending counted elsewhere is included. */
+  /** Sets a limit that is reached if the spending of other workers is included. */
   setReached(limit: LimitReached): void {
-    this.elsewhere = limit;
+    this.sharedLimit = limit;
   }
 
   /** Whether one more task can start now. Also false if it has to wait for running tasks. */
@@ -194,7 +194,7 @@ export class Budget {
 
   /** Returns the limit that prevents further tasks, or null if one can start now or after a running task ends. */
   reached(): LimitReached | null {
-    const limit = limitReached(this.limits, this.spent) ?? this.elsewhere;
+    const limit = limitReached(this.limits, this.spent) ?? this.sharedLimit;
     if (limit !== null && limit.flag !== "--max-failures") return limit;
     if (this.now() >= this.until) return { flag: "--max-time", why: "--max-time is over" };
     return limit ?? (this.underWay.size === 0 ? this.lacking() : null);
@@ -202,7 +202,7 @@ export class Budget {
 
   /** Returns the cost or token limit that the calls so far have reached, or null. */
   spentLimit(): LimitReached | null {
-    const limit = limitReached({ ...this.limits, maxFailures: null }, this.spent) ?? this.elsewhere;
+    const limit = limitReached({ ...this.limits, maxFailures: null }, this.spent) ?? this.sharedLimit;
     return limit?.flag === "--max-cost" || limit?.flag === "--max-run-tokens" ? limit : null;
   }
 

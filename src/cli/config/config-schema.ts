@@ -196,12 +196,12 @@ function probablyMeant(key: string, section: string | undefined, names: readonly
   if (OF_FILE.includes(word)) return `${word} belongs at the top level of the file, next to the sections. `;
   const near = didYouMean(word, names);
   if (near !== "") return near;
-  const elsewhere = Object.entries(SECTIONS).flatMap(([name, fields]) =>
+  const suggestions = Object.entries(SECTIONS).flatMap(([name, fields]) =>
     Object.entries(fields)
       .filter(([other, { flag }]) => name !== section && (other === word || flagName(flag) === `--${word}`))
       .map(([other]) => `${name}.${other}`),
   );
-  if (elsewhere.length > 0) return `Did you mean ${elsewhere.join(" or ")}? `;
+  if (suggestions.length > 0) return `Did you mean ${suggestions.join(" or ")}? `;
   return Object.keys(shape).some((flag) => flagName(flag) === `--${word}`)
     ? `--${word} only works on the command line. `
     : "";

@@ -58,8 +58,8 @@ function goldProblem({ question, answer, query_date }: Question, goldMails: read
   if (abstains) return "it cites emails but abstains";
   const missing = goldMails.find(({ mail }) => mail === null);
   if (missing !== undefined) return `email ${missing.messageId} does not exist`;
-  const elsewhere = goldMails.find(({ isInInbox }) => !isInInbox);
-  if (elsewhere !== undefined) return `${elsewhere.messageId} is not in the mailbox`;
+  const foreignMail = goldMails.find(({ isInInbox }) => !isInInbox);
+  if (foreignMail !== undefined) return `${foreignMail.messageId} is not in the mailbox`;
   const mails = goldMails.flatMap(({ mail }) => mail ?? []);
   const late = mails.find(({ date }) => date !== null && date.slice(0, 10) > query_date);
   if (late !== undefined) return `${late.messageId} is later than the question`;
