@@ -27,6 +27,7 @@ import {
   scoreNameOf,
   type ValidatedScore,
 } from "./definition.js";
+import { independentCounts } from "./error-free-rates.js";
 import { type EvalOutcome, isPass } from "./eval-outcome.js";
 import { type LabelSample, sampledUnseenLabels } from "./labels.js";
 import {
@@ -49,7 +50,6 @@ import {
   setStatus,
   testedCriteria,
 } from "./store.js";
-import { independentCounts } from "./test-eval/independent-counts.js";
 
 /** An eval's pass rate on a run, and the eval's error rates. */
 export interface PassRates {

@@ -158,7 +158,7 @@ function isClean(trace: QuestionTrace): boolean {
 
 export function ruleOf(template: EvalTemplate) {
   const { name, criterion } = template;
-  const origin = { by: "person", seed: null, labels: null, parent: null } as const;
+  const origin = { by: "person", seed: null, labels: null } as const;
   const pass = { all: [conditionOf(template, 0)] };
   return { name, version: 1, kind: "rules", reference: false, criterion, pass, origin } as const;
 }

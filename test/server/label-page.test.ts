@@ -22,6 +22,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     provider = await startFakeProvider();
     server = await startDemoServer({ modelServer: provider.baseUrl("openai-chat") });
     saveRun(server.db, "run_a");
+    saveRun(server.db, "run_empty");
     for (let task = 1; task <= TRACES; task++) saveTask(server.db, "run_a", task, 0.5);
     server.db.exec("UPDATE traces SET trace = json_set(trace, '$.task.question', 'How much are the dues of ' || id)");
   }, 60_000);
@@ -45,6 +46,12 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.getByRole("status").filter({ hasText: saying }).waitFor();
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
   }
+
+  it("offers only runs and chats with traces", async () => {
+    const { page } = await openPage("label");
+    await page.getByText("1 of 1", { exact: true }).waitFor();
+    expect(await page.locator("main td a").allTextContents()).toEqual(["run_a"]);
+  });
 
   it("draws likely failures more often if asked, says so, and stores the probability", async () => {
     const { page, wrong } = await openPage("label");

@@ -5,6 +5,7 @@ import type {
   LabelSummaryJson,
   RunPageJson,
   SavedLabelJson,
+  SessionPageJson,
   TraceDetailsJson,
 } from "../../server/response-shapes.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
@@ -225,6 +226,8 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
     return h("a", { href: subject(), click: open }, text);
   };
   const list = h("div");
+  /** Number of loaded runs without traces, which are not listed. */
+  let empty = 0;
   await filteredList<LabelLine>(list, query, {
     title: "Traces to label",
     section: "label",
@@ -232,11 +235,13 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
     none: "No traces yet. Start a run with art-e run, or ask an agent.",
     search: "Search runs",
     async load(filter, next) {
-      const older = await offsetPage("/api/runs", filter, next, ({ runs, has_more }: RunPageJson): LabelLine[] => [
-        ...runs.map((run) => ({ run })),
-        ...(has_more ? [] : [{ run: null }]),
-      ]);
-      return { ...older, total: older.total + 1 };
+      const older = await offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs);
+      const chats = older.next === null ? await get<SessionPageJson>("/api/sessions?limit=1") : null;
+      const withTraces = older.lines.filter(({ tasks }) => tasks > 0);
+      if (next === null) empty = 0;
+      empty += older.lines.length - withTraces.length;
+      const lines = [...withTraces.map((run) => ({ run })), ...(chats?.total_count ? [{ run: null }] : [])];
+      return { ...older, lines, total: older.total - empty + (chats?.total_count ? 1 : 0) };
     },
     columns: [
       {
@@ -279,7 +284,7 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
 }
 
 /**
- * The labeled content: the question, the answer and the right answer. It includes neither scores nor evals, because
+ * The labeled content: the question, the answer and the gold answer. It includes neither scores nor evals, because
  * labels influenced by them could not validate them.
  */
 export function answerSection({ trace, question, answer }: TraceDetailsJson): HTMLElement {

@@ -9,7 +9,6 @@ import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import {
   append,
   type Child,
-  copyButton,
   h,
   highlightedText,
   minuteText,
@@ -19,9 +18,9 @@ import {
   untrustedInline,
   untrustedText,
 } from "../dom.js";
-import { callItem, conversation, mailCard, openedMails, type ShownMails } from "../report/conversation.js";
+import { addressList, callItem, conversation, mailCard, openedMails, type ShownMails } from "../report/conversation.js";
 import { spaceWords } from "../report/header.js";
-import { scoreList } from "../report/task-view.js";
+import { copyButtons, scoreList } from "../report/task-view.js";
 import { get, isRunPage, post } from "./api.js";
 import {
   askAgainLink,
@@ -40,6 +39,32 @@ import {
   twoLines,
 } from "./lists.js";
 import { agentFilter } from "./registry.js";
+
+type TraceHead = Omit<TraceLineJson, "rating" | "score">;
+
+export interface ToolCallCard {
+  readonly element: HTMLElement;
+  setResult(result: unknown): void;
+}
+
+/** An email in a tool result. Custom tools may leave out fields. */
+interface MailResult {
+  readonly subject?: string;
+  readonly sender?: string;
+  readonly from?: string;
+  readonly to?: readonly string[] | string;
+  readonly recipients?: readonly string[] | string;
+  readonly cc?: readonly string[] | string;
+  readonly bcc?: readonly string[] | string;
+  readonly date?: string | null;
+  readonly body: string;
+}
+
+/** Positions of a passage in an email. */
+interface LitPassage {
+  readonly subject: readonly TextSpan[];
+  readonly body: readonly TextSpan[];
+}
 
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
@@ -86,14 +111,9 @@ function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question,
           labelLink(trace.kind === "chat" ? "chats" : trace.runId, id),
           trace.kind === "suite" ? null : askAgainLink({ agent, inbox: inbox ?? "", day: day ?? "", question }),
         ]),
-    copyButton("Copy the question", question),
-    answer === null ? null : copyButton("Copy the answer", answer),
-    copyButton("Copy the trace id", id),
-    copyButton("Copy the command", `art-e show ${id}`),
+    copyButtons({ question, answer: answer ?? "", traceId: id, command: `art-e show ${id}` }),
   );
 }
-
-type TraceHead = Omit<TraceLineJson, "rating" | "score">;
 
 function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
   return [
@@ -305,11 +325,6 @@ function scoreCell({ score }: TraceLineJson): Child {
   return score === null ? "–" : h("span", { title: score.label }, scoreText(score.value));
 }
 
-export interface ToolCallCard {
-  readonly element: HTMLElement;
-  setResult(result: unknown): void;
-}
-
 /** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
   const element = h("div.served");
@@ -327,34 +342,15 @@ function errorOf(result: unknown): string | null {
   return typeof error === "string" ? error : null;
 }
 
-/** An email in a tool result. Custom tools may leave out fields. */
-interface MailResult {
-  readonly subject?: string;
-  readonly sender?: string;
-  readonly from?: string;
-  readonly to?: readonly string[] | string;
-  readonly recipients?: readonly string[] | string;
-  readonly cc?: readonly string[] | string;
-  readonly bcc?: readonly string[] | string;
-  readonly date?: string | null;
-  readonly body: string;
-}
-
-/** Positions of a passage in an email. */
-interface LitPassage {
-  readonly subject: readonly TextSpan[];
-  readonly body: readonly TextSpan[];
-}
-
 const NOTHING_LIT: LitPassage = { subject: [], body: [] };
 
 export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
   const lines: readonly Fact[] = [
     ["From", (sender ?? from) || null],
-    ["To", addressList(to ?? recipients)],
-    ["Cc", addressList(cc)],
-    ["Bcc", addressList(bcc)],
+    ["To", addressFact(to ?? recipients)],
+    ["Cc", addressFact(cc)],
+    ["Bcc", addressFact(bcc)],
     ["Date", minuteText(date ?? null)],
   ];
   return h(
@@ -365,14 +361,9 @@ export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
   );
 }
 
-/** Further addresses are collapsed, because the text of an email to many recipients would start far below. */
-const MOST_ADDRESSES = 8;
-
-function addressList(addresses: readonly string[] | string = []): string | HTMLElement | null {
-  if (typeof addresses === "string" || addresses.length <= MOST_ADDRESSES) return [addresses].flat().join(", ") || null;
-  const [first, rest] = [addresses.slice(0, MOST_ADDRESSES - 2), addresses.slice(MOST_ADDRESSES - 2)];
-  const summary = h("summary", untrustedInline(first.join(", ")), ` and ${rest.length} more`);
-  return h("details", summary, untrustedText(rest.join(", "), null));
+function addressFact(addresses: readonly string[] | string = []): Fact[1] {
+  if (typeof addresses === "string") return addresses || null;
+  return addresses.length === 0 ? null : addressList(addresses);
 }
 
 export { spaceWords as endingText };

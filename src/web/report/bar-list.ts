@@ -59,7 +59,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
                 "th",
                 { scope: "rowgroup", rowspan: head.runs.length },
                 h("span.label", label),
-                better === "lower" && h("span.tag", "lower is better"),
+                better === "lower" && h("span.badge", "lower is better"),
                 h("span.meta", meaning),
               ),
             several && h("td.run", runName(i, head)),
@@ -148,7 +148,7 @@ export function evalTable(head: ReportHead): HTMLElement {
       label: [
         h("a", { href: filterLink({ eval: one.name, ...(run && { run: run.runId }) }) }, one.name),
         one.version === null ? null : ` @${one.version}`,
-        one.reference && h("span.tag", "sees gold"),
+        one.reference && h("span.badge", "sees gold"),
         runs.length > 1 && h("span.meta", runName(one.run, head)),
       ],
       cells: [
@@ -171,7 +171,7 @@ function estimate(figure: Figure | null): HTMLElement {
 
 function testText({ test, otherAgents }: EvalFigures): HTMLElement {
   if (test === null) return h("span.muted", "–");
-  const rejected = test.passed ? null : h("span.tag", `missed "${test.thresholds}"`);
+  const rejected = test.passed ? null : h("span.badge", `missed "${test.thresholds}"`);
   const others =
     otherAgents === null
       ? null

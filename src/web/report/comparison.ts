@@ -198,8 +198,11 @@ function sideNames(runs: readonly RunFigures[], candidate: number): readonly [st
 /** The settings that differ, with both values, or null if all are equal. */
 function settingsTable({ settings, candidate }: ReportComparison, runs: readonly RunFigures[]): HTMLElement | null {
   if (settings.length === 0) return null;
-  const rows = settings.map(({ name, baseline, candidate: other }) => ({
-    label: [name],
+  const hasTools = settings.some(({ name }) => name === "tools");
+  // The digest explains a difference only if the names of the tools are the same.
+  const shown = settings.filter(({ name }) => name !== "toolsDigest" || !hasTools);
+  const rows = shown.map(({ name, baseline, candidate: other }) => ({
+    label: [name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)],
     cells: [[untrustedInline(baseline)], [untrustedInline(other)]],
   }));
   const columns = ["Setting", ...sideNames(runs, candidate)];

@@ -3,7 +3,6 @@ import { type Hit, readMachineResult, readToolResult } from "../../reports/trace
 import { count, duration } from "../../text/format.js";
 import type { TextSpan } from "../../text/passages.js";
 import {
-  type Child,
   costText,
   factLine,
   h,
@@ -198,8 +197,9 @@ function textOf(value: unknown): string {
   return line.length <= SHORT ? line : JSON.stringify(value, null, 2);
 }
 
-/** Maximum number of listed recipients. The rest are counted. */
-const RECIPIENTS = 6;
+/** Number of recipients above which only the first ones are shown. */
+const RECIPIENTS = 8;
+const SHOWN_RECIPIENTS = 6;
 
 /** An email with its headers and text, and with a passage marked, unless it is null. */
 export function mailCard(
@@ -223,7 +223,7 @@ export function mailCard(
       ...badges.map(badge),
       h("span.meta.from", untrustedInline(mail.sender), ` · ${minuteText(mail.date)}`),
     ),
-    h("p.meta.to", "to ", ...recipients(mail.recipients)),
+    h("div.meta.to", "to ", mail.recipients.length === 0 ? "unknown recipients" : addressList(mail.recipients)),
     text,
     h("p.meta.message-id", untrustedInline(mail.messageId)),
   );
@@ -233,11 +233,14 @@ function badge(text: string): HTMLElement {
   return h("span", { class: `badge badge-${text.replace(/\s.*/, "")}` }, text);
 }
 
-function recipients(addresses: readonly string[]): Child[] {
-  if (addresses.length === 0) return ["unknown recipients"];
-  const named = addresses
-    .slice(0, RECIPIENTS)
-    .flatMap((address, i) => [i === 0 ? null : ", ", untrustedInline(address)]);
-  const more = addresses.length - RECIPIENTS;
-  return more > 0 ? [...named, ` and ${count(more)} more`] : named;
+/** Shows the first addresses and collapses the rest, because an email can have hundreds of recipients. */
+export function addressList(addresses: readonly string[]): HTMLElement {
+  if (addresses.length <= RECIPIENTS) return untrustedInline(addresses.join(", "));
+  const rest = addresses.slice(SHOWN_RECIPIENTS);
+  const summary = h(
+    "summary",
+    untrustedInline(addresses.slice(0, SHOWN_RECIPIENTS).join(", ")),
+    ` and ${count(rest.length)} more`,
+  );
+  return h("details", summary, untrustedText(rest.join(", "), null));
 }

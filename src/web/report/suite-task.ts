@@ -36,7 +36,7 @@ export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tas
   return [
     below.trim() === "" ? null : untrustedText(below, "text instruction"),
     h("p.facts", facts),
-    h("ul.tags", ...[...new Set([...suite.tags, ...suite.apps])].map((tag) => h("li", untrustedInline(tag)))),
+    h("ul.tags", ...[...new Set([...suite.tags, ...suite.apps])].map((tag) => h("li.badge", untrustedInline(tag)))),
     task.error === null ? null : h("p.error", untrustedInline(task.error)),
     h(
       "div.answers",

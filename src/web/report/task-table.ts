@@ -19,14 +19,20 @@ interface TableActions {
 }
 
 interface Column {
-  readonly key: SortKey;
+  readonly key: string;
   readonly title: string;
   readonly className: string;
-  cell(task: Task, score: number): readonly Child[];
+  /** False if the column does not apply to the runs. */
+  readonly isShown?: boolean;
+  /** Returns the value to sort by, or null if it is missing. */
+  sort(task: Task, score: number): string | number | null;
+  /** Returns the content of a cell, by default the value to sort by. */
+  cell?(task: Task, score: number): Child;
 }
 
 interface Order {
-  readonly key: SortKey;
+  /** Key of a column, or `worst` for failed tasks first, then the lowest scores. */
+  readonly key: string;
   readonly down: boolean;
 }
 
@@ -50,7 +56,7 @@ export class TaskTable {
   private readonly table: HTMLTableElement;
   private readonly summary = h("p.meta.count", { role: "status" });
   private readonly columns: readonly Column[];
-  private readonly heads = new Map<SortKey, HTMLElement>();
+  private readonly heads = new Map<string, HTMLElement>();
   /** All tasks in the selected order, so that a search only has to filter them. */
   private ordered: readonly Task[];
   private matches: (task: Task) => boolean = () => true;
@@ -70,8 +76,8 @@ export class TaskTable {
     private readonly actions: TableActions,
   ) {
     this.ordered = tasks;
-    this.order = this.readOrder("");
     this.columns = columnsOf(head);
+    this.order = this.readOrder("");
     for (const column of this.columns) this.heads.set(column.key, this.heading(column));
     this.table = h(
       "table.tasks",
@@ -115,7 +121,7 @@ export class TaskTable {
 
   private readOrder(text: string): Order {
     const key = text.replace(/^-/, "");
-    if (isSortKey(key)) return { key, down: text.startsWith("-") };
+    if (this.columns.some((column) => column.key === key)) return { key, down: text.startsWith("-") };
     return { key: this.first === "worst" ? "worst" : "task", down: false };
   }
 
@@ -131,7 +137,9 @@ export class TaskTable {
   }
 
   private sort(): void {
-    this.ordered = sorted(this.ordered, this.order, this.score);
+    const { key: orderKey, down } = this.order;
+    const { sort = badness } = this.columns.find(({ key }) => key === orderKey) ?? {};
+    this.ordered = sorted(this.ordered, sort, down, this.score);
     for (const [key, head] of this.heads) {
       head.setAttribute("aria-sort", key !== this.order.key ? "none" : this.order.down ? "descending" : "ascending");
     }
@@ -177,7 +185,9 @@ export class TaskTable {
     return h(
       "tr",
       { "aria-rowindex": index + 2, tabindex: index === this.active ? 0 : -1, "data-index": index },
-      ...this.columns.map((column) => h("td", { class: column.className }, ...column.cell(task, this.score))),
+      ...this.columns.map((column) =>
+        h("td", { class: column.className }, (column.cell ?? column.sort)(task, this.score)),
+      ),
     );
   }
 
@@ -340,91 +350,82 @@ export class TaskControls {
 }
 
 /** Returns the columns of the task table for these runs. */
-function columnsOf(head: ReportHead): readonly Column[] {
-  const { runs } = head;
+function columnsOf({ runs, evals }: ReportHead): readonly Column[] {
   const hasQuestions = runs.some(({ suite }) => suite === null);
   const hasSuites = runs.some(({ suite }) => suite !== null);
-  const hasEvals = head.evals.length > 0;
+  const hasEvals = evals.length > 0;
   const all: readonly Column[] = [
-    { key: "task", title: "Task", className: "figure id", cell: (task) => [taskLabel(task)] },
+    { key: "task", title: "Task", className: "figure id", sort: ({ taskId }) => taskId, cell: taskLabel },
     {
-      key: "run",
-      title: "Run",
-      className: "run",
-      cell: (task) => {
-        const label = runs[task.run]?.label ?? "";
-        return [h("span", { title: label }, runDot(task.run), h("span.hidden", label))];
+      ...{ key: "run", title: "Run", className: "run", isShown: runs.length > 1 },
+      sort: ({ run }) => run,
+      cell({ run }) {
+        const label = runs[run]?.label ?? "";
+        return h("span", { title: label }, runDot(run), h("span.hidden", label));
       },
     },
     {
       key: "question",
       title: hasQuestions ? "Question and answer" : "Task and reason for its score",
       className: "question",
+      sort: ({ question }) => question.toLowerCase(),
       cell: (task) => [untrustedInline(task.question, "asked"), secondLine(task)],
     },
     {
-      key: "inbox",
-      title: "Mailbox",
-      className: "inbox wide",
-      cell: (task) => [untrustedInline(task.inbox.split("@")[0] ?? "")],
+      ...{ key: "inbox", title: "Mailbox", className: "inbox wide", isShown: hasQuestions },
+      sort: ({ inbox }) => inbox,
+      cell: ({ inbox }) => untrustedInline(inbox.split("@")[0] ?? ""),
     },
     {
-      key: "tool",
-      title: "Tool",
-      className: "tool wide",
-      cell: ({ suite }) => [untrustedInline(suite?.tool ?? "")],
+      ...{ key: "tool", title: "Tool", className: "tool wide", isShown: hasSuites },
+      sort: ({ suite }) => suite?.tool ?? null,
+      cell: ({ suite }) => untrustedInline(suite?.tool ?? ""),
     },
     {
-      key: "score",
-      title: "Score",
-      className: "figure score",
-      cell: (task, score) => [
-        h("span", { class: `value outcome-text-${task.outcome}` }, scoreText(task.scores[score])),
-      ],
+      ...{ key: "score", title: "Score", className: "figure score" },
+      sort: ({ scores }, score) => scores[score] ?? null,
+      cell: ({ outcome, scores }, score) =>
+        h("span", { class: `value outcome-text-${outcome}` }, scoreText(scores[score])),
     },
     {
-      key: "evals",
-      title: "Evals failed",
-      className: "evals wide",
+      ...{ key: "evals", title: "Evals failed", className: "evals wide", isShown: hasEvals },
+      sort: ({ failedEvals }) => failedEvals.length,
       cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", line)),
     },
     {
-      key: "stage",
-      title: "Gold email",
-      className: "stage",
-      cell: (task) => [
-        h("span", { class: `stage-${task.stage}`, title: STAGE_WORDS[task.stage] }, STAGE_SHORT[task.stage]),
-      ],
+      ...{ key: "stage", title: "Gold email", className: "stage", isShown: hasQuestions },
+      sort: ({ stage }) => STAGE_ORDER[stage],
+      cell: ({ stage }) => h("span", { class: `stage-${stage}`, title: STAGE_WORDS[stage] }, STAGE_SHORT[stage]),
     },
     {
-      key: "state",
-      title: "State",
-      className: "state",
-      cell: ({ suite }) => [suite === null ? "" : stateWords(suite.state)],
+      ...{ key: "state", title: "State", className: "state", isShown: hasSuites },
+      sort: ({ suite }) => suite?.state ?? null,
+      cell: ({ suite }) => suite !== null && stateWords(suite.state),
     },
-    { key: "ending", title: "Ending", className: "ending wide", cell: (task) => [spaceWords(task.ending)] },
-    { key: "turns", title: "Turns", className: "figure wide turns", cell: (task) => [String(task.turns)] },
     {
-      key: "toolCalls",
-      title: "Calls",
-      className: "figure wide turns",
-      cell: ({ suite }) => [suite === null ? "" : String(suite.toolCalls ?? "–")],
+      // The column does not fit next to the evals. The view of a task shows its ending.
+      ...{ key: "ending", title: "Ending", className: "ending wide", isShown: hasQuestions && !hasEvals },
+      sort: ({ ending }) => ending,
+      cell: ({ ending }) => spaceWords(ending),
     },
-    { key: "ms", title: "Time", className: "figure wide time", cell: (task) => [duration(task.ms)] },
-    { key: "costUsd", title: "Cost", className: "figure wide cost", cell: (task) => [costText(task.costUsd)] },
+    { key: "turns", title: "Turns", className: "figure wide turns", sort: ({ turns }) => turns },
+    {
+      ...{ key: "toolCalls", title: "Calls", className: "figure wide turns", isShown: hasSuites },
+      sort: ({ suite }) => suite?.toolCalls ?? null,
+      cell: ({ suite }) => suite !== null && String(suite.toolCalls ?? "–"),
+    },
+    {
+      ...{ key: "ms", title: "Time", className: "figure wide time" },
+      sort: ({ ms }) => ms,
+      cell: ({ ms }) => duration(ms),
+    },
+    {
+      ...{ key: "costUsd", title: "Cost", className: "figure wide cost" },
+      sort: ({ costUsd }) => costUsd,
+      cell: ({ costUsd }) => costText(costUsd),
+    },
   ];
-  const isShown: Readonly<Partial<Record<SortKey, boolean>>> = {
-    run: runs.length > 1,
-    evals: hasEvals,
-    // The columns do not fit next to the evals. The view of a task shows its ending.
-    ending: hasQuestions && !hasEvals,
-    inbox: hasQuestions,
-    stage: hasQuestions,
-    tool: hasSuites,
-    state: hasSuites,
-    toolCalls: hasSuites,
-  };
-  return all.filter(({ key }) => isShown[key] ?? true);
+  return all.filter(({ isShown = true }) => isShown);
 }
 
 /** The start of a suite's long ids is enough to distinguish them. */
@@ -489,15 +490,8 @@ export function taskFilter(
     ) && words.every((word) => task.words.includes(word));
 }
 
-type SortKey = keyof typeof READ;
-
-function isSortKey(text: string): text is SortKey {
-  return Object.hasOwn(READ, text);
-}
-
-/** Returns the tasks in this order, equal ones by id. Tasks without a value come last in both directions. */
-function sorted(tasks: readonly Task[], { key, down }: Order, score: number): Task[] {
-  const read: (task: Task, score: number) => string | number | null = READ[key];
+/** Returns the tasks sorted by a value, equal ones by id. Tasks without a value come last in both directions. */
+function sorted(tasks: readonly Task[], read: Column["sort"], down: boolean, score: number): Task[] {
   const sign = down ? -1 : 1;
   // Each value is read only once, which makes sorting 10,000 questions three times as fast.
   return tasks
@@ -528,21 +522,3 @@ function badness({ stage, scores }: Task, score: number): number | null {
 }
 
 const STAGE_ORDER = { read: 0, found: 1, missed: 2, none: 3, failed: 4 } as const;
-
-const READ = {
-  worst: badness,
-  task: (task) => task.taskId,
-  question: (task) => task.question.toLowerCase(),
-  inbox: (task) => task.inbox,
-  score: (task, score) => task.scores[score] ?? null,
-  evals: (task) => task.failedEvals.length,
-  stage: (task) => STAGE_ORDER[task.stage],
-  ending: (task) => task.ending,
-  turns: (task) => task.turns,
-  ms: (task) => task.ms,
-  costUsd: (task) => task.costUsd,
-  run: (task) => task.run,
-  tool: (task) => task.suite?.tool ?? null,
-  state: (task) => task.suite?.state ?? null,
-  toolCalls: (task) => task.suite?.toolCalls ?? null,
-} satisfies Record<string, (task: Task, score: number) => string | number | null>;

@@ -35,6 +35,13 @@ interface TaskNavigation {
   go(task: Task | null): void;
 }
 
+interface ShownScore {
+  readonly label: string;
+  readonly value: number | null;
+  /** The reason for the value, or an empty string. */
+  readonly reason: string;
+}
+
 /** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
@@ -157,13 +164,7 @@ export class TaskDialog {
   }
 
   private copyButtons(task: Task, trace: TraceView | null): Child[] {
-    const { question, answer } = task;
-    return [
-      copyButton("Copy the question", question),
-      answer === "" ? null : copyButton("Copy the answer", answer),
-      trace === null ? null : copyButton("Copy the trace id", trace.traceId),
-      copyButton("Copy the command", showCommand(task, this.head)),
-    ];
+    return copyButtons({ ...task, traceId: trace?.traceId ?? null, command: showCommand(task, this.head) });
   }
 
   private step(by: number): void {
@@ -171,6 +172,24 @@ export class TaskDialog {
     const next = this.task === null ? undefined : rows[rows.indexOf(this.task) + by];
     if (next !== undefined) this.navigation.go(next);
   }
+}
+
+interface CopiedParts {
+  readonly question: string;
+  /** Empty if there is none. */
+  readonly answer: string;
+  /** Null until the conversation is loaded. */
+  readonly traceId: string | null;
+  readonly command: string;
+}
+
+export function copyButtons({ question, answer, traceId, command }: CopiedParts): Child[] {
+  return [
+    copyButton("Copy the question", question),
+    answer !== "" && copyButton("Copy the answer", answer),
+    traceId !== null && copyButton("Copy the trace id", traceId),
+    copyButton("Copy the command", command),
+  ];
 }
 
 /** The command that shows a task in a terminal. */
@@ -277,13 +296,6 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
       ),
     ),
   );
-}
-
-interface ShownScore {
-  readonly label: string;
-  readonly value: number | null;
-  /** The reason for the value, or an empty string. */
-  readonly reason: string;
 }
 
 /** Returns the task's scores with their reasons, which are known when the conversation is loaded. */
