@@ -1,7 +1,7 @@
 // The software bill of materials (CycloneDX) of a build: the packages that are built in, which no scanner finds in
 // node_modules, and those that npm installs next to the program.
-import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { readFileSync, realpathSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { Enums, Models, Serialize, SPDX, Spec } from "@cyclonedx/cyclonedx-library";
 
 /**
@@ -38,8 +38,9 @@ export function sbomOf(folders, copied) {
   return `${serializer.serialize(bom, { sortLists: true, space: 1 })}\n`;
 }
 
+/** Returns the lockfile's path of a folder. The folder node_modules can be a link into another copy of the project. */
 function pathOf(folder) {
-  return relative(".", folder).replaceAll("\\", "/");
+  return relative(dirname(realpathSync("node_modules")), realpathSync(folder)).replaceAll("\\", "/");
 }
 
 function addWithDependencies(path, paths, lock) {

@@ -38,7 +38,13 @@ export interface AgentTask {
 }
 
 export type AgentStep =
-  | { readonly type: "reply"; readonly reply: Completion; readonly calls: readonly ToolCall[] }
+  | {
+      readonly type: "reply";
+      readonly reply: Completion;
+      readonly calls: readonly ToolCall[];
+      /** The reply is neither a call nor an answer, for example because it was truncated. The model is asked again. */
+      readonly isRejected: boolean;
+    }
   | { readonly type: "result"; readonly call: ToolCall; readonly result: CallResult };
 
 /** The result of a tool call. A tool has a time limit in training episodes only. */

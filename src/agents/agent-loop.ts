@@ -173,13 +173,13 @@ export class AgentLoop {
     messages.push(assistantMessage(reply));
     turns.push(turnOf(reply, startedAt));
     const calls = rules.toolCalls === "first" ? reply.toolCalls.slice(0, 1) : reply.toolCalls;
-    await task.onStep?.({ type: "reply", reply, calls });
+    const complaint = reply.toolCalls.length > 0 || reply.finishReason === "refusal" ? null : complaintAbout(reply);
+    await task.onStep?.({ type: "reply", reply, calls, isRejected: complaint !== null });
     if (reply.finishReason === "refusal") {
       this.end("refused", { reason: refusalReason(reply) });
       return [];
     }
     if (reply.toolCalls.length === 0) {
-      const complaint = complaintAbout(reply);
       if (complaint === null) this.endWithAnswer(readAnswer(reply.content));
       else {
         messages.push({ role: "user", content: complaint });

@@ -5,7 +5,14 @@ import { type JudgeOptions, judgeSettings } from "../scoring/judge-settings.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { judgeDraft, judgeOfRun } from "./add-eval/judge-draft.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import { type Assertion, type EvalDraft, evalDefinitionSchema, type StoredEval } from "./definition.js";
+import {
+  type Assertion,
+  BY_PERSON,
+  BY_TEMPLATES,
+  type EvalDraft,
+  evalDefinitionSchema,
+  type StoredEval,
+} from "./definition.js";
 import { assertionText } from "./run-evals/run-rules.js";
 import { saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
@@ -55,7 +62,6 @@ const RUN_WORD = /^(?:latest|run_\w+)$/;
 
 function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
   const { name, bound, assertions, rubricModel, judge: judgeChoice, criterion } = options;
-  const origin = { by: "person", seed: null, labels: null, parent: null } as const;
   if (judgeChoice !== null) {
     const { options: requestedJudge, examples, seed } = judgeChoice;
     const isRun = requestedJudge.judge !== undefined && RUN_WORD.test(requestedJudge.judge);
@@ -83,13 +89,20 @@ function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
       );
     }
     const criterionAndRubric = { criterion: sentence, rubric: sentence, model: rubricModel };
-    return { name, kind: "rubric", reference: false, ...criterionAndRubric, origin };
+    return { name, kind: "rubric", reference: false, ...criterionAndRubric, origin: BY_PERSON };
   }
   if (assertions.length > 0) {
     const text = assertions.map(assertionText).join(", and ");
     const sentence = criterion === undefined ? null : criterionSentence(db, criterion);
     const about = sentence ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}.`.slice(0, 1_000);
-    return { name, kind: "assertions", reference: false, criterion: about, answer: { all: [...assertions] }, origin };
+    return {
+      name,
+      kind: "assertions",
+      reference: false,
+      criterion: about,
+      answer: { all: [...assertions] },
+      origin: BY_PERSON,
+    };
   }
   const template = TEMPLATES.find((one) => one.name === name);
   if (template === undefined) {
@@ -104,5 +117,5 @@ function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
     const hint = bound === null ? "Pass --at-most N." : "Remove --at-most.";
     throw new UserError("template_threshold_invalid", `${message}.`, hint);
   }
-  return templateEval(template, bound ?? 0, { ...origin, by: "templates" });
+  return templateEval(template, bound ?? 0, BY_TEMPLATES);
 }

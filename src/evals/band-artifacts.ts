@@ -12,12 +12,19 @@ import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { QuestionTrace, Trace } from "../traces/trace.js";
 import { countScores, readTraces, selectTraceIds } from "../traces/traces-store.js";
 import { BAND_RULES, type BandRule, brokenText, requireHigherIsBetter } from "./band-rules.js";
-import { type CaseOrigin, type EvalDraft, MAX_CASES, type RegressionCase, type StoredEval } from "./definition.js";
+import {
+  BY_TEMPLATES,
+  type CaseOrigin,
+  type EvalDraft,
+  MAX_CASES,
+  type RegressionCase,
+  type StoredEval,
+} from "./definition.js";
 import { type EffectiveLabel, type EvalLabel, effectiveLabels } from "./labels.js";
 import { viewOf } from "./run-evals/features.js";
 import { containsTerm, hasGold, keyTermsOf, regressionCaseOf } from "./run-evals/run-rules.js";
 import { saveDraft } from "./store.js";
-import { wordFrequency } from "./suggest.js";
+import { REGRESSION_SUITE, wordFrequency } from "./suggest.js";
 import { TEMPLATES, templateEval } from "./templates.js";
 
 interface BandOptions {
@@ -293,11 +300,7 @@ function targetedRules(rules: readonly RuleTally[]): BandRule[] {
 
 /** The saved suites of cases, one per band. */
 const SUITES: Readonly<Record<Band, Pick<EvalDraft<"cases">, "name" | "criterion" | "scoring">>> = {
-  high: {
-    name: "regression_cases",
-    criterion:
-      "The answer contains what a good answer to the same question contained, and cites an email with the answer.",
-  },
+  high: REGRESSION_SUITE,
   medium: {
     name: "edge_cases",
     criterion: "The answer contains the key terms of the gold answer, which an earlier answer contained only in part.",
@@ -311,12 +314,17 @@ const SUITES: Readonly<Record<Band, Pick<EvalDraft<"cases">, "name" | "criterion
 };
 
 function draftsOf(cases: Readonly<Record<Band, RegressionCase[]>>, targeted: readonly string[]): EvalDraft[] {
-  const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
   const suites = BANDS.filter((band) => cases[band].length > 0).map(
-    (band): EvalDraft<"cases"> => ({ ...SUITES[band], kind: "cases", reference: true, cases: cases[band], origin }),
+    (band): EvalDraft<"cases"> => ({
+      ...SUITES[band],
+      kind: "cases",
+      reference: true,
+      cases: cases[band],
+      origin: BY_TEMPLATES,
+    }),
   );
   const rules = TEMPLATES.filter(({ name }) => targeted.includes(name)).map((template) =>
-    templateEval(template, 0, origin),
+    templateEval(template, 0, BY_TEMPLATES),
   );
   return [...suites, ...rules];
 }

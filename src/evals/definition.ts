@@ -127,15 +127,6 @@ export const THRESHOLD_NAMES = ["usable", "gate"] as const;
 
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
-const labelCeilingSchema = z.object({
-  /** Estimated fraction of wrong labels, based on how often repeated labels differ. */
-  noise: shareSchema,
-  truePositiveRate: shareSchema,
-  trueNegativeRate: shareSchema,
-});
-
-export type LabelCeiling = z.output<typeof labelCeilingSchema>;
-
 /** How the results of an eval change if its model receives another form of the prompt. */
 const variantSchema = z.object({
   variant: z.enum(PROMPT_VARIANTS),
@@ -176,8 +167,6 @@ const evalTestSchema = z.object({
   costUsdPerTrace: z.number().nullable(),
   /** Other forms of the prompt. Absent for evals without a model. */
   variants: z.array(variantSchema).readonly().exactOptional(),
-  /** The rates that a perfect eval would reach on labels as inconsistent as these. */
-  ceiling: labelCeilingSchema.nullable(),
   thresholds: z.enum(THRESHOLD_NAMES),
   /** Reasons for a rejection. Empty if the eval passed. */
   rejections: z.array(z.string()).readonly(),
@@ -286,15 +275,17 @@ const common = {
   /** The failure mode it detects, described as a sentence about a good trace. */
   criterion: z.string().min(1).max(1_000),
   /** How the eval was made. */
-  origin: z.strictObject({
+  origin: z.object({
     by: z.enum(["templates", "person", "model"]),
     seed: z.int().nullable(),
     /** SHA-256 of the labels that the eval was made from, or null if it was made without labels. */
     labels: z.string().nullable(),
-    /** The version that the eval was refined from, or null. */
-    parent: z.int().positive().nullable(),
   }),
 };
+
+/** The origin of an eval from a person, or from a template without labels. */
+export const BY_PERSON = { by: "person", seed: null, labels: null } as const;
+export const BY_TEMPLATES = { by: "templates", seed: null, labels: null } as const;
 
 /** The languages of evals that are code. */
 export const EVAL_LANGUAGES = ["python", "typescript"] as const;

@@ -13,6 +13,7 @@ import { firstIssue } from "../platform/json.js";
 import { withStore } from "../store/open-store.js";
 import { type ExportedEval, withoutMain } from "./as-python.js";
 import {
+  BY_PERSON,
   type EvalDefinition,
   type EvalLanguage,
   evalDefinitionSchema,
@@ -207,7 +208,7 @@ function codeDefinition(
     kind,
     reference,
     criterion: criterion ?? `The check ${name} passes.`,
-    origin: { by: "person", seed: null, labels: null, parent: null },
+    origin: BY_PERSON,
     code,
   };
 }

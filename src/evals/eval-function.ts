@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, type JsonObject } from "../platform/json.js";
-import { type EvalDefinition, type EvaluatedTrace, evalDefinitionSchema, isDataEval } from "./definition.js";
+import { BY_PERSON, type EvalDefinition, type EvaluatedTrace, evalDefinitionSchema, isDataEval } from "./definition.js";
 import { type EvalOutcome, withoutPassOfFailure } from "./eval-outcome.js";
 import { runDataEvals } from "./run-evals/run-rules.js";
 
@@ -25,9 +25,13 @@ interface EvalCall {
  * its kind is code or a judge.
  */
 export function readExportedEval(exported: unknown): EvalDefinition {
-  const origin = { by: "person", seed: null, labels: null, parent: null };
   const fields = z.record(z.string(), z.unknown()).safeParse(exported).data ?? {};
-  const { data, error } = evalDefinitionSchema.safeParse({ version: 1, origin, ...fields, reference: false });
+  const { data, error } = evalDefinitionSchema.safeParse({
+    version: 1,
+    origin: BY_PERSON,
+    ...fields,
+    reference: false,
+  });
   if (data === undefined) throw invalid(firstIssue(error, "the eval"));
   if (data.kind === "python" || data.kind === "typescript") throw invalid(`the kind ${data.kind} is code`);
   if (data.kind === "judge") throw invalid("a judge needs gold answers, which evals in TypeScript do not have");

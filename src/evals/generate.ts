@@ -159,7 +159,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
         }),
       );
       const labels = hashLabels(page.map(({ label }) => label));
-      const origin = { by: "model", seed: options.seed, labels, parent: null } as const;
+      const origin = { by: "model", seed: options.seed, labels } as const;
       const createdAt = new Date().toISOString();
       const variations = rejectDrafts(written).map((one): GeneratedVariation => {
         if (one.best === null || one.rejection !== null) return { ...one, saved: null };

@@ -266,7 +266,6 @@ export function labelLine({ traceId, label, note, source, annotator, isRepeat, b
     ...presentProperties({ annotator }),
     drawn: draw.drawn,
     ...presentProperties({ drawn_from: draw.drawnFrom, probability: draw.probability }),
-    ...(isRepeat ? { again: true } : {}),
-    ...(basis === undefined || basis === "direct" ? {} : { basis }),
+    ...presentProperties({ again: isRepeat || null, basis: basis === "direct" ? null : basis }),
   } satisfies z.output<typeof lineSchema>);
 }

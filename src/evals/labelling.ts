@@ -112,15 +112,9 @@ function disagreementQueue(db: Db, runId: string | null, criterion: string) {
  */
 function confirmationQueue(db: Db, runId: string | null, { criterion, seed }: LabellingOptions) {
   const ids = new Set(traceIdsToLabel(db, runId));
-  const open = new Map(unconfirmedTraces(db, criterion).map((one) => [one.traceId, one]));
-  const order = shuffleByHash(
-    [...open.keys()].filter((id) => ids.has(id)),
-    seed,
-  );
-  const queue = order.flatMap((id): QueuedTrace[] => {
-    const draw = open.get(id);
-    return draw === undefined ? [] : [{ ...draw, isRepeat: false }];
-  });
+  const open = unconfirmedTraces(db, criterion).filter(({ traceId }) => ids.has(traceId));
+  const draws = new Map(open.map((one) => [one.traceId, { ...one, isRepeat: false }]));
+  const queue = shuffleByHash([...draws.keys()], seed).flatMap((id) => draws.get(id) ?? []);
   return { waiting: queue.length, queue };
 }
 

@@ -11,6 +11,121 @@ import { criterionSentence } from "./criteria.js";
 import type { EvalDefinition, EvaluatedTrace } from "./definition.js";
 import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
 
+export interface LabelledTrace {
+  readonly trace: EvaluatedTrace;
+  readonly label: TellingLabel;
+  /** Repetitions and other wordings of a question have the same value. */
+  readonly question: string;
+}
+
+export interface LabelSummary {
+  /** The effective labels, one per trace from its best source. */
+  readonly labels: Readonly<Record<EvalLabel, number>>;
+  /** Number of good and bad effective labels by how their traces were drawn. */
+  readonly drawn: Readonly<Record<LabelDraw, number>>;
+  /** How often a person gave the same label again. */
+  readonly selfAgreement: Estimate;
+  /** How often two people gave a trace the same label. */
+  readonly betweenAnnotators: Estimate;
+  /** Fraction of the label errors that adjudication has removed, if people err independently. */
+  readonly resolved: number;
+}
+
+/** Two people who labeled the same traces. */
+interface AnnotatorPair {
+  readonly annotators: readonly [string, string];
+  /** The label from each person, true for good. */
+  readonly traces: readonly { readonly first: boolean; readonly second: boolean; readonly cluster: string }[];
+}
+
+/** Agreement of two people on the traces that both labeled good or bad. */
+export interface AnnotatorAgreement {
+  readonly annotators: readonly [string, string];
+  readonly agreement: Estimate;
+  readonly kappa: Estimate;
+}
+
+/** A person's label of a trace, as shown to the person who adjudicates. */
+export interface GivenLabel {
+  readonly annotator: string;
+  readonly label: "good" | "bad";
+  readonly note: string | null;
+}
+
+/** A trace that named annotators labeled differently. */
+export interface Disagreement {
+  readonly traceId: string;
+  /** The newest label of each annotator, ordered by name. */
+  readonly labels: readonly GivenLabel[];
+  /** The adjudicated label, or null if nobody has adjudicated the trace. */
+  readonly adjudicated: EvalLabel | null;
+}
+
+type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & TraceDraw & { readonly remaining: number | null };
+
+export interface EffectiveLabel {
+  readonly traceId: string;
+  readonly label: EvalLabel;
+  readonly source: LabelSource;
+  readonly note: string | null;
+  readonly drawn: LabelDraw;
+  /** Weight in all figures: 1 if every trace had the same chance to be drawn. */
+  readonly weight: number;
+}
+
+/** A label that is good or bad. */
+interface TellingLabel extends EffectiveLabel {
+  readonly label: "good" | "bad";
+}
+
+interface CountedLabel extends TellingLabel {
+  readonly question: string | null;
+  readonly half: Half | null;
+}
+
+/** A label of a trace that was drawn with a known probability. */
+export interface SampledLabel {
+  readonly isGood: boolean;
+  /** 1 if every trace had the same chance. */
+  readonly weight: number;
+}
+
+/** Labels by trace that represent the traces of a run. */
+export type LabelSample = ReadonlyMap<string, SampledLabel>;
+
+/** A repeated label of one person, with the previous one. */
+interface RepeatedLabel {
+  readonly first: EvalLabel;
+  readonly again: EvalLabel;
+}
+
+/** How a trace was drawn. */
+export interface TraceDraw {
+  readonly drawn: LabelDraw;
+  /** Number of traces from which a random or enriched draw selected this one, or null for other draws. */
+  readonly drawnFrom: number | null;
+  /** Probability with which an enriched draw selected this trace, or null for other draws. */
+  readonly probability: number | null;
+}
+
+export interface TraceLabel extends TraceDraw {
+  readonly traceId: string;
+  /** The criterion that the label is for. */
+  readonly criterion: string;
+  readonly label: EvalLabel;
+  readonly source: LabelSource;
+  /** The reason in the words of the person or the judge. */
+  readonly note: string | null;
+  /** The person's name, or null if unknown or if the source is not a person. */
+  readonly annotator: string | null;
+  /** Whether the trace was shown again to measure self-agreement. */
+  readonly isRepeat: boolean;
+  /** Absent means direct. */
+  readonly basis?: LabelBasis;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
+
 /** Returns the ids of a run's current traces, including failed tasks, or of all chats if `runId` is null. */
 export function traceIdsToLabel(db: Db, runId: string | null): string[] {
   const ids =
@@ -69,13 +184,6 @@ export function unconfirmedTraces(db: Db, criterion: string): (TraceDraw & { rea
     .all({ criterion }) as (TraceDraw & { readonly traceId: string })[];
 }
 
-export interface LabelledTrace {
-  readonly trace: EvaluatedTrace;
-  readonly label: TellingLabel;
-  /** Repetitions and other wordings of a question have the same value. */
-  readonly question: string;
-}
-
 /** Maximum number of traces in memory. */
 const PAGE = 500;
 
@@ -91,27 +199,14 @@ export function* labelledPages(db: Db, criterion: string, half: Half, size = PAG
   if (page.length > 0) yield page;
 }
 
-export interface LabelSummary {
-  /** The effective labels, one per trace from its best source. */
-  readonly labels: Readonly<Record<EvalLabel, number>>;
-  /** Number of good and bad effective labels by how their traces were drawn. */
-  readonly drawn: Readonly<Record<LabelDraw, number>>;
-  /** How often a person gave the same label again. */
-  readonly selfAgreement: Estimate;
-  /** How often two people gave a trace the same label. */
-  readonly betweenAnnotators: Estimate;
-  /** Fraction of the label errors that adjudication has removed, if people err independently. */
-  readonly resolved: number;
-}
-
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
-  const drawn: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
+  const drawCounts: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
   const isTold = (label: EvalLabel) => label === "good" || label === "bad";
   const effective = effectiveLabels(db, criterion);
   for (const { label, ...one } of effective) {
     labels[label]++;
-    if (isTold(label)) drawn[one.drawn]++;
+    if (isTold(label)) drawCounts[one.drawn]++;
   }
   const repeated = repeatedLabels(db, criterion)
     .filter(({ first, again }) => isTold(first) && isTold(again))
@@ -124,8 +219,11 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
     listDisagreements(db, criterion),
   );
   return {
-    ...{ labels, drawn, resolved },
-    ...{ selfAgreement: clusteredRate(repeated), betweenAnnotators: clusteredRate(between) },
+    labels,
+    drawn: drawCounts,
+    resolved,
+    selfAgreement: clusteredRate(repeated),
+    betweenAnnotators: clusteredRate(between),
   };
 }
 
@@ -140,13 +238,6 @@ function resolvedErrors(
   const total = (some: readonly EffectiveLabel[]) => some.reduce((sum, { weight }) => sum + weight, 0);
   const ofShared = total(labels.filter(({ traceId }) => shared.has(traceId))) / total(labels);
   return (ofShared * decided) / disagreements.length;
-}
-
-/** Two people who labeled the same traces. */
-interface AnnotatorPair {
-  readonly annotators: readonly [string, string];
-  /** The label from each person, true for good. */
-  readonly traces: readonly { readonly first: boolean; readonly second: boolean; readonly cluster: string }[];
 }
 
 /** Selects each named annotator's newest label that was given without seeing other people's labels. */
@@ -174,35 +265,12 @@ function annotatorPairs(db: Db, criterion: string): AnnotatorPair[] {
   return [...pairs.values()];
 }
 
-/** Agreement of two people on the traces that both labeled good or bad. */
-export interface AnnotatorAgreement {
-  readonly annotators: readonly [string, string];
-  readonly agreement: Estimate;
-  readonly kappa: Estimate;
-}
-
 export function agreementOfAnnotators(db: Db, criterion: string): AnnotatorAgreement[] {
   return annotatorPairs(db, criterion).map(({ annotators, traces }) => ({
     annotators,
     agreement: clusteredRate(traces.map(({ first, second, cluster }) => ({ success: first === second, cluster }))),
     kappa: clusteredKappa(traces),
   }));
-}
-
-/** A person's label of a trace, as shown to the person who adjudicates. */
-export interface GivenLabel {
-  readonly annotator: string;
-  readonly label: "good" | "bad";
-  readonly note: string | null;
-}
-
-/** A trace that named annotators labeled differently. */
-export interface Disagreement {
-  readonly traceId: string;
-  /** The newest label of each annotator, ordered by name. */
-  readonly labels: readonly GivenLabel[];
-  /** The adjudicated label, or null if nobody has adjudicated the trace. */
-  readonly adjudicated: EvalLabel | null;
 }
 
 /** Lists the traces that named annotators labeled good and bad, ordered by id. */
@@ -308,36 +376,14 @@ const EFFECTIVE = `SELECT trace_id, label, source, note, drawn, drawn_from, prob
 const EFFECTIVE_COLUMNS = `e.trace_id AS traceId, label, source, note, drawn, drawn_from AS drawnFrom, probability,
   remaining`;
 
-type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & TraceDraw & { readonly remaining: number | null };
-
 function weighted<T extends EffectiveLabel>({ drawnFrom, probability, remaining, ...label }: EffectiveRow<T>) {
   const isWeighted = label.drawn === "enriched" && drawnFrom !== null && probability !== null;
   return { ...label, weight: isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1 };
 }
 
-export interface EffectiveLabel {
-  readonly traceId: string;
-  readonly label: EvalLabel;
-  readonly source: LabelSource;
-  readonly note: string | null;
-  readonly drawn: LabelDraw;
-  /** Weight in all figures: 1 if every trace had the same chance to be drawn. */
-  readonly weight: number;
-}
-
-/** A label that is good or bad. */
-interface TellingLabel extends EffectiveLabel {
-  readonly label: "good" | "bad";
-}
-
 export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
   const rows = db.prepare(`SELECT ${EFFECTIVE_COLUMNS} FROM (${EFFECTIVE}) e ORDER BY e.trace_id`).all({ criterion });
   return (rows as EffectiveRow<EffectiveLabel>[]).map(weighted);
-}
-
-interface CountedLabel extends TellingLabel {
-  readonly question: string | null;
-  readonly half: Half | null;
 }
 
 /**
@@ -365,16 +411,6 @@ export function hashHeldOut(db: Db, criterion: string): string {
     criterionSentence(db, criterion),
   );
 }
-
-/** A label of a trace that was drawn with a known probability. */
-export interface SampledLabel {
-  readonly isGood: boolean;
-  /** 1 if every trace had the same chance. */
-  readonly weight: number;
-}
-
-/** Labels by trace that represent the traces of a run. */
-export type LabelSample = ReadonlyMap<string, SampledLabel>;
 
 /**
  * Returns the labels of traces that were drawn with a known probability, or that are all of a run, and that an eval was
@@ -435,9 +471,9 @@ function badForOthers(db: Db, criterion: string): ReadonlyMap<string, readonly s
   const rows = db
     .prepare("SELECT DISTINCT trace_id AS traceId, criterion FROM eval_labels WHERE label = 'bad' AND criterion <> ?")
     .all(criterion) as { traceId: string; criterion: string }[];
-  const found = new Map<string, string[]>();
-  for (const row of rows) found.set(row.traceId, [...(found.get(row.traceId) ?? []), row.criterion]);
-  return found;
+  const byTrace = new Map<string, string[]>();
+  for (const row of rows) byTrace.set(row.traceId, [...(byTrace.get(row.traceId) ?? []), row.criterion]);
+  return byTrace;
 }
 
 /**
@@ -454,12 +490,6 @@ export function* iterateLabelled(db: Db, criterion: string, half: Half | null): 
     const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<EvaluatedTrace>(label.traceId, row));
     if (trace !== undefined) yield { trace, label, question };
   }
-}
-
-/** A repeated label of one person, with the previous one. */
-interface RepeatedLabel {
-  readonly first: EvalLabel;
-  readonly again: EvalLabel;
 }
 
 function repeatedLabels(db: Db, criterion: string): RepeatedLabel[] {
@@ -504,15 +534,6 @@ export function hasProbability(draw: {
 
 export const PROBABILITY_MISSING = "expected drawn_from and probability for an enriched draw";
 
-/** How a trace was drawn. */
-export interface TraceDraw {
-  readonly drawn: LabelDraw;
-  /** Number of traces from which a random or enriched draw selected this one, or null for other draws. */
-  readonly drawnFrom: number | null;
-  /** Probability with which an enriched draw selected this trace, or null for other draws. */
-  readonly probability: number | null;
-}
-
 /** Sources of labels. Earlier sources take precedence. */
 export const LABEL_SOURCES = ["person", "judge", "score"] as const;
 
@@ -525,21 +546,3 @@ export type LabelSource = (typeof LABEL_SOURCES)[number];
 export const LABEL_BASES = ["direct", "coded", "adjudicated"] as const;
 
 export type LabelBasis = (typeof LABEL_BASES)[number];
-
-export interface TraceLabel extends TraceDraw {
-  readonly traceId: string;
-  /** The criterion that the label is for. */
-  readonly criterion: string;
-  readonly label: EvalLabel;
-  readonly source: LabelSource;
-  /** The reason in the words of the person or the judge. */
-  readonly note: string | null;
-  /** The person's name, or null if unknown or if the source is not a person. */
-  readonly annotator: string | null;
-  /** Whether the trace was shown again to measure self-agreement. */
-  readonly isRepeat: boolean;
-  /** Absent means direct. */
-  readonly basis?: LabelBasis;
-  /** ISO 8601, UTC. */
-  readonly createdAt: string;
-}

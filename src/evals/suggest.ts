@@ -10,7 +10,7 @@ import {
   type MeasuredTemplate,
   type TrainingLabels,
 } from "./choose-templates.js";
-import type { EvalDraft, RegressionCase, StoredEval } from "./definition.js";
+import { BY_TEMPLATES, type EvalDraft, type RegressionCase, type StoredEval } from "./definition.js";
 import { type EffectiveLabel, hashLabels, iterateLabelled } from "./labels.js";
 import { FEATURES, viewOf } from "./run-evals/features.js";
 import { hasGold, regressionCaseOf } from "./run-evals/run-rules.js";
@@ -73,7 +73,7 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     if ("tooFew" in training) return saveCasesOnly(db, cases, training);
     const { measured, labels, good, bad, hash } = training;
     const tried = chooseTemplates(measured, labels, options.seed);
-    const origin = { by: "templates", seed: options.seed, labels: hash, parent: null } as const;
+    const origin = { by: "templates", seed: options.seed, labels: hash } as const;
     const drafts: EvalDraft[] = tried
       .filter(({ rejection }) => rejection === null)
       .map(({ measured: { template }, cut }) => templateEval(template, cut ?? 0, origin));
@@ -106,21 +106,18 @@ function measureIfEnough(db: Db, { criterion, seed }: SuggestOptions, hasCases: 
 }
 
 function saveCasesOnly(db: Db, cases: readonly RegressionCase[], { tooFew }: TooFew): Suggestion {
-  const origin = { by: "templates", seed: null, labels: null, parent: null } as const;
-  const saved = saveDraft(db, casesDraft(cases, origin), new Date().toISOString());
+  const saved = saveDraft(db, casesDraft(cases, BY_TEMPLATES), new Date().toISOString());
   return { good: null, bad: null, tooFew, candidates: [], evals: [saved] };
 }
 
+export const REGRESSION_SUITE = {
+  name: "regression_cases",
+  criterion:
+    "The answer contains what a good answer to the same question contained, and cites an email with the answer.",
+} as const;
+
 function casesDraft(cases: readonly RegressionCase[], origin: EvalDraft["origin"]): EvalDraft {
-  return {
-    name: "regression_cases",
-    kind: "cases",
-    reference: true,
-    criterion:
-      "The answer contains what a good answer to the same question contained, and cites an email with the answer.",
-    cases: [...cases],
-    origin,
-  };
+  return { ...REGRESSION_SUITE, kind: "cases", reference: true, cases: [...cases], origin };
 }
 
 const FOLDS = 5;

@@ -31,18 +31,10 @@ import {
   unconfirmedTraces,
 } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
+import { evalsWithoutModels } from "./scoring-evals.js";
 import type { Half } from "./split-questions.js";
 import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
-import {
-  ceilingOf,
-  FEW_OF_A_KIND,
-  LOW_SELF_AGREEMENT,
-  labelPairs,
-  MIN_OF_A_KIND,
-  rejectionsOf,
-  requireLabels,
-} from "./test-eval/thresholds.js";
-import { evalsWithoutModels } from "./use-evals.js";
+import { FEW_OF_A_KIND, labelPairs, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
 import { agentsOfTraces } from "./validated-agents.js";
 
 interface EvalReview {
@@ -182,13 +174,12 @@ export function testEval(
     await requireRunnable([stored.definition], settings);
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings, isFresh }, signal);
     const pairs = labelPairs(summarizeLabels(db, criterion));
-    const agreement = { ...measureAgreement(half.tested), ...(pairs === null ? {} : { labelPairs: pairs }) };
+    const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);
     const variants = callsModel(stored.definition)
       ? await compareVariants(db, stored, half, { criterion, settings }, signal)
       : undefined;
     if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
-    const measured = { agreement, ceiling: ceilingOf(pairs, sumWeights(half.tested)) };
     const test = saveEvalTest(
       db,
       stored.id,
@@ -199,13 +190,13 @@ export function testEval(
           half.tested.map(({ traceId }) => traceId),
         ),
         labelsHash: half.labelsHash,
-        ...measured,
+        agreement,
         latencyMs: half.latencyMs,
         costUsdPerTrace: half.costUsdPerTrace,
         ...presentProperties({ variants }),
         thresholds,
         rejections: rejectionsOf(thresholds, {
-          ...measured,
+          agreement,
           kind: stored.definition.kind,
           readsByThisEval: testNumber(db, stored.id, { criterion, agreement }).number,
         }),
@@ -413,10 +404,7 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
     Math.min(good, bad) < FEW_OF_A_KIND &&
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
-    pairs === null
-      ? "no trace was labeled twice, so the rates cannot be corrected for wrong labels"
-      : pairs.alike < LOW_SELF_AGREEMENT * pairs.n &&
-        `repeated labels agree for only ${pairs.alike} of ${pairs.n} traces, so no eval can agree with the labels more often`,
+    pairs === null && "no trace was labeled twice, so the rates cannot be corrected for wrong labels",
   ]);
 }
 
@@ -442,6 +430,7 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
   const share = (some: number, all: number) => (all === 0 ? null : some / all);
   const good = scored.filter((one) => one.good);
   const bad = scored.filter((one) => !one.good);
+  const isWeighted = scored.some(({ weight }) => weight !== 1);
   return {
     good: good.length,
     bad: bad.length,
@@ -452,7 +441,7 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
     trueNegativeRate: rateOf(bad, ({ passed }) => !passed),
     falseFailureRate: rateOf(good, ({ passed }) => !passed),
     confusion: confusionOf(scored, () => 1),
-    ...(scored.some(({ weight }) => weight !== 1) ? { weighted: confusionOf(scored, ({ weight }) => weight) } : {}),
+    ...presentProperties({ weighted: isWeighted ? confusionOf(scored, ({ weight }) => weight) : null }),
   };
 }
 

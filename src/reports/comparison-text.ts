@@ -9,6 +9,7 @@ import { compact } from "../platform/optional-values.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/metrics.js";
 import {
+  counted,
   differenceText,
   metricCells,
   oneLine,
@@ -57,7 +58,7 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
   ].filter((part) => part !== false);
   const flipCount = flips.lost.length + flips.won.length;
   return compact([
-    `${candidate} against ${baseline}: ${[`${count(common)} ${noun}s in both`, ...onlyInOne].join(", ")}`,
+    `${candidate} against ${baseline}: ${[`${counted(common, noun)} in both`, ...onlyInOne].join(", ")}`,
     ungraded !== null &&
       ungraded.baseline + ungraded.candidate > 0 &&
       `Not graded and not in any score: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,

@@ -7,6 +7,7 @@ import {
   type StoredEval,
   type TracedAgent,
 } from "../evals/definition.js";
+import { labelErrors, ratesDespiteErrors } from "../evals/error-free-rates.js";
 import type { OtherAgents } from "../evals/validated-agents.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
@@ -14,6 +15,11 @@ import { promptHash } from "../scoring/judge.js";
 import { duration, share, table, usd } from "../text/format.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { estimateText, oneLine } from "./wording.js";
+
+interface EvalVersion {
+  readonly stored: StoredEval;
+  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
+}
 
 /** Formats an eval's version the way commands accept it, such as `wrong-year@2`. */
 export function evalLabel({ name, version }: Pick<StoredEval["definition"], "name" | "version">): string {
@@ -36,7 +42,7 @@ export function evalTestText(stored: StoredEval, test: EvalTest, isStale = false
     "",
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
     `The held-out traces were used in tests ${times(heldOutReads)} for any criterion, and ${times(readsByThisEval)} for this eval.`,
-    ...ceilingLines(test),
+    ...labelErrorLines(test),
     ...(test.agents === undefined ? [] : [`Agents of these traces: ${test.agents.map(agentText).join("; ")}.`]),
     ...warnings.map((warning) => `Note: ${warning}.`),
     commandLine`To see disagreements with the labels of the training half: art-e evals review ${definition.name} --criterion ${test.criterion}`,
@@ -53,11 +59,6 @@ function useLines({ status, definition }: StoredEval, { criterion }: EvalTest, i
   return [`Next: ${commandLine`art-e evals use ${evalLabel(definition)}`}${criterionFlag(criterion)}`];
 }
 
-interface EvalVersion {
-  readonly stored: StoredEval;
-  readonly tests: readonly { readonly report: EvalTest; readonly createdAt: string; readonly isStale: boolean }[];
-}
-
 /** Formats the versions of an eval in chronological order, with their changes and test results. */
 export function evalHistoryText(
   versions: readonly EvalVersion[],
@@ -66,9 +67,8 @@ export function evalHistoryText(
   const events = versions.flatMap(({ stored, tests }, i) => {
     const { version, origin } = stored.definition;
     const before = versions[i - 1]?.stored.definition;
-    const from = origin.parent === null ? "" : `, from version ${origin.parent}`;
     const made = [
-      `version ${version}, by ${origin.by}${from} (${stored.status})`,
+      `version ${version}, by ${origin.by} (${stored.status})`,
       ...(before === undefined ? [] : changedLines(readable(before), readable(stored.definition))),
     ];
     return [
@@ -140,13 +140,13 @@ export function judgeLabel({ model, votes, examples = [], ...prompt }: JudgeSett
   return `${model} (${facts.join(", ")})`;
 }
 
-/** The best result that is possible with these labels. */
-function ceilingLines({ ceiling }: EvalTest): string[] {
-  if (!ceiling) return [];
-  const { noise, truePositiveRate, trueNegativeRate } = ceiling;
+/** The rates that the thresholds apply to, if some of the labels are wrong. */
+function labelErrorLines({ agreement }: EvalTest): string[] {
+  const [noise, rates] = [labelErrors(agreement), ratesDespiteErrors(agreement)];
+  if (noise === 0 || rates === null) return [];
   return [
-    `Labels of the same trace differ as if ${share(noise)} of the labels were wrong. A perfect eval would show`,
-    `a true positive rate of ${share(truePositiveRate)} and a true negative rate of ${share(trueNegativeRate)}. Thresholds are fractions of these.`,
+    `Labels of the same trace differ as if ${share(noise)} of the labels were wrong. Without these errors, the true positive`,
+    `rate is ${share(rates.truePositive)} and the true negative rate is ${share(rates.trueNegative)}. The thresholds apply to these.`,
   ];
 }
 

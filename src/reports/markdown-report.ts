@@ -19,6 +19,7 @@ import {
   significanceText,
   stateName,
   type TaskNoun,
+  untilText,
   verdictSentence,
   workTime,
 } from "./wording.js";
@@ -157,6 +158,8 @@ function headlines(runs: readonly RunFigures[]): string[][] {
     !runs.every(({ answeredBy }) => answeredBy.length === 0) &&
       line("Answered by", ({ answeredBy, model }) => answeredBy.join(", ") || model),
     line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
+    !runs.every(({ until }) => until === null) &&
+      line("Until", ({ until }) => (until === null ? "-" : escapeMarkdown(untilText(until)))),
     line("Cost", ({ costUsd }) => usd(costUsd)),
     line("Cost per 1,000 tasks", ({ costUsd, tasks }) =>
       costUsd === null || tasks === 0 ? "-" : usd((costUsd / tasks) * 1_000),

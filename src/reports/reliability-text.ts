@@ -4,7 +4,8 @@ import {
   type ReliabilityOfRun,
   type ReliabilityRow,
 } from "../analysis/reliability.js";
-import { count, estimate, table } from "../text/format.js";
+import { estimate, table } from "../text/format.js";
+import { counted } from "./wording.js";
 
 /** Formats a reliability card: its figures, the reasons for missing ones, and the definition of each property. */
 export function reliabilityText(card: ReliabilityOfRun): string {
@@ -25,7 +26,7 @@ export function reliabilityText(card: ReliabilityOfRun): string {
 }
 
 export function reliabilityTitle({ runId, scorer, questions, tasks }: ReliabilityOfRun): string {
-  return `Reliability of ${runId}: ${scorer}, ${count(questions)} questions, ${count(tasks)} tasks`;
+  return `Reliability of ${runId}: ${scorer}, ${counted(questions, "question")}, ${counted(tasks, "task")}`;
 }
 
 export function rowsInOrder({ rows }: ReliabilityCard): ReliabilityRow[] {

@@ -76,6 +76,8 @@ export interface RunFigures {
   readonly corpusFingerprint: string;
   /** Changes of the settings after the run was created, each as one line. */
   readonly changes: readonly string[];
+  /** The claim that could stop the run early, or null. */
+  readonly until: string | null;
   readonly plannedTasks: number;
   readonly tasks: number;
   readonly completed: number;

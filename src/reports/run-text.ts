@@ -32,6 +32,7 @@ import {
   runTitle,
   timePerTask,
   UNJUDGED,
+  untilText,
 } from "./wording.js";
 
 /** A run as lists show it. */
@@ -164,6 +165,8 @@ export function runDetailsText(
     readonly perturbation: string | null;
     /** Changes of the settings after the run was created. */
     readonly changes: readonly string[];
+    /** The claim that could stop the run early, or null. */
+    readonly until: string | null;
     readonly totals: RunTotals;
     readonly headline: string | null;
     readonly tasks: readonly TaskLine[];
@@ -177,6 +180,7 @@ export function runDetailsText(
     ["Note", run.note ?? ""],
     ["Dataset", run.dataset],
     ["Perturbed", run.perturbation ?? ""],
+    ["Until", run.until === null ? "" : untilText(run.until)],
     ...run.changes.map((change): [string, string] => ["Changed", change]),
   ];
   const unlisted = tasks.length - listed;

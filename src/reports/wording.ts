@@ -177,6 +177,11 @@ export function firstLine(text: string, limit: number): string {
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
+/** Formats the claim that could stop a run, with its effect on the run's intervals. */
+export function untilText(claim: string): string {
+  return `${claim}. If this stopped the run, the intervals of its scores do not hold`;
+}
+
 /** Formats `1 email` or `1,234 emails`. */
 export function counted(n: number, noun: string): string {
   return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;

@@ -32,6 +32,7 @@ import {
 import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./results-file.js";
+import { claimOf } from "./run-until/claim-text.js";
 
 type RunNames = Pick<RunRow, "id" | "name" | "note" | "tags">;
 
@@ -66,6 +67,7 @@ export function runDetails(name: string, settings: AppSettings) {
       limits: run.limits,
       perturbation: "perturbation" in run.settings ? (run.settings.perturbation ?? null) : null,
       changes: run.settings.changes ?? [],
+      until: claimOf({ ...run.settings }),
       totals,
       headline,
       /** Failed tasks first, then in ascending order of score. */

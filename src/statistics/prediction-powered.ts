@@ -37,13 +37,14 @@ export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: 
   const results = traces.map(({ passed }) => beta * Number(passed));
   const equal = traces.map(() => 1);
   const mean = clip(average(residuals, weights) + average(results, equal));
-  const known = pairs === null || pairs.n === 0 ? null : pairs;
-  const ofErrors = varianceOfErrors(wrongLabels(known) ?? 0, weights);
+  const usedPairs = pairs === null || pairs.n === 0 ? null : pairs;
+  const ofErrors = varianceOfErrors(wrongLabels(usedPairs) ?? 0, weights);
   const ofLabels = Math.max(varianceOfMean(residuals, weights, labeled), ofErrors);
   const variance = ofLabels + varianceOfMean(results, equal, traces);
   const effective = effectiveLabels(mean, variance, labels, weights);
-  const { low, high } = known === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, known);
-  const value = known === null ? mean : solvedRate(mean, known);
+  const { low, high } =
+    usedPairs === null ? wilson(mean * effective, effective) : solvedInterval(mean, effective, usedPairs);
+  const value = usedPairs === null ? mean : solvedRate(mean, usedPairs);
   return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
@@ -77,10 +78,10 @@ const DRAWS = 2_000;
 /** The interval by a parametric bootstrap of the mean label and the agreement, with Jeffreys priors. */
 function solvedInterval(mean: number, effective: number, pairs: LabelPairs): Interval {
   const draw = sampler(seededRandom(1));
-  const drawn = Float64Array.from({ length: DRAWS }, () =>
+  const rateDraws = Float64Array.from({ length: DRAWS }, () =>
     solvedRate(draw.share(mean * effective, effective), pairs, draw.share(pairs.alike, pairs.n)),
   ).sort();
-  return { low: quantileOfSorted(drawn, 0.025), high: quantileOfSorted(drawn, 0.975) };
+  return { low: quantileOfSorted(rateDraws, 0.025), high: quantileOfSorted(rateDraws, 0.975) };
 }
 
 /**

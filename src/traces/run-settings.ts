@@ -113,7 +113,7 @@ const conditionsShape = {
   selection,
 };
 
-const untilSchema = z
+export const untilSchema = z
   .strictObject({
     relation: z.enum(["better", "no_worse", "different"]).describe("The claim about this run and its baseline."),
     by: z.number().nonnegative().describe("Margin of the claim, in the score's unit."),

@@ -72,6 +72,7 @@ const failure = ({ done }: { done: unknown }): ModelError => {
 
 const stream = (...chunks: (string | Buffer)[]): Asked => ({ play: () => ({ chunks }) });
 
+const replaced = (text: string) => frame({ type: "text-replaced", text });
 const said = (text: string) => frame({ type: "text-delta", text });
 
 describe("an agent behind the playground API", () => {
@@ -122,6 +123,11 @@ describe("an agent behind the playground API", () => {
   it("answers with only the last turn's text if it does not have return_final_answer", async () => {
     const done = rollout(await ask(stream(...answerFrames({ text: "It is on May 3." }))));
     expect(done).toMatchObject({ ending: "answered", answer: "It is on May 3.", sources: [] });
+  });
+
+  it("answers without the text that the server took back", async () => {
+    const done = rollout(await ask(stream(said("It is on M"), replaced(""), said("May 3"), DONE)));
+    expect(done).toMatchObject({ ending: "answered", answer: "May 3" });
   });
 
   it("may abstain, and may end without an answer", async () => {

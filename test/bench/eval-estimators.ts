@@ -1,5 +1,5 @@
+import { independentCounts } from "../../src/evals/error-free-rates.js";
 import { drawInOrder, drawWeights } from "../../src/evals/labelling/enriched-draw.js";
-import { independentCounts } from "../../src/evals/test-eval/independent-counts.js";
 import { measureAgreement } from "../../src/evals/test-eval.js";
 import { type LabelPairs, rateDespiteLabelErrors } from "../../src/statistics/label-errors.js";
 import { type PredictedTrace, predictionPoweredRate } from "../../src/statistics/prediction-powered.js";

@@ -64,7 +64,7 @@ function definitionOf(template: EvalTemplate): DataEval {
     reference: false,
     criterion,
     pass: { all: [conditionOf(template, 10)] },
-    origin: { by: "templates", seed: null, labels: null, parent: null },
+    origin: { by: "templates", seed: null, labels: null },
   } as DataEval;
 }
 

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runDataEvals } from "../../src/evals/run-evals/run-rules.js";
+import { evalsWithoutModels } from "../../src/evals/scoring-evals.js";
 import { getEval } from "../../src/evals/store.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
-import { evalsWithoutModels } from "../../src/evals/use-evals.js";
 import type { AppSettings } from "../../src/platform/app-context.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { Estimate } from "../../src/statistics/estimate.js";
@@ -158,7 +158,7 @@ function isClean(trace: QuestionTrace): boolean {
 
 export function ruleOf(template: EvalTemplate) {
   const { name, criterion } = template;
-  const origin = { by: "person", seed: null, labels: null, parent: null } as const;
+  const origin = { by: "person", seed: null, labels: null } as const;
   const pass = { all: [conditionOf(template, 0)] };
   return { name, version: 1, kind: "rules", reference: false, criterion, pass, origin } as const;
 }

@@ -5,8 +5,8 @@ import { benchEstimators, type EstimatorLine } from "./eval-estimators.js";
 import { benchEvals, demoTraces, type EvalBenchLine } from "./evals.js";
 import { benchPlantedFaults, type PlantedBench } from "./planted-faults.js";
 
-/** The standard error of a coverage of 95% is 1.5%. */
-const ESTIMATOR_DRAWS = 200;
+/** The standard error of a coverage of 95% is 1.1%. */
+const ESTIMATOR_DRAWS = 400;
 const ENRICHED_SETS = 10;
 
 /** The speed of evals over `traces` traces, and what the program concludes from labels, with `seeds` sets each. */

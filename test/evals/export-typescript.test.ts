@@ -11,7 +11,7 @@ const common = {
   version: 1,
   reference: false,
   criterion: "The answer is /* well */ formed.",
-  origin: { by: "person", seed: null, labels: null, parent: null },
+  origin: { by: "person", seed: null, labels: null },
 };
 
 function assertionsEval(all: readonly object[]) {

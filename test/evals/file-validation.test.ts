@@ -19,7 +19,6 @@ function testOf(passed: number, changes: Partial<EvalTest> = {}): EvalTest {
     readsByThisEval: 1,
     latencyMs: { p50: 1, p95: 2 },
     costUsdPerTrace: 0,
-    ceiling: null,
     thresholds: "usable",
     rejections: [],
     warnings: [],

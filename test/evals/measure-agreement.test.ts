@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
-import { independentCounts } from "../../src/evals/test-eval/independent-counts.js";
-import { ceilingOf, rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
+import { independentCounts, labelErrors, ratesDespiteErrors } from "../../src/evals/error-free-rates.js";
+import { rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
@@ -102,7 +102,6 @@ describe("measureAgreement", () => {
 describe("rejectionsOf", () => {
   const measured = (agreement: Agreement, kind: EvalDefinition["kind"] = "python") => ({
     agreement,
-    ceiling: null,
     kind,
     readsByThisEval: 1,
   });
@@ -117,7 +116,7 @@ describe("rejectionsOf", () => {
   );
   const bound = (text: string) => expect.stringContaining(`the ${text}`);
 
-  it("requires rates of at least 0.8, and lower bounds above chance, for usable", () => {
+  it("requires rates of at least 0.8, and lower bounds of at least 0.7, for usable", () => {
     expect(rejectionsOf("usable", measured(sure))).toEqual([]);
     // 20 of 25 bad traces fail: the true rate could be below 0.7.
     expect(rejectionsOf("usable", good)).toEqual([bound("true negative rate might be as low as 0.6")]);
@@ -132,8 +131,6 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", measured(weak))).toEqual([
       "true positive rate is 0.667 (minimum 0.8)",
       "true negative rate is 0.500 (minimum 0.8)",
-      // Wilson: 20 of 30 is at least 0.488, 5 of 10 at least 0.237.
-      "the lower bounds of the two rates add up to 0.724, as for chance (must be above 1)",
       bound("true positive rate might be as low as 0.5"),
     ]);
   });
@@ -199,13 +196,8 @@ describe("rejectionsOf", () => {
     expect(rejectionsOf("usable", measured(silent, "rules"))).toEqual([]);
   });
 
-  it("scales the thresholds to the rates of a perfect eval if labels are inconsistent", () => {
-    // With 15% bad traces and 10% noise, 22% are labeled bad, and 61% of those are bad.
-    const agreed = 0.9 ** 2 + 0.1 ** 2;
-    const ceiling = ceilingOf({ alike: agreed * 1e6, n: 1e6 }, { good: 780, bad: 220 });
-    expect(ceiling?.noise).toBeCloseTo(0.1, 4);
-    expect(ceiling?.trueNegativeRate).toBeCloseTo(0.135 / 0.22, 3);
-    expect(ceiling?.truePositiveRate).toBeCloseTo(0.765 / 0.78, 3);
+  it("applies the thresholds to the rates free of label errors", () => {
+    // 15% bad traces and 10% wrong labels: 22% are labeled bad, and 61% of those are bad.
     const perfect = measureAgreement(
       traces([
         { bad: false, score: 1, n: 765 },
@@ -214,30 +206,36 @@ describe("rejectionsOf", () => {
         { bad: true, score: 0, n: 135 },
       ]),
     );
-    const pairs = { alike: 82, n: 100 };
-    const noisy = { ...measured({ ...perfect, labelPairs: pairs }, "rules"), ceiling };
-    expect(rejectionsOf("usable", noisy)).toEqual([]);
     expect(rejectionsOf("usable", measured(perfect))).toEqual([
       "true negative rate is 0.614 (minimum 0.8)",
       bound("true negative rate might be as low as 0.5"),
     ]);
-    // Noise lowers the threshold, but not the floor for the rate without label errors: here it is 0.42.
+    const withPairs = (agreement: Agreement, alike: number, n: number) => ({
+      ...agreement,
+      labelPairs: { alike, n },
+    });
+    // With 10% errors, two labels are alike in 0.9² + 0.1² = 82% of the cases.
+    const noisy = withPairs(perfect, 820_000, 1_000_000);
+    expect(labelErrors(noisy)).toBeCloseTo(0.1, 4);
+    expect(ratesDespiteErrors(noisy)?.truePositive).toBeCloseTo(1, 4);
+    expect(ratesDespiteErrors(noisy)?.trueNegative).toBeCloseTo(1, 4);
+    expect(rejectionsOf("usable", measured(withPairs(perfect, 82, 100), "rules"))).toEqual([]);
+    // An eval that finds half of the bad traces is still rejected.
     const weak = measureAgreement(
       traces([
-        { bad: false, score: 1, n: 765 },
-        { bad: false, score: 0, n: 15 },
-        { bad: true, score: 1, n: 145 },
-        { bad: true, score: 0, n: 75 },
+        { bad: false, score: 1, n: 772 },
+        { bad: false, score: 0, n: 8 },
+        { bad: true, score: 1, n: 152 },
+        { bad: true, score: 0, n: 68 },
       ]),
     );
-    const hidden = {
-      ...measured({ ...weak, labelPairs: pairs }, "rules"),
-      ceiling: { noise: 0.1, truePositiveRate: 0.98, trueNegativeRate: 0.4 },
-    };
-    expect(rejectionsOf("usable", hidden)).toContainEqual(bound("true negative rate might be as low as 0.4"));
-    expect(ceilingOf({ alike: 4, n: 4 }, { good: 9, bad: 9 })).toBeNull();
-    const chance = ceilingOf({ alike: 50, n: 100 }, { good: 50, bad: 50 });
-    expect(rejectionsOf("usable", { ...measured(perfect, "rules"), ceiling: chance })).toContainEqual(
+    expect(rejectionsOf("usable", measured(withPairs(weak, 820_000, 1_000_000), "rules"))).toEqual([
+      "true negative rate is 0.503 (minimum 0.8)",
+      bound("true negative rate might be as low as 0.4"),
+    ]);
+    // Four pairs say too little about the labels.
+    expect(labelErrors(withPairs(perfect, 2, 4))).toBe(0);
+    expect(rejectionsOf("usable", measured(withPairs(perfect, 50, 100), "rules"))).toContainEqual(
       expect.stringMatching(/% of the labels are wrong, based on repeated labels/),
     );
   });

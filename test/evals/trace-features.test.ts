@@ -210,7 +210,7 @@ describe("features in Python", needs("sandbox", choice.ok && hasPython), () => {
     ];
     const cases = said.flatMap((assertion) => texts.map((answer) => ({ assertion, answer })));
     const codeOf = (assertion: Assertion) => {
-      const origin = { by: "person", seed: null, labels: null, parent: null } as const;
+      const origin = { by: "person", seed: null, labels: null } as const;
       const common = { name: "said", version: 1, reference: false, criterion: "It is so.", origin };
       const definition: EvalDefinition = { ...common, kind: "assertions", answer: { all: [assertion] } };
       return evalFiles([{ definition, validation: null }], "python").get("said.py");

@@ -40,11 +40,12 @@ export class Checkout {
   }
 
   /**
-   * The duration of the tests without a mutant. Throws if they fail, because then every mutant would count as killed.
+   * The duration of the tests without a mutant. Throws if the build or a test fails, because then every mutant would
+   * count as killed.
    */
   async measure(tests: readonly string[]): Promise<number> {
     const started = performance.now();
-    await this.node("build.js");
+    if ((await this.node("build.js", [], 0, "inherit")) !== 0) throw new Error("The build fails without any mutant.");
     const outcome = await this.vitest(tests, 0, "inherit");
     if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
     return Math.ceil(performance.now() - started);

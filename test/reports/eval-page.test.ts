@@ -33,7 +33,7 @@ function saveEval(db: Db, name: string): number {
     reference: false,
     criterion: `${name}: ${HOSTILE}`,
     pass: { all: [{ feature: "sources", at_least: 1 }] },
-    origin: { by: "person", seed: null, labels: null, parent: null },
+    origin: { by: "person", seed: null, labels: null },
   };
   return saveDraft(db, draft, NOW).stored.id;
 }
@@ -48,7 +48,6 @@ function saveTest(db: Db, evalId: number): void {
   const rest = {
     criterion: "overall",
     labelsHash: hashLabels([]),
-    ceiling: null,
     latencyMs: { p50: 1, p95: 1 },
     costUsdPerTrace: 0,
   };

@@ -191,6 +191,7 @@ describe("a Markdown report", () => {
       dataset: "q",
       corpusFingerprint: "f",
       changes: [],
+      until: null,
       plannedTasks: 1,
       costUsd: null,
       retries: 0,

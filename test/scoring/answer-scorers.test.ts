@@ -17,6 +17,7 @@ import {
 import { bandOf } from "../../src/traces/score-bands.js";
 import { demoQuestions } from "../cli/art-e.js";
 import { demoSet, openDemo, question, type TestDb } from "../runs/demo-setup.js";
+import { judged } from "./judged-trace.js";
 import { called, itself, trace } from "./trace.js";
 
 const by =
@@ -355,6 +356,19 @@ test("scoreTrace returns every requested score by name", () => {
     foundGold: { value: 0 },
     readGold: { value: 0 },
   });
+});
+
+test.each([
+  ["correct", 1, 1],
+  ["partly", 0, 0.5],
+  ["wrong", 0, 0],
+  ["abstained", 0, 0],
+] as const)("the verdict %s is worth %d as judgeCorrect and %d as judgeScore", (verdict, correct, score) => {
+  const { judgeCorrect, judgeScore } = SCORERS;
+  const values = [judgeCorrect, judgeScore].map(
+    (entry) => entry.score(trace({ judge: judged(verdict) }), itself).value,
+  );
+  expect(values).toEqual([correct, score]);
 });
 
 test("scoreTrace does not change the trace, and is deterministic", () => {

@@ -12,7 +12,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-const origin = { by: "person", seed: null, labels: null, parent: null } as const;
+const origin = { by: "person", seed: null, labels: null } as const;
 
 function activate(draft: Partial<EvalDefinition>): void {
   const definition = { reference: false, criterion: "It is so.", origin, ...draft } as EvalDefinition;

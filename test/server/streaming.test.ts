@@ -174,6 +174,31 @@ describe("a chat on the page", () => {
   });
 });
 
+const TRUNCATED: StreamScript = {
+  frames: [
+    ...STREAMS["openai-chat"]({ text: ["The softball ", "dues are "] }).parts,
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "length" }] })}\n\ndata: [DONE]\n\n`,
+  ],
+};
+
+describe("the text of a truncated reply", () => {
+  it("is taken back before the next reply", async () => {
+    await start(TRUNCATED, script({ text: WORDS }));
+    const texts = (await chat()).map(({ event }) => event).filter(({ type }) => /^text-/.test(type));
+    const replaced = texts.findIndex(({ type }) => type === "text-replaced");
+    const join = (events: typeof texts) => events.map(({ text }) => text).join("");
+    expect(join(texts.slice(0, replaced))).toBe("The softball dues are ");
+    expect(texts[replaced]).toEqual({ type: "text-replaced", text: "" });
+    expect(join(texts.slice(replaced + 1))).toBe(ANSWER);
+  });
+
+  it("is separated from the answer in a streamed chat completion", async () => {
+    await start(TRUNCATED, script({ text: WORDS }));
+    const contents = contentsOf(await completion()).map(({ text }) => text);
+    expect(contents.join("")).toBe(`The softball dues are \n\n${ANSWER}`);
+  });
+});
+
 describe("a streamed chat completion", () => {
   it("delivers the first words long before the last", async () => {
     await start(script(FINAL, 50));

@@ -163,6 +163,18 @@ describe("rateDespiteLabelErrors", () => {
     expect(rateDespiteLabelErrors({ successes: 80, n: 100 }, fine, { alike: 20, n: 40 }).value).toBeNull();
   });
 
+  it("gives the entire range if most draws cannot separate good from bad", () => {
+    const table = { goodPassed: 20, goodFailed: 10, badPassed: 15, badFailed: 12 };
+    const { value, low, high } = rateDespiteLabelErrors({ successes: 50, n: 100 }, table, { alike: 51, n: 100 });
+    expect({ hasValue: value !== null, low, high }).toEqual({ hasValue: true, low: 0, high: 1 });
+  });
+
+  it("has no rates if no item is truly good, or none is truly bad", () => {
+    const noneGood = { goodPassed: 0, goodFailed: 0, badPassed: 5, badFailed: 20 };
+    const noneBad = { goodPassed: 20, goodFailed: 5, badPassed: 0, badFailed: 0 };
+    expect([trueRates(noneGood, 0), trueRates(noneBad, 0)]).toEqual([null, null]);
+  });
+
   it("always gives the same interval for the same numbers", () => {
     const world = { labelledBad: 0.3, runBad: 0.3, labelErrors: 0.05, truePositive: 0.9, trueNegative: 0.9 };
     expect(estimateIn(world, 3)).toEqual(estimateIn(world, 3));

@@ -105,6 +105,14 @@ describe("predictionPoweredRate", () => {
     expect(predictionPoweredRate(traces, { alike: 820, n: 1_000 }).value).toBeCloseTo(0.7, 9);
   });
 
+  it("has Wilson's interval for the number of labels if all labels are good", () => {
+    const traces = Array.from({ length: 20 }, (_, i) => ({ passed: true, good: true, cluster: String(i) }));
+    const { value, low } = predictionPoweredRate(traces, null);
+    expect(value).toBe(1);
+    // 20 / (20 + 1.959964²)
+    expect(low).toBeCloseTo(0.83887, 5);
+  });
+
   it("returns nothing for fewer than two labels", () =>
     expect(predictionPoweredRate([{ passed: true, good: true, cluster: "1" }], null).value).toBeNull());
 

@@ -41,6 +41,8 @@ const id = z.string();
 const KNOWN = z.discriminatedUnion("type", [
   z.object({ type: z.literal("message-start"), messageId: id.optional() }),
   z.object({ type: z.literal("text-delta"), text: z.string() }),
+  /** Replaces the text of the turn, or the answer in a call if it has a `toolCallId`. */
+  z.object({ type: z.literal("text-replaced"), text: z.string(), toolCallId: id.optional() }),
   z.object({ type: z.literal("tool-call"), toolCallId: id, toolName: z.string() }),
   /** The arguments, or their JSON text in one or more parts. */
   z.object({ type: z.literal("tool-call-args"), toolCallId: id, args: jsonValueSchema }),
@@ -154,6 +156,9 @@ class PlaygroundReader {
       case "text-delta":
         this.text += event.text;
         this.lastWord = performance.now();
+        return;
+      case "text-replaced":
+        this.text = event.text;
         return;
       case "tool-call":
         this.calls.push({

@@ -6,7 +6,7 @@ import { isDontKnow } from "../../text/abstention.js";
 import { getRun } from "../../traces/runs-store.js";
 import type { JudgeExample, JudgeSettings } from "../../traces/trace.js";
 import { criterionFlag, criterionSentence } from "../criteria.js";
-import type { EvalDraft } from "../definition.js";
+import { BY_PERSON, type EvalDraft } from "../definition.js";
 import { shuffleByHash } from "../labelling.js";
 import { type EffectiveLabel, hashLabels, iterateLabelled } from "../labels.js";
 
@@ -34,12 +34,7 @@ export function judgeDraft(db: Db, { name, judge, examples: exampleCount, criter
     kind: "judge",
     reference: true,
     criterion: criterionSentence(db, criterion) ?? "The judge calls the answer correct.",
-    origin: {
-      by: "person",
-      seed: isDrawn ? seed : null,
-      labels: isDrawn ? hashLabels(draws.map(({ label }) => label)) : null,
-      parent: null,
-    },
+    origin: isDrawn ? { by: "person", seed, labels: hashLabels(draws.map(({ label }) => label)) } : BY_PERSON,
     judge: isDrawn ? { ...judge, examples } : judge,
   };
 }

@@ -1,11 +1,13 @@
 // Draws likely failures more often than other traces, each with a known probability.
+
 import { createHash } from "node:crypto";
 import { yieldBetween } from "../../platform/batches.js";
+import { compact } from "../../platform/optional-values.js";
 import { quantile } from "../../statistics/quantile.js";
 import type { Db } from "../../store/open-store.js";
 import { isFailure } from "../../tasks/ending.js";
 import { readTraces } from "../../traces/traces-store.js";
-import { type DataEval, type EvaluatedTrace, isDataEval, isEvalScore } from "../definition.js";
+import { BY_TEMPLATES, type DataEval, type EvaluatedTrace, isDataEval, isEvalScore } from "../definition.js";
 import { isPass } from "../eval-outcome.js";
 import { labelByJudge, labelByScore } from "../import-labels.js";
 import { FEATURES, viewOf } from "../run-evals/features.js";
@@ -51,11 +53,9 @@ export async function drawEnriched(
   return drawInOrder(drawWeights(signals), seed);
 }
 
-const NO_ORIGIN = { by: "templates", seed: null, labels: null, parent: null } as const;
-
 /** The templates that do not need labels. */
 const UNFITTED: readonly DataEval[] = TEMPLATES.filter(({ bound }) => bound !== "cut").map((template) => ({
-  ...templateEval(template, 0, NO_ORIGIN),
+  ...templateEval(template, 0, BY_TEMPLATES),
   version: 1,
 }));
 
@@ -125,8 +125,8 @@ export function drawWeights(signals: readonly Signals[]): ReadonlyMap<string, nu
   }));
   const failed = signals.map(({ failed: names, words, amounts }) => [
     ...names,
-    ...(words !== null && words < short ? ["short"] : []),
-    ...large.flatMap(({ name, limit }) => ((amounts[name] ?? 0) > limit ? name : [])),
+    ...compact([words !== null && words < short && "short"]),
+    ...large.filter(({ name, limit }) => (amounts[name] ?? 0) > limit).map(({ name }) => name),
   ]);
   const counts = new Map<string, number>();
   for (const name of failed.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -264,13 +264,13 @@ export function evalArguments(trace: EvaluatedTrace, reference: boolean) {
 function referenceOf(trace: EvaluatedTrace) {
   if (trace.kind === "chat") return { scores: trace.scores };
   const question = questionOf(trace);
-  return {
+  const reference = {
     expected_output: question?.answer ?? null,
     expected_sources: question?.message_ids ?? [],
     scores: trace.scores,
     judge: trace.judge,
-    ...(trace.kind === "suite" ? { grade: trace.grade } : {}),
   };
+  return trace.kind === "suite" ? { ...reference, grade: trace.grade } : reference;
 }
 
 /** Removes the encrypted provider state, which is long. */

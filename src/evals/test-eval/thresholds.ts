@@ -1,11 +1,11 @@
 // Minimum numbers of labels, and the thresholds that an eval's test must pass.
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { type LabelPairs, lowerBounds, wrongLabels } from "../../statistics/label-errors.js";
+import { type LabelPairs, lowerBounds } from "../../statistics/label-errors.js";
 import { criterionFlag, OVERALL } from "../criteria.js";
-import type { EvalDefinition, EvalTest, LabelCeiling, ThresholdName } from "../definition.js";
+import type { EvalDefinition, EvalTest, ThresholdName } from "../definition.js";
+import { independentCounts, labelErrors, ratesDespiteErrors } from "../error-free-rates.js";
 import type { LabelSummary } from "../labels.js";
-import { independentCounts } from "./independent-counts.js";
 
 /**
  * Minimum number of labels of a kind for any measurement. An eval with a true rate of 0.7, the floor for `usable`, is
@@ -15,9 +15,6 @@ export const MIN_OF_A_KIND = 7;
 /** If there are fewer labels of a kind than this, a warning says that intervals are wide. */
 export const FEW_OF_A_KIND = 20;
 
-/** Below this agreement, people disagree with themselves too much for an eval to agree with them. */
-export const LOW_SELF_AGREEMENT = 0.8;
-
 interface CountedLabels {
   readonly half: "training" | "held-out";
   readonly good: number;
@@ -25,7 +22,7 @@ interface CountedLabels {
   readonly criterion: string;
 }
 
-type Measured = Pick<EvalTest, "agreement" | "ceiling" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
+type Measured = Pick<EvalTest, "agreement" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
 
 type Check = (measured: Measured) => string | null;
 
@@ -44,22 +41,20 @@ export function requireLabels({ half, good, bad, criterion }: CountedLabels): vo
 
 /** Checks for each threshold level. A check returns the reason for a rejection, or null. */
 const CHECKS: Readonly<Record<ThresholdName, readonly Check[]>> = {
-  // Good enough for use next to other metrics: the eval separates good from bad better than chance.
+  // Good enough for use next to other metrics.
   usable: [
-    ceilingAboveChance,
-    atLeast("true positive rate", "truePositiveRate", 0.8),
-    atLeast("true negative rate", "trueNegativeRate", 0.8),
-    betterThanChance,
+    tellingLabels,
+    atLeast("true positive rate", "truePositive", 0.8),
+    atLeast("true negative rate", "trueNegative", 0.8),
     surelyAtLeast(0.7),
     judges(0.8),
     fewErrors,
   ],
   // Good enough to block a release on its own.
   gate: [
-    ceilingAboveChance,
-    atLeast("true positive rate", "truePositiveRate", 0.9),
-    atLeast("true negative rate", "trueNegativeRate", 0.9),
-    betterThanChance,
+    tellingLabels,
+    atLeast("true positive rate", "truePositive", 0.9),
+    atLeast("true negative rate", "trueNegative", 0.9),
     surelyAtLeast(0.8),
     judges(0.9),
     fewErrors,
@@ -74,14 +69,14 @@ export function rejectionsOf(thresholds: ThresholdName, measured: Measured): str
   return CHECKS[thresholds].flatMap((check) => check(measured) ?? []);
 }
 
-/** Checks a rate against the fraction `least` of the rate that noisy labels allow. */
-function atLeast(label: string, rate: "truePositiveRate" | "trueNegativeRate", least: number): Check {
-  return ({ agreement, ceiling }) => {
-    const { value } = agreement[rate];
-    const best = ceiling?.[rate] ?? 1;
-    if (value !== null && value >= least * best) return null;
-    const wanted = best === 1 ? `${least}` : `${(least * best).toFixed(3)} (${least} of ${best.toFixed(3)})`;
-    return `${label} is ${value === null ? "unknown" : value.toFixed(3)} (minimum ${wanted})`;
+const ROUNDING = 1e-9;
+
+/** Checks a rate free of label errors. */
+function atLeast(label: string, rate: "truePositive" | "trueNegative", least: number): Check {
+  return ({ agreement }) => {
+    const value = ratesDespiteErrors(agreement)?.[rate];
+    if (value === undefined || value >= least - ROUNDING) return null;
+    return `${label} is ${value.toFixed(3)} (minimum ${least})`;
   };
 }
 
@@ -109,10 +104,11 @@ function surelyAtLeast(floor: number): Check {
   };
 }
 
-/** If people do not repeat their labels consistently, the labels cannot validate an eval. */
-function ceilingAboveChance({ ceiling }: Measured): string | null {
-  if (ceiling === null || Math.min(ceiling.truePositiveRate, ceiling.trueNegativeRate) >= 0.5) return null;
-  return `about ${Math.round(ceiling.noise * 100)}% of the labels are wrong, based on repeated labels, so they cannot validate an eval`;
+/** If nearly half of the labels are wrong, or as many as are bad, they cannot validate an eval. */
+function tellingLabels({ agreement }: Measured): string | null {
+  if (ratesDespiteErrors(agreement) !== null) return null;
+  const noise = Math.round(labelErrors(agreement) * 100);
+  return `about ${noise}% of the labels are wrong, based on repeated labels, so they cannot validate an eval`;
 }
 
 /**
@@ -129,9 +125,6 @@ function judges(least: number): Check {
   };
 }
 
-/** Minimum number of repeated labels for an estimate of label noise. */
-const MIN_REPEATS = 5;
-
 /**
  * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null without
  * pairs. Each pair counts the same, so that a few pairs of one kind do not outweigh many of the other.
@@ -141,38 +134,6 @@ export function labelPairs({ selfAgreement, betweenAnnotators, resolved }: Label
   const n = measured.reduce((sum, one) => sum + one.n, 0);
   const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
   return n === 0 ? null : { alike, n, ...(resolved === 0 ? {} : { resolved }) };
-}
-
-/**
- * Returns the rates that a perfect eval would reach on noisy labels with these total weights. With error probability e,
- * two labels agree with probability (1 - e)^2 + e^2. Returns null if too few labels were repeated.
- */
-export function ceilingOf(
-  pairs: LabelPairs | null,
-  { good, bad }: { readonly good: number; readonly bad: number },
-): LabelCeiling | null {
-  if (pairs === null || pairs.n < MIN_REPEATS || good + bad === 0) return null;
-  // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
-  const noise = wrongLabels(pairs, (pairs.alike + 0.5) / (pairs.n + 1)) ?? 0;
-  const labelledBad = bad / (good + bad);
-  const trulyBad = noise === 0.5 ? 0 : Math.min(1, Math.max(0, (labelledBad - noise) / (1 - 2 * noise)));
-  const share = (truly: number, labelled: number) =>
-    labelled === 0 ? 0 : Math.min(1, ((1 - noise) * truly) / labelled);
-  return {
-    noise,
-    truePositiveRate: share(1 - trulyBad, 1 - labelledBad),
-    trueNegativeRate: share(trulyBad, labelledBad),
-  };
-}
-
-/**
- * Checks that the eval separates good from bad better than chance: an eval that ignores the trace has rates that add up
- * to 1. Unlike kappa, the sum does not depend on how many traces are bad.
- */
-function betterThanChance({ agreement: { truePositiveRate, trueNegativeRate } }: Measured): string | null {
-  const sum = (truePositiveRate.low ?? 0) + (trueNegativeRate.low ?? 0);
-  if (sum > 1) return null;
-  return `the lower bounds of the two rates add up to ${sum.toFixed(3)}, as for chance (must be above 1)`;
 }
 
 /** Maximum fraction of labeled traces without a result. */

@@ -1,6 +1,6 @@
 // The grammar of `--until`.
 import { compact } from "../../platform/optional-values.js";
-import type { UntilSettings } from "../../traces/run-settings.js";
+import { type UntilSettings, untilSchema } from "../../traces/run-settings.js";
 
 /** A claim as typed. Margins are in the score's unit. */
 export interface TypedClaim extends Pick<UntilSettings, "relation" | "by" | "notBy"> {
@@ -28,6 +28,8 @@ export function parseClaim(text: string): { ok: true; value: TypedClaim } | { ok
   const match = CLAIM.exec(text.trim().replace(/\s+/g, " "));
   if (match === null) return { ok: false, problem: `expected ${CLAIM_FORMS}` };
   const [, words = "", run = "", byText, notByText, metric] = match;
+  const [, notNumber] = / by (\S+)$/.exec(run) ?? [];
+  if (notNumber !== undefined) return { ok: false, problem: `expected a number after "by", not "${notNumber}"` };
   const relation = RELATIONS[words] ?? "better";
   const by = Number(byText ?? 0);
   const notBy = notByText === undefined ? null : Number(notByText);
@@ -62,4 +64,10 @@ export function claimText({ relation, baseline, by, notBy, metric }: UntilSettin
     notBy !== null && `or not by ${notBy}`,
     `on ${metric}`,
   ]).join(" ");
+}
+
+/** Formats the claim in settings that can come from a results file, or returns null if the run has none. */
+export function claimOf({ until }: Readonly<Record<string, unknown>>): string | null {
+  const { data } = untilSchema.safeParse(until);
+  return data === undefined ? null : claimText(data);
 }

@@ -81,7 +81,8 @@ class ChatEvents {
     switch (step.type) {
       case "reply": {
         const { content, finishReason } = step.reply;
-        const missing = missingText(this.sentText, content);
+        // Text of a rejected reply is not part of the answer that follows it.
+        const missing = missingText(this.sentText, step.isRejected ? "" : content);
         const events = [
           ...(finishReason === "refusal" ? missing.map((event) => ({ ...event, isRefusal: true as const })) : missing),
           ...step.calls.flatMap((call, i) => this.callEvents(call, i)),

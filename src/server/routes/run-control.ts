@@ -19,11 +19,11 @@ export function runControlRoutes({ db, cacheDir }: Pick<Services, "db" | "cacheD
       status: 200,
       response: z.strictObject({ run: controlledRunSchema.nullable() }),
       async handle({ params }) {
-        const refused = (error: unknown) => {
+        const nullIfNotRunning = (error: unknown) => {
           if (error instanceof UserError && error.code === "run_not_running") return { run: null };
           throw error;
         };
-        const { run } = await send(params.id, { command: "show", showText: false }).catch(refused);
+        const { run } = await send(params.id, { command: "show", showText: false }).catch(nullIfNotRunning);
         return { run };
       },
     }),
@@ -36,11 +36,11 @@ export function runControlRoutes({ db, cacheDir }: Pick<Services, "db" | "cacheD
       status: 200,
       response: z.strictObject({ run: controlledRunSchema, message: z.string() }),
       async handle({ params, body }) {
-        const refused = (error: unknown) => {
+        const throwConflict = (error: unknown) => {
           if (!(error instanceof UserError) || error.exitCode === 2) throw error;
           throw new ApiError("CONFLICT", error.message, { reason: error.code, hint: error.hint });
         };
-        const { run, message } = await send(params.id, body).catch(refused);
+        const { run, message } = await send(params.id, body).catch(throwConflict);
         return { run, message };
       },
     }),

@@ -45,6 +45,15 @@ import {
 } from "./lists.js";
 import { agentFilter } from "./registry.js";
 
+type TraceHead = Omit<TraceLineJson, "rating" | "score">;
+
+export interface ToolCallCard {
+  readonly element: HTMLElement;
+  setResult(result: unknown): void;
+}
+
+type ShownMail = Omit<MailJson, "message_id" | "bcc"> & Partial<Pick<MailJson, "bcc">>;
+
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
   const { trace, feedback, scores, ...line } = details;
@@ -93,8 +102,6 @@ function traceActions(trace: Trace | ChatTrace, { id, agent_id: agent, question,
     copyButtons({ question, answer: answer ?? "", traceId: id, command: `art-e show ${id}` }),
   );
 }
-
-type TraceHead = Omit<TraceLineJson, "rating" | "score">;
 
 function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
   return [
@@ -306,11 +313,6 @@ function scoreCell({ score }: TraceLineJson): Child {
   return score === null ? "–" : h("span", { title: score.label }, scoreText(score.value));
 }
 
-export interface ToolCallCard {
-  readonly element: HTMLElement;
-  setResult(result: unknown): void;
-}
-
 /** A tool call with its arguments, and its result as soon as it is known. */
 export function toolCallCard(name: string, args: unknown): ToolCallCard {
   const element = h("div.served");
@@ -327,8 +329,6 @@ function errorOf(result: unknown): string | null {
   const { error } = (result ?? {}) as { readonly error?: unknown };
   return typeof error === "string" ? error : null;
 }
-
-type ShownMail = Omit<MailJson, "message_id" | "bcc"> & Partial<Pick<MailJson, "bcc">>;
 
 /** Shows an email, with the spans of its subject and body marked. */
 export function mailArticle(mail: ShownMail, subjectSpans: readonly TextSpan[], bodySpans: readonly TextSpan[]) {

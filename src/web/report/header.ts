@@ -1,6 +1,6 @@
 import { isPass } from "../../evals/eval-outcome.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
-import { stateName } from "../../reports/wording.js";
+import { stateName, untilText } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
@@ -38,6 +38,7 @@ function runLine(run: RunFigures, index: number, several: boolean): HTMLElement 
     several ? [runDot(index), h("b", untrustedInline(run.label)), " "] : [],
     h("code", run.runId),
     ...facts.flatMap((fact) => [h("span.sep", { "aria-hidden": "true" }, " · "), untrustedInline(fact)]),
+    ...(run.until === null ? [] : [h("div.meta", "Until: ", untrustedInline(untilText(run.until)))]),
     ...run.changes.map((change) => h("div.meta", "Changed: ", untrustedInline(change))),
   );
 }

@@ -35,6 +35,13 @@ interface TaskNavigation {
   go(task: Task | null): void;
 }
 
+interface ShownScore {
+  readonly label: string;
+  readonly value: number | null;
+  /** The reason for the value, or an empty string. */
+  readonly reason: string;
+}
+
 /** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
@@ -289,13 +296,6 @@ function otherAnswers(others: readonly Task[], head: ReportHead): HTMLElement {
       ),
     ),
   );
-}
-
-interface ShownScore {
-  readonly label: string;
-  readonly value: number | null;
-  /** The reason for the value, or an empty string. */
-  readonly reason: string;
 }
 
 /** Returns the task's scores with their reasons, which are known when the conversation is loaded. */

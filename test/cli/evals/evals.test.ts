@@ -19,7 +19,7 @@ const EVAL = (changes: object = {}) =>
     reference: false,
     criterion: "The answer is brief.",
     pass: { all: [{ feature: "answer_words", at_most: 25 }] },
-    origin: { by: "person", seed: null, labels: null, parent: null },
+    origin: { by: "person", seed: null, labels: null },
     ...changes,
   });
 

@@ -12,7 +12,7 @@ const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
 const json = jsonOf(artE);
 
-const origin = { by: "person", seed: null, labels: null, parent: null };
+const origin = { by: "person", seed: null, labels: null };
 const common = { version: 1, reference: false, criterion: 'It is "so".', origin };
 
 /** Rules whose thresholds divide the demo traces. */

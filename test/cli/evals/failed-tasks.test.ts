@@ -40,7 +40,7 @@ it("art-e run, art-e evals run, art-e score and art-e gate let a failed task fai
     reference: false,
     criterion: `It is ${name}.`,
     pass: { all: [condition] },
-    origin: { by: "person", seed: null, labels: null, parent: null },
+    origin: { by: "person", seed: null, labels: null },
   });
   const evals = [
     rules("comes_to_an_end", { feature: "ended", at_least: 1 }),

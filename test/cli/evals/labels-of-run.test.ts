@@ -32,7 +32,7 @@ beforeAll(async () => {
     reference: false,
     criterion: "The answer is brief.",
     pass: { all: [{ feature: "answer_words", at_most: ALLOWED }] },
-    origin: { by: "person", seed: null, labels: null, parent: null },
+    origin: { by: "person", seed: null, labels: null },
   };
   write("brief.json", JSON.stringify(brief));
   await json("evals label --from labels.jsonl");

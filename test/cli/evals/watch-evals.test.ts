@@ -154,7 +154,7 @@ describe("evals watch of rules whose agent changes", () => {
       reference: false,
       criterion: "The answer is brief.",
       pass: { all: [{ feature: "answer_words", at_most: 14 }] },
-      origin: { by: "person", seed: null, labels: null, parent: null },
+      origin: { by: "person", seed: null, labels: null },
     };
     write("brief.json", JSON.stringify(brief));
     await json("evals import brief.json");

@@ -192,7 +192,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
       version: 1,
       reference: false,
       criterion: "The answer is short.",
-      origin: { by: "person", seed: null, labels: null, parent: null },
+      origin: { by: "person", seed: null, labels: null },
       kind: "rules",
       pass: { all: [{ feature: "answer_words", at_most: 5 }] },
     };

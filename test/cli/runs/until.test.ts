@@ -109,6 +109,16 @@ describe("a run that stops itself (--until)", () => {
     expect(resumed.until).toEqual(stopped.until);
   });
 
+  it("is named by runs show and reports, with its effect on the intervals", async () => {
+    const { runId } = await ran("better than short on sources");
+    const row = /better than \S+ on sourcesCorrect\. If this stopped the run, the intervals of its scores do not hold/;
+    expect((await artE(`runs show ${runId}`)).stdout).toMatch(new RegExp(`^Until: +${row.source}$`, "m"));
+    expect((await artE(`report ${runId} --format md`)).stdout).toMatch(
+      new RegExp(`^\\| Until \\| ${row.source} \\|$`, "m"),
+    );
+    expect((await artE("report short --format md")).stdout).not.toContain("Until");
+  });
+
   it("--dry-run estimates the number of questions at several true gains", async () => {
     const { stdout } = await until("better than short or not by 0.2 on sources", "--dry-run", "--json");
     const stops = JSON.parse(stdout).until;
@@ -144,6 +154,8 @@ describe("a run that stops itself (--until)", () => {
     ["better than short by 0.2 or not by 0.1", '"or not by 0.1" must be more than "by 0.2"'],
     ["no worse than short", '"no worse than RUN by N" needs a margin above 0'],
     ["different from short by 0.1", '"different from" has no "by"'],
+    ["better than short by -1", '--until: expected a number after "by", not "-1"'],
+    ["better than short by 5%", '--until: expected a number after "by", not "5%"'],
     ["better than nothing", "nothing"],
     ["better than short on goldRank", "cannot test goldRank: it is of at least 1"],
     ["better than short on nonsense", '--until: unknown score "nonsense" of run short.'],

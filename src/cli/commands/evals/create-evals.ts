@@ -68,19 +68,21 @@ function suggestionText({ good, bad, tooFew, candidates, evals }: Suggestion, cr
   }
   const acceptedCandidates = candidates.filter(({ rejection }) => rejection === null);
   const rejectedCandidates = candidates.filter(({ rejection }) => rejection !== null);
-  return [
+  const lines = [
     `Training half: ${good} good, ${bad} bad. The figures are cross-validated within it.`,
-    ...(acceptedCandidates.length === 0
-      ? ["", "No template separates good from bad traces better than chance."]
-      : ["", chosenTable(acceptedCandidates)]),
+    "",
+    acceptedCandidates.length === 0
+      ? "No template separates good from bad traces better than chance."
+      : chosenTable(acceptedCandidates),
     ...acceptedCandidates.flatMap(({ measured, detection }) =>
       detection.isOneOfSeveral ? [`${measured.template.name}: ${SEVERAL}`] : [],
     ),
     "",
     "Not chosen:",
     ...rejectedLines(rejectedCandidates),
-    ...(evals.length === 0 ? [] : ["", "Saved:", ...evals.map((saved) => savedLine(saved, criterion))]),
-  ].join("\n");
+  ];
+  if (evals.length > 0) lines.push("", "Saved:", ...evals.map((saved) => savedLine(saved, criterion)));
+  return lines.join("\n");
 }
 
 /** Returns one line per rejection reason, with the names of the rejected templates. */
@@ -253,25 +255,25 @@ function generationText({ good, bad, criteria, variations, calls, spentUsd }: Ge
   const saved = variations.flatMap((one) =>
     one.saved === null || one.best === null ? [] : [{ ...one, stored: one.saved.stored, best: one.best }],
   );
-  return [
+  const lines = [
     `Training half: ${good} good, ${bad} bad. The figures below are based on these labels, which the model saw, so they do not validate the evals.`,
     "",
     "Criteria:",
     ...criteria.map((sentence) => `  ${oneLine(sentence)}`),
-    ...(saved.length === 0 ? ["", "Nothing saved."] : ["", savedTable(saved)]),
-    ...(saved.length === variations.length ? [] : ["", "Not saved:"]),
-    ...variations.flatMap(({ variation, rejection }) =>
-      rejection === null ? [] : [`  ${variation}: ${oneLine(rejection)}`],
-    ),
     "",
-    `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`,
-    ...saved
-      .slice(0, 1)
-      .map(
-        ({ stored: { definition } }) =>
-          `Next: ${commandLine`art-e evals test ${definition.name}`}${criterionFlag(criterion)}`,
-      ),
-  ].join("\n");
+    saved.length === 0 ? "Nothing saved." : savedTable(saved),
+  ];
+  if (saved.length < variations.length) lines.push("", "Not saved:");
+  for (const { variation, rejection } of variations) {
+    if (rejection !== null) lines.push(`  ${variation}: ${oneLine(rejection)}`);
+  }
+  lines.push("", `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`);
+  const [first] = saved;
+  if (first !== undefined) {
+    const test = commandLine`art-e evals test ${first.stored.definition.name}`;
+    lines.push(`Next: ${test}${criterionFlag(criterion)}`);
+  }
+  return lines.join("\n");
 }
 
 function savedTable(saved: readonly SavedVariation[]): string {

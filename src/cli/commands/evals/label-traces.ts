@@ -320,51 +320,37 @@ export const listLabelsCommand = defineCommand(
   },
 );
 
-function disagreementsText(found: readonly Disagreement[], criterion: string): string {
-  if (found.length === 0) return "No two annotators disagree.";
-  const open = found.filter(({ adjudicated }) => adjudicated === null).length;
-  return [
-    table(
-      ["trace", "labels", "adjudicated"],
-      found.map(({ traceId, labels, adjudicated }) => [
-        traceId,
-        labels.map(({ annotator, label }) => `${annotator} ${label}`).join(", "),
-        adjudicated ?? "-",
-      ]),
-    ),
-    ...(open === 0 ? [] : ["", `Next: ${commandLine`art-e evals label --adjudicate`}${criterionFlag(criterion)}`]),
-  ].join("\n");
+function disagreementsText(disagreements: readonly Disagreement[], criterion: string): string {
+  if (disagreements.length === 0) return "No two annotators disagree.";
+  const rows = disagreements.map(({ traceId, labels, adjudicated }) => [
+    traceId,
+    labels.map(({ annotator, label }) => `${annotator} ${label}`).join(", "),
+    adjudicated ?? "-",
+  ]);
+  const text = table(["trace", "labels", "adjudicated"], rows);
+  if (disagreements.every(({ adjudicated }) => adjudicated !== null)) return text;
+  return `${text}\n\nNext: art-e evals label --adjudicate${criterionFlag(criterion)}`;
 }
 
 function labelsText(labels: readonly TraceLabel[], agreement: readonly AnnotatorAgreement[]): string {
   if (labels.length === 0) return "No labels.";
-  return [
-    table(
-      ["trace", "label", "by", "drawn", "given", "why"],
-      labels.map(({ traceId, label, source, annotator, isRepeat, drawn, basis, createdAt, note }) => [
-        traceId,
-        label,
-        annotator ?? source,
-        basis === "adjudicated" ? basis : isRepeat ? "asked again" : basis === "coded" ? basis : drawn,
-        createdAt.slice(0, 16),
-        oneLine(note ?? "").slice(0, 60),
-      ]),
-    ),
-    ...(agreement.length === 0
-      ? []
-      : [
-          "",
-          table(
-            ["annotators", "shared traces", "same label (95 %)", "kappa (95 %)"],
-            agreement.map(({ annotators, agreement: rate, kappa }) => [
-              annotators.join(" and "),
-              String(rate.n),
-              estimateText(rate),
-              estimateText(kappa),
-            ]),
-          ),
-        ]),
-  ].join("\n");
+  const rows = labels.map(({ traceId, label, source, annotator, isRepeat, drawn, basis, createdAt, note }) => [
+    traceId,
+    label,
+    annotator ?? source,
+    basis === "adjudicated" ? basis : isRepeat ? "asked again" : basis === "coded" ? basis : drawn,
+    createdAt.slice(0, 16),
+    oneLine(note ?? "").slice(0, 60),
+  ]);
+  const text = table(["trace", "label", "by", "drawn", "given", "why"], rows);
+  if (agreement.length === 0) return text;
+  const pairs = agreement.map(({ annotators, agreement: rate, kappa }) => [
+    annotators.join(" and "),
+    String(rate.n),
+    estimateText(rate),
+    estimateText(kappa),
+  ]);
+  return `${text}\n\n${table(["annotators", "shared traces", "same label (95 %)", "kappa (95 %)"], pairs)}`;
 }
 
 const criteriaSchema = z.object({

@@ -89,8 +89,8 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
 });
 
 function runText({ runId, traces, evals }: EvalRun): string {
-  const proved = evals.find(({ validation }) => validation === "passed");
-  return [
+  const validatedEval = evals.find(({ validation }) => validation === "passed");
+  const lines = [
     runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
     "",
     table(
@@ -135,13 +135,12 @@ function runText({ runId, traces, evals }: EvalRun): string {
     ...evals.flatMap(({ stored: { definition }, errors, firstError }) =>
       firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
-    ...(proved === undefined || runId === null
-      ? []
-      : [
-          "",
-          `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${`${scoreNameOf(proved.stored.definition)}:corrected=0.9`}`}`,
-        ]),
-  ].join("\n");
+  ];
+  if (validatedEval !== undefined && runId !== null) {
+    const limit = `${scoreNameOf(validatedEval.stored.definition)}:corrected=0.9`;
+    lines.push("", `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${limit}`}`);
+  }
+  return lines.join("\n");
 }
 
 /** Says how many labels are wrong, or that it is unknown, for evals with a corrected rate. */
@@ -307,9 +306,10 @@ const showEvalSchema = z.object({
  * Returns an eval's definition as lines. Code and rubric are verbatim, other fields are the same as in the eval's file.
  */
 function definitionLines(definition: EvalDefinition): string[] {
-  const { code, rubric, ...facts } = { code: null, rubric: null, ...definition };
-  const written = code ?? rubric;
-  return [JSON.stringify(facts, null, 2), ...(written === null ? [] : ["", written.trimEnd()])];
+  const { code, rubric, ...fields } = { code: null, rubric: null, ...definition };
+  const body = code ?? rubric;
+  const json = JSON.stringify(fields, null, 2);
+  return body === null ? [json] : [json, "", body.trimEnd()];
 }
 
 export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code }, { settings, out }) => {
@@ -373,7 +373,7 @@ export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, 
       `${evalLabel(definition)} on the training half, which it might be based on:`,
       "",
       agreementTable(agreement),
-      ...(contradictions.length === 0 ? ["", "No label contradicts it."] : contradictionLines(contradictions)),
+      contradictions.length === 0 ? "\nNo label contradicts it." : contradictionLines(contradictions).join("\n"),
     ].join("\n"),
   );
 });

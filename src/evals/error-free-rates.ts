@@ -1,0 +1,41 @@
+// The error rates of an eval if some of the labels that it was tested on are wrong.
+import { independentTrials } from "../statistics/agreement.js";
+import type { Estimate } from "../statistics/estimate.js";
+import { type LabelTable, trueRates, wrongLabels } from "../statistics/label-errors.js";
+import type { Agreement } from "./definition.js";
+
+/** The rates on truly good and truly bad traces, or null if the labels are too noisy to say. */
+export function ratesDespiteErrors(agreement: Agreement) {
+  const rates = trueRates(independentCounts(agreement), labelErrors(agreement));
+  return rates === null ? null : { truePositive: rates.truePositive, trueNegative: 1 - rates.falsePositive };
+}
+
+/** The estimated fraction of wrong labels, or 0 if too few were repeated. */
+export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): number {
+  if (pairs === undefined || pairs.n < MIN_REPEATS) return 0;
+  // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
+  return wrongLabels(pairs, (pairs.alike + 0.5) / (pairs.n + 1)) ?? 0;
+}
+
+/** Minimum number of repeated labels for an estimate of label noise. */
+const MIN_REPEATS = 5;
+
+/** Returns the confusion table as independent traces: repetitions and unequal weights count as less. */
+export function independentCounts(agreement: Agreement): LabelTable {
+  const { truePositiveRate, trueNegativeRate, confusion, weighted = confusion } = agreement;
+  const [good, bad] = [independentNumber(truePositiveRate), independentNumber(trueNegativeRate)];
+  const [passed, failed] = [truePositiveRate.value ?? 0, trueNegativeRate.value ?? 0];
+  const goodWeight = weighted.goodPassed + weighted.goodFailed;
+  const badWeight = weighted.badPassed + weighted.badFailed;
+  return {
+    goodPassed: good * passed,
+    goodFailed: good * (1 - passed),
+    badPassed: bad * (1 - failed),
+    badFailed: bad * failed,
+    badWeight: goodWeight * bad === 0 ? 1 : (badWeight / goodWeight) * (good / bad),
+  };
+}
+
+function independentNumber(rate: Estimate): number {
+  return Math.min(rate.n, independentTrials(rate).n);
+}
