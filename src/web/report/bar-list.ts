@@ -46,6 +46,14 @@ interface Bar {
   readonly parts: readonly Part[];
 }
 
+/** Tasks of a run by the stage of a question or the state of a suite task, and by outcome. */
+interface OutcomeCell {
+  readonly by: Readonly<Partial<Record<"stage" | "state", string>>>;
+  readonly label: string;
+  readonly outcome: Outcome;
+  readonly tasks: number;
+}
+
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
@@ -228,14 +236,6 @@ export function endings(run: RunFigures, index: number): HTMLElement {
     }),
     run.tasks,
   );
-}
-
-/** Tasks of a run by the stage of a question or the state of a suite task, and by outcome. */
-interface OutcomeCell {
-  readonly by: Readonly<Partial<Record<"stage" | "state", string>>>;
-  readonly label: string;
-  readonly outcome: Outcome;
-  readonly tasks: number;
 }
 
 function outcomeCells({ profile, suite }: RunFigures): OutcomeCell[] {
