@@ -31,10 +31,10 @@ import {
   unconfirmedTraces,
 } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
+import { evalsWithoutModels } from "./scoring-evals.js";
 import type { Half } from "./split-questions.js";
 import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
 import { FEW_OF_A_KIND, labelPairs, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
-import { evalsWithoutModels } from "./use-evals.js";
 import { agentsOfTraces } from "./validated-agents.js";
 
 interface EvalReview {

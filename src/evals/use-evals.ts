@@ -1,42 +1,12 @@
-// Evals in use: opening them as scorers, correcting pass rates, activating and retiring versions.
+// Versions of evals: opening, describing, activating and retiring them.
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import type { JudgeOptions } from "../scoring/judge-settings.js";
-import { clusteredRate, independentTrials } from "../statistics/agreement.js";
-import type { Estimate } from "../statistics/estimate.js";
-import { rateDespiteLabelErrors, wrongLabels } from "../statistics/label-errors.js";
-import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { type Db, withStore } from "../store/open-store.js";
-import type { TaskId } from "../tasks/question.js";
 import { JUDGED } from "../traces/metrics.js";
-import type { RunLimits } from "../traces/run-settings.js";
-import type { TaskResult } from "../traces/task-result.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
-import {
-  type Agreement,
-  callsModel,
-  type EvalDefinition,
-  type EvalScore,
-  type EvaluatedTrace,
-  evalOfScore,
-  isEvalScore,
-  isValidatedScore,
-  type StoredEval,
-  scoreNameOf,
-  type ValidatedScore,
-} from "./definition.js";
-import { independentCounts } from "./error-free-rates.js";
-import { type EvalOutcome, isPass } from "./eval-outcome.js";
-import { type LabelSample, sampledUnseenLabels } from "./labels.js";
-import {
-  BACKENDS_WITHOUT_MODELS,
-  type EvalBackends,
-  openEvalBackends,
-  requireRunnable,
-  runEvals,
-} from "./run-evals.js";
+import { type EvalScore, evalOfScore, isEvalScore, type StoredEval, type ValidatedScore } from "./definition.js";
 import {
   activateEval,
   activeEval,
@@ -51,38 +21,8 @@ import {
   testedCriteria,
 } from "./store.js";
 
-/** An eval's pass rate on a run, and the eval's error rates. */
-export interface PassRates {
-  /** The observed rate. */
-  readonly passRate: Estimate;
-  /**
-   * The rate corrected for the errors of the eval and of the labels that the newest test measured. Null if no test used
-   * the current labels.
-   */
-  readonly corrected: Estimate | null;
-  /** Estimated fraction of wrong labels, or null if unknown: no trace was labeled twice, or there is no test. */
-  readonly labelErrors: number | null;
-  /**
-   * Number of labels among the traces that were drawn with a known probability and that the eval was not made from.
-   * With at least MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates
-   * of the test. Otherwise 0.
-   */
-  readonly labelsOfRun: number;
-  /** Whether these labels are weighted, because traces had different probabilities. */
-  readonly isWeighted: boolean;
-  /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
-  readonly falseAlarms: Estimate | null;
-}
-
-/** Evals that score traces. */
-export interface ScoringEvals {
-  readonly definitions: readonly EvalDefinition[];
-  /** Returns one outcome per eval for each trace. A failure is also an outcome. Throws only the signal's reason. */
-  run(traces: readonly EvaluatedTrace[], signal: AbortSignal): Promise<readonly (readonly EvalOutcome[])[]>;
-}
-
 /** The part of a run that eval lookups need. */
-interface ScoredRun {
+export interface ScoredRun {
   readonly settings: { readonly scorers: readonly string[]; readonly judge: JudgeSettings | null };
 }
 
@@ -92,132 +32,10 @@ export interface DescribedEval {
   readonly test: StoredEvalTest | null;
 }
 
-/** The errors of an eval from its newest test, and labels that it can be compared with. */
-export interface MeasuredErrors {
-  readonly agreement: Agreement;
-  readonly labels: LabelSample;
-}
-
 interface ActivatedEval {
   readonly stored: StoredEval;
   /** The replaced version, or null if none was in use. */
   readonly former: StoredEval | null;
-}
-
-/** Fewer labels of a run say less about it than the error rates of a test. */
-export const MIN_LABELS_OF_RUN = 20;
-
-/** Collects the scores of one eval on a run. Tasks without a score are left out. */
-export class PassTally {
-  private readonly trials: { readonly success: boolean; readonly cluster: string; readonly traceId: string }[] = [];
-
-  /** Collects a score of a run's results. */
-  static of(score: string, results: Iterable<Pick<TaskResult, "taskId" | "traceId" | "scores">>): PassTally {
-    const passes = new PassTally();
-    for (const { taskId, traceId, scores } of results) {
-      const value = scores[score] ?? null;
-      if (value !== null) passes.add(taskId, value, traceId);
-    }
-    return passes;
-  }
-
-  /** Adds a score. Scores with the same `question` are dependent. */
-  add(question: TaskId, score: number, traceId: string): void {
-    this.trials.push({ success: isPass(score), cluster: JSON.stringify(question), traceId });
-  }
-
-  get passed(): number {
-    return this.trials.filter(({ success }) => success).length;
-  }
-
-  get failed(): number {
-    return this.trials.length - this.passed;
-  }
-
-  /**
-   * @param agreement from the newest test of the version that scored the run, or null if it was not tested
-   * @param labels labels that represent the traces and that the eval was not made from
-   */
-  figures(agreement: Agreement | null, labels: LabelSample): PassRates {
-    const passRate = clusteredRate(this.trials);
-    const none = { passRate, corrected: null, falseAlarms: null, labelErrors: null, labelsOfRun: 0, isWeighted: false };
-    if (agreement === null) return none;
-    const { falseFailureRate, labelPairs: pairs = null } = agreement;
-    const ofRun = this.trials.flatMap(({ traceId }) => labels.get(traceId) ?? []);
-    const isLabeled = ofRun.length >= MIN_LABELS_OF_RUN;
-    const corrected = isLabeled
-      ? predictionPoweredRate(
-          this.trials.map(({ success, cluster, traceId }) => {
-            const { isGood: good = null, weight = 1 } = labels.get(traceId) ?? {};
-            return { passed: success, good, weight, cluster };
-          }),
-          pairs,
-        )
-      : rateDespiteLabelErrors(independentTrials(passRate), independentCounts(agreement), pairs);
-    return {
-      passRate,
-      corrected: { ...corrected, n: passRate.n },
-      falseAlarms: falseFailureRate,
-      labelErrors: wrongLabels(pairs),
-      labelsOfRun: isLabeled ? ofRun.length : 0,
-      isWeighted: isLabeled && ofRun.some(({ weight }) => weight !== 1),
-    };
-  }
-}
-
-export const NO_EVALS: ScoringEvals = { definitions: [], run: async () => [] };
-
-/** Returns the evals among the scorers of a run. */
-export function evalsAmong(db: Db, scorers: readonly string[], settings: AppSettings): ScoringEvals {
-  return scoringEvals(evalDefinitions(db, scorers), openEvalBackends(settings));
-}
-
-function evalDefinitions(db: Db, scorers: readonly string[]): EvalDefinition[] {
-  return openEvals(db, scorers.filter(isEvalScore).map(evalOfScore)).map(({ definition }) => definition);
-}
-
-/** Returns the evals that do not call a model. Used if the user has not agreed to the cost of models. */
-export function evalsWithoutModels(evals: readonly StoredEval[]): ScoringEvals {
-  const definitions = evals.map(({ definition }) => definition).filter((definition) => !callsModel(definition));
-  return scoringEvals(definitions, BACKENDS_WITHOUT_MODELS);
-}
-
-export function scoringEvals(definitions: readonly EvalDefinition[], backends: EvalBackends): ScoringEvals {
-  return {
-    definitions,
-    run: async (traces, signal) => (definitions.length === 0 ? [] : runEvals(definitions, traces, backends, signal)),
-  };
-}
-
-/** Throws if a cost limit is set and an eval calls a model, because no task result contains the cost of these calls. */
-export function refuseUncountedRubrics({ definitions }: ScoringEvals, { maxCostUsd }: RunLimits): void {
-  const costly = definitions.find(callsModel);
-  if (costly === undefined || maxCostUsd === null) return;
-  throw new UserError(
-    "rubric_uncounted",
-    `--max-cost cannot be combined with the ${costly.kind} ${costly.name}: the run does not count the cost of its model.`,
-    `Run the eval afterwards: ${commandLine`art-e evals run ${costly.name}`}`,
-  );
-}
-
-/**
- * Adds the version to each eval among the scorers, so that a resumed run is scored by the same versions. Throws if this
- * machine cannot run one of the evals.
- */
-export async function pinEvals(db: Db, scorers: readonly string[], settings: AppSettings): Promise<string[]> {
-  const definitions = evalDefinitions(db, scorers);
-  await requireRunnable(definitions, settings);
-  return withVersions(
-    scorers.filter((name) => !isEvalScore(name)),
-    definitions,
-  );
-}
-
-/** Replaces the versions of these evals among the scorers with the given ones. */
-export function withVersions(scorers: readonly string[], evals: readonly EvalDefinition[]): string[] {
-  const names = new Set<string>(evals.map(scoreNameOf));
-  const others = scorers.filter((name) => !names.has(name.split("@")[0] ?? ""));
-  return [...others, ...evals.map((definition) => `${scoreNameOf(definition)}@${definition.version}`)];
 }
 
 /**
@@ -254,22 +72,6 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
     used.add(definition.name);
   }
   return evals;
-}
-
-/** Replaces `--judge eval:NAME` by the judge of that eval: the specified version, otherwise the one in use. */
-export function withJudgeOfEval<T extends JudgeOptions>(db: Db, options: T): T {
-  const { judge } = options;
-  if (judge === undefined || !isEvalScore(judge)) return options;
-  const name = evalOfScore(judge);
-  const { definition } = (name.includes("@") ? null : activeEval(db, name)) ?? getEval(db, name);
-  if (definition.kind !== "judge") {
-    throw new UserError(
-      "judge_unknown",
-      `--judge ${judge}: the eval is not a judge.`,
-      "Pass the name of an eval from art-e evals add NAME --judge MODEL.",
-    );
-  }
-  return { ...options, judge: undefined, judgeOfEval: definition.judge };
 }
 
 function inUse(db: Db, name: string): StoredEval {
@@ -313,57 +115,6 @@ export function evalHistory(
     const { definition } = getEval(db, name);
     return listEvals(db, definition.name).map((stored) => ({ stored, tests: allTests(db, stored) }));
   });
-}
-
-/**
- * Returns the agreement from an eval's newest test and the drawn labels of its criterion, for correcting a rate. Uses
- * the version recorded for the run, otherwise the version in use. Throws a UserError if it has no test, or if the
- * test's labels have changed.
- */
-export function agreementFor(db: Db, score: ValidatedScore, run: ScoredRun | null): MeasuredErrors {
-  const active = run === null && score !== JUDGED ? activeEval(db, evalOfScore(score)) : null;
-  const described = active === null ? describedEvalOfRun(db, score, run) : describeStored(db, active);
-  const errors = measuredErrors(db, described);
-  if (errors !== null) return errors;
-  if (score === JUDGED && described === null) {
-    throw new UserError(
-      "eval_uncorrected",
-      "Cannot correct judgeCorrect: the database does not contain an eval of the run's judge.",
-      `Add and test it: ${commandLine`art-e evals add judge --judge RUN`}, ${commandLine`art-e evals test judge`}`,
-    );
-  }
-  const name = described?.stored.definition.name ?? evalOfScore(score as EvalScore);
-  throw new UserError(
-    "eval_uncorrected",
-    `Cannot correct the pass rate of ${name}: ${described?.test ? "its test is stale" : "it was never tested"}.`,
-    `Test it (${commandLine`art-e evals test ${name}`}${criterionFlag(described?.test?.report.criterion ?? OVERALL)}), or import an eval file that contains the test.`,
-  );
-}
-
-/** Returns the errors of an eval, or null if no test used the current labels. */
-export function measuredErrors(db: Db, described: DescribedEval | null): MeasuredErrors | null {
-  if (described?.test?.isStale !== false) return null;
-  const { agreement, criterion } = described.test.report;
-  return { agreement, labels: sampledUnseenLabels(db, criterion, described.stored) };
-}
-
-/** Returns the corrected rates of the scores of a run whose eval was tested on the current labels. */
-export function correctedRates(
-  db: Db,
-  run: ScoredRun,
-  scores: readonly string[],
-  results: () => Iterable<Pick<TaskResult, "taskId" | "traceId" | "scores">>,
-): ReadonlyMap<string, Estimate> {
-  const measured = scores.filter(isValidatedScore).flatMap((score) => {
-    const errors = measuredErrors(db, describedEvalOfRun(db, score, run));
-    return errors === null ? [] : [{ score, ...errors }];
-  });
-  const rates = new Map<string, Estimate>();
-  for (const { score, agreement, labels } of measured) {
-    const { corrected } = PassTally.of(score, results()).figures(agreement, labels);
-    if (corrected !== null) rates.set(score, corrected);
-  }
-  return rates;
 }
 
 /** Returns a version with its newest test. */

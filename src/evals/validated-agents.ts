@@ -6,7 +6,7 @@ import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
 import { criterionFlag } from "./criteria.js";
 import type { EvalTest, TracedAgent } from "./definition.js";
-import { MIN_LABELS_OF_RUN } from "./use-evals.js";
+import { MIN_LABELS_OF_RUN } from "./pass-rates.js";
 
 /** Agents that an eval was not validated on, and the agents that it was validated on. */
 export interface OtherAgents {

@@ -6,7 +6,7 @@ import { type OpenExternalAgent, openExternalAgent } from "../agents/external-ag
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { Rollout } from "../agents/rollout.js";
 import type { Suite } from "../agents/task-suite.js";
-import { NO_EVALS } from "../evals/use-evals.js";
+import { NO_EVALS } from "../evals/scoring-evals.js";
 import { BudgetReached, forTask, type TaskCalls } from "../models/call-budget.js";
 import { ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/model-names.js";

@@ -15,13 +15,8 @@ import {
 } from "../analysis/paired-comparison.js";
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import { isEvalScore, isValidatedScore, type ValidatedScore } from "../evals/definition.js";
-import {
-  type DescribedEval,
-  describedEvalOfRun,
-  type MeasuredErrors,
-  measuredErrors,
-  PassTally,
-} from "../evals/use-evals.js";
+import { type MeasuredErrors, measuredErrors, PassTally } from "../evals/pass-rates.js";
+import { type DescribedEval, describedEvalOfRun } from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import { openMailLookup } from "../mail/mail-lookup.js";
 import { otherModels } from "../models/answering-model.js";

@@ -8,17 +8,12 @@ import {
 } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
 import { traceIdsToLabel } from "../evals/labels.js";
+import { measuredErrors, type PassRates, PassTally } from "../evals/pass-rates.js";
 import { openEvalBackends, requireRunnable } from "../evals/run-evals.js";
+import { scoringEvals, withVersions } from "../evals/scoring-evals.js";
 import { questionKeys } from "../evals/split-questions.js";
 import { latestTest } from "../evals/store.js";
-import {
-  measuredErrors,
-  openEvals,
-  type PassRates,
-  PassTally,
-  scoringEvals,
-  withVersions,
-} from "../evals/use-evals.js";
+import { openEvals } from "../evals/use-evals.js";
 import { agentOfRun, agentsOfTraces, type OtherAgents, otherAgents } from "../evals/validated-agents.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";

@@ -1,6 +1,6 @@
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
-import { evalsAmong, refuseUncountedRubrics, type ScoringEvals, withJudgeOfEval } from "../evals/use-evals.js";
+import { evalsAmong, refuseUncountedRubrics, type ScoringEvals, withJudgeOfEval } from "../evals/scoring-evals.js";
 import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";

@@ -9,8 +9,9 @@ import {
   type RunHead,
 } from "../analysis/paired-comparison.js";
 import { evalOfScore, isEvalScore, isValidatedScore, type ValidatedScore, validationOf } from "../evals/definition.js";
+import { agreementFor, measuredErrors, PassTally } from "../evals/pass-rates.js";
 import { activeEval } from "../evals/store.js";
-import { agreementFor, describedEvalOfRun, describeStored, measuredErrors, PassTally } from "../evals/use-evals.js";
+import { describedEvalOfRun, describeStored } from "../evals/use-evals.js";
 import { agentOfRun, otherAgents } from "../evals/validated-agents.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";

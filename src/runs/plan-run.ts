@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
 import type { Suite, TaskList } from "../agents/task-suite.js";
-import { pinEvals } from "../evals/use-evals.js";
+import { pinEvals } from "../evals/scoring-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { unrecordedHeader } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";

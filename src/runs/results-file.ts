@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { AllScores, RunAggregate } from "../analysis/aggregate.js";
 import { type RunHead, runFileSchema, runHeadSchema } from "../analysis/paired-comparison.js";
-import { correctedRates } from "../evals/use-evals.js";
+import { correctedRates } from "../evals/pass-rates.js";
 import { yieldBetween } from "../platform/batches.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";

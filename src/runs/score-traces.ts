@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
-import { evalsAmong, pinEvals, type ScoringEvals, withJudgeOfEval } from "../evals/use-evals.js";
+import { evalsAmong, pinEvals, type ScoringEvals, withJudgeOfEval } from "../evals/scoring-evals.js";
 import type { TaskCalls } from "../models/call-budget.js";
 import { hasKey } from "../models/connections.js";
 import { type ModelName, parseModelName } from "../models/model-names.js";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Agent } from "../agents/agent.js";
 import { promptFor } from "../agents/agent-loop.js";
 import { currentVersion, getAgent, saveCurrentVersion } from "../agents/registry-store.js";
-import { NO_EVALS, withJudgeOfEval } from "../evals/use-evals.js";
+import { NO_EVALS, withJudgeOfEval } from "../evals/scoring-evals.js";
 import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Agent } from "../../src/agents/agent.js";
 import { getAgent } from "../../src/agents/registry-store.js";
-import { NO_EVALS } from "../../src/evals/use-evals.js";
+import { NO_EVALS } from "../../src/evals/scoring-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { withPrices } from "../../src/models/call-cost.js";
 import { type Completion, type Model, NO_USAGE } from "../../src/models/model.js";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { promptFor } from "../../src/agents/agent-loop.js";
 import { getAgent } from "../../src/agents/registry-store.js";
-import { NO_EVALS } from "../../src/evals/use-evals.js";
+import { NO_EVALS } from "../../src/evals/scoring-evals.js";
 import { NO_USAGE } from "../../src/models/model.js";
 import type { JsonObject } from "../../src/platform/json.js";
 import { questionOpener } from "../../src/questions/dataset.js";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { NO_EVALS } from "../../src/evals/use-evals.js";
+import { NO_EVALS } from "../../src/evals/scoring-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { ModelError } from "../../src/models/model.js";
 import { scoreRun } from "../../src/runs/score-traces.js";

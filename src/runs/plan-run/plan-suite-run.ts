@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { externalAgentOf, externalModelName, FLAG_OF, usesMailHere } from "../../agents/external-agent.js";
 import { getAgent } from "../../agents/registry-store.js";
 import { isEvalScore } from "../../evals/definition.js";
-import { pinEvals } from "../../evals/use-evals.js";
+import { pinEvals } from "../../evals/scoring-evals.js";
 import { checkMailboxes } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";
