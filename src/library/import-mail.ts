@@ -60,9 +60,13 @@ export async function importMail(
   options: ImportMailOptions = {},
 ): Promise<ImportMailResult> {
   const { importMail: importSources } = await import("../mail/import.js");
-  const { format = null, limit = 0, filter = "none", ownerMap, strict = false, onProgress } = options;
+  const { ownOptions, parseOptions } = await import("./options/parse-options.js");
+  const { importSchema } = await import("./options/schemas.js");
+  const { parsed } = parseOptions({ sources: [sources].flat(), ...ownOptions(options) }, importSchema);
+  const { format = null, limit, filter, ownerMap, strict } = parsed;
+  const { onProgress } = options;
   const { summary, ...outcome } = await importSources(
-    { sources: [sources].flat(), format, limit, batchSize: BATCH_MAILS, filter, ownerMap, strict },
+    { sources: parsed.sources, format, limit, batchSize: BATCH_MAILS, filter, ownerMap, strict },
     contextOf(options),
     { show: (progress) => onProgress?.(progress), stop() {}, letSignalsEnd: () => () => {} },
   );

@@ -33,10 +33,10 @@ export interface LoadTasksOptions extends Omit<LibraryOptions, "db"> {
 export async function loadTasks(options: LoadTasksOptions = {}): Promise<Question[]> {
   const { loadSelection, refuseContradictions } = await import("../questions/dataset.js");
   const { rememberOrigin } = await import("./benchmark/task-list.js");
-  const { parseOptions } = await import("./options/parse-options.js");
+  const { ownOptions, parseOptions } = await import("./options/parse-options.js");
   const { questionSchema } = await import("../runs/run-flags.js");
-  const { cacheDir: _, env, signal, onNote, ...selected } = options;
-  const selection = parseOptions({ limit: 0, ...definedProperties(selected) }, questionSchema).parsed;
+  const selected = definedProperties(ownOptions(options));
+  const selection = parseOptions({ limit: 0, ...selected }, questionSchema).parsed;
   refuseContradictions(selection);
   const { set, questions } = await loadSelection(selection, contextOf(options));
   const tasks = questions.map((question) => ({ ...question })) as Question[];

@@ -143,6 +143,10 @@ export type RunSettings =
         cachedInput: number;
       } | null;
       /**
+       * Present if the workers of a queue answered (--queue).
+       */
+      queue?: true;
+      /**
        * Claim that stops the run when it is settled (--until).
        */
       until?: {
@@ -385,6 +389,10 @@ export type RunSettings =
         output: number;
         cachedInput: number;
       } | null;
+      /**
+       * Present if the workers of a queue answered (--queue).
+       */
+      queue?: true;
       /**
        * Claim that stops the run when it is settled (--until).
        */

@@ -317,6 +317,7 @@ function settingsOfAnyAgent(options: RunOptions) {
     concurrency: options.concurrency,
     epochs: options.epochs,
     selection: selectionOf(options),
+    ...(options.queue === undefined ? {} : { queue: true as const }),
   };
 }
 

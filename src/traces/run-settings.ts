@@ -140,6 +140,7 @@ const executedShape = {
     .readonly()
     .nullable()
     .describe("US dollars per million tokens from --price, or null to use the price table."),
+  queue: z.literal(true).exactOptional().describe("Present if the workers of a queue answered (--queue)."),
   until: untilSchema.exactOptional().describe("Claim that stops the run when it is settled (--until)."),
   functions: z.string().exactOptional().describe("Module with custom setup and evaluation functions for suite tasks."),
 };

@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { AgentFunction } from "../../src/agents/agent-function.js";
 import { resumeArtEBenchmark, runArtEBenchmark } from "../../src/library/benchmark.js";
 import type { BenchmarkConfig, Scorer } from "../../src/library/benchmark-config.js";
+import { importMail } from "../../src/library/import-mail.js";
 import { loadTasks } from "../../src/library/load-tasks.js";
 import { openDatabase } from "../../src/library/open-database.js";
 import type { Question, Trace } from "../../src/library/published-types.js";
@@ -144,6 +146,38 @@ describe("an invalid call", () => {
   ])("of loadTasks with %s is refused", async (_, options, message) => {
     const loading = loadTasks({ dataset: QUESTIONS, ...(options as object) });
     await expect(loading).rejects.toMatchObject({ code: "option_invalid", message: expect.stringMatching(message) });
+  });
+
+  it.each([
+    ["limit: -1", { limit: -1 }, /^limit: expected a whole number of at least 0\.$/],
+    ["an unknown filter", { filter: "some" }, /^filter: expected none or art\.$/],
+    ["an unknown option", { limitt: 3 }, /^limitt: unknown option\.$/],
+  ])("of importMail with %s is refused", async (_, options, message) => {
+    const importing = importMail(MAIL, { db: path("other.db"), ...(options as object) });
+    await expect(importing).rejects.toMatchObject({ code: "option_invalid", message: expect.stringMatching(message) });
+    expect(existsSync(path("other.db"))).toBe(false);
+  });
+
+  it("of search is refused", async () => {
+    const database = await openDatabase(db);
+    const searching = (options: object) => database.search(tasks[0]?.inbox_address ?? "", "dues", options);
+    await expect(searching({ limit: 51 })).rejects.toMatchObject({
+      message: "limit: expected a whole number from 1 to 50.",
+    });
+    await expect(searching({ cutoff: "2000-13-45" })).rejects.toMatchObject({
+      message: "cutoff: expected a date, YYYY-MM-DD.",
+    });
+    database.close();
+  });
+
+  it("with an output that cannot be written does not start a run", async () => {
+    const database = await openDatabase(db);
+    const before = database.runs().length;
+    await expect(run("baseline", { output: path("none/results.json") })).rejects.toMatchObject({
+      code: "output_unwritable",
+    });
+    expect(database.runs().length).toBe(before);
+    database.close();
   });
 
   it("of runArtEBenchmark names the argument", async () => {

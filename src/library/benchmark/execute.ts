@@ -3,6 +3,7 @@ import type { NamedAgentFunction } from "../../agents/external-agent.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { type Deadline, openDeadline } from "../../platform/deadline.js";
 import { EXIT, UserError } from "../../platform/errors.js";
+import { checkWritable } from "../../platform/files.js";
 import { runBenchmark } from "../../runs/execute-run.js";
 import { collectResults } from "../../runs/results-file.js";
 import { runSchema } from "../../runs/run-flags.js";
@@ -23,17 +24,23 @@ type Options = Partial<BenchmarkConfig> & Pick<ResumeConfig, "retryFailed"> & { 
 /** Converts the arguments of `runArtEBenchmark` to a run request. Throws a UserError for the first invalid option. */
 export async function runRequest(tasks: readonly Question[], config: BenchmarkConfig): Promise<RunRequest> {
   if (!Array.isArray(tasks)) throw invalidOption("tasks", "expected a list of questions, see loadTasks()");
-  if (config?.agent === undefined) throw invalidOption("agent", "expected the id of an agent, or a function");
+  if (!["string", "function"].includes(typeof config?.agent)) {
+    throw invalidOption("agent", "expected the id of an agent, or a function");
+  }
   return { ...requestOf(config), questions: await toTaskList(tasks, config.signal) };
 }
 
 /** Converts the arguments of `resumeArtEBenchmark` to a run request. */
 export function resumeRequest(run: string, config: ResumeConfig): RunRequest {
+  if (typeof run !== "string") throw invalidOption("run", 'expected a run id, the start of one, a name, or "latest"');
   return requestOf({ ...config, resume: run });
 }
 
 function requestOf(config: Options): RunRequest {
   const { agent, scorers = [], db: _, cacheDir, env, signal, onNote, onProgress, ...settings } = config;
+  if (!Array.isArray(scorers) || scorers.includes(null)) {
+    throw invalidOption("scorers", "expected a list of names and scorers");
+  }
   const names = scorers.filter((scorer) => typeof scorer === "string");
   const options = {
     ...settings,
@@ -41,6 +48,7 @@ function requestOf(config: Options): RunRequest {
     ...(names.length > 0 ? { scorers: names } : {}),
   };
   const { parsed, explicitNames } = parseOptions(options, runSchema);
+  if (parsed.output !== undefined) checkWritable("output", parsed.output);
   const functions = scorers
     .filter((scorer) => typeof scorer !== "string")
     .map((scorer) => toFunctionScorer(scorer, parsed.taskTimeout * 1000, signal));

@@ -5,16 +5,17 @@ import { getMail, searchIn } from "../../tools/search-mailbox.js";
 import { getRun, listRuns } from "../../traces/runs-store.js";
 import { getTrace, iterateTraces } from "../../traces/traces-store.js";
 import type { ArtEDatabase, MailSearchResult } from "../database.js";
+import { parseOptions } from "../options/parse-options.js";
+import { mailSearchSchema } from "../options/schemas.js";
 import type { BenchmarkResult, ChatTrace, Trace } from "../published-types.js";
-
-const HITS = 10;
 
 export function openArtEDatabase({ settings: { db: path } }: AppContext): ArtEDatabase {
   const db = openStore(path, { mustExist: true });
   return {
     path,
-    async search(inbox, query, { limit = HITS, ...options } = {}) {
-      const search = { ...options, inbox_address: inbox, words: [query], limit, order: "best" as const };
+    async search(inbox, query, options = {}) {
+      const { parsed } = parseOptions(options, mailSearchSchema);
+      const search = { ...parsed, inbox_address: inbox, words: [query], order: "best" as const };
       return (await searchIn(db, search)) as unknown as MailSearchResult;
     },
     getMail(messageId) {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { traitsOf } from "../../platform/flag-values.js";
+import type { LibraryOptions } from "../options.js";
 
 /** Options after the checks of the flags with the same names. */
 interface ParsedOptions<T> {
@@ -28,6 +29,12 @@ function asFlag({ shape }: z.ZodObject, name: string, value: unknown): unknown {
   const parsed = inConfig.safeParse(value);
   if (parsed.success) return parsed.data;
   throw invalidOption(name, parsed.error.issues[0]?.message ?? "cannot be used");
+}
+
+/** Returns the options of one function, without those of every function. */
+export function ownOptions<T extends LibraryOptions & { readonly onProgress?: unknown }>(options: T) {
+  const { db: _, cacheDir, env, signal, onNote, onProgress, ...own } = options;
+  return own;
 }
 
 export function invalidOption(option: string, message: string): UserError {

@@ -61,9 +61,12 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
       `Remove the flags that differ, or continue anyway and record the difference: ${commandLine`art-e run --resume ${run.id} --force`}, with the same flags.`,
     );
   }
-  const settings =
-    changes.length + moved.length === 0 ? run.settings : { ...requested, ...withChanges(run, changes, moved) };
+  const settings = withQueue(
+    changes.length + moved.length === 0 ? run.settings : { ...requested, ...withChanges(run, changes, moved) },
+    run.settings.queue === true || request.queue !== undefined,
+  );
   noteServers(moved, run, request, context);
+  if (run.settings.queue === true && request.queue === undefined) context.note(QUEUE_UNUSED);
   const output = outputToKeep(request.output) ?? run.output;
   if (request.output === undefined && output !== null) checkWritable("--output", output);
   const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
@@ -88,6 +91,13 @@ export async function planResume(db: Db, name: string, request: RunRequest, cont
         waiting,
       }),
   };
+}
+
+const QUEUE_UNUSED =
+  "art-e: this run used a queue. Results and replies that are still there are not used, so their calls are made again. To use them, pass --queue URL.";
+
+function withQueue({ queue: _, ...settings }: ExecutedRunSettings, isUsed: boolean): ExecutedRunSettings {
+  return isUsed ? { ...settings, queue: true } : settings;
 }
 
 /** Returns the `changes` field of a run's settings, with earlier changes first. */
@@ -151,7 +161,12 @@ export async function planRepeat(db: Db, name: string, request: RunRequest, cont
   }
   const concurrency = explicitFlags.has("concurrency") ? request.concurrency : run.settings.concurrency;
   const settings = await withUntil(
-    { ...requested, concurrency, repeats: run.id, ...withChanges(run, changes, moved) },
+    {
+      ...withQueue(requested, request.queue !== undefined),
+      concurrency,
+      repeats: run.id,
+      ...withChanges(run, changes, moved),
+    },
     request,
     context,
   );

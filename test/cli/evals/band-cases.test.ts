@@ -214,3 +214,14 @@ describe("art-e evals cases", () => {
     expect((await artE("evals cases latest --by nosuch")).stderr).toContain('Unknown score "nosuch"');
   });
 });
+
+it("makes no case of a low answer that contains all key terms, because the answer would pass it", async () => {
+  write("wordy.jsonl", JSON.stringify(BUG));
+  const answer = "The subject of the email that Dana sent to her team was the Q3 budget report";
+  write("wordy.json", JSON.stringify({ answers: { [BUG.question]: { answer, sources: [] } } }));
+  const command = `"${process.execPath}" "${path("agent.mjs")}" "${path("wordy.json")}"`;
+  await artE(["run", "--agent-command", command, "-a", "wordy", "--dataset", path("wordy.jsonl"), "--name", "wordy"]);
+  const made = await json("evals cases wordy");
+  expect(made).toMatchObject({ counts: { low: 1 }, withoutCase: { "the answer contains all key terms": 1 } });
+  expect(made.low.bugs).toEqual([]);
+});

@@ -204,8 +204,11 @@ describe("a run over a queue", needs("redis"), () => {
       expect(await tokensUsed()).toBe(paid * 100);
       expect(results().length * CALLS, "no task was unfinished").toBeLessThan(paid);
       await expect.poll(leftInRedis).toEqual([]);
-      const resumed = await artE("run --resume latest --quiet --max-run-tokens 1000000", variables());
-      expect(resumed).toMatchObject({ code: 0 });
+      const resumed = await artE("run --resume latest --no-progress --max-run-tokens 1000000", {
+        ...variables(),
+        ART_E_QUEUE_URL: "",
+      });
+      expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining("art-e: this run used a queue.") });
       await isWhole();
       expect(asked()).toBe(TASKS * CALLS);
       expect(await tokensUsed()).toBe(TASKS * CALLS * 100);
