@@ -15,7 +15,7 @@ interface ChosenTemplate extends Detection {
 
 /**
  * What a failure mode needs. `prompt`: a fix in the agent's prompt first. `template`: templates detect it. `rubric`: no
- * template detects it. `labels`: too few labeled traces to tell.
+ * template detects it. `labels`: too few labeled traces.
  */
 export type ModeAdvice = { readonly mode: FailureMode } & (
   | { readonly kind: "prompt"; readonly reason: "marked" | "frequent" }

@@ -523,7 +523,7 @@ export const drawnFromSchema = z.int().positive();
 
 export const probabilitySchema = z.number().positive().max(1);
 
-/** Whether an enriched draw has what its weight is computed from. */
+/** Whether the fields that an enriched draw's weight requires are present. */
 export function hasProbability(draw: {
   readonly drawn?: LabelDraw | undefined;
   readonly drawn_from?: number | null | undefined;

@@ -73,7 +73,7 @@ export class HalfCounts {
   }
 }
 
-/** Traces that are good for every criterion are a kind of their own. No criterion has an empty name. */
+/** Traces that are good for every criterion are a separate kind. No criterion has an empty name. */
 function kindsOf(badFor: readonly string[]): readonly string[] {
   return badFor.length === 0 ? [""] : badFor;
 }

@@ -74,7 +74,7 @@ export interface ResumeConfig extends BenchmarkOptions {
   readonly retryFailed?: boolean;
 }
 
-/** A score of your own. In results its name is `function:NAME`. */
+/** A custom score. In results, its name is `function:NAME`. */
 export interface Scorer {
   readonly name: string;
   /** Returns a number, null if the score does not apply, or both with an explanation. */

@@ -1,10 +1,10 @@
 // Functions without effect that give TypeScript the types of modules and functions that art-e calls. Modules of tools
-// and evals import this file alone, in processes of their own.
+// and evals import this file alone, in their own processes.
 import type { JsonObject, JsonSchema, JsonValue } from "../platform/json-value.js";
 import type { Scorer } from "./benchmark-config.js";
 import type { Trace } from "./published-types.js";
 
-/** What an eval knows about the task. */
+/** The parts of a task that an eval can use. */
 export interface EvalInput {
   readonly question: string;
   readonly inbox: string | null;

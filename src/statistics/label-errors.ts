@@ -81,7 +81,7 @@ export function lowerBounds(
   const draw = sampler(seededRandom(Math.round(table.goodPassed * 7 + table.badFailed * 13)));
   const rateDraws: TestRates[] = [];
   for (let i = 0; i < DRAWS; i++) {
-    // A draw in which nothing can be said counts as the worst.
+    // A draw without rates counts as the worst.
     rateDraws.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? { truePositive: 0, falsePositive: 1 });
   }
   const bound = (rates: readonly number[]) => quantileOfSorted(Float64Array.from(rates).sort(), alpha) ?? 0;

@@ -48,7 +48,7 @@ export function predictionPoweredRate(traces: readonly PredictedTrace[], pairs: 
   return { value, n: traces.length, low: Math.min(value, low ?? 0), high: Math.max(value, high ?? 1) };
 }
 
-/** Returns the weight of the eval: 0 if it does not tell anything about the labels. */
+/** Returns the weight of the eval: 0 if its results are not informative about the labels. */
 function tunedBeta(passes: readonly number[], labels: readonly number[], weights: readonly number[]): number {
   const [meanPass, meanLabel] = [average(passes, weights), average(labels, weights)];
   const pass = passes.map((value) => value - meanPass);

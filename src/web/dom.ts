@@ -123,6 +123,9 @@ export function highlightedText(
   return element;
 }
 
+/** Milliseconds for which a button shows the result of copying. */
+const COPIED_MS = 2_000;
+
 /** A button that copies a text and then says so. */
 export function copyButton(label: string, text: string): HTMLElement {
   const button = h("button.quiet", label);
@@ -133,6 +136,9 @@ export function copyButton(label: string, text: string): HTMLElement {
     } catch {
       button.textContent = "The browser did not allow it";
     }
+    setTimeout(() => {
+      button.textContent = label;
+    }, COPIED_MS);
   });
   return button;
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync } from "node:fs";
+import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import { checkHealth } from "../../src/mail/integrity.js";
 import { onMigrationIndexing } from "../../src/store/migrate.js";
@@ -259,6 +259,12 @@ describe("a stopped run in a file of an earlier version", () => {
     expect({ line, code, stderr }).toMatchObject({ line, code: 0 });
   };
 
+  /** Exports the labels. Earlier files than those with labels have none. */
+  async function labelsIn(db: string): Promise<unknown> {
+    await done(`evals labels --db ${db} --quiet -o ${db}.labels.jsonl`);
+    return jsonLines(folder.read(`${db}.labels.jsonl`));
+  }
+
   /** Resumes the run and exports it. Returns everything except ids, times, and what depends on display names. */
   async function resumed(db: string, hasNames: boolean): Promise<unknown> {
     await done(`run --resume latest --db ${db} --quiet -o ${db}.json`);
@@ -274,10 +280,17 @@ describe("a stopped run in a file of an earlier version", () => {
     return { settings, dataset, endings, traces: seen };
   }
 
+  const LABELS = [
+    { trace: "latest/3", label: "good", note: "It quotes the email." },
+    { trace: "latest/6", label: "bad", note: "Wrong month." },
+  ];
+
   const withRuns = MIGRATIONS.slice(MIGRATIONS.indexOf("run_limits"));
 
   async function expectSame(states: readonly string[]): Promise<void> {
     await done(`run -a baseline --dataset ${QUESTIONS} -l 20 --quiet`);
+    writeFileSync(folder.path("labels.jsonl"), LABELS.map((label) => JSON.stringify(label)).join("\n"));
+    await done("evals label --from labels.jsonl --quiet");
     const present = new Database(folder.path("art-e.db"));
     present.exec(`DELETE FROM results WHERE task_id % 3 > 0;
                   DELETE FROM traces WHERE id NOT IN (SELECT trace_id FROM results);
@@ -286,10 +299,14 @@ describe("a stopped run in a file of an earlier version", () => {
     for (const before of states) writeEarlierCopy(folder.path(`${before}.db`), folder.path("art-e.db"), before);
     copyFileSync(folder.path("art-e.db"), folder.path("same.db"));
     const wanted = { all: await resumed("art-e.db", true), common: await resumed("same.db", false) };
+    const labels = await labelsIn("art-e.db");
+    expect(labels).toMatchObject(LABELS.map(({ label, note }) => ({ label, note })));
     for (const before of states) {
       const hasNames = MIGRATIONS.indexOf(before) > MIGRATIONS.indexOf("names_and_spellings");
       const run = await resumed(`${before}.db`, hasNames);
       expect({ before, run }).toEqual({ before, run: hasNames ? wanted.all : wanted.common });
+      const hasLabels = MIGRATIONS.indexOf(before) > MIGRATIONS.indexOf("evals");
+      expect({ before, labels: await labelsIn(`${before}.db`) }).toEqual({ before, labels: hasLabels ? labels : [] });
     }
     for (const name of [...states, "art-e", "same"]) rmSync(folder.path(`${name}.db`));
     copyFileSync(inject("demoDatabase"), folder.path("art-e.db"));
@@ -297,9 +314,9 @@ describe("a stopped run in a file of an earlier version", () => {
 
   it(
     "is migrated, resumed and exported like one of the present version",
-    () => expectSame(["run_limits", "one_index", "kinds"]),
-    60_000,
+    () => expectSame(["run_limits", "one_index", "kinds", "label_probabilities"]),
+    120_000,
   );
 
-  it("is so whatever the earlier version", { tags: ["slow"], timeout: 300_000 }, () => expectSame(withRuns));
+  it("is so whatever the earlier version", { tags: ["slow"], timeout: 900_000 }, () => expectSame(withRuns));
 });

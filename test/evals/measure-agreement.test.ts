@@ -170,6 +170,27 @@ describe("rejectionsOf", () => {
     expect([accepted <= 8, first <= 6]).toEqual([true, true]);
   });
 
+  it("accepts an eval below the floor in at most one of ten first tests, and most perfect ones, despite wrong labels", () => {
+    const [labels, bad, errors, pairs, draws] = [60, 0.3, 0.05, 12, 100];
+    const accepted = (truePositive: number, trueNegative: number) => {
+      const random = seededRandom(7);
+      const happens = (p: number) => random(2 ** 30) < p * 2 ** 30;
+      return Array.from({ length: draws }, () => {
+        const tested = Array.from({ length: labels }, (_, i) => {
+          const isBad = happens(bad);
+          const score = Number(happens(isBad ? 1 - trueNegative : truePositive));
+          return { question: String(i), bad: isBad !== happens(errors), weight: 1, score, error: null };
+        });
+        const alike = Array.from({ length: pairs }, () => happens((1 - errors) ** 2 + errors ** 2));
+        const labelPairs = { alike: alike.filter((one) => one).length, n: pairs };
+        return rejectionsOf("usable", measured({ ...measureAgreement(tested), labelPairs })).length === 0;
+      }).filter((isAccepted) => isAccepted).length;
+    };
+    expect(accepted(0.98, 0.65)).toBeLessThanOrEqual(0.1 * draws);
+    expect(accepted(0.65, 0.98)).toBeLessThanOrEqual(0.1 * draws);
+    expect(accepted(1, 1)).toBeGreaterThanOrEqual(0.8 * draws);
+  }, 60_000);
+
   it("accepts an eval with high rates if few traces are bad", () => {
     // Cohen's kappa of this table is 0.49, because only 14 of 200 traces are bad.
     const rare = measureAgreement(

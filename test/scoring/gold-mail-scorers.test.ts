@@ -122,6 +122,7 @@ describe("foundAt1, foundAt5, foundAt10 and goldRank", () => {
     ["that is missing in the results", [search(...others(3))], [0, 0, 0, null]],
     ["that is listed first", [search("<gold@x>", ...others(3))], [1, 1, 1, 1]],
     ["whose copy is listed first", [search("<copy@x>")], [1, 1, 1, 1]],
+    ["that is listed second", [search("<0@x>", "<gold@x>")], [0, 1, 1, 2]],
     ["that is listed fifth", [search(...others(4), "<gold@x>")], [0, 1, 1, 5]],
     ["that is listed sixth", [search(...others(5), "<gold@x>")], [0, 0, 1, 6]],
     ["that is listed eleventh", [search(...others(10), "<gold@x>")], [0, 0, 0, 11]],

@@ -103,6 +103,13 @@ describe("the agent's e-value", () => {
     expect(expected).toBeGreaterThan(0.5);
   });
 
+  it("is 1 and expects any pass rate without a reference", () => {
+    const baseline = { repeats: [same(30), same(30)], reference: NO_FRESH };
+    const { agent } = attributeDrift(baseline, [watch(same(30), { successes: 5, n: 10 })]);
+    expect(agent.eValue).toBeCloseTo(1);
+    expect(agent.expected).toEqual({ low: 0, high: 1 });
+  });
+
   it("shows a lower or higher pass rate if the eval provably did not change", () => {
     const baseline = { repeats: null, reference: { successes: 95, n: 100 } };
     const driftAfter = (successes: number) => attributeDrift(baseline, [watch(same(30), { successes, n: 60 })]);

@@ -175,6 +175,11 @@ describe("rateDespiteLabelErrors", () => {
     expect([trueRates(noneGood, 0), trueRates(noneBad, 0)]).toEqual([null, null]);
   });
 
+  it("has no rates from 45% wrong labels on", () => {
+    const table = { goodPassed: 50, goodFailed: 10, badPassed: 10, badFailed: 50 };
+    expect([trueRates(table, 0.449) === null, trueRates(table, 0.45) === null]).toEqual([false, true]);
+  });
+
   it("always gives the same interval for the same numbers", () => {
     const world = { labelledBad: 0.3, runBad: 0.3, labelErrors: 0.05, truePositive: 0.9, trueNegative: 0.9 };
     expect(estimateIn(world, 3)).toEqual(estimateIn(world, 3));

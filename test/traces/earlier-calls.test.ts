@@ -3,6 +3,7 @@ import { FEATURES, viewOf } from "../../src/evals/run-evals/features.js";
 import { evalArguments } from "../../src/evals/run-evals/run-python-evals.js";
 import { traceDigest } from "../../src/evals/run-evals/run-rubric.js";
 import type { Message } from "../../src/models/model.js";
+import { stepsOf } from "../../src/reports/trace-view.js";
 import { earlierCalls } from "../../src/traces/earlier-calls.js";
 import type { ChatTrace } from "../../src/traces/trace.js";
 
@@ -60,6 +61,25 @@ describe("earlierCalls", () => {
 
   it("returns nothing if the trace has no history", () => {
     expect(earlierCalls({ messages: followUp.messages })).toEqual([]);
+  });
+});
+
+describe("the conversation of a follow-up question", () => {
+  const turn = { latencyMs: 400, usage: null, costUsd: null, finishReason: "stop", retries: [] };
+  const steps = stepsOf({ ...followUp, turns: [turn] } as unknown as ChatTrace);
+
+  it("contains the results of earlier calls", () => {
+    expect(steps.flatMap(({ calls }) => calls).map(({ result, error }) => error ?? result)).toEqual([
+      MAIL,
+      "There is no such email.",
+      "plain text",
+      null,
+    ]);
+  });
+
+  it("has figures only for the replies of this question", () => {
+    const replies = steps.filter(({ role }) => role === "assistant");
+    expect(replies.map((step) => step.turn?.latencyMs ?? null)).toEqual([null, null, null, null, 400]);
   });
 });
 

@@ -24,7 +24,7 @@ export interface DrawnTrace {
   readonly probability: number;
 }
 
-/** What is known about a trace without a person's label. */
+/** Signals of failure in a trace without a person's label. */
 interface Signals {
   readonly traceId: string;
   /** How bad the judge or the score calls the trace, 0 to 1. */
@@ -64,7 +64,7 @@ const FITTED = TEMPLATES.filter(({ bound }) => bound === "cut");
 
 function signalsOf(trace: EvaluatedTrace, inUse: readonly DataEval[], score: string | null): Signals {
   const { traceId } = trace;
-  // It is known to be bad, so that its label would tell nothing.
+  // The trace is known to be bad, so its label would not be informative.
   if (isFailure(trace.ending)) return { traceId, doubt: 0, failsInUse: false, failed: [], words: null, amounts: {} };
   const outcomes = runDataEvals([...inUse, ...UNFITTED], trace);
   const view = viewOf(trace);

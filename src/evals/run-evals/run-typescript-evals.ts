@@ -1,4 +1,4 @@
-// Runs evals in TypeScript and JavaScript, each in a process of its own.
+// Runs evals in TypeScript and JavaScript, each in its own process.
 import { type ChildProcess, fork } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -36,7 +36,7 @@ const messageSchema = z.union([
 
 type ProcessMessage = z.output<typeof messageSchema>;
 
-/** What a process sent next, or why nothing more can come from it. */
+/** The next message from a process, or the reason why there are no more. */
 type Received = ProcessMessage | { readonly ended: string };
 
 /** Facts about an eval's code that do not require running it. */

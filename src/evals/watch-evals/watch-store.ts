@@ -5,7 +5,7 @@ import type { Db } from "../../store/open-store.js";
 /** A category of results of an eval. */
 export type AnchorResult = "pass" | "fail" | "not_applicable";
 
-/** What the watches of a validated eval are compared with. */
+/** The baseline of a validated eval's watches. */
 export interface WatchBaseline extends DriftBaseline {
   /** The stored result per trace. Rounds have the same order. */
   readonly anchors: ReadonlyMap<string, AnchorResult>;

@@ -1,7 +1,7 @@
 import { type AppContext, DEFAULT_CACHE_DIR, DEFAULT_DB } from "../../platform/app-context.js";
 import type { LibraryOptions } from "../options.js";
 
-/** Returns the context for a call of the library. Aborting its signal stops running work at once. */
+/** Returns the context for a call of the library. Aborting its signal stops running work immediately. */
 export function contextOf({ db, cacheDir, env = process.env, signal, onNote }: LibraryOptions): AppContext {
   const stop = signal ?? new AbortController().signal;
   return {

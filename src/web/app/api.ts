@@ -51,12 +51,11 @@ async function request(path: string, { method = "GET", body, signal }: RequestOp
     const token = sessionStorage.getItem(TOKEN_KEY);
     const response = await fetchOrExplain(path, {
       method,
-      ...presentProperties({ signal }),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      headers: {
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      },
+      ...presentProperties({ signal, body: body === undefined ? null : JSON.stringify(body) }),
+      headers: presentProperties({
+        "content-type": body === undefined ? null : "application/json",
+        authorization: token === null ? null : `Bearer ${token}`,
+      }),
     });
     if (response.ok) return response;
     if (response.status !== 401) throw new RefusedRequest(await refusalText(response));

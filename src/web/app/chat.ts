@@ -1,3 +1,4 @@
+import { presentProperties } from "../../platform/optional-values.js";
 import type { ChatEvent } from "../../server/chat-event.js";
 import type { AgentJson, InboxesJson, ModelsJson } from "../../server/response-shapes.js";
 import { duration } from "../../text/format.js";
@@ -229,9 +230,8 @@ class ChatLog {
     const { session } = chatState();
     const body = {
       messages: [{ role: "user", content: text }],
-      variables: { ...(inbox && { inbox_address: inbox }), ...(day && { query_date: day }) },
-      ...(session && { sessionId: session }),
-      ...(model && { modelId: model }),
+      variables: presentProperties({ inbox_address: inbox || null, query_date: day || null }),
+      ...presentProperties({ sessionId: session || null, modelId: model || null }),
     };
     try {
       for await (const event of chatEvents(agent, body, signal)) exchange.show(event);

@@ -71,8 +71,7 @@ class Labelling {
       const query = new URLSearchParams({
         criterion,
         order,
-        ...presentProperties({ run_id: runId }),
-        ...(annotator === "" ? {} : { annotator }),
+        ...presentProperties({ run_id: runId, annotator: annotator || null }),
       });
       const {
         queue,
@@ -130,7 +129,7 @@ class Labelling {
       const { id, ...summary } = await post<SavedLabelJson>("/api/evals/labels", {
         ...queued,
         criterion: this.subject.criterion,
-        ...(this.subject.annotator === "" ? {} : { annotator: this.subject.annotator }),
+        ...presentProperties({ annotator: this.subject.annotator || null }),
         label,
         note: note || null,
       });
@@ -359,10 +358,12 @@ function orderOf(name: string | null): LabelSubject["order"] {
 }
 
 function subjectHash({ runId, criterion, annotator, order }: Omit<LabelSubject, "trace">): string {
-  const query = new URLSearchParams({
-    ...(criterion === OVERALL ? {} : { criterion }),
-    ...(annotator === "" ? {} : { annotator }),
-    ...(order === "random" ? {} : { order }),
-  });
+  const query = new URLSearchParams(
+    presentProperties({
+      criterion: criterion === OVERALL ? null : criterion,
+      annotator: annotator || null,
+      order: order === "random" ? null : order,
+    }),
+  );
   return `#label/${encodeURIComponent(runId ?? CHATS)}${query.size === 0 ? "" : `?${query}`}`;
 }

@@ -294,14 +294,11 @@ export function clipped(text: string): HTMLElement {
 }
 
 export function factList(facts: readonly Fact[]): HTMLElement {
-  return h("dl.facts", ...factItems(facts));
-}
-
-export function factItems(facts: readonly Fact[]): HTMLElement[] {
-  return facts.flatMap(([name, value]) => {
+  const items = facts.flatMap(([name, value]) => {
     if (value === null) return [];
     return [h("dt", name), typeof value === "string" ? untrustedText(value, null, "dd") : h("dd", value)];
   });
+  return h("dl.facts", items);
 }
 
 /** A link to a section of this page, labeled with the id that the section shows. */

@@ -86,7 +86,7 @@ async function showSection(): Promise<void> {
   shown = { place, update };
   main.replaceChildren(page);
   update?.();
-  const title = page.querySelector("h2")?.textContent;
+  const title = page.querySelector("h2")?.textContent ?? document.querySelector("nav [aria-current]")?.textContent;
   document.title = title ? `${title} · art-e` : "art-e";
   if (document.querySelector("dialog[open]") !== null) return;
   if (name === "chat") document.getElementById("question")?.focus();
@@ -212,7 +212,7 @@ function lastAsked({ updated_at }: SessionLineJson): string {
 
 async function mailView(page: HTMLElement, messageId: string): Promise<void> {
   const mail = await get<MailJson>(`/api/mails/${encodeURIComponent(messageId)}`);
-  page.append(h("h2", "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail));
+  page.append(h("h2", "Mail"), untrustedText(mail.message_id, "hint mono", "p"), mailArticle(mail, [], []));
 }
 
 removeOtherLinks();

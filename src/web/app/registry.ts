@@ -1,4 +1,5 @@
 import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
+import { presentProperties } from "../../platform/optional-values.js";
 import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-shapes.js";
 import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
 import { versionComparison } from "./agent-versions.js";
@@ -53,7 +54,7 @@ export async function agentList(page: HTMLElement, query: URLSearchParams): Prom
     folded(
       "New agent",
       editForm(NEW_AGENT, "Create agent", async ({ id, name }) => {
-        const made = await post<AgentJson>("/api/agents", { name, ...(id !== "" && { id }) });
+        const made = await post<AgentJson>("/api/agents", { name, ...presentProperties({ id: id || null }) });
         return open("agents", made.id);
       }),
       h("p.hint", "It starts with the prompt and tools of email-search. To copy another agent, open its page."),
@@ -265,7 +266,7 @@ function copyForm({ id, name, description, prompt, model, settings }: AgentJson,
         prompt,
         model,
         settings,
-        ...(values["copy-id"] !== "" && { id: values["copy-id"] }),
+        ...presentProperties({ id: values["copy-id"] || null }),
         tools: tools.map(({ tool_id, config }) => ({ id: tool_id, config })),
       });
       return open("agents", made.id);

@@ -168,12 +168,13 @@ function evidence({
   mail,
   is_cited: isCited,
   passage,
-  ...lit
+  in_subject,
+  in_body,
 }: QuestionDetailsJson["mails"][number]): HTMLElement {
   if (mail === null) {
     return h("p.notice.bad", "Not in the database: ", h("code", id));
   }
-  const article = mailArticle(mail, { subject: lit.in_subject, body: lit.in_body });
+  const article = mailArticle(mail, in_subject, in_body);
   // Long emails scroll, so the keyboard must be able to scroll them too.
   article.querySelector("pre")?.setAttribute("tabindex", "0");
   const notes = compact([

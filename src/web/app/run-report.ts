@@ -1,3 +1,4 @@
+import { compact } from "../../platform/optional-values.js";
 import type { ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
 import { type Child, h, replaceChildren } from "../dom.js";
@@ -125,11 +126,11 @@ class ServedTraces implements TraceSource {
 function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child[] {
   const run = head.runs[task.run];
   if (run === undefined) return [];
-  return [
-    ...(trace === null ? [] : [idLink("trace", trace.traceId, "Trace")]),
-    ...(isRunPage || trace === null ? [] : [labelLink(run.runId, trace.traceId)]),
-    ...(isRunPage || task.suite !== null ? [] : [askAgainLink({ ...task, agent: run.agentId, day: task.date })]),
-  ];
+  return compact([
+    trace !== null && idLink("trace", trace.traceId, "Trace"),
+    !isRunPage && trace !== null && labelLink(run.runId, trace.traceId),
+    !isRunPage && task.suite === null && askAgainLink({ ...task, agent: run.agentId, day: task.date }),
+  ]);
 }
 
 /** Compares runs with the first one. `ids` are separated by commas. */

@@ -1,7 +1,13 @@
 import type { MailView, StepView } from "../../reports/report-data.js";
 import { readToolResult, stepsOf } from "../../reports/trace-view.js";
 import type { ChatEvent } from "../../server/chat-event.js";
-import type { RunPageJson, TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/response-shapes.js";
+import type {
+  MailJson,
+  RunPageJson,
+  TraceDetailsJson,
+  TraceLineJson,
+  TracePageJson,
+} from "../../server/response-shapes.js";
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import type { TextSpan } from "../../text/passages.js";
@@ -28,7 +34,6 @@ import {
   clipped,
   type Fact,
   type FilterField,
-  factItems,
   factList,
   filteredList,
   idLink,
@@ -47,24 +52,7 @@ export interface ToolCallCard {
   setResult(result: unknown): void;
 }
 
-/** An email in a tool result. Custom tools may leave out fields. */
-interface MailResult {
-  readonly subject?: string;
-  readonly sender?: string;
-  readonly from?: string;
-  readonly to?: readonly string[] | string;
-  readonly recipients?: readonly string[] | string;
-  readonly cc?: readonly string[] | string;
-  readonly bcc?: readonly string[] | string;
-  readonly date?: string | null;
-  readonly body: string;
-}
-
-/** Positions of a passage in an email. */
-interface LitPassage {
-  readonly subject: readonly TextSpan[];
-  readonly body: readonly TextSpan[];
-}
+type ShownMail = Omit<MailJson, "message_id" | "bcc"> & Partial<Pick<MailJson, "bcc">>;
 
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
@@ -342,28 +330,22 @@ function errorOf(result: unknown): string | null {
   return typeof error === "string" ? error : null;
 }
 
-const NOTHING_LIT: LitPassage = { subject: [], body: [] };
-
-export function mailArticle(mail: MailResult, lit = NOTHING_LIT): HTMLElement {
-  const { subject, sender, from, to, recipients, cc, bcc, date, body } = mail;
-  const lines: readonly Fact[] = [
-    ["From", (sender ?? from) || null],
-    ["To", addressFact(to ?? recipients)],
-    ["Cc", addressFact(cc)],
-    ["Bcc", addressFact(bcc)],
-    ["Date", minuteText(date ?? null)],
-  ];
+/** Shows an email, with the spans of its subject and body marked. */
+export function mailArticle(mail: ShownMail, subjectSpans: readonly TextSpan[], bodySpans: readonly TextSpan[]) {
+  const { subject, sender, to, cc, bcc = [], date, body } = mail;
+  const addresses = (list: readonly string[]) => (list.length === 0 ? null : addressList(list));
   return h(
     "article.mail",
-    highlightedText(subject || "(no subject)", lit.subject, null, "h4"),
-    h("dl", ...factItems(lines)),
-    highlightedText(body, lit.body, "body", "pre"),
+    highlightedText(subject || "(no subject)", subjectSpans, null, "h4"),
+    factList([
+      ["From", sender || null],
+      ["To", addresses(to)],
+      ["Cc", addresses(cc)],
+      ["Bcc", addresses(bcc)],
+      ["Date", minuteText(date)],
+    ]),
+    highlightedText(body, bodySpans, "body", "pre"),
   );
-}
-
-function addressFact(addresses: readonly string[] | string = []): Fact[1] {
-  if (typeof addresses === "string") return addresses || null;
-  return addresses.length === 0 ? null : addressList(addresses);
 }
 
 export { spaceWords as endingText };

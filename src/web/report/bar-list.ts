@@ -3,6 +3,7 @@ import {
   type EvalFigures,
   type Figure,
   OUTCOMES,
+  type Outcome,
   type ReportHead,
   type RunFigures,
   STAGES,
@@ -20,7 +21,16 @@ import {
   untrustedInline,
 } from "../dom.js";
 import { figureTable, wide } from "./figure-table.js";
-import { costOfThousand, OUTCOME_WORDS, outcomeColour, runColour, runName, STAGE_WORDS, spaceWords } from "./header.js";
+import {
+  costOfThousand,
+  OUTCOME_WORDS,
+  outcomeColour,
+  runColour,
+  runName,
+  STAGE_WORDS,
+  spaceWords,
+  stateWords,
+} from "./header.js";
 import { filterLink, type ViewState } from "./view-state.js";
 
 interface Part {
@@ -34,6 +44,14 @@ interface Bar {
   readonly label: Child;
   readonly filters: ViewState["filters"];
   readonly parts: readonly Part[];
+}
+
+/** Tasks of a run by the stage of a question or the state of a suite task, and by outcome. */
+interface OutcomeCell {
+  readonly by: Readonly<Partial<Record<"stage" | "state", string>>>;
+  readonly label: string;
+  readonly outcome: Outcome;
+  readonly tasks: number;
 }
 
 /** The scores with intervals and number of tasks, one line per run. */
@@ -180,7 +198,7 @@ function testText({ test, otherAgents }: EvalFigures): HTMLElement {
 }
 
 /** Counts as bars. Each bar links to its tasks. */
-export function barList(bars: readonly Bar[], of: number): HTMLElement {
+function barList(bars: readonly Bar[], of: number): HTMLElement {
   const sum = (parts: readonly Part[]) => parts.reduce((tasks, part) => tasks + part.tasks, 0);
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   return h(
@@ -220,41 +238,42 @@ export function endings(run: RunFigures, index: number): HTMLElement {
   );
 }
 
-/** Outcomes by the agent's progress, which shows where tasks are lost. */
-export function profile(run: RunFigures): HTMLElement {
-  const bars = STAGES.flatMap((stage) => {
-    const cells = run.profile.filter((cell) => cell.stage === stage);
-    if (cells.length === 0) return [];
-    return [
-      {
-        label: STAGE_WORDS[stage],
-        filters: { run: run.runId, stage },
-        parts: cells.map(({ outcome, tasks }) => ({
-          tasks,
-          colour: outcomeColour(outcome),
-          filters: { run: run.runId, stage, outcome },
-          words: `${STAGE_WORDS[stage]}; ${OUTCOME_WORDS[outcome]}`,
-        })),
-      },
-    ];
+function outcomeCells({ profile, suite }: RunFigures): OutcomeCell[] {
+  if (suite !== null) {
+    return suite.profile.map(({ state, band: outcome, tasks }) => {
+      return { by: { state }, label: stateWords(state), outcome, tasks };
+    });
+  }
+  const inOrder = STAGES.flatMap((stage) => profile.filter((cell) => cell.stage === stage));
+  return inOrder.map(({ stage, outcome, tasks }) => ({ by: { stage }, label: STAGE_WORDS[stage], outcome, tasks }));
+}
+
+/** Outcomes by stage or state, which shows where tasks are lost. */
+export function outcomeBars(run: RunFigures): HTMLElement {
+  const cells = outcomeCells(run);
+  const labels = [...new Set(cells.map(({ label }) => label))];
+  const bars = labels.map((label) => {
+    const ofLabel = cells.filter((cell) => cell.label === label);
+    const filters = { run: run.runId, ...ofLabel[0]?.by };
+    const parts = ofLabel.map(({ outcome, tasks }) => ({
+      tasks,
+      colour: outcomeColour(outcome),
+      filters: { ...filters, outcome },
+      words: `${label}; ${OUTCOME_WORDS[outcome]}`,
+    }));
+    return { label, filters, parts };
   });
   return barList(bars, run.tasks);
 }
 
 /** The legend of the outcome colors. */
 export function outcomeLegend({ runs, scores, leading }: ReportHead): HTMLElement {
-  const there = OUTCOMES.filter((outcome) =>
-    runs.some(({ profile, suite }) =>
-      suite === null
-        ? profile.some((cell) => cell.outcome === outcome)
-        : suite.profile.some((cell) => cell.band === outcome),
-    ),
-  );
+  const found = new Set(runs.flatMap(outcomeCells).map(({ outcome }) => outcome));
   const label = scores.find(({ name }) => name === leading)?.label ?? leading;
   return h(
     "p.meta.legend",
     `${label}: `,
-    ...there.flatMap((outcome) => [
+    ...OUTCOMES.filter((outcome) => found.has(outcome)).flatMap((outcome) => [
       h("span.swatch", { style: `background: ${outcomeColour(outcome)}` }),
       ` ${OUTCOME_WORDS[outcome]} `,
     ]),

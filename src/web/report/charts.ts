@@ -407,11 +407,11 @@ declare global {
 /** A chart with its title and data table. It is redrawn when the width changes. */
 export function figureOf({ title, description, draw, heading, rows }: Chart): HTMLElement {
   const canvas = h("div.canvas");
-  let drawn = 0;
+  let drawnWidth = 0;
   new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
-    if (width === 0 || width === drawn) return;
-    drawn = width;
+    if (width === 0 || width === drawnWidth) return;
+    drawnWidth = width;
     const picture = draw(width);
     const svg = picture instanceof SVGSVGElement ? picture : picture.querySelector("svg");
     svg?.setAttribute("role", "group");

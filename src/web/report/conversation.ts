@@ -15,6 +15,9 @@ import {
 import { spaceWords } from "./header.js";
 import { machineResult } from "./suite-task.js";
 
+/** A conversation or a part of it. */
+type ShownConversation = Pick<TraceView, "steps" | "goldIds" | "left">;
+
 const WHO = { system: "Instructions", user: "Question", assistant: "Agent", tool: "Tool" } as const;
 
 /** Characters above which a result is collapsed. */
@@ -34,9 +37,6 @@ export interface ShownMails {
   /** Shows an email with its badges, and with the passage marked that the answer is from. */
   card(mail: MailView, badges: readonly string[], isOpen: boolean): HTMLElement;
 }
-
-/** A conversation or a part of it. */
-type ShownConversation = Pick<TraceView, "steps" | "goldIds" | "left">;
 
 /** Returns the emails that tools returned in full, by Message-ID. */
 export function openedMails(steps: readonly StepView[]): Map<string, MailView> {

@@ -1,4 +1,5 @@
 import { isPass } from "../../evals/eval-outcome.js";
+import { compact } from "../../platform/optional-values.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
 import { stateName, untilText } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
@@ -25,20 +26,21 @@ function titleOf({ name, agentId, model }: RunFigures): Child[] {
 
 function runLine(run: RunFigures, index: number, several: boolean): HTMLElement {
   const planned = run.plannedTasks === run.tasks ? "" : ` of ${count(run.plannedTasks)} planned`;
-  const facts = [
-    ...(run.name === null ? [] : [`${run.agentId} with ${run.model}`]),
+  const facts = compact([
+    run.name !== null && `${run.agentId} with ${run.model}`,
     `${count(run.tasks)} tasks${planned} of ${run.suite === null ? `the ${run.split} split` : `the suite ${run.suite.name}`}`,
-    ...(run.answeredBy.length === 0 ? [] : [`answered by ${run.answeredBy.join(", ")}`]),
-    ...(run.status === "completed" ? [] : [run.status]),
+    run.answeredBy.length > 0 && `answered by ${run.answeredBy.join(", ")}`,
+    run.status !== "completed" && run.status,
     run.startedAt.slice(0, 10),
-    ...(run.suite === null ? [run.dataset, `mail ${run.corpusFingerprint.slice(0, 12)}`] : []),
-  ];
+    run.suite === null && run.dataset,
+    run.suite === null && `mail ${run.corpusFingerprint.slice(0, 12)}`,
+  ]);
   return h(
     "li",
     several ? [runDot(index), h("b", untrustedInline(run.label)), " "] : [],
     h("code", run.runId),
     ...facts.flatMap((fact) => [h("span.sep", { "aria-hidden": "true" }, " · "), untrustedInline(fact)]),
-    ...(run.until === null ? [] : [h("div.meta", "Until: ", untrustedInline(untilText(run.until)))]),
+    run.until !== null && h("div.meta", "Until: ", untrustedInline(untilText(run.until))),
     ...run.changes.map((change) => h("div.meta", "Changed: ", untrustedInline(change))),
   );
 }

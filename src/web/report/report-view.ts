@@ -7,8 +7,8 @@ import {
   endings,
   evalTable,
   messageList,
+  outcomeBars,
   outcomeLegend,
-  profile,
   scoreTable,
   toolTable,
 } from "./bar-list.js";
@@ -19,7 +19,7 @@ import type { Task, TraceSource } from "./load.js";
 import { PairOutcomes } from "./pair-outcomes.js";
 import { QuestionMatrix } from "./question-matrix.js";
 import { section } from "./section.js";
-import { suiteSections, taskStatesChart } from "./suite.js";
+import { suiteSections } from "./suite.js";
 import { type FirstTasks, TaskControls, TaskTable, taskFilter } from "./task-table.js";
 import { TaskDialog, type TaskLinks } from "./task-view.js";
 import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
@@ -94,15 +94,17 @@ function hasScore(run: RunFigures, by: SliceName, score: string): boolean {
 }
 
 function lostTasks(run: RunFigures, index: number, head: ReportHead): HTMLElement {
-  const { runId, tasks, suite } = run;
-  const states = suite === null ? [h("h3", "Gold email"), profile(run)] : taskStatesChart(runId, tasks, suite);
   const listed = (title: string, messages: RunFigures["errors"]) =>
     messages.length === 0 ? [] : [h("h3", title), messageList(messages)];
   const messages = [...listed("Errors of failed tasks", run.errors), ...listed("Refusals", run.refusals)];
   return h(
     "div.run-block",
     head.runs.length > 1 && h("p.run-name", runName(index, head)),
-    h("div.pair", h("div", states), h("div", h("h3", "Endings"), endings(run, index), messages)),
+    h(
+      "div.pair",
+      h("div", h("h3", run.suite === null ? "Gold email" : "State"), outcomeBars(run)),
+      h("div", h("h3", "Endings"), endings(run, index), messages),
+    ),
   );
 }
 

@@ -4,33 +4,14 @@ import { leftOut, TEST_NAMES } from "../../reports/suite-text.js";
 import { differenceText, pText } from "../../reports/wording.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import { type Child, h, scoreText } from "../dom.js";
-import { barList } from "./bar-list.js";
 import { CHART_STYLE, type Chart, facetsOf, figureOf } from "./charts.js";
 import { figureTable } from "./figure-table.js";
-import { OUTCOME_WORDS, outcomeColour, runName, stateWords } from "./header.js";
+import { OUTCOME_WORDS, outcomeColour, runName } from "./header.js";
 import { scoreOf, type Task } from "./load.js";
 import { section } from "./section.js";
 import { taskLink } from "./view-state.js";
 
 type SuiteRun = RunFigures & { readonly suite: SuiteFigures };
-
-/** How the tasks of a suite ended, by the score of the agent's output files. */
-export function taskStatesChart(runId: string, tasks: number, { profile }: SuiteFigures): Child[] {
-  const states = [...new Set(profile.map(({ state }) => state))];
-  const bars = states.map((state) => ({
-    label: stateWords(state),
-    filters: { run: runId, state },
-    parts: profile
-      .filter((cell) => cell.state === state)
-      .map(({ band, tasks: count }) => ({
-        tasks: count,
-        colour: outcomeColour(band),
-        filters: { run: runId, state, outcome: band },
-        words: `${stateWords(state)}; ${OUTCOME_WORDS[band]}`,
-      })),
-  }));
-  return [h("h3", "State"), barList(bars, tasks)];
-}
 
 /** The sections about suite runs. Empty if all runs are over questions. */
 export function suiteSections(head: ReportHead, tasks: readonly Task[]): HTMLElement[] {

@@ -42,6 +42,15 @@ interface ShownScore {
   readonly reason: string;
 }
 
+interface CopiedParts {
+  readonly question: string;
+  /** Empty if there is none. */
+  readonly answer: string;
+  /** Null until the conversation is loaded. */
+  readonly traceId: string | null;
+  readonly command: string;
+}
+
 /** A dialog with one task. Escape closes it, and the arrow keys open the next task in the table. */
 export class TaskDialog {
   readonly element: HTMLDialogElement;
@@ -172,15 +181,6 @@ export class TaskDialog {
     const next = this.task === null ? undefined : rows[rows.indexOf(this.task) + by];
     if (next !== undefined) this.navigation.go(next);
   }
-}
-
-interface CopiedParts {
-  readonly question: string;
-  /** Empty if there is none. */
-  readonly answer: string;
-  /** Null until the conversation is loaded. */
-  readonly traceId: string | null;
-  readonly command: string;
 }
 
 export function copyButtons({ question, answer, traceId, command }: CopiedParts): Child[] {
