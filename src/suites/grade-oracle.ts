@@ -9,7 +9,7 @@ import { type Grade, OBSTACLE_STATES, type SuiteTask } from "../tasks/suite-task
 import type { EvaluationOptions } from "./functions/grading-function.js";
 import { evaluateTask } from "./grading/evaluate-task.js";
 import { folderMachines } from "./machines/folder-machine.js";
-import { applyOracleLine, type OracleLine, placeFiles, readOracle } from "./oracle.js";
+import { applyOracleLine, isForSuite, type OracleLine, placeFiles, readOracle } from "./oracle.js";
 import { openSuiteFolder } from "./suite-folder.js";
 import { openSuiteTask, openTaskSources } from "./task/open-task.js";
 import { readSuite } from "./task/task-file.js";
@@ -55,7 +55,7 @@ export async function gradeOracle(
   const suite = openSuiteFolder(folder);
   const tasks = new Map(readSuite(suite).tasks.map(({ task }) => [task.id, task]));
   const all = readOracle(oracleFile);
-  const own = all.filter((line) => line.suite === suite.name);
+  const own = all.filter(isForSuite(oracleFile, suite));
   const sources = {
     ...(await openTaskSources(suite, { functions }, context)),
     derivedFolder: dirname(resolve(oracleFile)),

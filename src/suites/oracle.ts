@@ -85,8 +85,7 @@ export function findOracleFile(requestedPath: string | undefined, { form, root, 
  */
 export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
   const best = new Map<string, OracleLine>();
-  for (const line of readOracle(path)) {
-    if (line.suite !== suite.name) continue;
+  for (const line of readOracle(path).filter(isForSuite(path, suite))) {
     const bestLine = best.get(line.uuid);
     if (bestLine === undefined || line.expected_score > bestLine.expected_score) best.set(line.uuid, line);
   }
@@ -114,6 +113,12 @@ export function openOracle(path: string, suite: SuiteFolder): SuiteOracle {
       };
     },
   };
+}
+
+/** Returns a filter for the lines of a suite. All lines of its own file are, because its folder can be renamed. */
+export function isForSuite(path: string, { root, name }: SuiteFolder): (line: OracleLine) => boolean {
+  const isOwnFile = resolve(path) === resolve(root, OWN_ORACLE);
+  return (line) => isOwnFile || line.suite === name;
 }
 
 function toApplied(

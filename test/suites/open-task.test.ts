@@ -207,6 +207,14 @@ describe("findObstacle", () => {
       "no_oracle: the oracle file has no line for this task",
     );
   });
+
+  it("finds the lines of the suite's own oracle file under any name of its folder", async () => {
+    const task = flowbookTask(A, "2");
+    const line = { suite: "other", uuid: A, state: "gold", expected_score: 1 };
+    const suite = openSuiteFolder(writeSuite({ ...taskFiles("jupyter", task), "oracle.jsonl": line }));
+    const oracle = openOracle(join(suite.root, "oracle.jsonl"), suite);
+    expect(await obstacleTo(task, "jupyter", {}, { oracle })).toBeNull();
+  });
 });
 
 describe("findObstacle, for the snapshot", needs("sandbox", machinesStart), () => {
