@@ -92,7 +92,7 @@ export function failUnder(
 }
 
 /**
- * Checks non-inferiority. Passes only if the 95 % interval of the paired difference shows that the run is worse by less
+ * Checks non-inferiority. Passes only if the 95% interval of the paired difference shows that the run is worse by less
  * than the limit. Does not pass if there are too few questions to show this.
  */
 export function noWorseThan(

@@ -253,7 +253,7 @@ const BAR_BESIDE_REST = 10;
 
 /**
  * Returns a line of at most `columns` characters:
- * `Answering ███░░░░░ 12 %  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`.
+ * `Answering ███░░░░░ 12%  semantic 0.412  12/100  $0.0123  0:42 min left  1 failed`.
  * Without enough room, it drops texts from the end first, then the bar, then the title.
  */
 export function progressLine(state: ProgressState, columns: number): string {
@@ -281,7 +281,7 @@ export function progressText(state: ProgressState): string {
 /** Returns the text that is always shown, followed by the optional texts. */
 function partsOf({ done, total, elapsedMs, main, more = [] }: ProgressState): readonly string[] {
   const parts = [];
-  if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)} %`);
+  if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)}%`);
   if (main !== "") parts.push(stripControls(main));
   if (total !== null && done > 0 && done < total) {
     parts.push(`${duration((elapsedMs / done) * (total - done))} left`);

@@ -67,7 +67,7 @@ describe("reliabilityCard", () => {
     expect(rowsOf(plain, of([1]), RATE).shuffled).toMatchObject({ value: 1, n: 1, low: null });
   });
 
-  it("has intervals that contain the true value in about 95 % of simulated runs", () => {
+  it("has intervals that contain the true value in about 95% of simulated runs", () => {
     let state = 7;
     const random = () => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;

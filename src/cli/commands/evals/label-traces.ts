@@ -350,7 +350,7 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
     estimateText(rate),
     estimateText(kappa),
   ]);
-  return `${text}\n\n${table(["annotators", "shared traces", "same label (95 %)", "kappa (95 %)"], pairs)}`;
+  return `${text}\n\n${table(["annotators", "shared traces", "same label (95%)", "kappa (95%)"], pairs)}`;
 }
 
 const criteriaSchema = z.object({

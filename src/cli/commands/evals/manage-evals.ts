@@ -101,7 +101,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
         "does not apply",
         "failed tasks",
         "errors",
-        "pass rate (95 %)",
+        "pass rate (95%)",
         "corrected",
         "false alarms",
       ],
