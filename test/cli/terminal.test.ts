@@ -88,7 +88,7 @@ const STATE: ProgressState = {
 describe("the progress line", () => {
   it("shows the essentials, a bar in the remaining space, and the rest if there is room", () => {
     const main = "12%  semantic 0.412  12/100  $0.0123  44.0 s left";
-    expect(progressLine(STATE, 77)).toBe(`Answering ██░░░░░░░░░░░░░░ ${main}`);
+    expect(progressLine(STATE, 76)).toBe(`Answering ██░░░░░░░░░░░░░░ ${main}`);
     expect(progressLine(STATE, 100)).toMatch(/^Answering █+░+ 12% .+ left {2}1 failed$/);
     expect(progressLine(STATE, 200)).toBe(
       `Answering ███░░░░░░░░░░░░░░░░░░░░░ ${main}  1 failed  3 running, 5 waiting for a slot  12,345 tokens`,
@@ -102,7 +102,7 @@ describe("the progress line", () => {
   it("omits the bar, then the title, if the terminal is too narrow", () => {
     expect(progressLine(STATE, 62)).toMatch(/^Answering 12% {2}semantic/);
     expect(progressLine(STATE, 52)).toMatch(/^12% {2}semantic .+ left$/);
-    expect(progressLine(STATE, 20)).toBe("12%  semantic 0.412");
+    expect(progressLine(STATE, 19)).toBe("12%  semantic 0.412");
   });
 
   it("omits bar, percentage and remaining time if the total is unknown", () => {
