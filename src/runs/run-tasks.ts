@@ -44,6 +44,8 @@ export interface TaskSteering {
   readonly isPaused: boolean;
   /** Returns the next task to run again, or null. */
   nextRequeued(): PlannedTask | null;
+  /** Calls the listener, which saves the failures that are held back, before failed tasks are run again. */
+  beforeRequeue(listener: () => Promise<void>): void;
   /** Calls the listener after each change. */
   onChange(listener: () => void): void;
   /** Accepts no further changes, and resolves when the last one is saved. */
@@ -141,6 +143,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const saveHeld = async (): Promise<void> => {
     for (const answer of heldAnswers.splice(0)) await save(answer);
   };
+
+  steering?.beforeRequeue(saveHeld);
 
   // Answered tasks are scored even if the run was stopped in the meantime, except by functions of a program.
   const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));

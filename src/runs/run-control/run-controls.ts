@@ -45,6 +45,7 @@ export class RunControls implements TaskSteering {
   private readonly requeued: PlannedTask[] = [];
   /** Keys of the tasks that were requeued and have no new result yet. */
   private readonly awaited = new Set<string>();
+  private saveHeldFailures: () => Promise<void> = async () => undefined;
   private isOver = false;
   /** Ends with the last change. Changes are made one after another, because they share a database connection. */
   private changing: Promise<unknown> = Promise.resolve();
@@ -66,6 +67,10 @@ export class RunControls implements TaskSteering {
 
   nextRequeued(): PlannedTask | null {
     return this.requeued.shift() ?? null;
+  }
+
+  beforeRequeue(listener: () => Promise<void>): void {
+    this.saveHeldFailures = listener;
   }
 
   onChange(listener: () => void): void {
@@ -134,6 +139,7 @@ export class RunControls implements TaskSteering {
         this.notify();
         return request.now ? "canceled with its running tasks" : "canceled";
       case "requeue": {
+        await this.saveHeldFailures();
         const tasks = this.requeue();
         return `requeued ${tasks} failed ${tasks === 1 ? "task" : "tasks"}`;
       }

@@ -169,6 +169,23 @@ describe("art-e ctl", () => {
     expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0 });
   });
 
+  it("runs tasks again whose failures wait for the server's next answer", async () => {
+    held = await holdingProvider();
+    const { ended } = startRun("--concurrency 1 -l 2 --task-timeout 2");
+    await held.provider.received(1);
+    await ctlJson("pause latest");
+    // The server has not answered yet, so the failure is not saved.
+    await expect.poll(async () => (await ctlJson("show latest")).running, { timeout: 20_000 }).toEqual([]);
+    expect(await ctlJson("show latest")).toMatchObject({ savedTasks: 0, failedTasks: 0 });
+    expect((await ctl("requeue latest")).stdout).toMatch(/requeued (1 failed task|2 failed tasks)\./);
+    held.releaseAll();
+    await ctlJson("set latest --task-timeout 60");
+    await ctlJson("resume latest");
+    const { code, stdout } = await ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ totalTasks: 2, completedTasks: 2, failedTasks: 0 });
+  });
+
   it("shows questions only with --show-text", async () => {
     held = await holdingProvider();
     startRun("--concurrency 1 -l 2");
