@@ -248,6 +248,8 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByText("No traces to label yet. Start a run").waitFor();
     await page.goto(`${other.url}/#code/chats`);
     await page.getByText("No traces to code.").waitFor();
+    await page.goto(`${other.url}/#nonsense`);
+    await page.getByText('The page "nonsense" does not exist.').waitFor();
     await other.close();
     for (const section of ["runs", "runs/run_a", "chat"]) {
       await page.evaluate(`location.assign("#${section}")`);

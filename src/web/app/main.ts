@@ -76,6 +76,7 @@ async function showSection(): Promise<void> {
     if (id === "") await list(page, words, signal);
     else if (report !== undefined) update = await report(page, decodedId, signal);
     else await (one === undefined ? list(page, words, signal) : one(page, decodedId, signal, words));
+    if (word !== "" && !isSection(word)) page.prepend(errorNotice(`The page "${word}" does not exist.`));
   } catch (error) {
     if (signal.aborted) return;
     page.replaceChildren(errorNotice((error as Error).message));
