@@ -1,11 +1,13 @@
 // Failure modes: named groups of coding notes. A mode's name is also the criterion of its labels.
 import { z } from "zod";
 import { criterionNameSchema, criterionSentence, OVERALL, sentenceSchema, writeCriterion } from "../evals/criteria.js";
-import type { TraceDraw } from "../evals/labels.js";
+import { type EvalLabel, effectiveLabels, labelPairs, type TraceDraw } from "../evals/labels.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import type { LabelPairs } from "../statistics/label-errors.js";
+import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { samplingWeight } from "../statistics/sampling-weight.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
@@ -18,11 +20,12 @@ export interface FailureMode {
   /** A sentence about a good trace, or null if missing. */
   readonly sentence: string | null;
   readonly fix: ModeFix;
-  /** Number of coded traces with the mode. */
+  /** Number of coded traces with the mode. A label that a person gave later takes precedence over the note. */
   readonly traces: number;
   /**
    * Fraction of the coded traces with the mode, among those that are grouped or have nothing wrong. Traces of an
-   * enriched pass are weighted by the probability of their draw.
+   * enriched pass are weighted by the probability of their draw. Corrected for wrong labels if traces were labeled
+   * twice.
    */
   readonly rate: Estimate;
   readonly notes: readonly NoteCount[];
@@ -73,17 +76,14 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
     fix: ModeFix;
   }[];
   const modes = rows.map(({ name, fix }): FailureMode => {
-    const having = grouped.filter(({ modes: some }) => some.includes(name));
-    const rate = clusteredRate(
-      grouped.map((trace) => ({ success: having.includes(trace), cluster: trace.question, weight: trace.weight })),
-    );
+    const labels = new Map(effectiveLabels(db, name).map(({ traceId, label }) => [traceId, label]));
     return {
       name,
       fix,
       sentence: criterionSentence(db, name),
-      traces: having.length,
-      rate,
-      notes: countNotes(notesOf(having)),
+      traces: grouped.filter(({ traceId }) => labels.get(traceId) === "bad").length,
+      rate: rateOf(grouped, labels, labelPairs(db, name)),
+      notes: countNotes(notesOf(grouped.filter(({ modes: some }) => some.includes(name)))),
     };
   });
   return {
@@ -92,6 +92,22 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
     ungrouped: countNotes(notesOf(ungrouped)),
     modes: modes.sort((a, b) => b.traces - a.traces),
   };
+}
+
+/** Returns the fraction of the traces labeled bad, free of label errors as far as pairs of labels show them. */
+function rateOf(
+  traces: readonly CodedTrace[],
+  labels: ReadonlyMap<string, EvalLabel>,
+  pairs: LabelPairs | null,
+): Estimate {
+  const labelled = traces.flatMap(({ traceId, question: cluster, weight }) => {
+    const label = labels.get(traceId);
+    return label === "bad" || label === "good" ? [{ isBad: label === "bad", cluster, weight }] : [];
+  });
+  if (pairs === null) return clusteredRate(labelled.map(({ isBad, ...trace }) => ({ success: isBad, ...trace })));
+  // The equations for bad labels are those for good ones. No eval predicts them.
+  const predicted = labelled.map(({ isBad, ...trace }) => ({ passed: false, good: isBad, ...trace }));
+  return predictionPoweredRate(predicted, pairs);
 }
 
 function notesOf(traces: readonly CodedTrace[]): string[] {

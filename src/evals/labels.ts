@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
+import type { LabelPairs } from "../statistics/label-errors.js";
 import { samplingWeight } from "../statistics/sampling-weight.js";
 import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
@@ -225,6 +226,18 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
     selfAgreement: clusteredRate(repeated),
     betweenAnnotators: clusteredRate(between),
   };
+}
+
+/**
+ * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null without
+ * pairs. Each pair counts the same, so that a few pairs of one kind do not outweigh many of the other.
+ */
+export function labelPairs(db: Db, criterion: string): LabelPairs | null {
+  const { selfAgreement, betweenAnnotators, resolved } = summarizeLabels(db, criterion);
+  const measured = [selfAgreement, betweenAnnotators];
+  const n = measured.reduce((sum, one) => sum + one.n, 0);
+  const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
+  return n === 0 ? null : { alike, n, ...(resolved === 0 ? {} : { resolved }) };
 }
 
 /** Among the traces that several people labeled, the errors are those on which they disagree. */

@@ -27,14 +27,14 @@ import {
   hashLabels,
   type LabelledTrace,
   labelledPages,
-  summarizeLabels,
+  labelPairs,
   unconfirmedTraces,
 } from "./labels.js";
 import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
 import { evalsWithoutModels } from "./scoring-evals.js";
 import type { Half } from "./split-questions.js";
 import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
-import { FEW_OF_A_KIND, labelPairs, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
+import { FEW_OF_A_KIND, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
 import { agentsOfTraces } from "./validated-agents.js";
 
 interface EvalReview {
@@ -173,7 +173,7 @@ export function testEval(
     }
     await requireRunnable([stored.definition], settings);
     const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings, isFresh }, signal);
-    const pairs = labelPairs(summarizeLabels(db, criterion));
+    const pairs = labelPairs(db, criterion);
     const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);
     const variants = callsModel(stored.definition)

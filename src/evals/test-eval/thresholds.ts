@@ -1,11 +1,10 @@
 // Minimum numbers of labels, and the thresholds that an eval's test must pass.
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
-import { type LabelPairs, lowerBounds } from "../../statistics/label-errors.js";
+import { lowerBounds } from "../../statistics/label-errors.js";
 import { criterionFlag, OVERALL } from "../criteria.js";
 import type { EvalDefinition, EvalTest, ThresholdName } from "../definition.js";
 import { independentCounts, labelErrors, ratesDespiteErrors } from "../error-free-rates.js";
-import type { LabelSummary } from "../labels.js";
 
 /**
  * Minimum number of labels of a kind for any measurement. An eval with a true rate of 0.7, the floor for `usable`, is
@@ -123,17 +122,6 @@ function judges(least: number): Check {
     const shares = few.map((kind) => `${Math.round((judged[kind] ?? 0) * 100)}% of the ${kind} traces`);
     return `it judges only ${shares.join(" and ")} (minimum ${least * 100}%)`;
   };
-}
-
-/**
- * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null without
- * pairs. Each pair counts the same, so that a few pairs of one kind do not outweigh many of the other.
- */
-export function labelPairs({ selfAgreement, betweenAnnotators, resolved }: LabelSummary): LabelPairs | null {
-  const measured = [selfAgreement, betweenAnnotators];
-  const n = measured.reduce((sum, one) => sum + one.n, 0);
-  const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
-  return n === 0 ? null : { alike, n, ...(resolved === 0 ? {} : { resolved }) };
 }
 
 /** Maximum fraction of labeled traces without a result. */

@@ -162,6 +162,8 @@ describe("failure modes", () => {
     await artE("modes assign no_source source");
     const { result } = await typed(["evals", "label", "--criterion", "no_source"], ["q"]);
     expect(result.labels).toMatchObject({ bad: 3, good: 18 });
+    const mode = (await modes()).modes.find(({ name }: { name: string }) => name === "no_source");
+    expect(mode).toMatchObject({ traces: 3, rate: { value: 3 / 21 }, notes: [{ traces: 4 }] });
   });
 });
 
@@ -170,8 +172,8 @@ describe("evals suggest --modes", () => {
     await artE("modes describe old_year --fix prompt");
     const advice = await json("evals suggest --modes");
     expect(advice.map(({ mode, kind }: { mode: { name: string }; kind: string }) => [mode.name, kind])).toEqual([
-      ["no_source", "labels"],
       ["old_year", "prompt"],
+      ["no_source", "labels"],
       ["long", "labels"],
     ]);
     const { stdout } = await artE("evals suggest --modes");
