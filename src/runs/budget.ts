@@ -124,7 +124,7 @@ export class Budget {
   constructor(
     private current: RunLimits,
     private readonly first: Spending,
-    private readonly workedMs = 0,
+    private readonly workedMs: number,
     private readonly now: () => number = () => performance.now(),
   ) {
     this.startedAt = now();

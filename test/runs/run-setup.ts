@@ -89,7 +89,7 @@ export async function resumed(db: Db, wanted: Wanted, runId: string, retryFailed
 async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSession): Promise<Finished> {
   const { concurrency = 4 } = wanted;
   const first = mostOfTask(settingsOf(db, wanted), (usage) => priceOf(wanted.model.id, usage));
-  const budget = new Budget({ ...NO_LIMITS, ...wanted.limits }, first);
+  const budget = new Budget({ ...NO_LIMITS, ...wanted.limits }, first, 0);
   for (const { result, isSuperseded } of [...attemptPages(db, runId)].flat()) budget.charge(result, isSuperseded);
   const events: RunEvent[] = [];
   const emit = (event: RunEvent) => {

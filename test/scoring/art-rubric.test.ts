@@ -116,6 +116,18 @@ describe("artReward", () => {
     });
   });
 
+  test("compares the answer of the last call untrimmed, like ART", () => {
+    const answered = (answer: string) =>
+      trace({
+        ...RIGHT,
+        answer: "I don't know",
+        toolCalls: [...RIGHT.toolCalls, { ...called("return_final_answer", null), arguments: { answer } }],
+      });
+    expect(artRubric(answered("I don't know"), itself)).toMatchObject({ returned_i_dont_know: true });
+    expect(artRubric(answered("I don't know\n"), itself)).toMatchObject({ returned_i_dont_know: false });
+    expect(artRubric(answered("another answer"), itself)).toMatchObject({ returned_i_dont_know: true });
+  });
+
   test("counts the tokens of turns whose usage is reported", () => {
     const [first, ...others] = turns(3);
     const unreported = { ...(first as Turn), usage: null };

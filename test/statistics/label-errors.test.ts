@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { clusteredRate, independentTrials, type Proportion } from "../../src/statistics/agreement.js";
-import { errorRate, type LabelPairs, rateDespiteLabelErrors, trueRates } from "../../src/statistics/label-errors.js";
+import {
+  errorRate,
+  type LabelPairs,
+  rateDespiteLabelErrors,
+  trueRates,
+  wrongLabels,
+} from "../../src/statistics/label-errors.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 const LABELLED = 160;
@@ -183,5 +189,12 @@ describe("rateDespiteLabelErrors", () => {
   it("always gives the same interval for the same numbers", () => {
     const world = { labelledBad: 0.3, runBad: 0.3, labelErrors: 0.05, truePositive: 0.9, trueNegative: 0.9 };
     expect(estimateIn(world, 3)).toEqual(estimateIn(world, 3));
+  });
+});
+
+describe("the fraction of wrong labels", () => {
+  it("is unknown without pairs, and estimated from one pair on", () => {
+    expect([wrongLabels(null), wrongLabels({ alike: 0, n: 0 })]).toEqual([null, null]);
+    expect([wrongLabels({ alike: 1, n: 1 }), wrongLabels({ alike: 0, n: 1 })]).toEqual([0, 0.5]);
   });
 });

@@ -173,3 +173,9 @@ describe("predictionPoweredRate", () => {
     expect(held.rates / 200).toBeLessThan(0.5);
   }, 30_000);
 });
+
+it("counts a label without a weight like one with the weight 1", () => {
+  const { traces, pairs } = simulate(1, { bad: 0.3 });
+  const some = traces.map((one, i) => (i % 2 === 0 ? one : { ...one, weight: 1 }));
+  expect(predictionPoweredRate(some, pairs)).toEqual(predictionPoweredRate(traces, pairs));
+});
