@@ -1,3 +1,4 @@
+// Sentences and lines of an email, their words, and the passage that contains an answer.
 import { stemOf } from "./porter.js";
 import { MAIL_WORDS, STOP_WORDS } from "./stop-words.js";
 
@@ -6,8 +7,6 @@ export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
-
-/** Sentences and lines of an email, their words, and the passage that contains an answer. */
 
 /** Lines that never contain an answer: headers of quoted emails, separators, greetings. */
 const NOISE =

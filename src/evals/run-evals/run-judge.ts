@@ -25,12 +25,9 @@ export function runJudge(
     if (trace.kind === "chat" || task === null) return notJudged("the question has no gold answer");
     if (canBeRetried(trace.ending)) return notJudged(`the task failed (${trace.ending})`);
     const start = performance.now();
-    const isReused = reuse && trace.judge !== null && isJudgedBy(trace.judge, judge.settings);
+    const stored = reuse && trace.judge !== null && isJudgedBy(trace.judge, judge.settings) ? trace.judge : null;
     const { question, answer: gold } = task;
-    const judgement =
-      isReused && trace.judge !== null
-        ? trace.judge
-        : await judge.judge({ question, gold, answer: trace.answer }, signal);
+    const judgement = stored ?? (await judge.judge({ question, gold, answer: trace.answer }, signal));
     signal.throwIfAborted();
     return outcomeOf(judgement, performance.now() - start);
   });

@@ -1,3 +1,4 @@
+// The stored anchors and watches of an eval, because each watch is compared with all earlier ones.
 import type { Proportion } from "../../statistics/agreement.js";
 import type { AnchorRound, DriftBaseline, WatchCounts } from "../../statistics/drift.js";
 import type { Db } from "../../store/open-store.js";

@@ -1,3 +1,4 @@
+// Checks the options that a program passes to the library, because JavaScript does not.
 import type { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { traitsOf } from "../../platform/flag-values.js";

@@ -1,3 +1,4 @@
+// Schemas of the options of `importMail` and `search`, which take the same values as the flags of the commands.
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
 import { day, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";

@@ -1,3 +1,4 @@
+// Estimates the tokens, cost and duration of a run for `--dry-run`, without calling a model.
 import type { ExpectedStop } from "../../analysis/sequential-comparison.js";
 import { cacheWrites, type Usage } from "../../models/model.js";
 import { isRemote } from "../../models/model-names.js";
