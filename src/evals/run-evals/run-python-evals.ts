@@ -166,7 +166,7 @@ function withoutDocstring(body: string): string {
   return body.replace(/^\s*(?:r|R)?("""|''')[\s\S]*?\1/, "");
 }
 
-/** Time limit per trace. The sandbox kills an entire batch after 5 seconds. */
+/** Limit of processor time per trace. The sandbox kills an entire batch after 5 seconds. */
 const TRACE_SECONDS = 1;
 
 const HARNESS = readBuiltFile("evals/run-evals/run_batch.py").replace("run(SECONDS)", `run(${TRACE_SECONDS})`);
