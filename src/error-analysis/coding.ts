@@ -1,6 +1,6 @@
 // Open coding: a person reads a sample of traces and notes the first thing that went wrong in each.
 import { z } from "zod";
-import { drawAtRandom, drawLikelyFailures, type NewTrace } from "../evals/labelling.js";
+import { drawAtRandom, drawLikelyFailures, LabelQueue, type NewTrace, type QueuedTrace } from "../evals/labelling.js";
 import { type TraceDraw, traceIdsToLabel } from "../evals/labels.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
@@ -22,8 +22,8 @@ interface CodingOptions {
 export interface Coding {
   /** The run, or null for chats. */
   readonly runId: string | null;
-  /** Traces of the pass without a note, in random order. */
-  readonly queue: readonly NewTrace[];
+  /** Traces of the pass without a note, in random order, and some with a note for a second one. */
+  readonly queue: readonly QueuedTrace[];
 }
 
 interface CodingNote extends Omit<TraceDraw, "drawn"> {
@@ -31,6 +31,14 @@ interface CodingNote extends Omit<TraceDraw, "drawn"> {
   /** The first thing that went wrong, or null if nothing is wrong. */
   readonly note: string | null;
   readonly annotator: string | null;
+  /** Whether the trace was shown again without its first note. */
+  readonly isRepeat: boolean;
+}
+
+/** One of the notes about a trace. */
+export interface TraceNote {
+  readonly traceId: string;
+  readonly note: string;
 }
 
 /** A distinct note with the number of traces that have it. */
@@ -47,15 +55,19 @@ export interface NoteCount {
 export async function openCoding(db: Db, { run, limit, seed, enriched }: CodingOptions): Promise<Coding> {
   const runId = run === null ? null : getRun(db, run).id;
   const ids = traceIdsToLabel(db, runId);
-  const coded = new Set(db.prepare("SELECT trace_id FROM coding_notes").pluck().all() as string[]);
+  const codedIds = (sql: string) => new Set(db.prepare(sql).pluck().all() as string[]);
+  const coded = codedIds("SELECT trace_id FROM coding_notes");
+  const repeated = codedIds("SELECT trace_id FROM coding_notes WHERE is_repeat = 1");
+  const codedOnce = ids.filter((id) => coded.has(id) && !repeated.has(id));
+  const withRepeats = (draws: readonly NewTrace[]) => ({ runId, queue: [...new LabelQueue(draws, codedOnce, seed)] });
   if (!enriched) {
     const pass = drawAtRandom(ids, seed).slice(0, limit);
-    return { runId, queue: pass.filter(({ traceId }) => !coded.has(traceId)) };
+    return withRepeats(pass.filter(({ traceId }) => !coded.has(traceId)));
   }
   const open = ids.filter((id) => !coded.has(id));
   const missing = Math.max(0, limit - (ids.length - open.length));
   const draws = missing === 0 ? [] : await drawLikelyFailures(db, runId, open, `${seed} ${ids.length - open.length}`);
-  return { runId, queue: draws.slice(0, missing) };
+  return withRepeats(draws.slice(0, missing));
 }
 
 /** A note about a trace. Line breaks become spaces. */
@@ -65,33 +77,52 @@ export const noteSchema = z
   .pipe(z.string().min(1, "expected a note").max(500, "expected at most 500 characters"));
 
 /**
- * Saves the note of a trace, and replaces an earlier one. If the same note of another trace is grouped into failure
- * modes, this trace gets the same modes.
+ * Saves the first or the second note of a trace, and replaces an earlier one. If the same note of another trace is
+ * grouped into failure modes, this one gets the same modes. Throws a UserError for a second note without a first one.
  */
 export function saveNote(db: Db, note: CodingNote): void {
   const { traceId } = getTrace(db, note.traceId);
+  const isRepeat = Number(note.isRepeat);
   db.transaction(() => {
     const createdAt = new Date().toISOString();
-    db.prepare("DELETE FROM coded_modes WHERE trace_id = ?").run(traceId);
+    const { drawnFrom, probability } = note.isRepeat ? drawOfNote(db, traceId) : note;
+    db.prepare("DELETE FROM coded_modes WHERE trace_id = ? AND is_repeat = ?").run(traceId, isRepeat);
     db.prepare(
-      `INSERT INTO coding_notes (trace_id, note, annotator, drawn_from, probability, created_at)
-       VALUES (@traceId, @note, @annotator, @drawnFrom, @probability, @createdAt)
-       ON CONFLICT (trace_id) DO UPDATE SET note = excluded.note, annotator = excluded.annotator,
+      `INSERT INTO coding_notes (trace_id, is_repeat, note, annotator, drawn_from, probability, created_at)
+       VALUES (@traceId, @isRepeat, @note, @annotator, @drawnFrom, @probability, @createdAt)
+       ON CONFLICT (trace_id, is_repeat) DO UPDATE SET note = excluded.note, annotator = excluded.annotator,
          drawn_from = excluded.drawn_from, probability = excluded.probability, created_at = excluded.created_at`,
-    ).run({ ...note, traceId, createdAt });
+    ).run({ ...note, traceId, isRepeat, drawnFrom, probability, createdAt });
     db.prepare(
-      `INSERT INTO coded_modes (trace_id, mode)
-       SELECT DISTINCT @traceId, m.mode FROM coded_modes m JOIN coding_notes n ON n.trace_id = m.trace_id
-       WHERE n.note = @note COLLATE NOCASE`,
-    ).run({ traceId, note: note.note });
+      `INSERT INTO coded_modes (trace_id, is_repeat, mode)
+       SELECT DISTINCT @traceId, @isRepeat, mode FROM coded_modes JOIN coding_notes USING (trace_id, is_repeat)
+       WHERE note = @note COLLATE NOCASE`,
+    ).run({ traceId, isRepeat, note: note.note });
     syncModeLabels(db, createdAt);
   }).immediate();
 }
 
-/** Deletes the note of a trace, with the labels derived from it. */
+function drawOfNote(db: Db, traceId: string): Omit<TraceDraw, "drawn"> {
+  const draw = db
+    .prepare("SELECT drawn_from AS drawnFrom, probability FROM coding_notes WHERE trace_id = ? AND is_repeat = 0")
+    .get(traceId) as Omit<TraceDraw, "drawn"> | undefined;
+  if (draw !== undefined) return draw;
+  throw new UserError(
+    "note_unrepeated",
+    `Cannot save a second note: ${traceId} does not have a first one.`,
+    "Save it as the first note.",
+  );
+}
+
+/** Deletes the newest note of a trace, with the labels derived from it. */
 export function deleteNote(db: Db, traceId: string): void {
   db.transaction(() => {
-    const { changes } = db.prepare("DELETE FROM coding_notes WHERE trace_id = ?").run(traceId);
+    const { changes } = db
+      .prepare(
+        `DELETE FROM coding_notes WHERE trace_id = @traceId
+           AND is_repeat = (SELECT max(is_repeat) FROM coding_notes WHERE trace_id = @traceId)`,
+      )
+      .run({ traceId });
     if (changes === 0)
       throw new UserError("note_unknown", `The trace ${traceId.slice(0, 100)} does not have a note.`, "");
     syncModeLabels(db, new Date().toISOString());
@@ -100,17 +131,23 @@ export function deleteNote(db: Db, traceId: string): void {
 
 /** Returns the distinct notes of all passes, the most frequent first. */
 export function listNotes(db: Db): NoteCount[] {
-  const notes = db.prepare("SELECT note FROM coding_notes WHERE note IS NOT NULL ORDER BY created_at, trace_id");
-  return countNotes(notes.pluck().all() as string[]);
+  const notes = db.prepare(
+    "SELECT trace_id AS traceId, note FROM coding_notes WHERE note IS NOT NULL ORDER BY created_at, trace_id",
+  );
+  return countNotes(notes.all() as TraceNote[]);
 }
 
-/** Counts notes. Notes that differ only in case are the same, and keep the first spelling. */
-export function countNotes(notes: readonly string[]): NoteCount[] {
-  const counts = new Map<string, NoteCount>();
-  for (const note of notes) {
+/** Counts the traces of each note. Notes that differ only in case are the same, and keep the first spelling. */
+export function countNotes(notes: readonly TraceNote[]): NoteCount[] {
+  const tracesOf = new Map<string, { readonly note: string; readonly traces: Set<string> }>();
+  for (const { traceId, note } of notes) {
     const key = note.toLowerCase();
-    const count = counts.get(key) ?? { note, traces: 0 };
-    counts.set(key, { ...count, traces: count.traces + 1 });
+    const same = tracesOf.get(key) ?? { note, traces: new Set() };
+    same.traces.add(traceId);
+    tracesOf.set(key, same);
   }
-  return [...counts].sort(([a, x], [b, y]) => y.traces - x.traces || (a < b ? -1 : 1)).map(([, count]) => count);
+  return [...tracesOf]
+    .map(([key, { note, traces }]) => ({ key, note, traces: traces.size }))
+    .sort((a, b) => b.traces - a.traces || (a.key < b.key ? -1 : 1))
+    .map(({ note, traces }) => ({ note, traces }));
 }

@@ -11,7 +11,7 @@ import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { samplingWeight } from "../statistics/sampling-weight.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
-import { countNotes, type NoteCount } from "./coding.js";
+import { countNotes, type NoteCount, type TraceNote } from "./coding.js";
 import { MODE_FIXES, type ModeFix } from "./mode-fixes.js";
 import { syncModeLabels } from "./modes/mode-labels.js";
 
@@ -42,19 +42,27 @@ export interface Taxonomy {
   readonly modes: readonly FailureMode[];
 }
 
-interface CodedTrace {
+/** One of the notes about a trace. */
+interface NoteKey {
   readonly traceId: string;
+  readonly isRepeat: 0 | 1;
+}
+
+interface CodedNote extends NoteKey {
   readonly note: string | null;
   readonly modes: readonly string[];
+  /** Whether this is the trace's newest note, which counts. */
+  readonly isNewest: boolean;
   /** Repetitions of a question have the same value. */
   readonly question: string;
   /** 1 if every trace had the same chance to be coded. */
   readonly weight: number;
 }
 
-interface CodedRow extends Omit<CodedTrace, "modes" | "weight">, Omit<TraceDraw, "drawn"> {
+interface CodedRow extends Omit<CodedNote, "modes" | "weight" | "isNewest">, Omit<TraceDraw, "drawn"> {
   /** JSON array. */
   readonly modes: string;
+  readonly isNewest: 0 | 1;
   /** Number of traces of the run that no draw has selected, or null if somebody chose all coded traces. */
   readonly remaining: number | null;
 }
@@ -68,9 +76,10 @@ interface ChangedMode {
 /** Counts the modes over the coded traces of a run, or over all coded traces if `run` is null. */
 export function readTaxonomy(db: Db, run: string | null): Taxonomy {
   const runId = run === null ? null : getRun(db, run).id;
-  const traces = codedTraces(db, runId);
-  const ungrouped = traces.filter(({ note, modes }) => note !== null && modes.length === 0);
-  const grouped = traces.filter((trace) => !ungrouped.includes(trace));
+  const notes = codedNotes(db, runId);
+  const traces = notes.filter(({ isNewest }) => isNewest);
+  const isUngrouped = ({ note, modes }: CodedNote) => note !== null && modes.length === 0;
+  const grouped = traces.filter((trace) => !isUngrouped(trace));
   const rows = db.prepare("SELECT name, fix FROM failure_modes ORDER BY name").all() as {
     name: string;
     fix: ModeFix;
@@ -83,20 +92,20 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
       sentence: criterionSentence(db, name),
       traces: grouped.filter(({ traceId }) => labels.get(traceId) === "bad").length,
       rate: rateOf(grouped, labels, labelPairs(db, name)),
-      notes: countNotes(notesOf(grouped.filter(({ modes: some }) => some.includes(name)))),
+      notes: countNotes(textsOf(notes.filter(({ modes: some }) => some.includes(name)))),
     };
   });
   return {
     coded: traces.length,
     nothingWrong: traces.filter(({ note }) => note === null).length,
-    ungrouped: countNotes(notesOf(ungrouped)),
+    ungrouped: countNotes(textsOf(notes.filter(isUngrouped))),
     modes: modes.sort((a, b) => b.traces - a.traces),
   };
 }
 
 /** Returns the fraction of the traces labeled bad, free of label errors as far as pairs of labels show them. */
 function rateOf(
-  traces: readonly CodedTrace[],
+  traces: readonly CodedNote[],
   labels: ReadonlyMap<string, EvalLabel>,
   pairs: LabelPairs | null,
 ): Estimate {
@@ -110,24 +119,27 @@ function rateOf(
   return predictionPoweredRate(predicted, pairs);
 }
 
-function notesOf(traces: readonly CodedTrace[]): string[] {
-  return traces.flatMap(({ note }) => note ?? []);
+function textsOf(notes: readonly CodedNote[]): TraceNote[] {
+  return notes.flatMap(({ traceId, note }) => (note === null ? [] : [{ traceId, note }]));
 }
 
-function codedTraces(db: Db, runId: string | null): CodedTrace[] {
+function codedNotes(db: Db, runId: string | null): CodedNote[] {
   const rows = db
     .prepare(
-      `SELECT n.trace_id AS traceId, n.note, coalesce('task ' || r.task_id, n.trace_id) AS question,
+      `SELECT n.trace_id AS traceId, n.is_repeat AS isRepeat, n.note,
+              coalesce('task ' || r.task_id, n.trace_id) AS question,
+              n.is_repeat = max(n.is_repeat) OVER (PARTITION BY n.trace_id) AS isNewest,
               n.drawn_from AS drawnFrom, n.probability, min(n.drawn_from) OVER (PARTITION BY t.run_id) - 1 AS remaining,
-              (SELECT json_group_array(mode) FROM coded_modes m WHERE m.trace_id = n.trace_id) AS modes
+              (SELECT json_group_array(mode) FROM coded_modes m
+               WHERE m.trace_id = n.trace_id AND m.is_repeat = n.is_repeat) AS modes
        FROM coding_notes n LEFT JOIN results r ON r.trace_id = n.trace_id JOIN traces t ON t.id = n.trace_id
        WHERE @runId IS NULL OR t.run_id = @runId ORDER BY n.created_at, n.trace_id`,
     )
     .all({ runId }) as CodedRow[];
-  return rows.map(({ traceId, note, question, modes, drawnFrom, probability, remaining }) => {
+  return rows.map(({ modes, isNewest, drawnFrom, probability, remaining, ...note }) => {
     const isWeighted = drawnFrom !== null && probability !== null;
     const weight = isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1;
-    return { traceId, note, question, weight, modes: JSON.parse(modes) as string[] };
+    return { ...note, weight, isNewest: isNewest === 1, modes: JSON.parse(modes) as string[] };
   });
 }
 
@@ -185,10 +197,10 @@ function applyChange(db: Db, change: ModeChange): ChangedMode {
       if (change.sentence !== undefined && criterionSentence(db, change.mode) === null) {
         writeCriterion(db, change.mode, change.sentence);
       }
-      return { mode: change.mode, traces: addToMode(db, change.mode, selectTraces(db, change.notes, null)) };
+      return { mode: change.mode, traces: addToMode(db, change.mode, selectNotes(db, change.notes, null)) };
     case "unassign":
       requireMode(db, change.mode);
-      return { mode: change.mode, traces: takeFromMode(db, change.mode, selectTraces(db, change.notes, change.mode)) };
+      return { mode: change.mode, traces: takeFromMode(db, change.mode, selectNotes(db, change.notes, change.mode)) };
     case "merge":
       return mergeModes(db, change.mode, change.into);
     case "rename":
@@ -239,7 +251,7 @@ function mergeModes(db: Db, mode: string, into: string): ChangedMode {
   requireMode(db, mode);
   requireMode(db, into);
   if (mode === into) throw new UserError("modes_same", `Cannot merge ${mode} with itself.`, "Specify two modes.");
-  addToMode(db, into, tracesOf(db, mode));
+  addToMode(db, into, notesOf(db, mode));
   const traces = deleteMode(db, mode);
   // A direct label that the trace has the merged mode also holds for the other mode. Its absence does not.
   db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ? AND label = 'bad' AND basis <> 'coded'").run(
@@ -255,68 +267,75 @@ function renameMode(db: Db, mode: string, name: string): ChangedMode {
   db.prepare("UPDATE failure_modes SET name = ? WHERE name = ?").run(name, mode);
   db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ?").run(name, mode);
   db.prepare("UPDATE OR REPLACE eval_criteria SET name = ? WHERE name = ?").run(name, mode);
-  return { mode: name, traces: tracesOf(db, name).length };
+  return { mode: name, traces: countTraces(notesOf(db, name)) };
 }
 
 function splitMode(db: Db, { mode, name, notes }: Extract<ModeChange, { action: "split" }>): ChangedMode {
   requireMode(db, mode);
   refuseExisting(db, name);
-  const ids = selectTraces(db, notes, mode);
+  const keys = selectNotes(db, notes, mode);
   createMode(db, name);
-  addToMode(db, name, ids);
-  return { mode: name, traces: takeFromMode(db, mode, ids) };
+  addToMode(db, name, keys);
+  return { mode: name, traces: takeFromMode(db, mode, keys) };
 }
 
 function describeMode(db: Db, { mode, fix, sentence }: Extract<ModeChange, { action: "describe" }>): ChangedMode {
   requireMode(db, mode);
   if (fix !== undefined) db.prepare("UPDATE failure_modes SET fix = ? WHERE name = ?").run(fix, mode);
   if (sentence !== undefined) writeCriterion(db, mode, sentence);
-  return { mode, traces: tracesOf(db, mode).length };
+  return { mode, traces: countTraces(notesOf(db, mode)) };
 }
 
-function tracesOf(db: Db, mode: string): string[] {
-  return db.prepare("SELECT trace_id FROM coded_modes WHERE mode = ?").pluck().all(mode) as string[];
+function notesOf(db: Db, mode: string): NoteKey[] {
+  return db
+    .prepare("SELECT trace_id AS traceId, is_repeat AS isRepeat FROM coded_modes WHERE mode = ?")
+    .all(mode) as NoteKey[];
 }
 
-function addToMode(db: Db, mode: string, ids: readonly string[]): number {
-  const add = db.prepare("INSERT OR IGNORE INTO coded_modes (trace_id, mode) VALUES (?, ?)");
-  return ids.reduce((added, id) => added + add.run(id, mode).changes, 0);
+function countTraces(notes: readonly NoteKey[]): number {
+  return new Set(notes.map(({ traceId }) => traceId)).size;
 }
 
-function takeFromMode(db: Db, mode: string, ids: readonly string[]): number {
-  const remove = db.prepare("DELETE FROM coded_modes WHERE trace_id = ? AND mode = ?");
-  return ids.reduce((removed, id) => removed + remove.run(id, mode).changes, 0);
+/** Returns the number of traces with a note that was not in the mode. */
+function addToMode(db: Db, mode: string, notes: readonly NoteKey[]): number {
+  const add = db.prepare("INSERT OR IGNORE INTO coded_modes (trace_id, is_repeat, mode) VALUES (?, ?, ?)");
+  return countTraces(notes.filter(({ traceId, isRepeat }) => add.run(traceId, isRepeat, mode).changes > 0));
+}
+
+function takeFromMode(db: Db, mode: string, notes: readonly NoteKey[]): number {
+  const remove = db.prepare("DELETE FROM coded_modes WHERE trace_id = ? AND is_repeat = ? AND mode = ?");
+  return countTraces(notes.filter(({ traceId, isRepeat }) => remove.run(traceId, isRepeat, mode).changes > 0));
 }
 
 /** Returns the number of traces that had the mode. */
 function deleteMode(db: Db, mode: string): number {
-  const { changes } = db.prepare("DELETE FROM coded_modes WHERE mode = ?").run(mode);
+  const traces = countTraces(notesOf(db, mode));
   db.prepare("DELETE FROM failure_modes WHERE name = ?").run(mode);
-  return changes;
+  return traces;
 }
 
 /**
- * Returns the traces with the selected notes, in `mode` if it is not null. A selector that equals a note selects only
- * that note. Throws if a selector matches none.
+ * Returns the selected notes, in `mode` if it is not null. A selector that equals a note selects only that note, and the
+ * id of a trace selects its notes. Throws if a selector matches none.
  */
-function selectTraces(db: Db, selectors: readonly string[], mode: string | null): string[] {
+function selectNotes(db: Db, selectors: readonly string[], mode: string | null): NoteKey[] {
   const candidates = db
     .prepare(
-      `SELECT n.trace_id AS traceId, note FROM coding_notes n
-       WHERE note IS NOT NULL
-         AND (@mode IS NULL OR EXISTS (SELECT 1 FROM coded_modes m WHERE m.trace_id = n.trace_id AND m.mode = @mode))`,
+      `SELECT trace_id AS traceId, is_repeat AS isRepeat, note FROM coding_notes n
+       WHERE note IS NOT NULL AND (@mode IS NULL OR EXISTS (
+         SELECT 1 FROM coded_modes m WHERE m.trace_id = n.trace_id AND m.is_repeat = n.is_repeat AND m.mode = @mode))`,
     )
-    .all({ mode }) as { traceId: string; note: string }[];
-  const noteTraces = selectors.flatMap((selector) => {
+    .all({ mode }) as (NoteKey & TraceNote)[];
+  const selected = selectors.flatMap((selector) => {
     const part = selector.toLowerCase();
     const exact = candidates.filter(({ traceId, note }) => traceId === selector || note.toLowerCase() === part);
     const matches = exact.length > 0 ? exact : candidates.filter(({ note }) => note.toLowerCase().includes(part));
-    if (matches.length > 0) return matches.map(({ traceId }) => traceId);
+    if (matches.length > 0) return matches;
     throw new UserError(
       "note_unmatched",
       `No note${mode === null ? "" : ` in ${mode}`} contains "${selector}".`,
       `List the notes: ${commandLine`art-e modes list`}`,
     );
   });
-  return [...new Set(noteTraces)];
+  return [...new Set(selected)];
 }

@@ -63,7 +63,7 @@ export interface NewTrace extends TraceDraw {
   readonly traceId: string;
 }
 
-interface QueuedTrace extends NewTrace {
+export interface QueuedTrace extends NewTrace {
   /** Whether the trace was labeled before and is shown again to measure self-agreement. */
   readonly isRepeat: boolean;
   /** Labels to adjudicate. Absent for a trace that is labeled without seeing other labels. */

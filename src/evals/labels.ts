@@ -170,8 +170,8 @@ export function firstDraw(db: Db, traceId: string, criterion: string): TraceDraw
 }
 
 /**
- * Returns the traces that a coding note puts into the criterion's mode and that nobody has labeled directly, with their
- * draws, ordered by id.
+ * Returns the traces that a coding note puts into the criterion's mode and that nobody has coded again or labeled
+ * directly, with their draws, ordered by id.
  */
 export function unconfirmedTraces(db: Db, criterion: string): (TraceDraw & { readonly traceId: string })[] {
   return db
@@ -179,7 +179,7 @@ export function unconfirmedTraces(db: Db, criterion: string): (TraceDraw & { rea
       `SELECT trace_id AS traceId, drawn, drawn_from AS drawnFrom, probability FROM eval_labels coded
        WHERE criterion = @criterion AND basis = 'coded' AND label = 'bad' AND NOT EXISTS (
          SELECT 1 FROM eval_labels other WHERE other.trace_id = coded.trace_id AND other.criterion = @criterion
-           AND other.source = 'person' AND other.basis <> 'coded')
+           AND other.source = 'person' AND (other.basis <> 'coded' OR other.is_repeat = 1))
        ORDER BY trace_id`,
     )
     .all({ criterion }) as (TraceDraw & { readonly traceId: string })[];

@@ -402,6 +402,9 @@ export const codingQueueShape = z.object({
   queue: z.array(
     z.object({
       trace_id: z.string(),
+      is_repeat: z
+        .boolean()
+        .meta({ description: "Whether the trace has a note and is shown again for a second one, without the first" }),
       drawn_from: drawnFromSchema
         .nullable()
         .meta({ description: "Number of traces that this one was drawn from, or null if somebody chose it" }),

@@ -44,8 +44,8 @@ const MODES_WITHOUT_TEMPLATE = 2;
 /** True rates that an accepted eval should have. */
 const WANTED = 0.85;
 
-/** Faults that need a change in all traces, or that are the same as a failed task. */
-const UNSUITED = ["date_where_asked", "number_where_asked", "low_cost", "comes_to_an_end"];
+/** Whether a fault can be one of several in a run: it needs no change in all traces, and is not the same as a failed task. */
+const isSuited = (name: string) => FAULTS[name]?.all === undefined && name !== "comes_to_an_end";
 
 interface Condition {
   /** Whether likely failures were drawn more often. */
@@ -156,7 +156,7 @@ function codedSet(base: readonly QuestionTrace[], condition: Condition, seed: nu
     const modes = drawModes(random);
     const modeOf = savePlantedRun(db, base, { modes, rate: MODE_RATE, failed: condition.failed }, random);
     const person = notesOf(modeOf, condition.errors, random);
-    await codePass(db, { ...condition, notes: person(), notesAgain: person(), modeOf, seed });
+    await codePass(db, { ...condition, notes: person(), repeated: person(), notesAgain: person(), modeOf, seed });
     const advice = await adviseModes({ seed }, settings);
     const results: ModeResult[] = [];
     for (const one of advice.filter(({ mode }) => modes.includes(mode.name))) {
@@ -187,7 +187,7 @@ function drawModes(random: () => number): string[] {
     const left = [...names];
     return Array.from({ length: count }, () => left.splice(Math.floor(random() * left.length), 1)).flat();
   };
-  const suited = Object.keys(WITH_TEMPLATE).filter((name) => !UNSUITED.includes(name));
+  const suited = Object.keys(WITH_TEMPLATE).filter(isSuited);
   return [...some(suited, MODES_WITH_TEMPLATE), ...some(Object.keys(WITHOUT_TEMPLATE), MODES_WITHOUT_TEMPLATE)];
 }
 
@@ -247,6 +247,8 @@ function notesOf(modeOf: Notes, errors: number, random: () => number): () => Not
 
 interface Pass extends Pick<Condition, "enriched" | "again"> {
   readonly notes: Notes;
+  /** What the same person notes about the traces that the pass shows again. */
+  readonly repeated: Notes;
   /** What the person who looks again thinks of each trace. */
   readonly notesAgain: Notes;
   readonly modeOf: Notes;
@@ -254,11 +256,12 @@ interface Pass extends Pick<Condition, "enriched" | "again"> {
 }
 
 /** Notes, modes, and the labels of the people who look again. */
-async function codePass(db: Db, { enriched, notes, again, notesAgain, modeOf, seed }: Pass): Promise<void> {
+async function codePass(db: Db, { enriched, notes, repeated, again, notesAgain, modeOf, seed }: Pass): Promise<void> {
   const { queue } = await openCoding(db, { run: RUN, limit: PASS, seed, enriched });
   db.exec("BEGIN");
-  for (const draw of queue) saveNote(db, { ...draw, note: notes.get(draw.traceId) ?? null, annotator: "ann" });
-  const modes = new Set(queue.flatMap(({ traceId }) => notes.get(traceId) ?? []));
+  const noteOf = ({ traceId, isRepeat }: (typeof queue)[number]) => (isRepeat ? repeated : notes).get(traceId) ?? null;
+  for (const draw of queue) saveNote(db, { ...draw, note: noteOf(draw), annotator: "ann" });
+  const modes = new Set(queue.flatMap((draw) => noteOf(draw) ?? []));
   for (const mode of modes) changeModes(db, { action: "assign", mode, notes: [mode] });
   db.exec("COMMIT");
   if (again === "nobody") return;
@@ -341,7 +344,7 @@ function rateLine(
         db.exec(`DELETE FROM ${name}`);
       for (const name of ["eval_questions", "eval_tests"]) db.exec(`DELETE FROM ${name}`);
       const again = errors === 0 ? "nobody" : "second person";
-      await codePass(db, { enriched, again, notes: person(), notesAgain: person(), modeOf, seed });
+      await codePass(db, { enriched, again, notes: person(), repeated: person(), notesAgain: person(), modeOf, seed });
       const rate = readTaxonomy(db, RUN).modes[0]?.rate;
       if (rate !== undefined && isWithin(rate, isBad)) counts.modeRate++;
       const corrected = await correctedRate(db, passes, settings);

@@ -61,7 +61,11 @@ export const WITH_TEMPLATE: Readonly<Record<string, Fault>> = {
       ),
     }),
   },
-  addresses_from_tools: { bad: ({ answer }) => ({ answer: `${answer} Ask nobody@nowhere.example.` }) },
+  addresses_from_tools: {
+    // The template judges only answers with an address.
+    all: ({ answer, task }) => ({ answer: `${answer} Ask ${task.inbox_address}.` }),
+    bad: ({ answer }) => ({ answer: `${answer} Ask nobody@nowhere.example.` }),
+  },
   answer_complete: {
     bad: ({ turns }) => ({
       turns: turns.map((turn, i) => (i === turns.length - 1 ? { ...turn, finishReason: "length" } : turn)),

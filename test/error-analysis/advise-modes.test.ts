@@ -29,6 +29,7 @@ describe("adviseModes", () => {
   const settings = { db: path, cacheDir: folder, agentStderr: null, env: {} };
   const db = openStore(path, { mustExist: false });
   let advice: Readonly<Record<string, ModeAdvice>> = {};
+  let repeatedLong = 0;
 
   beforeAll(async () => {
     saveRun(db, "run_a");
@@ -46,6 +47,7 @@ describe("adviseModes", () => {
     const numbers = new Map(coding.queue.map((draw) => [draw.traceId, numberOf.get(draw.traceId) as number]));
     for (const draw of coding.queue) {
       const i = numbers.get(draw.traceId) ?? 0;
+      if (draw.isRepeat && isLong(i)) repeatedLong++;
       const isFine = Object.values(MODES).every((has) => !has(i));
       saveNote(db, { ...draw, note: isFine ? null : `note ${i}`, annotator: null });
     }
@@ -62,7 +64,7 @@ describe("adviseModes", () => {
 
   it("finds the template of a mode, with its precision and recall", () => {
     expect(advice.long_answer).toMatchObject({ kind: "template", mode: { traces: 30, rate: { value: 0.2 } } });
-    expect(advice.long_answer).toHaveProperty("unconfirmed", 30);
+    expect(advice.long_answer).toHaveProperty("unconfirmed", 30 - repeatedLong);
     expect(adviceText(Object.values(advice))).toContain("art-e evals label --criterion long_answer --confirm");
     expect(advice.long_answer).toHaveProperty("templates.0", {
       name: "short_answer",

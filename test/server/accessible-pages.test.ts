@@ -95,7 +95,8 @@ for (const [name, windows, options] of [
       mail = db.prepare("SELECT message_id FROM emails ORDER BY message_id LIMIT 1").pluck().get() as string;
       for (const task of [1, 2]) {
         const traceId = `trace_run_a_${task}`;
-        saveNote(db, { traceId, note: `note ${task}`, drawnFrom: 40, annotator: null, probability: null });
+        const draw = { drawnFrom: 40, probability: null };
+        saveNote(db, { traceId, note: `note ${task}`, annotator: null, isRepeat: false, ...draw });
       }
       changeModes(db, { action: "assign", mode: "wrong_year", notes: ["note 1"] });
     });

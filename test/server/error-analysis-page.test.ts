@@ -171,4 +171,20 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
     const { status, body } = await server.ask("POST", "/api/evals/mode-proposals", { model: "offline/baseline" });
     expect([status, body.error.details.reason]).toEqual([400, "model_unfit"]);
   });
+
+  it("takes a second note about a trace, and refuses one without a first", async () => {
+    const trace_id = "trace_run_a_1";
+    const second = await server.ask("POST", "/api/evals/notes", { trace_id, note: "rude", is_repeat: true });
+    expect(second.status).toBe(201);
+    expect(second.body.notes).toContainEqual({ note: "rude", traces: 1 });
+    expect(notes().coded).toBe(TRACES);
+    saveRun(server.db, "run_b");
+    for (let task = 1; task <= 20; task++) saveTask(server.db, "run_b", task, 0.5);
+    const { body } = await server.ask("GET", "/api/evals/coding-queue?run_id=run_b");
+    const repeat = body.queue.find((one: { is_repeat: boolean }) => one.is_repeat);
+    expect(body.queue).toHaveLength(21);
+    expect(repeat).toEqual({ trace_id: expect.any(String), is_repeat: true, drawn_from: null, probability: null });
+    const refused = await server.ask("POST", "/api/evals/notes", { ...repeat, note: "rude" });
+    expect([refused.status, refused.body.error.details.reason]).toEqual([400, "note_unrepeated"]);
+  });
 });

@@ -78,6 +78,22 @@ const UNDO: Readonly<Record<string, string>> = {
                         ALTER TABLE coding_notes DROP COLUMN probability`,
   eval_watches: `DROP TABLE eval_anchor_rounds; DROP TABLE eval_watches; DROP TABLE eval_anchors;
                  DROP TABLE eval_baselines`,
+  repeated_notes: `DELETE FROM coding_notes WHERE is_repeat = 1;
+                   ALTER TABLE coded_modes RENAME TO coded_modes_now;
+                   ALTER TABLE coding_notes RENAME TO coding_notes_now;
+                   CREATE TABLE coding_notes (
+                     trace_id TEXT PRIMARY KEY REFERENCES traces(id) ON DELETE CASCADE, note TEXT, annotator TEXT,
+                     drawn_from INTEGER, created_at TEXT NOT NULL,
+                     probability REAL CHECK (probability > 0 AND probability <= 1)) WITHOUT ROWID;
+                   CREATE TABLE coded_modes (
+                     trace_id TEXT NOT NULL REFERENCES coding_notes(trace_id) ON DELETE CASCADE,
+                     mode TEXT NOT NULL REFERENCES failure_modes(name) ON UPDATE CASCADE ON DELETE CASCADE,
+                     PRIMARY KEY (trace_id, mode)) WITHOUT ROWID;
+                   INSERT INTO coding_notes (trace_id, note, annotator, drawn_from, created_at, probability)
+                   SELECT trace_id, note, annotator, drawn_from, created_at, probability FROM coding_notes_now;
+                   INSERT INTO coded_modes SELECT trace_id, mode FROM coded_modes_now;
+                   DROP TABLE coded_modes_now; DROP TABLE coding_notes_now;
+                   CREATE INDEX idx_coded_modes_mode ON coded_modes(mode)`,
 };
 
 function undoMigrations(path: string, present: string, before: string): void {

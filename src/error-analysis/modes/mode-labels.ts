@@ -2,32 +2,38 @@
 import { saveLabels, type TraceLabel } from "../../evals/labels.js";
 import type { Db } from "../../store/open-store.js";
 
-interface WantedLabel
+interface CodedLabel
   extends Pick<TraceLabel, "traceId" | "criterion" | "note" | "annotator" | "drawnFrom" | "probability"> {
   readonly label: "good" | "bad";
+  readonly isRepeat: 0 | 1;
 }
 
 /**
- * Makes the labels with basis `coded` match the notes and their modes: bad if the trace has the mode, otherwise good. A
- * trace whose note is not in any mode yet has no such labels, because its mode is unknown. Unchanged labels are kept.
+ * Makes the labels with basis `coded` match the notes and their modes: bad if the note is in the mode, otherwise good. A
+ * note that is not in any mode yet has no such labels, because its mode is unknown. Labels of traces without a change
+ * are kept. A trace's second label is saved after its first one, because the newest label counts.
  */
 export function syncModeLabels(db: Db, createdAt: string): void {
-  const wantedByKey = new Map(wantedLabels(db).map((label) => [keyOf(label), label]));
+  const wanted = groupByTrace(wantedLabels(db));
   const existing = db
     .prepare(
-      `SELECT id, trace_id AS traceId, criterion, label, note, annotator, drawn_from AS drawnFrom, probability
-       FROM eval_labels
-       WHERE basis = 'coded'`,
+      `SELECT trace_id AS traceId, criterion, label, note, annotator, drawn_from AS drawnFrom, probability,
+              is_repeat AS isRepeat
+       FROM eval_labels WHERE basis = 'coded' ORDER BY id`,
     )
-    .all() as (WantedLabel & { readonly id: number })[];
-  const remove = db.prepare("DELETE FROM eval_labels WHERE id = ?");
-  for (const { id, ...label } of existing) if (!wantedByKey.delete(keyOf(label))) remove.run(id);
+    .all() as CodedLabel[];
+  const remove = db.prepare("DELETE FROM eval_labels WHERE basis = 'coded' AND trace_id = ? AND criterion = ?");
+  for (const [key, labels] of groupByTrace(existing)) {
+    const isSame = JSON.stringify(labels) === JSON.stringify(wanted.get(key));
+    if (isSame) wanted.delete(key);
+    else for (const { traceId, criterion } of labels) remove.run(traceId, criterion);
+  }
   saveLabels(
     db,
-    [...wantedByKey.values()].map((label) => ({
+    [...wanted.values()].flat().map((label) => ({
       ...label,
       source: "person",
-      isRepeat: false,
+      isRepeat: label.isRepeat === 1,
       drawn: label.drawnFrom === null ? "unknown" : label.probability === null ? "random" : "enriched",
       basis: "coded",
       createdAt,
@@ -35,19 +41,27 @@ export function syncModeLabels(db: Db, createdAt: string): void {
   );
 }
 
-function wantedLabels(db: Db): WantedLabel[] {
+/** Groups the labels of a trace for the same criterion. */
+function groupByTrace(labels: readonly CodedLabel[]): Map<string, CodedLabel[]> {
+  const groups = new Map<string, CodedLabel[]>();
+  for (const label of labels) {
+    const key = JSON.stringify([label.traceId, label.criterion]);
+    groups.set(key, [...(groups.get(key) ?? []), label]);
+  }
+  return groups;
+}
+
+function wantedLabels(db: Db): CodedLabel[] {
   return db
     .prepare(
       `SELECT n.trace_id AS traceId, f.name AS criterion, iif(m.mode IS NULL, 'good', 'bad') AS label,
               iif(m.mode IS NULL, NULL, n.note) AS note, n.annotator, n.drawn_from AS drawnFrom,
-              n.probability
+              n.probability, n.is_repeat AS isRepeat
        FROM coding_notes n CROSS JOIN failure_modes f
-         LEFT JOIN coded_modes m ON m.trace_id = n.trace_id AND m.mode = f.name
-       WHERE n.note IS NULL OR EXISTS (SELECT 1 FROM coded_modes WHERE trace_id = n.trace_id)`,
+         LEFT JOIN coded_modes m ON m.trace_id = n.trace_id AND m.is_repeat = n.is_repeat AND m.mode = f.name
+       WHERE n.note IS NULL
+         OR EXISTS (SELECT 1 FROM coded_modes WHERE trace_id = n.trace_id AND is_repeat = n.is_repeat)
+       ORDER BY n.is_repeat`,
     )
-    .all() as WantedLabel[];
-}
-
-function keyOf({ traceId, criterion, label, note, annotator, drawnFrom, probability }: WantedLabel): string {
-  return JSON.stringify([traceId, criterion, label, note, annotator, drawnFrom, probability]);
+    .all() as CodedLabel[];
 }

@@ -27,7 +27,8 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       method: "get",
       path: "/api/evals/coding-queue",
       tag,
-      summary: "List the traces of a coding pass that do not have a note yet, in random order",
+      summary:
+        "List the traces of a coding pass that do not have a note yet, in random order, and some for a second note",
       query: z.object({
         run_id: runId.meta({ description: "Run id, or latest. If absent, lists traces of chats" }),
         limit: z.coerce
@@ -50,8 +51,9 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
         return {
           run_id: codedRunId,
           run_name: codedRunId === null ? null : getRun(db, codedRunId).name,
-          queue: queue.map(({ traceId, drawnFrom, probability }) => ({
+          queue: queue.map(({ traceId, isRepeat, drawnFrom, probability }) => ({
             trace_id: traceId,
+            is_repeat: isRepeat,
             drawn_from: drawnFrom,
             probability,
           })),
@@ -63,20 +65,29 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       method: "post",
       path: "/api/evals/notes",
       tag,
-      summary: "Note the first thing that went wrong in a trace, replacing an earlier note",
+      summary: "Note the first thing that went wrong in a trace, replacing its earlier first or second note",
       body: z.object({
         trace_id: z.string().min(1),
         note: noteSchema
           .nullable()
           .meta({ description: "The first thing that went wrong, or null if nothing is wrong" }),
         annotator: z.string().trim().min(1).max(100).optional().meta({ description: "Person who codes, if known" }),
+        is_repeat: queuedTrace.is_repeat.default(false),
         drawn_from: queuedTrace.drawn_from.default(null),
         probability: queuedTrace.probability.default(null),
       }),
       status: 201,
       response: z.object({ notes: noteCountsShape }),
-      handle({ body: { trace_id: traceId, note, annotator = null, drawn_from: drawnFrom, probability } }) {
-        saveNote(db, { traceId, note, annotator, drawnFrom, probability });
+      handle({ body }) {
+        const {
+          trace_id: traceId,
+          note,
+          annotator = null,
+          is_repeat: isRepeat,
+          drawn_from: drawnFrom,
+          probability,
+        } = body;
+        saveNote(db, { traceId, note, annotator, isRepeat, drawnFrom, probability });
         return { notes: listNotes(db) };
       },
     }),
@@ -84,7 +95,7 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       method: "delete",
       path: "/api/evals/notes/:trace_id",
       tag,
-      summary: "Delete the note of a trace, with the labels derived from it",
+      summary: "Delete the newest note of a trace, with the labels derived from it",
       status: 204,
       response: null,
       handle({ params }) {

@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { deleteNote, listNotes, openCoding, saveNote } from "../../src/error-analysis/coding.js";
+import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
+import { effectiveLabels, labelPairs, unconfirmedTraces } from "../../src/evals/labels.js";
+import { type Db, openStore } from "../../src/store/open-store.js";
+import { saveRun, saveTask } from "../traces/saved-runs.js";
+
+const TRACES = 30;
+
+describe("a coding pass", () => {
+  let folder: string;
+  let db: Db;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "art-e-"));
+    db = openStore(join(folder, "notes.db"), { mustExist: false });
+    saveRun(db, "run_a");
+    for (let task = 1; task <= TRACES; task++) saveTask(db, "run_a", task, 0.5);
+  });
+  afterEach(() => {
+    db.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const open = (limit = TRACES) => openCoding(db, { run: "run_a", limit, seed: 1, enriched: false });
+  const draw = { drawnFrom: TRACES, probability: null, annotator: "ann" };
+  const save = (traceId: string, note: string | null, isRepeat = false) =>
+    saveNote(db, { ...draw, traceId, note, isRepeat });
+  const labelOf = (traceId: string, mode: string) =>
+    effectiveLabels(db, mode).find((label) => label.traceId === traceId)?.label;
+
+  it("shows one trace again after every nine, as soon as nine others lie between", async () => {
+    const { queue } = await open();
+    const repeats = queue.flatMap(({ isRepeat }, i) => (isRepeat ? i : []));
+    // 30 traces: a repetition after 18 and after 27.
+    expect(repeats).toEqual([18, 28]);
+    for (const i of repeats) {
+      const first = queue.findIndex(({ traceId }) => traceId === queue[i]?.traceId);
+      expect(i - first).toBeGreaterThanOrEqual(9);
+    }
+    expect(new Set(queue.map(({ traceId }) => traceId)).size).toBe(TRACES);
+  });
+
+  it("shows a trace of an earlier part again, but none for a third time", async () => {
+    const ids = (await open()).queue.flatMap(({ traceId, isRepeat }) => (isRepeat ? [] : traceId));
+    for (const id of ids.slice(0, 2)) save(id, null);
+    save(ids[0] ?? "", null, true);
+    const { queue } = await open();
+    expect(queue.findIndex(({ isRepeat }) => isRepeat)).toBe(9);
+    expect(queue.filter(({ isRepeat }) => isRepeat).map(({ traceId }) => traceId)).toContain(ids[1]);
+    expect(queue.map(({ traceId }) => traceId)).not.toContain(ids[0]);
+  });
+
+  it("compares both notes of a trace by their modes, and counts the newer one", () => {
+    const notes = [
+      ["wrong year", "Wrong YEAR"],
+      [null, "another year"],
+      ["wrong year", null],
+      ["wrong year", "rude"],
+      ["wrong year", "hm"],
+    ] as const;
+    const ids = notes.map((_, i) => `trace_run_a_${i + 1}`);
+    for (const [i, [first]] of notes.entries()) save(ids[i] ?? "", first);
+    for (const [i, [, second]] of notes.entries()) save(ids[i] ?? "", second, true);
+    changeModes(db, { action: "assign", mode: "year", notes: ["year"] });
+    changeModes(db, { action: "assign", mode: "rude", notes: ["rude"] });
+    // The note "hm" is in no mode, so its trace has one label only.
+    expect(labelPairs(db, "year")).toEqual({ alike: 1, n: 4 });
+    expect(labelPairs(db, "rude")).toEqual({ alike: 3, n: 4 });
+    expect(ids.map((id) => labelOf(id, "year"))).toEqual(["bad", "bad", "good", "good", "bad"]);
+    expect(ids.map((id) => labelOf(id, "rude"))).toEqual(["good", "good", "good", "bad", "good"]);
+    // Only the trace without a second label is unconfirmed.
+    expect(unconfirmedTraces(db, "year").map(({ traceId }) => traceId)).toEqual(ids.slice(4));
+    const { coded, nothingWrong, ungrouped, modes } = readTaxonomy(db, "run_a");
+    expect({ coded, nothingWrong, ungrouped }).toEqual({
+      coded: 5,
+      nothingWrong: 1,
+      ungrouped: [{ note: "hm", traces: 1 }],
+    });
+    expect(modes.find(({ name }) => name === "year")?.notes).toEqual([
+      { note: "wrong year", traces: 4 },
+      { note: "another year", traces: 1 },
+    ]);
+  });
+
+  it("keeps the order of both labels if only the first note changes its mode", () => {
+    save("trace_run_a_1", "late");
+    save("trace_run_a_1", null, true);
+    changeModes(db, { action: "assign", mode: "slow", notes: ["late"] });
+    expect(labelPairs(db, "slow")).toEqual({ alike: 0, n: 1 });
+    changeModes(db, { action: "rename", mode: "slow", name: "tardy" });
+    save("trace_run_a_1", "tardy too");
+    changeModes(db, { action: "assign", mode: "tardy", notes: ["tardy too"] });
+    expect(labelOf("trace_run_a_1", "tardy")).toBe("good");
+    expect(labelPairs(db, "tardy")).toEqual({ alike: 0, n: 1 });
+  });
+
+  it("deletes the second note before the first one", () => {
+    save("trace_run_a_1", "late");
+    save("trace_run_a_1", "rude", true);
+    deleteNote(db, "trace_run_a_1");
+    expect(listNotes(db)).toEqual([{ note: "late", traces: 1 }]);
+    deleteNote(db, "trace_run_a_1");
+    expect(listNotes(db)).toEqual([]);
+    expect(() => save("trace_run_a_1", "rude", true)).toThrow("trace_run_a_1 does not have a first one");
+  });
+});
