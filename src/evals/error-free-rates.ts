@@ -1,7 +1,7 @@
 // The error rates of an eval if some of the labels that it was tested on are wrong.
 import { independentTrials } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { type LabelTable, trueRates, wrongLabels } from "../statistics/label-errors.js";
+import { type LabelTable, MIN_PAIRS, trueRates, wrongLabels } from "../statistics/label-errors.js";
 import type { Agreement } from "./definition.js";
 
 /** The rates on truly good and truly bad traces, or null if the labels are too noisy to say. */
@@ -12,13 +12,10 @@ export function ratesDespiteErrors(agreement: Agreement) {
 
 /** The estimated fraction of wrong labels, or 0 if too few were repeated. */
 export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): number {
-  if (pairs === undefined || pairs.n < MIN_REPEATS) return 0;
+  if (pairs === undefined || pairs.n < MIN_PAIRS) return 0;
   // Jeffreys prior: agreement on a few repeated labels does not prove perfect agreement.
   return wrongLabels(pairs, (pairs.alike + 0.5) / (pairs.n + 1)) ?? 0;
 }
-
-/** Minimum number of repeated labels for an estimate of label noise. */
-const MIN_REPEATS = 5;
 
 /** Returns the confusion table as independent traces: repetitions and unequal weights count as less. */
 export function independentCounts(agreement: Agreement): LabelTable {

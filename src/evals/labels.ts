@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import type { LabelPairs } from "../statistics/label-errors.js";
+import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
 import { samplingWeight } from "../statistics/sampling-weight.js";
 import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
@@ -96,8 +96,9 @@ export type LabelSample = ReadonlyMap<string, SampledLabel>;
 
 /** A repeated label of one person, with the previous one. */
 interface RepeatedLabel {
-  readonly first: EvalLabel;
-  readonly again: EvalLabel;
+  readonly traceId: string;
+  readonly first: "good" | "bad";
+  readonly again: "good" | "bad";
 }
 
 /** How a trace was drawn. */
@@ -209,9 +210,10 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
     labels[label]++;
     if (isTold(label)) drawCounts[one.drawn]++;
   }
-  const repeated = repeatedLabels(db, criterion)
-    .filter(({ first, again }) => isTold(first) && isTold(again))
-    .map(({ first, again }, i) => ({ success: first === again, cluster: String(i) }));
+  const repeated = repeatedLabels(db, criterion).map(({ first, again }, i) => ({
+    success: first === again,
+    cluster: String(i),
+  }));
   const pairs = annotatorPairs(db, criterion).flatMap((pair) => pair.traces);
   const between = pairs.map(({ first, second, cluster }) => ({ success: first === second, cluster }));
   const resolved = resolvedErrors(
@@ -229,15 +231,20 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
 }
 
 /**
- * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null without
- * pairs. Each pair counts the same, so that a few pairs of one kind do not outweigh many of the other.
+ * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null if fewer
+ * than MIN_PAIRS traces have a pair. Each pair counts the same, so that a few pairs of one kind do not outweigh many of
+ * the other. A coding note is about all failure modes, so the labels from repeated notes are pooled over the modes.
  */
 export function labelPairs(db: Db, criterion: string): LabelPairs | null {
-  const { selfAgreement, betweenAnnotators, resolved } = summarizeLabels(db, criterion);
-  const measured = [selfAgreement, betweenAnnotators];
-  const n = measured.reduce((sum, one) => sum + one.n, 0);
-  const alike = measured.reduce((sum, one) => sum + Math.round((one.value ?? 0) * one.n), 0);
-  return n === 0 ? null : { alike, n, ...(resolved === 0 ? {} : { resolved }) };
+  const { betweenAnnotators: between, resolved } = summarizeLabels(db, criterion);
+  const repeated = repeatedLabels(db, criterion, { withOtherModes: true });
+  if (new Set(repeated.map(({ traceId }) => traceId)).size + between.n < MIN_PAIRS) return null;
+  const alike = repeated.filter(({ first, again }) => first === again).length;
+  return {
+    alike: alike + Math.round((between.value ?? 0) * between.n),
+    n: repeated.length + between.n,
+    ...(resolved === 0 ? {} : { resolved }),
+  };
 }
 
 /** Among the traces that several people labeled, the errors are those on which they disagree. */
@@ -505,14 +512,26 @@ export function* iterateLabelled(db: Db, criterion: string, half: Half | null): 
   }
 }
 
-function repeatedLabels(db: Db, criterion: string): RepeatedLabel[] {
+/** `withOtherModes`: includes labels for other failure modes from repeated notes, if the criterion is a mode. */
+function repeatedLabels(db: Db, criterion: string, { withOtherModes = false } = {}): RepeatedLabel[] {
   return db
     .prepare(
-      `SELECT (SELECT f.label FROM eval_labels f WHERE f.trace_id = r.trace_id AND f.criterion = r.criterion
-                 AND f.source = 'person' AND f.basis <> 'adjudicated' AND f.annotator IS r.annotator AND f.id < r.id ORDER BY f.id DESC LIMIT 1) AS first, r.label AS again
-       FROM eval_labels r WHERE r.criterion = ? AND r.source = 'person' AND r.is_repeat = 1`,
+      `SELECT * FROM (
+         SELECT trace_id AS traceId, label AS again,
+           (SELECT f.label FROM eval_labels f WHERE f.trace_id = r.trace_id AND f.criterion = r.criterion
+              AND f.source = 'person' AND f.basis <> 'adjudicated' AND f.annotator IS r.annotator AND f.id < r.id
+            ORDER BY f.id DESC LIMIT 1) AS first
+         FROM eval_labels r WHERE source = 'person' AND is_repeat = 1
+           AND (criterion = @criterion OR @isMode AND basis = 'coded'))
+       WHERE first IN ('good', 'bad') AND again IN ('good', 'bad')`,
     )
-    .all(criterion) as RepeatedLabel[];
+    .all({ criterion, isMode: Number(withOtherModes && isMode(db, criterion)) }) as RepeatedLabel[];
+}
+
+function isMode(db: Db, criterion: string): boolean {
+  return (
+    db.prepare("SELECT 1 FROM eval_labels WHERE criterion = ? AND basis = 'coded' LIMIT 1").get(criterion) !== undefined
+  );
 }
 
 /**

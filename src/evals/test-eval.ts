@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import type { LabelPairs } from "../statistics/label-errors.js";
+import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
@@ -404,7 +404,8 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
     Math.min(good, bad) < FEW_OF_A_KIND &&
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
-    pairs === null && "no trace was labeled twice, so the rates cannot be corrected for wrong labels",
+    pairs === null &&
+      `fewer than ${MIN_PAIRS} traces were labeled twice, so the rates cannot be corrected for wrong labels`,
   ]);
 }
 

@@ -25,6 +25,9 @@ export interface LabelPairs {
   readonly resolved?: number;
 }
 
+/** Fewer pairs say too little about the errors of labels. */
+export const MIN_PAIRS = 5;
+
 interface TestRates {
   /** Fraction of the truly good items that pass. */
   readonly truePositive: number;

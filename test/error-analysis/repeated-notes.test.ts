@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deleteNote, listNotes, openCoding, saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
-import { effectiveLabels, labelPairs, unconfirmedTraces } from "../../src/evals/labels.js";
+import { allLabels, effectiveLabels, labelPairs, unconfirmedTraces } from "../../src/evals/labels.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 
@@ -60,6 +60,7 @@ describe("a coding pass", () => {
       [null, "another year"],
       ["wrong year", null],
       ["wrong year", "rude"],
+      [null, null],
       ["wrong year", "hm"],
     ] as const;
     const ids = notes.map((_, i) => `trace_run_a_${i + 1}`);
@@ -67,17 +68,18 @@ describe("a coding pass", () => {
     for (const [i, [, second]] of notes.entries()) save(ids[i] ?? "", second, true);
     changeModes(db, { action: "assign", mode: "year", notes: ["year"] });
     changeModes(db, { action: "assign", mode: "rude", notes: ["rude"] });
-    // The note "hm" is in no mode, so its trace has one label only.
-    expect(labelPairs(db, "year")).toEqual({ alike: 1, n: 4 });
-    expect(labelPairs(db, "rude")).toEqual({ alike: 3, n: 4 });
-    expect(ids.map((id) => labelOf(id, "year"))).toEqual(["bad", "bad", "good", "good", "bad"]);
-    expect(ids.map((id) => labelOf(id, "rude"))).toEqual(["good", "good", "good", "bad", "good"]);
+    // The note "hm" is in no mode, so its trace has one label only. Of the others, two are alike for year, four for rude.
+    expect(labelPairs(db, "year")).toEqual({ alike: 6, n: 10 });
+    expect(labelPairs(db, "rude")).toEqual({ alike: 6, n: 10 });
+    expect(labelPairs(db, "overall")).toBeNull();
+    expect(ids.map((id) => labelOf(id, "year"))).toEqual(["bad", "bad", "good", "good", "good", "bad"]);
+    expect(ids.map((id) => labelOf(id, "rude"))).toEqual(["good", "good", "good", "bad", "good", "good"]);
     // Only the trace without a second label is unconfirmed.
-    expect(unconfirmedTraces(db, "year").map(({ traceId }) => traceId)).toEqual(ids.slice(4));
+    expect(unconfirmedTraces(db, "year").map(({ traceId }) => traceId)).toEqual(ids.slice(5));
     const { coded, nothingWrong, ungrouped, modes } = readTaxonomy(db, "run_a");
     expect({ coded, nothingWrong, ungrouped }).toEqual({
-      coded: 5,
-      nothingWrong: 1,
+      coded: 6,
+      nothingWrong: 2,
       ungrouped: [{ note: "hm", traces: 1 }],
     });
     expect(modes.find(({ name }) => name === "year")?.notes).toEqual([
@@ -86,16 +88,30 @@ describe("a coding pass", () => {
     ]);
   });
 
+  it("does not estimate errors from fewer than five repeated traces", () => {
+    for (let task = 1; task <= 5; task++) save(`trace_run_a_${task}`, "late");
+    changeModes(db, { action: "assign", mode: "slow", notes: ["late"] });
+    for (let task = 1; task <= 4; task++) save(`trace_run_a_${task}`, "late", true);
+    expect(labelPairs(db, "slow")).toBeNull();
+    expect(readTaxonomy(db, "run_a").modes[0]?.rate.value).toBe(1);
+    save("trace_run_a_5", null, true);
+    expect(labelPairs(db, "slow")).toEqual({ alike: 4, n: 5 });
+    // Four of five alike: 11.3% of the labels are wrong, and (0.8 - 0.113) / (1 - 0.226) are bad.
+    expect(readTaxonomy(db, "run_a").modes[0]?.rate.value).toBeCloseTo(0.887, 3);
+  });
+
   it("keeps the order of both labels if only the first note changes its mode", () => {
     save("trace_run_a_1", "late");
     save("trace_run_a_1", null, true);
     changeModes(db, { action: "assign", mode: "slow", notes: ["late"] });
-    expect(labelPairs(db, "slow")).toEqual({ alike: 0, n: 1 });
     changeModes(db, { action: "rename", mode: "slow", name: "tardy" });
     save("trace_run_a_1", "tardy too");
     changeModes(db, { action: "assign", mode: "tardy", notes: ["tardy too"] });
+    expect(allLabels(db, "tardy")).toMatchObject([
+      { label: "bad", note: "tardy too", isRepeat: false },
+      { label: "good", note: null, isRepeat: true },
+    ]);
     expect(labelOf("trace_run_a_1", "tardy")).toBe("good");
-    expect(labelPairs(db, "tardy")).toEqual({ alike: 0, n: 1 });
   });
 
   it("deletes the second note before the first one", () => {

@@ -149,7 +149,7 @@ function labelErrorLines(evals: EvalRun["evals"]): string[] {
   if (corrected.length === 0) return [];
   const shares = corrected.map(({ stored: { definition }, labelErrors }) =>
     labelErrors === null
-      ? `${definition.name}: unknown, because no trace was labeled twice`
+      ? `${definition.name}: unknown, because fewer than five traces were labeled twice`
       : `${definition.name}: about ${Math.round(labelErrors * 100)}%`,
   );
   return ["", `Wrong labels, which the corrected rates take into account: ${shares.join("; ")}`];
