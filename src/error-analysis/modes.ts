@@ -315,8 +315,8 @@ function deleteMode(db: Db, mode: string): number {
 }
 
 /**
- * Returns the selected notes, in `mode` if it is not null. A selector that equals a note selects only that note, and the
- * id of a trace selects its notes. Throws if a selector matches none.
+ * Returns the selected notes, in `mode` if it is not null. A selector that equals a note selects only that note. A
+ * trace's id selects its notes. Throws if a selector matches none.
  */
 function selectNotes(db: Db, selectors: readonly string[], mode: string | null): NoteKey[] {
   const candidates = db

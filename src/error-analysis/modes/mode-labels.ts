@@ -9,8 +9,8 @@ interface CodedLabel
 }
 
 /**
- * Makes the labels with basis `coded` match the notes and their modes: bad if the note is in the mode, otherwise good. A
- * note that is not in any mode yet has no such labels, because its mode is unknown. Labels of traces without a change
+ * Makes the labels with basis `coded` match the notes and their modes: bad if the note is in the mode, otherwise good.
+ * A note that is not in any mode yet has no such labels, because its mode is unknown. Labels of traces without a change
  * are kept. A trace's second label is saved after its first one, because the newest label counts.
  */
 export function syncModeLabels(db: Db, createdAt: string): void {
