@@ -10,8 +10,9 @@ import {
 } from "../../../evals/definition.js";
 import type { UncaughtTrace } from "../../../evals/test-eval.js";
 import type { DescribedEval } from "../../../evals/use-evals.js";
+import type { AppSettings } from "../../../platform/app-context.js";
 import { commandLine } from "../../../platform/command-line.js";
-import { EXIT } from "../../../platform/errors.js";
+import { EXIT, UserError } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import {
@@ -25,6 +26,7 @@ import {
 import { estimateText, oneLine } from "../../../reports/wording.js";
 import type { EvalRun } from "../../../runs/evals-over-run.js";
 import { share, table } from "../../../text/format.js";
+import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
 import { criterionShape } from "../../flags/eval-flags.js";
 import { differentRuns } from "../../flags/run-argument.js";
@@ -33,7 +35,7 @@ const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
 
 const runEvalsSchema = z.object({
   names: withTraits(z.array(text).min(1, "expected the name of an eval"), { completes: "evals" }).meta({
-    description: "Names of evals in use, or NAME@VERSION, optionally followed by a run: its id or latest",
+    description: "Names of evals in use, or NAME@VERSION, optionally followed by a run: its id, its name or latest",
   }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
   chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
@@ -42,22 +44,42 @@ const runEvalsSchema = z.object({
     .meta({ placeholder: "ID", description: "Use one trace from a run or a chat. Nothing is saved" }),
 });
 
-/** Words that are runs and not evals, in the list of names. */
+/** `latest`, and the start of a run's id. */
 const RUN_WORD = /^(?:latest$|run_\d)/;
 
-/** Returns the names of evals, at least `least`, and the run that follows them or is in `--run`. */
-export function evalsAndRun(
+/**
+ * Returns the names of evals, at least `least`, and the run that follows them or is in `--run`. A word that names both
+ * is an eval. Throws a UserError for a last word that names neither.
+ */
+export async function evalsAndRun(
   { names, run }: { readonly names: readonly string[]; readonly run?: string | undefined },
   least: number,
+  { settings }: Pick<CommandContext, "settings">,
 ) {
-  const last = names.at(-1) ?? "";
-  if (names.length <= least || !RUN_WORD.test(last)) return { names, run };
+  const last = names.at(-1);
+  if (last === undefined || names.length <= least) return { names, run };
+  if (!RUN_WORD.test(last) && !(await isRunName(last, settings))) return { names, run };
   if (run !== undefined && run !== last) throw differentRuns("RUN", [last], [run]);
   return { names: names.slice(0, -1), run: last };
 }
 
+async function isRunName(word: string, settings: AppSettings): Promise<boolean> {
+  const { withStore } = await import("../../../store/open-store.js");
+  const { findEval } = await import("../../../evals/store.js");
+  const { runOfName } = await import("../../../traces/runs-store.js");
+  return withStore(settings, (db) => {
+    if (findEval(db, word) !== null) return false;
+    if (runOfName(db, word) !== null) return true;
+    throw new UserError(
+      "eval_unknown",
+      `${word} is neither an eval nor a run in ${db.name}.`,
+      `List them: ${commandLine`art-e evals list`}, ${commandLine`art-e runs list`}`,
+    );
+  });
+}
+
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, trace, ...flags }, context) => {
-  const { names, run } = evalsAndRun(flags, 1);
+  const { names, run } = await evalsAndRun(flags, 1, context);
   const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
   if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
     throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
