@@ -437,7 +437,9 @@ describe("the evals commands", () => {
     await artE("runs rename latest nightly");
     expect((await json("evals run has_source@1 nightly")).runId).toBe(runId);
     expect((await artE("evals run has_source@1 nightly --run latest")).stderr).toContain("(latest) differ");
-    expect((await artE("evals run has_source@1 weekly")).stderr).toMatch(/weekly is neither an eval nor a run in .*\.db/);
+    expect((await artE("evals run has_source@1 weekly")).stderr).toMatch(
+      /weekly is neither an eval nor a run in .*\.db/,
+    );
     // A word that names both is an eval.
     await artE("runs rename latest has_source");
     expect((await artE("evals run has_source@1 has_source")).stderr).toContain("Cannot run the eval has_source:");
