@@ -90,7 +90,7 @@ function answerJson(trace: ChatTrace, citedMails: readonly CitedMail[]) {
     model: trace.model,
     turns: trace.turns.length,
     usage: sumUsage(trace.turns),
-    costUsd: sumCost(trace.turns),
+    costUsd: costOf(trace),
     durationMs: Math.round(trace.durationMs),
     traceId: trace.traceId,
   };
@@ -110,7 +110,7 @@ function headlineOf({ answer, error, ending }: ChatTrace): string {
 
 /** The lines below the answer. */
 function detailsText(trace: ChatTrace, citedMails: readonly CitedMail[]): string {
-  const costUsd = sumCost(trace.turns);
+  const costUsd = costOf(trace);
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "unknown cost" : usd(costUsd);
   return compact([
@@ -120,6 +120,11 @@ function detailsText(trace: ChatTrace, citedMails: readonly CitedMail[]): string
     citedMails.length > 0 && "",
     `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. Full trace: ${commandLine`art-e show ${trace.traceId}`}`,
   ]).join("\n");
+}
+
+/** US dollars, or null if unknown, such as for a first call that failed: it could have failed after it was billed. */
+function costOf({ turns, ending }: ChatTrace): number | null {
+  return turns.length === 0 && ending === "model_error" ? null : sumCost(turns);
 }
 
 function sourceLine({ messageId, mail }: CitedMail): string {

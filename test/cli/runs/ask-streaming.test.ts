@@ -50,6 +50,7 @@ describe("art-e ask with a model that streams", () => {
     const { code, stdout } = await artE([...line, provider.baseUrl("openai-chat")]);
     expect(code).toBe(1);
     expect(stdout).toContain(`${WORDS.join("")}\n\nNo answer: openai/test: the reply stream ended`);
+    expect(stdout).toMatch(/: 0 turns, .*, unknown cost\. Full trace/);
     expect(provider.requests).toHaveLength(1);
   });
 });
