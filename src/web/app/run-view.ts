@@ -46,6 +46,7 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
     done.textContent = doneText(progress);
     replaceChildren(facts, factsText(progress));
     for (const part of parts) part.show(progress, connection === "open");
+    report.element.classList.toggle("running", progress.status === "running");
   };
   const loading = report.load();
   await new Promise<void>((resolve, reject) => {
@@ -202,9 +203,9 @@ function progressFigures(): RunPanel {
     element: h("div", bar, figures),
     show(progress) {
       const { totalTasks, doneTasks, status } = progress;
-      // The report shows the same figures once the run has ended.
       bar.hidden = status === "completed";
-      figures.hidden = status === "completed";
+      // The report shows the same figures once the run has ended.
+      figures.hidden = status !== "running";
       bar.max = Math.max(1, totalTasks);
       bar.value = doneTasks;
       replaceChildren(
