@@ -61,7 +61,7 @@ export async function importMail(
 ): Promise<ImportMailResult> {
   const { importMail: importSources } = await import("../mail/import.js");
   const { ownOptions, parseOptions } = await import("./options/parse-options.js");
-  const { importSchema } = await import("./options/schemas.js");
+  const { importSchema } = await import("./options/mail-options.js");
   const { parsed } = parseOptions({ sources: [sources].flat(), ...ownOptions(options) }, importSchema);
   const { format = null, limit, filter, ownerMap, strict } = parsed;
   const { onProgress } = options;

@@ -5,8 +5,8 @@ import { getMail, searchIn } from "../../tools/search-mailbox.js";
 import { getRun, listRuns } from "../../traces/runs-store.js";
 import { getTrace, iterateTraces } from "../../traces/traces-store.js";
 import type { ArtEDatabase, MailSearchResult } from "../database.js";
+import { mailSearchSchema } from "../options/mail-options.js";
 import { parseOptions } from "../options/parse-options.js";
-import { mailSearchSchema } from "../options/schemas.js";
 import type { BenchmarkResult, ChatTrace, Trace } from "../published-types.js";
 
 export function openArtEDatabase({ settings: { db: path } }: AppContext): ArtEDatabase {
