@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { saveGivenLabel } from "../../src/evals/labelling.js";
 import {
   effectiveLabels,
   iterateLabelled,
+  listDisagreements,
   sampledUnseenLabels,
   saveLabels,
   type TraceDraw,
@@ -82,6 +84,26 @@ describe("the weights of labels", () => {
       expect(i % 4).toBeLessThan(2);
       expect([isGood, weight < 1]).toEqual([i % 3 !== 0, i % 4 === 1]);
     }
+    db.close();
+  });
+});
+
+describe("saveGivenLabel", () => {
+  it("adjudicates only a trace that annotators disagree on", () => {
+    const db = openStore(join(folder, "adjudicated.db"), { mustExist: false });
+    const [disputed = "", agreed = ""] = saveTraces(db, 2);
+    const given = { ...GIVEN, ...RANDOM };
+    saveLabels(db, [
+      { ...given, traceId: disputed, annotator: "ann", label: "good" },
+      { ...given, traceId: disputed, annotator: "ben", label: "bad" },
+      { ...given, traceId: agreed, annotator: "ann", label: "good" },
+      { ...given, traceId: agreed, annotator: "ben", label: "good" },
+    ]);
+    const adjudicate = (traceId: string) =>
+      saveGivenLabel(db, { ...given, traceId, label: "bad", basis: "adjudicated" });
+    expect(() => adjudicate(agreed)).toThrow(`Cannot adjudicate ${agreed}: no two annotators disagree`);
+    adjudicate(disputed);
+    expect(listDisagreements(db, "overall")).toMatchObject([{ traceId: disputed, adjudicated: "bad" }]);
     db.close();
   });
 });

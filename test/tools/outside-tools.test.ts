@@ -278,6 +278,14 @@ describe("connections to MCP servers", () => {
     expect(malformed).toBe(3);
   });
 
+  it("read at most 100 pages of a server's list", async () => {
+    const client = await mcp.to(server(), fresh());
+    let pages = 0;
+    client.request = async () => ({ tools: [], nextCursor: `page ${++pages}` });
+    await listServerTools(client, fresh(), 60_000);
+    expect(pages).toBe(100);
+  });
+
   it("send no headers or content to another host after a redirect", async () => {
     const received: unknown[] = [];
     const stranger = createServer((request, response) => {
