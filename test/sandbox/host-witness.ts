@@ -105,11 +105,11 @@ async function ended(child: ChildProcess): Promise<void> {
  * is orphaned for a moment when it ends.
  */
 export async function leftInSandboxes(): Promise<number[]> {
-  const own = await staying(sandboxProcesses(), 500);
+  const own = await staying(sandboxProcesses(), 10_000);
   if (own.length > 0) return own;
   return staying(
     sandboxPids().filter((pid) => !ancestorsOf(pid).some(isNode)),
-    2_000,
+    10_000,
   );
 }
 

@@ -11,6 +11,8 @@ import { independentCounts, labelErrors, ratesDespiteErrors } from "../error-fre
  * right on seven traces in a row with a probability of 8%, and on six with 12%.
  */
 export const MIN_OF_A_KIND = 7;
+/** Minimum number of training labels of a kind. Choosing an eval needs fewer than testing it. */
+const MIN_IN_TRAINING = 5;
 /** If there are fewer labels of a kind than this, a warning says that intervals are wide. */
 export const FEW_OF_A_KIND = 20;
 
@@ -27,13 +29,14 @@ type Check = (measured: Measured) => string | null;
 
 /** Throws a UserError if a half has too few labels of a kind. */
 export function requireLabels({ half, good, bad, criterion }: CountedLabels): void {
-  if (good >= MIN_OF_A_KIND && bad >= MIN_OF_A_KIND) return;
+  const least = half === "training" ? MIN_IN_TRAINING : MIN_OF_A_KIND;
+  if (good >= least && bad >= least) return;
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
   const others =
     good + bad > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
   throw new UserError(
     "labels_few",
-    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${MIN_OF_A_KIND} of each).`,
+    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${least} of each).`,
     `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
   );
 }

@@ -215,10 +215,10 @@ describe("an eval made from labels", () => {
   });
 
   it("is not measured if there are few labels", async () => {
-    write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 20).join("\n"));
+    write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 12).join("\n"));
     await json("evals label --from few.jsonl --criterion few");
     expect((await artE("evals suggest --criterion few")).stderr).toMatch(
-      /the training half has \d+ good and \d+ bad traces for few \(minimum 7 of each\)/,
+      /the training half has \d+ good and \d+ bad traces for few \(minimum 5 of each\)/,
     );
     expect((await artE("evals test short_answer --criterion few")).stderr).toContain("the held-out half has");
     const { stderr } = await artE("evals suggest --criterion few");
@@ -239,7 +239,7 @@ describe("an eval made from labels", () => {
     write("hard.jsonl", lines.slice(0, 60).join("\n"));
     await json("evals label --from hard.jsonl --criterion hard");
     expect((await artE("evals suggest --criterion hard")).stderr).toMatch(
-      /the training half has 0 good and 0 bad traces for hard \(minimum 7 of each\)/,
+      /the training half has 0 good and 0 bad traces for hard \(minimum 5 of each\)/,
     );
   });
 });
