@@ -57,14 +57,12 @@ export function addEval(
   });
 }
 
-/** The latest run, or a run id. Models contain a slash. */
-const RUN_WORD = /^(?:latest|run_\w+)$/;
-
 function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
   const { name, bound, assertions, rubricModel, judge: judgeChoice, criterion } = options;
   if (judgeChoice !== null) {
     const { options: requestedJudge, examples, seed } = judgeChoice;
-    const isRun = requestedJudge.judge !== undefined && RUN_WORD.test(requestedJudge.judge);
+    // Models contain a slash. Runs do not.
+    const isRun = requestedJudge.judge?.includes("/") === false;
     const judgeOptions = isRun
       ? { ...requestedJudge, judge: undefined, judgeOfEval: judgeOfRun(db, requestedJudge.judge ?? "") }
       : requestedJudge;

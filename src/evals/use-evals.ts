@@ -4,6 +4,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { JUDGED } from "../traces/metrics.js";
+import { matchesRun } from "../traces/runs-store.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
 import { type EvalScore, evalOfScore, isEvalScore, type StoredEval, type ValidatedScore } from "./definition.js";
@@ -72,6 +73,26 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
     used.add(definition.name);
   }
   return evals;
+}
+
+/**
+ * Separates names of evals from names of runs. A name of both is an eval. Throws a UserError for a word that is neither.
+ */
+export function separateEvalsFromRuns(
+  words: readonly string[],
+  settings: AppSettings,
+): Promise<{ readonly evals: readonly string[]; readonly runs: readonly string[] }> {
+  return withStore(settings, (db) => {
+    const evals = words.filter((word) => findEval(db, word) !== null);
+    const runs = words.filter((word) => !evals.includes(word));
+    const unknown = runs.find((word) => !matchesRun(db, word));
+    if (unknown === undefined) return { evals, runs };
+    throw new UserError(
+      "eval_unknown",
+      `Unknown eval or run "${unknown}" in ${db.name}.`,
+      `List them: ${commandLine`art-e evals list`}, ${commandLine`art-e runs list`}`,
+    );
+  });
 }
 
 function inUse(db: Db, name: string): StoredEval {

@@ -416,6 +416,14 @@ export const SETTINGS_SHAPE = {
   kind: "string",
 } as const;
 
+/** Condition for the runs with the id or name `@id`, or with an id that starts with it. */
+const MATCHES_ID = "(r.id = @id OR r.name = @id OR substr(r.id, 1, length(@id)) = @id)";
+
+/** Whether the text can stand for a run: `latest`, an id, a name, or the start of one id or several ids. */
+export function matchesRun(db: Db, id: string): boolean {
+  return id === "latest" || db.prepare(`SELECT 1 FROM runs r WHERE ${MATCHES_ID} LIMIT 1`).get({ id }) !== undefined;
+}
+
 /**
  * Finds a run by its id, its name, a prefix of its id, or `latest`. By default, `latest` is the newest run with a
  * result, which can be the result of a failed task, or the newest run if none has a result. For resuming or gating a
@@ -437,7 +445,7 @@ export function getRun(db: Db, id: string, latest: LatestRun = "has_a_result"): 
           .all({ latest })
       : db
           .prepare(
-            `${select} WHERE r.id = @id OR r.name = @id OR substr(r.id, 1, length(@id)) = @id
+            `${select} WHERE ${MATCHES_ID}
              ORDER BY r.id = @id DESC, r.name IS @id DESC LIMIT 2`,
           )
           .all({ id })

@@ -361,7 +361,6 @@ describe("the run that a command takes", () => {
     ["report one two --run three", "RUNS (one, two) and --run (three) differ."],
     ["compare one two --run one --run three", "RUNS (one, two) and --run (one, three) differ."],
     ["runs rename one night --run two", "RUN (one) and --run (two) differ."],
-    ["evals run polite latest --run two", "RUN (latest) and --run (two) differ."],
     ["show one/3 --run two", "NAME (one/3) and --run (two) differ."],
   ])("is refused if both are given and differ: %s", async (line, message) => {
     expect(await artE(line)).toEqual({

@@ -271,10 +271,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "evals review": [["art-e evals review sources_were_read", "list traces on which eval and labels disagree"]],
   "evals use": [["art-e evals use sources_were_read", "put the newest version into use"]],
   "evals retire": [["art-e evals retire sources_were_read", "take an eval out of use"]],
-  "evals run": [["art-e evals run sources_were_read --run latest", "run an eval on the newest run"]],
+  "evals run": [["art-e evals run sources_were_read nightly", "run an eval on the run named nightly"]],
   "evals watch": [
     ["art-e evals watch latest", "watch all validated evals in use with the newest run"],
-    ["art-e evals watch polite --run nightly", "watch one eval with another run"],
+    ["art-e evals watch polite nightly", "watch one eval with another run"],
   ],
   "evals export": [
     ["art-e evals export -o evals", "export all evals as JSON"],

@@ -211,3 +211,10 @@ it("judge calibrate recommends the eval", async () => {
   expect(code).toBe(2);
   expect(stderr).toContain("art-e evals add judge --judge MODEL");
 });
+
+it("evals add takes the judge of a run by the run's name", async () => {
+  await json(`runs rename ${runId} judged`);
+  const named = await json("evals add named_judge --judge judged");
+  expect(named.judge).toEqual((await json("evals show judge@1")).judge);
+  expect((await artE("evals add other_judge --judge nosuch", env())).stderr).toContain('Unknown run "nosuch"');
+});

@@ -161,7 +161,7 @@ const addEvalSchema = z.object({
     .meta({ placeholder: "MODEL", description: "Model that checks the criterion's sentence, as provider/name" }),
   ...shapeOf(ADD_JUDGE_FLAGS),
   judge: modelName.optional().meta({
-    description: "Judge of answers: provider/model, art:provider/model, or a run (or latest) for its judge",
+    description: "Judge of answers: provider/model, art:provider/model, or a run for its judge",
   }),
   examples: wholeNumber(0, 20)
     .default(0)

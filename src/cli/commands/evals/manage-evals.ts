@@ -33,9 +33,12 @@ import { differentRuns } from "../../flags/run-argument.js";
 
 const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
 
+/** How `evalsAndRun` treats its words, as part of their description. */
+export const EVAL_OR_RUN = "A name that an eval and a run share means the eval";
+
 const runEvalsSchema = z.object({
   names: withTraits(z.array(text).min(1, "expected the name of an eval"), { completes: "evals" }).meta({
-    description: "Names of evals in use, or NAME@VERSION, optionally followed by a run: its id, its name or latest",
+    description: `Names of evals in use, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN}`,
   }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
   chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
@@ -44,23 +47,17 @@ const runEvalsSchema = z.object({
     .meta({ placeholder: "ID", description: "Use one trace from a run or a chat. Nothing is saved" }),
 });
 
-/** `latest`, and the start of a run's id. */
-const RUN_WORD = /^(?:latest$|run_\d)/;
-
-/**
- * Returns the names of evals, at least `least`, and the run that follows them or is in `--run`. A word that names both
- * is an eval. Throws a UserError for a last word that names neither.
- */
+/** Divides the words of a command into evals and a run. The run can also be in `--run`. */
 export async function evalsAndRun(
-  { names, run }: { readonly names: readonly string[]; readonly run?: string | undefined },
-  least: number,
-  { settings }: Pick<CommandContext, "settings">,
+  { names: words, run: flag }: { readonly names: readonly string[]; readonly run?: string | undefined },
+  settings: CommandContext["settings"],
 ) {
-  const last = names.at(-1);
-  if (last === undefined || names.length <= least) return { names, run };
-  if (!RUN_WORD.test(last) && !(await isRunName(last, settings))) return { names, run };
-  if (run !== undefined && run !== last) throw differentRuns("RUN", [last], [run]);
-  return { names: names.slice(0, -1), run: last };
+  const { separateEvalsFromRuns } = await import("../../../evals/use-evals.js");
+  const { evals, runs } = await separateEvalsFromRuns(words, settings);
+  const [run = flag] = runs;
+  if (runs.length > 1) throw contradiction(`Cannot use several runs: ${runs.join(", ")}.`, "Pass one of them.");
+  if (flag !== undefined && run !== flag) throw differentRuns("RUN", runs, [flag]);
+  return { names: evals, run };
 }
 
 async function isRunName(word: string, settings: AppSettings): Promise<boolean> {
@@ -79,7 +76,14 @@ async function isRunName(word: string, settings: AppSettings): Promise<boolean> 
 }
 
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, trace, ...flags }, context) => {
-  const { names, run } = await evalsAndRun(flags, 1, context);
+  const { names, run } = await evalsAndRun(flags, context.settings);
+  if (names.length === 0) {
+    throw new UserError(
+      "usage",
+      `evals run needs the name of an eval. ${run} is a run.`,
+      "See art-e evals run --help.",
+    );
+  }
   const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
   if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
     throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");

@@ -4,19 +4,20 @@ import { EXIT } from "../../../platform/errors.js";
 import { runName, text, withTraits } from "../../../platform/flag-values.js";
 import { watchText } from "../../../reports/watch-text.js";
 import { defineCommand } from "../../flags/define-command.js";
-import { evalsAndRun } from "./manage-evals.js";
+import { EVAL_OR_RUN, evalsAndRun } from "./manage-evals.js";
 
 const watchEvalsSchema = z.object({
-  names: withTraits(z.array(text), { completes: "evals" }).default([]).meta({
-    description:
-      "Names of evals in use, or NAME@VERSION, optionally followed by a run: its id, its name or latest [default: all validated evals in use]",
-  }),
+  names: withTraits(z.array(text), { completes: "evals" })
+    .default([])
+    .meta({
+      description: `Names of evals in use, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all validated evals in use]`,
+    }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
 });
 
 export const watchEvalsCommand = defineCommand(watchEvalsSchema, async (flags, context) => {
   const { watchEvals } = await import("../../../evals/watch-evals.js");
-  const { names, run = "latest" } = await evalsAndRun(flags, 0, context);
+  const { names, run = "latest" } = await evalsAndRun(flags, context.settings);
   const { runId, evals } = await watchEvals({ names, run }, context);
   const isChanged = evals.some(({ drift }) => drift.changed !== "none");
   context.out.result({ runId, passed: !isChanged, evals: evals.map(figuresOf) }, () =>

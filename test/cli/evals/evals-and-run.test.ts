@@ -1,0 +1,74 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { QUESTIONS, workFolder } from "../art-e.js";
+import { jsonOf } from "./json-output.js";
+
+const { artE, readJson, write } = workFolder({ demo: "labelled" });
+
+const json = jsonOf(artE);
+
+let first = "";
+let second = "";
+
+/** Adds a validated eval of short answers to the evals in use. */
+async function useEval(name: string) {
+  const pass = { all: [{ feature: "answer_words", at_most: 14 }] };
+  const origin = { by: "person", seed: null, labels: null };
+  const brief = { name, version: 1, kind: "rules", reference: false, criterion: "The answer is brief.", pass, origin };
+  write(`${name}.json`, JSON.stringify(brief));
+  await json(`evals import ${name}.json`);
+  await json(`evals test ${name}@1`);
+  await json(`evals use ${name}`);
+}
+
+beforeAll(async () => {
+  first = readJson("results.json").runId;
+  await json(`runs rename ${first} first`);
+  await artE(`run -a baseline --dataset ${QUESTIONS} -l 5 -o five.json --name brief --quiet`);
+  second = readJson("five.json").runId;
+  await useEval("brief");
+});
+
+describe.each(["run", "watch"])("evals %s with a run as argument", (command) => {
+  it.each([
+    ["a run name after the eval", "brief first", () => first],
+    ["a run name before the eval", "first brief", () => first],
+    ["a run name as --run", "brief --run first", () => first],
+    ["the same run name twice", "brief first --run first", () => first],
+    ["a run id", "brief ID", () => first],
+    ["the start of a run id", "brief STA", () => first],
+    ["latest", "brief latest", () => second],
+    ["a run with the name of an eval, as --run", "brief --run brief", () => second],
+  ])("accepts %s", async (_, words, expected) => {
+    const line = words.replace("ID", first).replace("STA", first.slice(0, -1));
+    expect((await json(`evals ${command} ${line}`)).runId).toBe(expected());
+  });
+
+  it("uses a name that an eval and a run share as the eval", async () => {
+    const { runId, evals } = await json(`evals ${command} brief`);
+    expect({ runId, names: evals.map(({ name }: { name: string }) => name) }).toEqual({
+      runId: second,
+      names: ["brief"],
+    });
+  });
+
+  it.each([
+    ["a name of neither an eval nor a run", "brief nosuch", 'Unknown eval or run "nosuch" in ./art-e.db.'],
+    ["two runs", "brief first latest", "Cannot use several runs: first, latest."],
+    ["another run as --run", "brief first --run latest", "RUN (first) and --run (latest) differ."],
+  ])("refuses %s", async (_, words, message) => {
+    const { code, stderr } = await artE(`evals ${command} ${words}`);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+});
+
+it("evals run refuses a run without an eval", async () => {
+  const { code, stderr } = await artE("evals run first");
+  expect(code).toBe(2);
+  expect(stderr).toContain("evals run needs the name of an eval. first is a run.");
+});
+
+it("evals watch watches all validated evals in use with a run name", async () => {
+  const { runId, evals } = await json("evals watch first");
+  expect(runId).toBe(first);
+  expect(evals).toMatchObject([{ name: "brief", version: 1 }]);
+});
