@@ -433,17 +433,6 @@ describe("the evals commands", () => {
     const [one] = await json("evals run has_source@1 --trace latest/1");
     expect(one).toMatchObject({ name: "has_source", version: 1, score: 1, error: null });
     expect((await artE("evals run has_source@1 --trace latest/1 --run latest")).code).toBe(2);
-    const { runId } = await json("evals run has_source@1 latest");
-    await artE("runs rename latest nightly");
-    expect((await json("evals run has_source@1 nightly")).runId).toBe(runId);
-    expect((await artE("evals run has_source@1 nightly --run latest")).stderr).toContain("(latest) differ");
-    expect((await artE("evals run has_source@1 weekly")).stderr).toMatch(
-      /weekly is neither an eval nor a run in .*\.db/,
-    );
-    // A word that names both is an eval.
-    await artE("runs rename latest has_source");
-    expect((await artE("evals run has_source@1 has_source")).stderr).toContain("Cannot run the eval has_source:");
-    await artE("runs rename latest");
     expect((await json("evals add few_turns --at-most 3")).pass.all).toEqual([{ feature: "turns", at_most: 3 }]);
     expect(await json("evals add")).toHaveLength(24);
     expect((await artE("evals add few_turns")).stderr).toContain("few_turns requires a threshold");

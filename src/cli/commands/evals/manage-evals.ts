@@ -10,7 +10,6 @@ import {
 } from "../../../evals/definition.js";
 import type { UncaughtTrace } from "../../../evals/test-eval.js";
 import type { DescribedEval } from "../../../evals/use-evals.js";
-import type { AppSettings } from "../../../platform/app-context.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT, UserError } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
@@ -58,21 +57,6 @@ export async function evalsAndRun(
   if (runs.length > 1) throw contradiction(`Cannot use several runs: ${runs.join(", ")}.`, "Pass one of them.");
   if (flag !== undefined && run !== flag) throw differentRuns("RUN", runs, [flag]);
   return { names: evals, run };
-}
-
-async function isRunName(word: string, settings: AppSettings): Promise<boolean> {
-  const { withStore } = await import("../../../store/open-store.js");
-  const { findEval } = await import("../../../evals/store.js");
-  const { runOfName } = await import("../../../traces/runs-store.js");
-  return withStore(settings, (db) => {
-    if (findEval(db, word) !== null) return false;
-    if (runOfName(db, word) !== null) return true;
-    throw new UserError(
-      "eval_unknown",
-      `${word} is neither an eval nor a run in ${db.name}.`,
-      `List them: ${commandLine`art-e evals list`}, ${commandLine`art-e runs list`}`,
-    );
-  });
 }
 
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, trace, ...flags }, context) => {
