@@ -76,7 +76,8 @@ export function openEvals(db: Db, names: readonly string[]): StoredEval[] {
 }
 
 /**
- * Separates names of evals from names of runs. A name of both is an eval. Throws a UserError for a word that is neither.
+ * Separates names of evals from names of runs. A name of both is an eval. Throws a UserError for a word that is
+ * neither.
  */
 export function separateEvalsFromRuns(
   words: readonly string[],

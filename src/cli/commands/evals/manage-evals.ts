@@ -60,7 +60,9 @@ export async function evalsAndRun(
 }
 
 export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, trace, ...flags }, context) => {
+  refuseSeveral([flags.run, chats, trace]);
   const { names, run } = await evalsAndRun(flags, context.settings);
+  refuseSeveral([run, chats, trace]);
   if (names.length === 0) {
     throw new UserError(
       "usage",
@@ -69,9 +71,6 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
     );
   }
   const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
-  if ([run !== undefined, chats, trace !== undefined].filter((isGiven) => isGiven).length > 1) {
-    throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
-  }
   if (trace !== undefined) {
     const results = await runEvalsOnTrace(names, trace, context);
     context.out.result(
@@ -97,6 +96,12 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
   }));
   context.out.result({ ...done, evals }, () => runText(done));
 });
+
+/** Throws a UserError if more than one of a run, `--chats` and `--trace` is specified. */
+function refuseSeveral(selected: readonly (string | boolean | undefined)[]): void {
+  if (selected.filter((one) => one !== undefined && one !== false).length <= 1) return;
+  throw contradiction("A run, --chats and --trace cannot be combined.", "Remove one of them.");
+}
 
 function runText({ runId, traces, evals }: EvalRun): string {
   const validatedEval = evals.find(({ validation }) => validation === "passed");
