@@ -91,15 +91,23 @@ export function parseTrace<T = Trace>(id: string, json: unknown): T {
   return parseColumn<T>(json, TRACE_SHAPE, { table: "traces", row: id, column: "trace" });
 }
 
+/** Returns a function that reads a trace by id. It returns undefined for a damaged trace or an unknown id. */
+export function traceReader<T extends Trace | ChatTrace = Trace>(db: Db): (id: string) => T | undefined {
+  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+  return (id) => {
+    const row = select.get(id);
+    return row === undefined ? undefined : skipDamaged(() => parseTrace<T>(id, row));
+  };
+}
+
 /** Reads traces one at a time, in the order of `ids`. Skips damaged ones. The result can be iterated more than once. */
 export function readTraces<T extends Trace | ChatTrace = Trace>(db: Db, ids: readonly string[]): Iterable<T> {
-  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+  const read = traceReader<T>(db);
   return {
     *[Symbol.iterator]() {
       for (const id of ids) {
-        const row = select.get(id);
-        // The row is undefined if the trace was deleted in the meantime.
-        const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<T>(id, row));
+        const trace = read(id);
+        // A trace can be deleted in the meantime.
         if (trace !== undefined) yield trace;
       }
     },
