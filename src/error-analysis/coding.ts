@@ -35,7 +35,7 @@ interface CodingNote extends Omit<TraceDraw, "drawn"> {
   readonly isRepeat: boolean;
 }
 
-/** One of the notes about a trace. */
+/** The first or the second note of a trace. */
 export interface TraceNote {
   readonly traceId: string;
   readonly note: string;

@@ -42,7 +42,7 @@ export interface Taxonomy {
   readonly modes: readonly FailureMode[];
 }
 
-/** One of the notes about a trace. */
+/** Identifies a note: a trace has at most two. */
 interface NoteKey {
   readonly traceId: string;
   readonly isRepeat: 0 | 1;

@@ -171,8 +171,8 @@ export function firstDraw(db: Db, traceId: string, criterion: string): TraceDraw
 }
 
 /**
- * Returns the traces that a coding note puts into the criterion's mode and that nobody has coded again or labeled
- * directly, with their draws, ordered by id.
+ * Returns the traces that a coding note puts into the criterion's mode, without a second note or a direct label, with
+ * their draws, ordered by id.
  */
 export function unconfirmedTraces(db: Db, criterion: string): (TraceDraw & { readonly traceId: string })[] {
   return db

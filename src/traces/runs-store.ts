@@ -419,7 +419,7 @@ export const SETTINGS_SHAPE = {
 /** Condition for the runs with the id or name `@id`, or with an id that starts with it. */
 const MATCHES_ID = "(r.id = @id OR r.name = @id OR substr(r.id, 1, length(@id)) = @id)";
 
-/** Whether the text can stand for a run: `latest`, an id, a name, or the start of one id or several ids. */
+/** Whether the text names a run: `latest`, an id, a name, or the start of one id or several ids. */
 export function matchesRun(db: Db, id: string): boolean {
   return id === "latest" || db.prepare(`SELECT 1 FROM runs r WHERE ${MATCHES_ID} LIMIT 1`).get({ id }) !== undefined;
 }

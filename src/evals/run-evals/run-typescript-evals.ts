@@ -18,7 +18,7 @@ const WORKER = fileURLToPath(programFile("bin/eval-worker.mjs"));
 
 /** Time limit for loading the module, which includes compiling it. */
 const LOAD_MS = 10_000;
-/** Several times what an eval needs, so that a busy machine does not change a verdict. */
+/** Far more than an eval needs, so that a busy machine does not change a verdict. */
 const TRACE_MS = 5_000;
 const MAX_HEAP_MB = 256;
 
