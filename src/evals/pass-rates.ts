@@ -26,7 +26,7 @@ export interface PassRates {
    * the current labels.
    */
   readonly corrected: Estimate | null;
-  /** Estimated fraction of wrong labels, or null if unknown: too few traces were labeled twice, or there is no test. */
+  /** Estimated fraction of wrong labels. Null without a test, or if too few traces were labeled twice. */
   readonly labelErrors: number | null;
   /**
    * Number of labels among the traces that were drawn with a known probability and that the eval was not made from.

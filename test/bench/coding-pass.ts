@@ -44,7 +44,7 @@ const MODES_WITHOUT_TEMPLATE = 2;
 /** True rates that an accepted eval should have. */
 const WANTED = 0.85;
 
-/** Whether a fault can be one of several in a run: it needs no change in all traces, and is not the same as a failed task. */
+/** Whether a fault can be one of several in a run. Some need a change in all traces, and one is a failed task. */
 const isSuited = (name: string) => FAULTS[name]?.all === undefined && name !== "comes_to_an_end";
 
 interface Condition {
@@ -247,7 +247,7 @@ function notesOf(modeOf: Notes, errors: number, random: () => number): () => Not
 
 interface Pass extends Pick<Condition, "enriched" | "again"> {
   readonly notes: Notes;
-  /** What the same person notes about the traces that the pass shows again. */
+  /** The second notes, by the same person, for traces that the pass shows again. */
   readonly repeated: Notes;
   /** What the person who looks again thinks of each trace. */
   readonly notesAgain: Notes;

@@ -54,7 +54,7 @@ describe("a coding pass", () => {
     expect(queue.map(({ traceId }) => traceId)).not.toContain(ids[0]);
   });
 
-  it("compares both notes of a trace by their modes, and counts the newer one", () => {
+  it("compares the modes of both notes about a trace, and counts the newer note", () => {
     const notes = [
       ["wrong year", "Wrong YEAR"],
       [null, "another year"],

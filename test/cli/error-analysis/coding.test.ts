@@ -65,7 +65,7 @@ describe("open coding in the terminal", () => {
       ["evals", "code", "--limit", "20"],
       [...LINES, "too much", "u", "no source"],
     );
-    // Six more traces, and one that is shown again.
+    // Six new traces are left, and one repetition.
     expect(result).toMatchObject({ coded: 14, left: 7, taxonomy: { coded: 14, nothingWrong: 6, modes: [] } });
     expect(result.taxonomy.ungrouped).toEqual([
       { note: "no source", traces: 3 },
