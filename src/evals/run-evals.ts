@@ -41,7 +41,6 @@ export interface EvalBackends {
   readonly judge: EvalBackend<"judge">;
 }
 
-/**
 /** Other ways to call the models of evals. */
 interface ModelCalls {
   /** Whether to call a model even if the cache contains a result, which is replaced. */

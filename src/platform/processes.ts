@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -205,4 +206,14 @@ export function isProcessAlive(pid: number): boolean {
     // EPERM means that it runs as another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
+}
+
+/**
+ * Returns how many milliseconds the main thread of a process has been ready to run but waited for a processor, because
+ * the machine was busy. Returns 0 for an ended process, and on systems other than Linux.
+ */
+export async function waitedForProcessorMs(pid: number): Promise<number> {
+  // Nanoseconds on a processor, nanoseconds waited, time slices.
+  const statistics = await readFile(`/proc/${pid}/schedstat`, "utf8").catch(() => "");
+  return Number(statistics.split(" ")[1] ?? 0) / 1e6;
 }

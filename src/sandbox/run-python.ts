@@ -45,11 +45,12 @@ export function runPython(
   code: string,
   workspace: Workspace,
   signal: AbortSignal,
+  wallMs: number = PYTHON_LIMITS.wallMs,
 ): Promise<PythonRun> {
   return workspace.use((folders) =>
     places(async () => {
       signal.throwIfAborted();
-      const run = await runOnce(sandbox.launch(folders), code, folders, signal);
+      const run = await runOnce(sandbox.launch(folders), code, folders, signal, wallMs);
       signal.throwIfAborted();
       return run;
     }),
@@ -61,6 +62,7 @@ async function runOnce(
   code: string,
   folders: WorkspaceFolders,
   signal: AbortSignal,
+  wallMs: number,
 ): Promise<PythonRun> {
   const child = start(launch);
   const closed = once(child, "close") as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
@@ -73,7 +75,7 @@ async function runOnce(
     stopped = why;
     kill(child, launch, sandbox);
   };
-  let timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs + launch.startMs);
+  let timer = setTimeout(() => stop("time"), wallMs + launch.startMs);
   // On the host, remaining child processes can keep the output open.
   child.once("exit", () => setTimeout(() => closeOutput(child), OUTPUT_GRACE_MS).unref());
   const aborted = () => stop("abort");
@@ -87,7 +89,7 @@ async function runOnce(
       feed(child.stdio[3] as Writable, launch.filter as Buffer);
       sandbox = await prepareSandbox(status, launch.cgroups, folders);
       clearTimeout(timer);
-      timer = setTimeout(() => stop("time"), PYTHON_LIMITS.wallMs);
+      timer = setTimeout(() => stop("time"), wallMs);
     }
     feed(child.stdin as Writable, code);
     const watched = watch(sandbox, child.pid, folders, stop, over.signal);

@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import { describeTypescript, runTypescriptEval } from "../../src/evals/run-evals/run-typescript-evals.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
+import { needs, slow } from "../machine-requirements.js";
 import { called, trace } from "../scoring/trace.js";
 
 const never = new AbortController().signal;
@@ -116,6 +119,22 @@ describe("runTypescriptEval", () => {
     const [first] = await run(body("return { score: 1, reason: JSON.stringify(process.env) };"));
     delete process.env.ART_E_TEST_SECRET;
     expect(first?.reason).toBe("{}");
+  });
+
+  it("does not count time in which other programs have the processors", slow(needs("linux")), async () => {
+    const others = Array.from({ length: 3 * availableParallelism() }, () =>
+      spawn(process.execPath, ["-e", "for (;;);"], { detached: true }),
+    );
+    try {
+      // Uses 2.5 seconds of its processor, which take three times as long.
+      const used = "Object.values(process.cpuUsage()).reduce((sum, one) => sum + one)";
+      const busy = `const end = ${used} + 2_500_000; while (${used} < end);`;
+      const [first] = await run(body(`${busy} return { score: 1, reason: "" };`), { over: traces.slice(0, 1) });
+      expect(first).toMatchObject({ score: 1, error: null });
+      expect(first?.ms).toBeGreaterThan(5_000);
+    } finally {
+      for (const other of others) other.kill("SIGKILL");
+    }
   });
 
   it("stops after five traces in a row that time out", async () => {

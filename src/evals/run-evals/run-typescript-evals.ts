@@ -3,10 +3,12 @@ import { type ChildProcess, fork } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { writeFileAtomically } from "../../platform/files.js";
 import { JITI, LIBRARY_ALIASES } from "../../platform/module-workers.js";
+import { waitedForProcessorMs } from "../../platform/processes.js";
 import { builtFile, programFile } from "../../platform/program-files.js";
 import { makeTemporaryFolder } from "../../sandbox/workspace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
@@ -18,7 +20,6 @@ const WORKER = fileURLToPath(programFile("bin/eval-worker.mjs"));
 
 /** Time limit for loading the module, which includes compiling it. */
 const LOAD_MS = 10_000;
-/** Far more than an eval needs, so that a busy machine does not change a verdict. */
 const TRACE_MS = 5_000;
 const MAX_HEAP_MB = 256;
 
@@ -141,21 +142,38 @@ class EvalProcess {
     this.child.send(message, () => undefined);
   }
 
-  /** Returns the next message, or why there is none. Throws the signal's reason. */
-  async receive(timeoutMs: number, signal: AbortSignal): Promise<Received> {
-    if (this.received.length === 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
-        this.wake = () => {
-          clearTimeout(timer);
-          signal.removeEventListener("abort", this.wake);
-          resolve();
-        };
-        signal.addEventListener("abort", this.wake);
-      });
+  /**
+   * Returns the next message, or why there is none. The limit does not include time in which the process waits for a
+   * processor, so that a busy machine does not change a verdict. Throws the signal's reason.
+   */
+  async receive(limitMs: number, signal: AbortSignal): Promise<Received> {
+    const start = performance.now();
+    const waitedBefore = await this.waitedMs();
+    const remainingMs = async () => limitMs - (performance.now() - start) + (await this.waitedMs()) - waitedBefore;
+    let remaining = limitMs;
+    while (this.received.length === 0 && remaining > 0 && !signal.aborted) {
+      await this.arrival(remaining, signal);
+      remaining = await remainingMs();
     }
     signal.throwIfAborted();
-    return this.received.shift() ?? { ended: `it took more than ${timeoutMs / 1_000} s` };
+    return this.received.shift() ?? { ended: `it took more than ${limitMs / 1_000} s` };
+  }
+
+  private async waitedMs(): Promise<number> {
+    return this.child.pid === undefined ? 0 : waitedForProcessorMs(this.child.pid);
+  }
+
+  /** Waits for a message for at most `ms`, or until the signal aborts. */
+  private arrival(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.wake = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", this.wake);
+        resolve();
+      };
+      signal.addEventListener("abort", this.wake);
+    });
   }
 
   kill(): void {

@@ -111,7 +111,10 @@ def run(seconds):
                 timer(signal.ITIMER_PROF, 0)
                 outcome = {"score": score, "feedback": feedback, "error": None}
             except TimeLimit:
-                outcome = {"score": None, "feedback": "", "error": f"it took more than {seconds:g} s", "slow": True}
+                error = f"it took more than {seconds:g} s"
+                record(trace=index, ms=(clock() - start) * 1000, score=None, feedback="", error=error, slow=True)
+                # The caller decides whether to run the remaining traces.
+                return
             except BaseException as error:
                 timer(signal.ITIMER_PROF, 0)
                 outcome = {"score": None, "feedback": "", "error": describe(error)}

@@ -65,6 +65,18 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     }
   });
 
+  /** Compares a file of traces. A difference is shown with its explanation. */
+  function expectSameVerdicts(file: string) {
+    for (const line of read(file).trimEnd().split("\n")) {
+      const { traceId, scores } = JSON.parse(line);
+      for (const name of names) {
+        const { value, explanation } = scores[`eval:${name}`];
+        const expected = verdicts.get(name)?.get(traceId);
+        expect({ name, traceId, explanation, value }).toEqual({ name, traceId, explanation, value: expected });
+      }
+    }
+  }
+
   it("give the same verdict on every trace as the rules when real Python runs them", async () => {
     await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format python -o code`);
     for (const name of names) {
@@ -88,11 +100,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(await json("evals show several@2")).toMatchObject({ kind: "python", criterion: "It is 'so'." });
     await json(`evals run ${names.map((name) => `${name}@2`).join(" ")}`);
     expect(await artE("export-traces --run latest -o again.jsonl --quiet")).toMatchObject({ code: 0 });
-    for (const line of read("again.jsonl").trimEnd().split("\n")) {
-      const { traceId, scores } = JSON.parse(line);
-      for (const name of names)
-        expect({ name, traceId, ...scores[`eval:${name}`] }).toMatchObject({ value: verdicts.get(name)?.get(traceId) });
-    }
+    expectSameVerdicts("again.jsonl");
   });
 
   it("can be imported again from TypeScript files, and give the same verdicts in their own process", async () => {
@@ -103,11 +111,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(await json(`evals show several@${version}`)).toMatchObject({ kind: "typescript", criterion: 'It is "so".' });
     await json(`evals run ${imported.map((one) => `${one.name}@${one.version}`).join(" ")}`);
     expect(await artE("export-traces --run latest -o third.jsonl --quiet")).toMatchObject({ code: 0 });
-    for (const line of read("third.jsonl").trimEnd().split("\n")) {
-      const { traceId, scores } = JSON.parse(line);
-      for (const name of names)
-        expect({ name, traceId, ...scores[`eval:${name}`] }).toMatchObject({ value: verdicts.get(name)?.get(traceId) });
-    }
+    expectSameVerdicts("third.jsonl");
   }, 120_000);
 
   it("are Python source code if exported as Inspect scorers", async () => {
