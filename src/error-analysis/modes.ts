@@ -85,13 +85,14 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
     fix: ModeFix;
   }[];
   const modes = rows.map(({ name, fix }): FailureMode => {
-    const labels = new Map(effectiveLabels(db, name).map(({ traceId, label }) => [traceId, label]));
+    const effective = effectiveLabels(db, name);
+    const labels = new Map(effective.map(({ traceId, label }) => [traceId, label]));
     return {
       name,
       fix,
       sentence: criterionSentence(db, name),
       traces: grouped.filter(({ traceId }) => labels.get(traceId) === "bad").length,
-      rate: rateOf(grouped, labels, labelPairs(db, name)),
+      rate: rateOf(grouped, labels, labelPairs(db, name, effective)),
       notes: countNotes(textsOf(notes.filter(({ modes: some }) => some.includes(name)))),
     };
   });

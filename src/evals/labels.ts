@@ -32,11 +32,18 @@ export interface LabelSummary {
   readonly resolved: number;
 }
 
+/** The labels of two people for one trace, true for good. */
+interface LabelledTwice {
+  readonly first: boolean;
+  readonly second: boolean;
+  /** The trace. */
+  readonly cluster: string;
+}
+
 /** Two people who labeled the same traces. */
 interface AnnotatorPair {
   readonly annotators: readonly [string, string];
-  /** The label from each person, true for good. */
-  readonly traces: readonly { readonly first: boolean; readonly second: boolean; readonly cluster: string }[];
+  readonly traces: readonly LabelledTwice[];
 }
 
 /** Agreement of two people on the traces that both labeled good or bad. */
@@ -204,29 +211,24 @@ export function* labelledPages(db: Db, criterion: string, half: Half, size = PAG
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
   const drawCounts: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
-  const isTold = (label: EvalLabel) => label === "good" || label === "bad";
   const effective = effectiveLabels(db, criterion);
   for (const { label, ...one } of effective) {
     labels[label]++;
-    if (isTold(label)) drawCounts[one.drawn]++;
+    if (isDecided(label)) drawCounts[one.drawn]++;
   }
   const repeated = repeatedLabels(db, criterion).map(({ first, again }, i) => ({
     success: first === again,
     cluster: String(i),
   }));
-  const pairs = annotatorPairs(db, criterion).flatMap((pair) => pair.traces);
-  const between = pairs.map(({ first, second, cluster }) => ({ success: first === second, cluster }));
-  const resolved = resolvedErrors(
-    effective.filter(({ label }) => isTold(label)),
-    new Set(pairs.map(({ cluster }) => cluster)),
-    listDisagreements(db, criterion),
-  );
+  const between = annotatorPairs(db, criterion).flatMap(({ traces }) => traces);
   return {
     labels,
     drawn: drawCounts,
-    resolved,
+    resolved: resolvedErrors(effective, between, listDisagreements(db, criterion)),
     selfAgreement: clusteredRate(repeated),
-    betweenAnnotators: clusteredRate(between),
+    betweenAnnotators: clusteredRate(
+      between.map(({ first, second, cluster }) => ({ success: first === second, cluster })),
+    ),
   };
 }
 
@@ -235,29 +237,44 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
  * than MIN_PAIRS traces have a pair. Each pair counts the same, so that a few pairs of one kind do not outweigh many of
  * the other. A coding note is about all failure modes, so the labels from repeated notes are pooled over the modes.
  */
-export function labelPairs(db: Db, criterion: string): LabelPairs | null {
-  const { betweenAnnotators: between, resolved } = summarizeLabels(db, criterion);
+export function labelPairs(
+  db: Db,
+  criterion: string,
+  effective: readonly EffectiveLabel[] = effectiveLabels(db, criterion),
+): LabelPairs | null {
+  const between = annotatorPairs(db, criterion).flatMap(({ traces }) => traces);
   const repeated = repeatedLabels(db, criterion, { withOtherModes: true });
-  if (new Set(repeated.map(({ traceId }) => traceId)).size + between.n < MIN_PAIRS) return null;
-  const alike = repeated.filter(({ first, again }) => first === again).length;
+  if (new Set(repeated.map(({ traceId }) => traceId)).size + between.length < MIN_PAIRS) return null;
+  const resolved = resolvedErrors(effective, between, listDisagreements(db, criterion));
   return {
-    alike: alike + Math.round((between.value ?? 0) * between.n),
-    n: repeated.length + between.n,
+    alike:
+      repeated.filter(({ first, again }) => first === again).length +
+      between.filter(({ first, second }) => first === second).length,
+    n: repeated.length + between.length,
     ...(resolved === 0 ? {} : { resolved }),
   };
 }
 
-/** Among the traces that several people labeled, the errors are those on which they disagree. */
+function isDecided(label: EvalLabel): boolean {
+  return label === "good" || label === "bad";
+}
+
+/**
+ * Returns the share of label errors that an adjudication has resolved. Among the traces that several people labeled,
+ * the errors are those on which they disagree.
+ */
 function resolvedErrors(
-  labels: readonly EffectiveLabel[],
-  shared: ReadonlySet<string>,
+  effective: readonly EffectiveLabel[],
+  between: readonly LabelledTwice[],
   disagreements: readonly Disagreement[],
 ): number {
-  const decided = disagreements.filter(({ adjudicated }) => adjudicated === "good" || adjudicated === "bad").length;
-  if (decided === 0) return 0;
+  const adjudicated = disagreements.filter((one) => one.adjudicated !== null && isDecided(one.adjudicated)).length;
+  if (adjudicated === 0) return 0;
+  const shared = new Set(between.map(({ cluster }) => cluster));
   const total = (some: readonly EffectiveLabel[]) => some.reduce((sum, { weight }) => sum + weight, 0);
-  const ofShared = total(labels.filter(({ traceId }) => shared.has(traceId))) / total(labels);
-  return (ofShared * decided) / disagreements.length;
+  const decided = effective.filter(({ label }) => isDecided(label));
+  const ofShared = total(decided.filter(({ traceId }) => shared.has(traceId))) / total(decided);
+  return (ofShared * adjudicated) / disagreements.length;
 }
 
 /** Selects each named annotator's newest label that was given without seeing other people's labels. */
@@ -275,7 +292,7 @@ function annotatorPairs(db: Db, criterion: string): AnnotatorPair[] {
        FROM newest a JOIN newest b ON b.trace_id = a.trace_id AND a.annotator < b.annotator ORDER BY one, other, cluster`,
     )
     .all({ criterion }) as { one: string; other: string; cluster: string; first: EvalLabel; second: EvalLabel }[];
-  const pairs = new Map<string, { annotators: [string, string]; traces: AnnotatorPair["traces"][number][] }>();
+  const pairs = new Map<string, { annotators: [string, string]; traces: LabelledTwice[] }>();
   for (const { one, other, cluster, first, second } of rows) {
     const key = JSON.stringify([one, other]);
     const pair = pairs.get(key) ?? { annotators: [one, other], traces: [] };
