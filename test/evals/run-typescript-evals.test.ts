@@ -131,7 +131,6 @@ describe("runTypescriptEval", () => {
       const busy = `const end = ${used} + 2_500_000; while (${used} < end);`;
       const [first] = await run(body(`${busy} return { score: 1, reason: "" };`), { over: traces.slice(0, 1) });
       expect(first).toMatchObject({ score: 1, error: null });
-      expect(first?.ms).toBeGreaterThan(5_000);
     } finally {
       for (const other of others) other.kill("SIGKILL");
     }
