@@ -139,6 +139,18 @@ describe("ranked emails", () => {
     expect(words("message")).toEqual(["message"]);
   });
 
+  it("have BM25's score per word, with an average length of 1,600 bytes", () => {
+    const long = "gas gas gas ".padEnd(3_200 - "subject".length, "other ");
+    const other = openCorpus([mail("long", { subject: "subject", body: long }), mail("none", { body: "nothing" })]);
+    const [hit] = openMailSearch(other, []).explainBestFirst(query("gas")).hits;
+    const idf = Math.log(1 + (2 - 1 + 0.5) / (1 + 0.5));
+    const score = (idf * 3 * 2.2) / (3 + 1.2 * (0.25 + (0.75 * 3_200) / 1_600));
+    expect(hit?.explanation.words).toEqual([
+      { word: "gas", occurrences: 3, idf: expect.closeTo(idf, 10), score: expect.closeTo(score, 10) },
+    ]);
+    other.close();
+  });
+
   it("are ordered by a score that is the product of its explained factors", () => {
     const { hits } = search.explainBestFirst(ask("What did Ann want for gas in June?", "2001-07-12T00:00:00Z"));
     for (const { explanation } of hits) {

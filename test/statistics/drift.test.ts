@@ -54,6 +54,21 @@ describe("the judge's e-value", () => {
     },
   );
 
+  it("is the probability of the results by a mixture of alternatives, divided by their highest likelihood", () => {
+    let total = 0;
+    for (const { results } of sequences(5, 0.5)) {
+      const rounds = results.map((result): AnchorRound => [result]);
+      const { judge } = attributeDrift(
+        { repeats: rounds.slice(0, 2), reference: REFERENCE },
+        rounds.slice(2).map((round) => watch(round)),
+      );
+      const share = results.filter((differs) => differs).length / results.length;
+      const highest = results.reduce((product, differs) => product * (differs ? share : 1 - share), 1);
+      total += (judge.eValue ?? Number.NaN) * highest;
+    }
+    expect(total).toBeCloseTo(1, 9);
+  });
+
   it("grows with each watch in which the same anchors differ, and shows a changed judge", () => {
     const repeats = Array.from({ length: 4 }, () => same(30));
     const other: AnchorRound = Array.from({ length: 30 }, (_, i) => i < 9);

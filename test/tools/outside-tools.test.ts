@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { JsonObject } from "../../src/platform/json.js";
@@ -302,6 +303,21 @@ describe("connections to MCP servers", () => {
     );
     expect(received).toEqual([]);
     for (const server of [stranger, moved]) server.close().closeAllConnections();
+  });
+
+  it("end when a response over HTTP is larger than 20 MB", async () => {
+    const endless = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      Readable.from(
+        (function* () {
+          for (;;) yield Buffer.alloc(1_000_000, " ");
+        })(),
+      ).pipe(response);
+    });
+    await new Promise<void>((up) => endless.listen(0, "127.0.0.1", up));
+    const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}/mcp`;
+    await expect(mcp.to({ url, headers: {} }, fresh())).rejects.toThrow("The MCP server's response is too large");
+    endless.close().closeAllConnections();
   });
 
   it("follow a redirect within the server's own origin", async () => {

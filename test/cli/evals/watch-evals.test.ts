@@ -53,6 +53,14 @@ async function label(file: string, traces: readonly object[], isGood: (answer: s
 
 const wordsOf = (text: string) => text.split(/\s+/).length;
 
+it("evals watch without a name requires a validated eval in use", async () => {
+  await json("evals add has_source");
+  const { code, stderr } = await artE("evals watch latest");
+  expect(code).toBe(2);
+  expect(stderr).toContain("No validated eval is in use.");
+  await json("evals retire has_source@1");
+});
+
 describe("evals watch of a rubric whose judge changes", () => {
   let runId = "";
 
