@@ -210,4 +210,9 @@ describe("similar words", () => {
     expect(editVariants("мсква").join("")).not.toMatch(/[a-z]/);
     expect(editVariants("תשובח")).toHaveLength(5 + 4);
   });
+
+  it("of a word in two scripts contain more letters of the first one", () => {
+    expect(editVariants("aя")).toContain("abя");
+    expect(editVariants("aя")).not.toContain("aбя");
+  });
 });
