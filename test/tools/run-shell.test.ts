@@ -62,6 +62,13 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
     expect(stdout).toMatch(/^first\n1\n2\n[\s\S]*\(\d+ characters omitted\)[\s\S]*\n100000\nlast\n$/);
   });
 
+  test("does not split a character of a long output", async () => {
+    const result = await shell({ command: `python3 -c "print('a' + '\u{1f600}' * 20000)"` });
+    if (!result.ok) throw new Error(result.error);
+    const { stdout } = resultValue(result) as { stdout: string };
+    expect(stdout).toMatch(/^a\u{1f600}+\n… \(\d+ characters omitted\) …\n\u{1f600}+\n$/u);
+  });
+
   test("leaves background processes running", async () => {
     const started = await shell({ command: "sleep 300 > /dev/null 2>&1 & echo $!" });
     if (!started.ok) throw new Error(started.error);

@@ -7,6 +7,7 @@ import { allWordsExpression, queryTokens, termExpression } from "../../mail/fts5
 import { htmlToText } from "../../mail/html-text.js";
 import { Database } from "../../store/sqlite.js";
 import type { DocumentHit, DocumentPage, TaskDocuments } from "../../tasks/suite-task.js";
+import { characterBoundary } from "../../text/character-boundary.js";
 
 interface Row {
   readonly id: number;
@@ -200,17 +201,10 @@ function* partsOf(text: string): Generator<{ start: number; body: string }> {
   for (let start = 0; start < text.length; ) {
     const newline = text.indexOf("\n", start + PART_CHARS);
     const isNear = newline !== -1 && newline < start + 2 * PART_CHARS;
-    const end = isNear ? newline + 1 : endBetweenCharacters(text, start + 2 * PART_CHARS);
+    const end = isNear ? newline + 1 : characterBoundary(text, start + 2 * PART_CHARS);
     yield { start, body: text.slice(start, end) };
     start = end;
   }
-}
-
-/** Returns `end`, or one less if that would split a surrogate pair. */
-function endBetweenCharacters(text: string, end: number): number {
-  if (end >= text.length) return text.length;
-  const code = text.charCodeAt(end);
-  return code >= 0xdc00 && code <= 0xdfff ? end - 1 : end;
 }
 
 /** Full-text index over the parts of documents. */
@@ -251,7 +245,7 @@ class DocumentIndex {
       .all(row.id, offset - 2 * PART_CHARS, offset + PAGE_CHARS) as { start: number; body: string }[];
     const text = parts.map(({ body }) => body).join("");
     const from = Math.max(0, offset - (parts[0]?.start ?? offset));
-    const content = text.slice(from, endBetweenCharacters(text, from + PAGE_CHARS));
+    const content = text.slice(from, characterBoundary(text, from + PAGE_CHARS));
     const end = offset + content.length;
     return { path, content, offset, length: row.length, nextOffset: end < row.length ? end : null };
   }

@@ -7,6 +7,7 @@ import { builtFile } from "../../platform/program-files.js";
 import { WORKSPACE_LIMITS } from "../../sandbox/limits.js";
 import { type CommandResult, HOME, type TaskMachine } from "../../sandbox/task-machine.js";
 import { makeTemporaryFolder } from "../../sandbox/workspace.js";
+import { characterBoundary } from "../../text/character-boundary.js";
 import { toolError } from "../mailbox.js";
 import type { ToolContext, ToolResult } from "../tool.js";
 import { defineHandler } from "../tool-handler.js";
@@ -282,13 +283,6 @@ export function inRunningMachine(
 function cutMiddle(text: string, mostChars: number): string {
   if (text.length <= mostChars) return text;
   const half = Math.floor(mostChars / 2);
-  // Do not split surrogate pairs.
-  const from = isLowSurrogate(text, half) ? half - 1 : half;
-  const to = isLowSurrogate(text, text.length - half) ? text.length - half + 1 : text.length - half;
+  const [from, to] = [characterBoundary(text, half), characterBoundary(text, text.length - half)];
   return `${text.slice(0, from)}\n… (${to - from} characters omitted) …\n${text.slice(to)}`;
-}
-
-function isLowSurrogate(text: string, index: number): boolean {
-  const code = text.charCodeAt(index);
-  return code >= 0xdc00 && code <= 0xdfff;
 }
