@@ -59,6 +59,8 @@ describe("art-e evals cases", () => {
         examples: [expect.any(String), expect.any(String)],
       }),
     );
+    for (const { traces, applies } of [...made.high.patterns, ...made.medium.partialSuccesses])
+      expect(traces).toBeGreaterThanOrEqual(Math.max(1, applies / 2));
     expect(made.high.positive).toHaveLength(2);
     expect(made.high.regression.map(({ task }: Case) => task)).toEqual([first?.id, second?.id]);
     const [opportunity] = made.medium.opportunities;
