@@ -107,6 +107,16 @@ describe("chooseTemplates", () => {
     const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1);
     expect(candidate).toMatchObject({ cut: 7, rejection: null, alignment: { coverage: 1, falseFailures: 0 } });
   });
+
+  it("sets a threshold that fails a few good traces if it finds more bad ones", () => {
+    const bad = Array.from({ length: TRACES }, (_, i) => i % 2 === 0);
+    const turns = TEMPLATES.find(({ name }) => name === "few_turns");
+    if (turns === undefined) throw new Error("the template is missing");
+    // Two of the 40 good traces take as many turns as no bad one.
+    const values = bad.map((isBad, i) => (isBad ? 12 + (i % 5) : i === 1 || i === 41 ? 40 : 3 + (i % 5)));
+    const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1);
+    expect(candidate).toMatchObject({ cut: 7, rejection: null, alignment: { coverage: 1, falseFailures: 2 / 40 } });
+  });
 });
 
 describe("labelShuffler", () => {

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
@@ -138,7 +139,12 @@ describe("evals watch of a rubric whose judge changes", () => {
     // The stricter judge fails good answers of 11 to 14 words.
     expect(truePositiveRate.value).toBeLessThan(1);
     expect([0, 3]).toContain(code);
+    // The stored scores of the run suffice, without cached results: only 30 anchors are judged, five times.
+    await json(`evals run brief_rubric@1 ${runId}`);
+    rmSync(path(".art-e-cache"), { recursive: true });
+    const scored = provider.requests.length;
     expect((await json(`evals watch brief_rubric ${runId}`)).evals).toMatchObject([{ changed: "none", watches: 1 }]);
+    expect(provider.requests.length - scored).toBe(150);
   });
 });
 
