@@ -5,12 +5,13 @@ import { refuseStoredAddress, serverOf } from "../models/connections.js";
 import type { Model } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { openModel } from "../models/open-model.js";
-import type { AppSettings } from "../platform/app-context.js";
+import type { AppSettings, ProgressBar } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS, type JudgeConnection, verdictCache } from "../scoring/judge-settings.js";
+import { count } from "../text/format.js";
 import type { Judge, PromptVariant } from "../traces/trace.js";
 import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, isDataEval } from "./definition.js";
 import { failedOutcome, type MeasuredOutcome, withoutPassOfFailure } from "./eval-outcome.js";
@@ -41,12 +42,13 @@ export interface EvalBackends {
   readonly judge: EvalBackend<"judge">;
 }
 
-/** Other ways to call the models of evals. */
-interface ModelCalls {
+interface BackendOptions {
   /** Whether to call a model even if the cache contains a result, which is replaced. */
   readonly isFresh?: boolean;
-  /** Another form of the prompt. */
+  /** Another form of a model's prompt. */
   readonly variant?: PromptVariant | undefined;
+  /** Called after each trace. */
+  readonly onOutcome?: () => void;
 }
 
 /** A rubric's model and its server. */
@@ -87,14 +89,23 @@ function runMeasured(definitions: readonly DataEval[], trace: EvaluatedTrace): M
   return outcomes.map((outcome) => ({ ...outcome, ms, costUsd: 0 }));
 }
 
-const runPythonHere: EvalBackend<"python"> = async (definition, traces, signal) => {
-  const choice = await chooseSandbox();
-  if (!choice.ok) throw new Error(`Cannot run Python: ${choice.why}`);
-  return runPythonEval(definition, traces, choice.sandbox, signal);
-};
+function pythonBackend(onOutcome?: () => void): EvalBackend<"python"> {
+  return runsOrFails(async (definition, traces, signal) => {
+    const choice = await chooseSandbox();
+    if (!choice.ok) throw new Error(`Cannot run Python: ${choice.why}`);
+    return runPythonEval(definition, traces, choice.sandbox, signal, onOutcome);
+  });
+}
+
+function typescriptBackend(onOutcome?: () => void): EvalBackend<"typescript"> {
+  return runsOrFails((definition, traces, signal) => runTypescriptEval(definition, traces, signal, onOutcome));
+}
 
 /** Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. */
-export function openEvalBackends(settings: AppSettings, { isFresh = false, variant }: ModelCalls = {}): EvalBackends {
+export function openEvalBackends(
+  settings: AppSettings,
+  { isFresh = false, variant, onOutcome }: BackendOptions = {},
+): EvalBackends {
   const models = new Map<string, Promise<RubricModel>>();
   const modelOf = (model: string) => {
     const opened = models.get(model) ?? openRubricModel(model, settings);
@@ -104,11 +115,12 @@ export function openEvalBackends(settings: AppSettings, { isFresh = false, varia
   const stored = verdictCache(settings);
   const cache = isFresh ? { ...stored, get: () => null } : stored;
   return {
-    python: runsOrFails(runPythonHere),
-    typescript: runsOrFails(runTypescriptEval),
+    python: pythonBackend(onOutcome),
+    typescript: typescriptBackend(onOutcome),
     rubric: runsOrFails(async (definition, traces, signal) => {
       const { runRubric } = await import("./run-evals/run-rubric.js");
-      return runRubric(definition, traces, { ...(await modelOf(definition.model)), cache, variant }, signal);
+      const calls = { ...(await modelOf(definition.model)), cache, variant, onOutcome };
+      return runRubric(definition, traces, calls, signal);
     }),
     judge: runsOrFails(async (definition, traces, signal) => {
       const { runJudge } = await import("./run-evals/run-judge.js");
@@ -117,15 +129,30 @@ export function openEvalBackends(settings: AppSettings, { isFresh = false, varia
         await openJudgeOfEval(definition, settings, { cache, variant }),
         !isFresh && !variant,
         signal,
+        onOutcome,
       );
     }),
   };
 }
 
+/** Counts outcomes in a progress bar. `total` is called at the first one. */
+export function outcomesBar(bar: ProgressBar, total: () => number | null = () => null) {
+  let done = 0;
+  let all: number | null = null;
+  return {
+    onOutcome: () => {
+      if (done === 0) all = total();
+      done++;
+      bar.update(done, all, `${count(done)} results`);
+    },
+    stop: () => bar.stop(),
+  };
+}
+
 /** Backends that never call a model. Rubrics fail. */
 export const BACKENDS_WITHOUT_MODELS: EvalBackends = {
-  python: runsOrFails(runPythonHere),
-  typescript: runsOrFails(runTypescriptEval),
+  python: pythonBackend(),
+  typescript: typescriptBackend(),
   rubric: runsOrFails(refuseModel),
   judge: runsOrFails(refuseModel),
 };

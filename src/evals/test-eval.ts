@@ -25,12 +25,13 @@ import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import {
   type EffectiveLabel,
   hashLabels,
+  heldOutTraceIds,
   type LabelledTrace,
   labelledPages,
   labelPairs,
   unconfirmedTraces,
 } from "./labels.js";
-import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
+import { openEvalBackends, outcomesBar, requireRunnable, runEvals } from "./run-evals.js";
 import { evalsWithoutModels } from "./scoring-evals.js";
 import type { Half } from "./split-questions.js";
 import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
@@ -79,6 +80,8 @@ interface HalfRun {
 }
 
 interface HalfRequest extends Pick<AppContext, "settings"> {
+  /** Called for each trace that an eval outside this process has judged. */
+  readonly onOutcome: () => void;
   readonly criterion: string;
   readonly half: Half;
   readonly isFresh?: boolean;
@@ -110,12 +113,14 @@ interface ScoredTrace {
 export function reviewEval(
   name: string,
   criterion: string,
-  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+  { settings, signal, progress }: Pick<AppContext, "settings" | "signal" | "progress">,
 ): Promise<EvalReview> {
   return withStore(settings, async (db) => {
     const stored = getEval(db, name);
     await requireRunnable([stored.definition], settings);
-    const { tested, contradictions } = await runOnHalf(db, stored, { criterion, half: "training", settings }, signal);
+    const bar = outcomesBar(progress("Reviewing"));
+    const request = { criterion, half: "training", settings, onOutcome: bar.onOutcome } as const;
+    const { tested, contradictions } = await runOnHalf(db, stored, request, signal).finally(bar.stop);
     return { stored, agreement: measureAgreement(tested), contradictions };
   });
 }
@@ -160,8 +165,9 @@ const MANY_READS = 5;
 /** Tests an eval on the held-out half and records that it was read. */
 export function testEval(
   { name, criterion, thresholds, fresh: isFresh = false }: TestOptions,
-  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+  context: Pick<AppContext, "settings" | "signal" | "progress">,
 ): Promise<TestedEval> {
+  const { settings } = context;
   return withStore(settings, async (db) => {
     const stored = getEval(db, name);
     if (stored.definition.kind === "cases") {
@@ -172,14 +178,7 @@ export function testEval(
       );
     }
     await requireRunnable([stored.definition], settings);
-    const half = await runOnHalf(db, stored, { criterion, half: "heldout", settings, isFresh }, signal);
-    const pairs = labelPairs(db, criterion);
-    const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
-    requireOutcomes(stored, half, agreement, criterion);
-    const variants = callsModel(stored.definition)
-      ? await compareVariants(db, stored, half, { criterion, settings }, signal)
-      : undefined;
-    if (isCode(stored.definition)) await refuseFlaky(db, stored, half, { criterion, settings }, signal);
+    const { half, pairs, agreement, variants } = await runTest(db, stored, { criterion, isFresh }, context);
     const test = saveEvalTest(
       db,
       stored.id,
@@ -215,6 +214,33 @@ export function testEval(
   });
 }
 
+/**
+ * Runs an eval on the held-out half, and again with other forms of its prompt or in another order. Throws a UserError if
+ * its outcomes cannot be measured.
+ */
+async function runTest(
+  db: Db,
+  stored: StoredEval,
+  { criterion, isFresh }: { readonly criterion: string; readonly isFresh: boolean },
+  { settings, signal, progress }: Pick<AppContext, "settings" | "signal" | "progress">,
+) {
+  const { definition } = stored;
+  const runs = 1 + (callsModel(definition) ? PROMPT_VARIANTS.length : 0) + (isCode(definition) ? 1 : 0);
+  const bar = outcomesBar(progress("Testing"), () => runs * heldOutTraceIds(db, criterion).length);
+  const request: HalfRequest = { criterion, half: "heldout", settings, onOutcome: bar.onOutcome };
+  try {
+    const half = await runOnHalf(db, stored, { ...request, isFresh }, signal);
+    const pairs = labelPairs(db, criterion);
+    const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
+    requireOutcomes(stored, half, agreement, criterion);
+    const variants = callsModel(definition) ? await compareVariants(db, stored, half, request, signal) : undefined;
+    if (isCode(definition)) await refuseFlaky(db, stored, half, request, signal);
+    return { half, pairs, agreement, variants };
+  } finally {
+    bar.stop();
+  }
+}
+
 /** Traces of each page that are handed over alone in a second run, and the size of the other batches. */
 const ALONE = 5;
 const BATCH = 7;
@@ -238,11 +264,10 @@ async function refuseFlaky(
   db: Db,
   stored: StoredEval,
   { tested: before }: HalfRun,
-  { criterion, settings }: { readonly criterion: string } & Pick<AppContext, "settings">,
+  request: HalfRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const request = { criterion, half: "heldout", settings, batchesOf: otherBatches } as const;
-  const { tested } = await runOnHalf(db, stored, request, signal);
+  const { tested } = await runOnHalf(db, stored, { ...request, batchesOf: otherBatches }, signal);
   const scores = new Map(before.map(({ traceId, score }) => [traceId, score]));
   const others = tested.filter(({ traceId, score }) => score !== scores.get(traceId));
   if (others.length === 0) return;
@@ -262,13 +287,13 @@ async function compareVariants(
   db: Db,
   stored: StoredEval,
   { tested: before }: HalfRun,
-  { criterion, settings }: { readonly criterion: string } & Pick<AppContext, "settings">,
+  request: HalfRequest,
   signal: AbortSignal,
 ): Promise<NonNullable<EvalTest["variants"]>> {
   const first = new Map(before.map((one) => [one.traceId, one]));
   const variants: NonNullable<EvalTest["variants"]>[number][] = [];
   for (const variant of PROMPT_VARIANTS) {
-    const { tested } = await runOnHalf(db, stored, { criterion, half: "heldout", settings, variant }, signal);
+    const { tested } = await runOnHalf(db, stored, { ...request, variant }, signal);
     const pairs = tested.flatMap((now) => {
       const base = first.get(now.traceId);
       if (base === undefined || base.error !== null || now.error !== null) return [];
@@ -303,10 +328,10 @@ function variantWarnings(variants: EvalTest["variants"] = []): string[] {
 async function runOnHalf(
   db: Db,
   { definition }: Pick<StoredEval, "definition">,
-  { criterion, half, settings, isFresh = false, variant, batchesOf = (page) => [page] }: HalfRequest,
+  { criterion, half, settings, isFresh = false, variant, batchesOf = (page) => [page], onOutcome }: HalfRequest,
   signal: AbortSignal,
 ): Promise<HalfRun> {
-  const backends = openEvalBackends(settings, { isFresh, variant });
+  const backends = openEvalBackends(settings, { isFresh, variant, onOutcome });
   const counts = ({ label }: LabelledTrace) => definition.kind !== "judge" || label.source === "person";
   const tested: HalfRun["tested"][number][] = [];
   const contradictions: Contradiction[] = [];

@@ -1,6 +1,6 @@
 // Watches validated evals for drift: finds out whether the judge or the agent has changed since the validation.
 import { randomInt } from "node:crypto";
-import type { AppContext, AppSettings } from "../platform/app-context.js";
+import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Proportion } from "../statistics/agreement.js";
@@ -14,7 +14,7 @@ import { type EvalDefinition, type EvaluatedTrace, type StoredEval, scoreNameOf 
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import { shuffleByHash } from "./labelling.js";
 import { heldOutTraceIds, traceIdsToLabel } from "./labels.js";
-import { openEvalBackends, requireRunnable, runEvals } from "./run-evals.js";
+import { openEvalBackends, outcomesBar, requireRunnable, runEvals } from "./run-evals.js";
 import { latestTest, listEvals, type StoredEvalTest } from "./store.js";
 import { openEvals } from "./use-evals.js";
 import { agentOfRun, type OtherAgents, otherAgents } from "./validated-agents.js";
@@ -66,7 +66,7 @@ const SAMPLE = 200;
 /** Watches evals with a run: the named ones, or all validated evals in use if `names` is empty. */
 export function watchEvals(
   { names, run: runName }: { readonly names: readonly string[]; readonly run: string },
-  context: Pick<AppContext, "settings" | "signal">,
+  context: Pick<AppContext, "settings" | "signal" | "progress">,
 ): Promise<{ readonly runId: string; readonly evals: readonly WatchedEval[] }> {
   return withStore(context.settings, async (db) => {
     const run = getRun(db, runName);
@@ -78,8 +78,16 @@ export function watchEvals(
       validated.map(({ stored }) => stored.definition),
       context.settings,
     );
+    const bar = outcomesBar(context.progress("Watching"));
     const evals: WatchedEval[] = [];
-    for (const { stored, test } of validated) evals.push(await watchEval(db, stored, test, run, context));
+    try {
+      for (const { stored, test } of validated) {
+        const judge = new WatchedJudge(db, stored.definition, { ...context, onOutcome: bar.onOutcome });
+        evals.push(await watchEval(db, stored, test, run, judge));
+      }
+    } finally {
+      bar.stop();
+    }
     return { runId: run.id, evals };
   });
 }
@@ -110,9 +118,8 @@ async function watchEval(
   stored: StoredEval,
   { report, createdAt: testedAt }: StoredEvalTest,
   run: RunRow,
-  { settings, signal }: Pick<AppContext, "settings" | "signal">,
+  judge: WatchedJudge,
 ): Promise<WatchedEval> {
-  const judge = new WatchedJudge(db, stored.definition, settings, signal);
   const validated = { evalId: stored.id, testedAt };
   const earlier = findWatchHistory(db, validated);
   const reference = validatedTraces(db, report.criterion, earlier?.watches[0]?.runId ?? run.id);
@@ -201,8 +208,7 @@ class WatchedJudge {
   constructor(
     private readonly db: Db,
     private readonly definition: EvalDefinition,
-    private readonly settings: AppSettings,
-    private readonly signal: AbortSignal,
+    private readonly context: Pick<AppContext, "settings" | "signal"> & { readonly onOutcome: () => void },
   ) {}
 
   /** Only rubrics. Code whose results depend on chance is never validated. */
@@ -238,8 +244,9 @@ class WatchedJudge {
 
   private async run(traces: readonly EvaluatedTrace[], isFresh: boolean): Promise<Results> {
     if (traces.length === 0) return NO_RESULTS;
-    const backends = openEvalBackends(this.settings, { isFresh });
-    const outcomes = (await runEvals([this.definition], traces, backends, this.signal)).flat();
+    const { settings, signal, onOutcome } = this.context;
+    const backends = openEvalBackends(settings, { isFresh, onOutcome });
+    const outcomes = (await runEvals([this.definition], traces, backends, signal)).flat();
     this.outcomes.push(...outcomes);
     return new Map(
       traces.flatMap(({ traceId }, i) => {

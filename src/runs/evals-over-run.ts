@@ -1,6 +1,7 @@
 import {
   type EvalDefinition,
   type EvaluatedTrace,
+  isDataEval,
   type StoredEval,
   type TracedAgent,
   type Validation,
@@ -80,8 +81,13 @@ export function runEvalsOverRun(names: readonly string[], runName: string, conte
     const bar = context.progress("Evals");
     acquireRunLock(db, run.id, thisProcess);
     try {
-      const onProgress = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
-      const score = (traces: readonly Trace[]) => evals.score(traces);
+      let saved = 0;
+      const show = (done: number) => bar.update(done, run.totalTasks, `${count(done)} traces`);
+      const onProgress = (done: number) => {
+        saved = done;
+        show(done);
+      };
+      const score = (traces: readonly Trace[]) => evals.score(traces, (done) => show(saved + done));
       const { scored, stopped } = await rewriteScores(db, run.id, { batch: BATCH, onProgress }, score, signal);
       if (stopped)
         throw new Interrupted(`${count(scored)} traces of ${run.id} are done. Continue with the same command.`);
@@ -106,9 +112,10 @@ export function runEvalsOverChats(names: readonly string[], context: AppContext)
     const bar = context.progress("Evals");
     try {
       for (let done = 0; done < ids.length; done += BATCH) {
-        bar.update(done, ids.length, `${count(done)} chats`);
+        const show = (more: number) => bar.update(done + more, ids.length, `${count(done + more)} chats`);
+        show(0);
         const batch = [...readTraces<ChatTrace>(db, ids.slice(done, done + BATCH))];
-        saveChatScores(db, await evals.score(batch));
+        saveChatScores(db, await evals.score(batch, show));
         if (signal.aborted) throw new Interrupted(`${count(done)} chats are done. Continue with the same command.`);
       }
       if (ids.length === 0) throw new UserError("chats_none", "No chats to evaluate.", "Pass a run.");
@@ -131,11 +138,18 @@ async function openEvalRun(db: Db, names: readonly string[], { settings, signal 
   }));
   const definitions = tallies.map(({ stored }) => stored.definition);
   await requireRunnable(definitions, settings);
-  const scoring = scoringEvals(definitions, openEvalBackends(settings));
+  const slow = definitions.filter((definition) => !isDataEval(definition)).length;
+  let onOutcome = () => {};
+  const scoring = scoringEvals(definitions, openEvalBackends(settings, { onOutcome: () => onOutcome() }));
   return {
     definitions,
-    /** Returns the traces with the evals' scores, and adds the outcomes to the tallies. */
-    async score<T extends EvaluatedTrace>(traces: readonly T[]): Promise<T[]> {
+    /**
+     * Returns the traces with the evals' scores, and adds the outcomes to the tallies. Reports how many of the traces
+     * are done, on average over the evals.
+     */
+    async score<T extends EvaluatedTrace>(traces: readonly T[], onProgress: (done: number) => void): Promise<T[]> {
+      let done = 0;
+      onOutcome = () => onProgress(Math.floor(++done / slow));
       const outcomes = await scoring.run(traces, signal);
       for (const [k, trace] of traces.entries()) {
         for (const [i, tally] of tallies.entries()) {

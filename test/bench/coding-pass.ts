@@ -7,6 +7,7 @@ import { PassTally } from "../../src/evals/pass-rates.js";
 import { getEval, saveDraft } from "../../src/evals/store.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
+import { contextOf } from "../../src/library/options/context.js";
 import type { AppSettings } from "../../src/platform/app-context.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { Db } from "../../src/store/open-store.js";
@@ -368,9 +369,8 @@ function rateLine(
 /** Returns null if the eval cannot be tested. */
 async function correctedRate(db: Db, passes: ReadonlyMap<string, boolean>, settings: AppSettings) {
   try {
-    const { signal } = new AbortController();
     const options = { name: "has_source", criterion: MODE, thresholds: "usable" } as const;
-    const { test } = await testEval(options, { settings, signal });
+    const { test } = await testEval(options, contextOf(settings));
     const tally = new PassTally();
     for (const [id, passed] of passes) tally.add(id, Number(passed), id);
     return tally.figures(test.agreement, sampledUnseenLabels(db, MODE, getEval(db, "has_source"))).corrected;

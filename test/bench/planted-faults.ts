@@ -5,6 +5,7 @@ import { saveDraft } from "../../src/evals/store.js";
 import { suggestEvals } from "../../src/evals/suggest.js";
 import { TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
+import { contextOf } from "../../src/library/options/context.js";
 import { UserError } from "../../src/platform/errors.js";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import type { Db } from "../../src/store/open-store.js";
@@ -258,9 +259,8 @@ async function intervalLines(base: readonly QuestionTrace[], draws: number): Pro
         for (const name of ["eval_labels", "eval_traces", "eval_questions", "eval_tests"])
           db.exec(`DELETE FROM ${name}`);
         await label(db, bad, { labels, noise: 0, seed });
-        const { signal } = new AbortController();
         const options = { name: "has_source", criterion: "overall", thresholds: "usable" } as const;
-        const { agreement } = (await testEval(options, { settings, signal })).test;
+        const { agreement } = (await testEval(options, contextOf(settings))).test;
         holds.n++;
         holds.tpr += Number(isWithin(agreement.truePositiveRate, truth.tpr));
         holds.tnr += Number(isWithin(agreement.trueNegativeRate, truth.tnr));

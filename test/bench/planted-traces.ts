@@ -6,6 +6,7 @@ import { evalsWithoutModels } from "../../src/evals/scoring-evals.js";
 import { getEval } from "../../src/evals/store.js";
 import { conditionOf, type EvalTemplate, TEMPLATES } from "../../src/evals/templates.js";
 import { testEval } from "../../src/evals/test-eval.js";
+import { contextOf } from "../../src/library/options/context.js";
 import type { AppSettings } from "../../src/platform/app-context.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { Estimate } from "../../src/statistics/estimate.js";
@@ -203,8 +204,7 @@ export function saveTraces(
 /** Tests an eval on the held-out labels of a criterion, and returns whether it passes the default thresholds. */
 export async function isAccepted(name: string, criterion: string, settings: AppSettings): Promise<boolean> {
   try {
-    const { signal } = new AbortController();
-    const { test } = await testEval({ name, criterion, thresholds: "usable" }, { settings, signal });
+    const { test } = await testEval({ name, criterion, thresholds: "usable" }, contextOf(settings));
     return test.rejections.length === 0;
   } catch (error) {
     if (error instanceof UserError) return false;

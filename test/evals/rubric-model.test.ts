@@ -14,8 +14,10 @@ it("runRubric reports a cached result without time and cost", async () => {
   const cache = { get: () => ({ result: "fail", reason: "It is rude." }), put: () => Promise.resolve() };
   const model: Model = { id: "x/y", complete: () => Promise.reject(new Error("must not be called")) };
   const traces = [{ ...trace({}), scores: {} }];
-  const calls = { model, server: null, cache };
+  let outcomes = 0;
+  const calls = { model, server: null, cache, onOutcome: () => outcomes++ };
   expect(await runRubric({ rubric: "It is polite." }, traces, calls, new AbortController().signal)).toEqual([
     { score: 0, reason: "It is rude.", error: null, ms: 0, costUsd: 0 },
   ]);
+  expect(outcomes).toBe(1);
 });

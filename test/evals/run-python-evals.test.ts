@@ -45,6 +45,14 @@ describe("runPythonEval", needs("sandbox", choice.ok), () => {
     expect(reference?.reason).toMatch(/"expected_output": "gold".*"semanticScore"/);
   });
 
+  it("reports each outcome, including that of a trace that ended the process", async () => {
+    if (!choice.ok) throw new Error(choice.why);
+    let outcomes = 0;
+    const code = body('if trace["taskId"] == 5:', "    import os; os._exit(0)", 'return 1.0, ""');
+    await runPythonEval({ code, reference: false }, traces, choice.sandbox, never, () => outcomes++);
+    expect(outcomes).toBe(traces.length);
+  });
+
   it("returns nothing if there are no traces", async () => {
     expect(await run(body("return 1.0, ''"), { over: [] })).toEqual([]);
   });

@@ -114,6 +114,13 @@ describe("runTypescriptEval", () => {
     expect(outcomes.filter((_, i) => i !== 3).map(({ score }) => score)).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
 
+  it("reports each outcome, including that of a trace that ended the process", async () => {
+    let outcomes = 0;
+    const code = body("if (input.taskId === 3) process.exit(3);\nreturn { score: 1, reason: '' };");
+    await runTypescriptEval({ code, reference: false }, traces, never, () => outcomes++);
+    expect(outcomes).toBe(8);
+  });
+
   it("gives the code no environment variables", async () => {
     process.env.ART_E_TEST_SECRET = "secret-value";
     const [first] = await run(body("return { score: 1, reason: JSON.stringify(process.env) };"));

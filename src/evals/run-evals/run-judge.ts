@@ -18,8 +18,9 @@ export function runJudge(
   judge: Judge,
   reuse: boolean,
   signal: AbortSignal,
+  onOutcome: () => void = () => {},
 ): Promise<MeasuredOutcome[]> {
-  return pLimit(JUDGE_CONCURRENCY).map([...traces], async (trace) => {
+  const run = async (trace: EvaluatedTrace): Promise<MeasuredOutcome> => {
     signal.throwIfAborted();
     const task = trace.kind === "chat" ? null : questionOf(trace);
     if (trace.kind === "chat" || task === null) return notJudged("the question has no gold answer");
@@ -30,6 +31,11 @@ export function runJudge(
     const judgement = stored ?? (await judge.judge({ question, gold, answer: trace.answer }, signal));
     signal.throwIfAborted();
     return outcomeOf(judgement, performance.now() - start);
+  };
+  return pLimit(JUDGE_CONCURRENCY).map([...traces], async (trace) => {
+    const outcome = await run(trace);
+    onOutcome();
+    return outcome;
   });
 }
 

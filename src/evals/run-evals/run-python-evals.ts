@@ -68,6 +68,7 @@ export async function runPythonEval(
   traces: readonly EvaluatedTrace[],
   sandbox: PythonSandbox,
   signal: AbortSignal,
+  onOutcome: () => void = () => {},
 ): Promise<MeasuredOutcome[]> {
   const outcomes: MeasuredOutcome[] = traces.map(() => failedOutcome("the eval was not run"));
   const lost = new LostTraces();
@@ -76,6 +77,7 @@ export async function runPythonEval(
   const put = (index: number, { score, feedback, error, ms }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
     outcomes[index] = { score, reason: feedback, error, ms, costUsd: 0 };
     lost.add(isLost);
+    onOutcome();
   };
 
   const runBatch = async (batch: readonly Item[]): Promise<void> => {

@@ -30,6 +30,8 @@ interface RubricCalls {
   readonly cache: JsonFileCache;
   /** Another form of the prompt. */
   readonly variant?: PromptVariant | undefined;
+  /** Called after each trace. */
+  readonly onOutcome?: (() => void) | undefined;
 }
 
 /**
@@ -39,10 +41,10 @@ interface RubricCalls {
 export async function runRubric(
   { rubric }: Pick<EvalOf<"rubric">, "rubric">,
   traces: readonly EvaluatedTrace[],
-  { model, server, cache, variant }: RubricCalls,
+  { model, server, cache, variant, onOutcome = () => {} }: RubricCalls,
   signal: AbortSignal,
 ): Promise<MeasuredOutcome[]> {
-  return pLimit(CONCURRENCY).map(traces, async (trace) => {
+  const run = async (trace: EvaluatedTrace): Promise<MeasuredOutcome> => {
     signal.throwIfAborted();
     const digest = traceDigest(trace, MAX_CHARS);
     const key = ["rubric", RUBRIC_VERSION, model.id, server, rubric, digest, ...compact([variant])];
@@ -60,6 +62,11 @@ export async function runRubric(
       signal.throwIfAborted();
       return { ...failedOutcome((error as Error).message), ms: performance.now() - start };
     }
+  };
+  return pLimit(CONCURRENCY).map(traces, async (trace) => {
+    const outcome = await run(trace);
+    onOutcome();
+    return outcome;
   });
 }
 

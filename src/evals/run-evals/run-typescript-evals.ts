@@ -59,6 +59,7 @@ export async function runTypescriptEval(
   { code, reference }: Pick<EvalOf<"typescript">, "code" | "reference">,
   traces: readonly EvaluatedTrace[],
   signal: AbortSignal,
+  onOutcome: () => void = () => {},
 ): Promise<MeasuredOutcome[]> {
   const folder = await makeTemporaryFolder("eval");
   const outcomes: MeasuredOutcome[] = [];
@@ -82,12 +83,13 @@ export async function runTypescriptEval(
         const { score, reason, error, ms } = received;
         outcomes.push({ score, reason, error, ms, costUsd: 0 });
         lost.add(false);
-        continue;
+      } else {
+        worker.kill();
+        worker = null;
+        outcomes.push(failedOutcome(endingOf(received)));
+        lost.add(true);
       }
-      worker.kill();
-      worker = null;
-      outcomes.push(failedOutcome(endingOf(received)));
-      lost.add(true);
+      onOutcome();
       const why = lost.reasonToStop;
       if (why !== null) return [...outcomes, ...traces.slice(id + 1).map(() => failedOutcome(why))];
     }

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { slow } from "../../machine-requirements.js";
 import { QUESTIONS, workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
-const { artE, readJson, write } = workFolder({ demo: "labelled" });
+const { artE, readJson, start, write } = workFolder({ demo: "labelled" });
 
 const json = jsonOf(artE);
 
@@ -71,4 +72,14 @@ it("evals watch watches all validated evals in use with a run name", async () =>
   const { runId, evals } = await json("evals watch first");
   expect(runId).toBe(first);
   expect(evals).toMatchObject([{ name: "brief", version: 1 }]);
+});
+
+it("evals run and evals test report their progress while the eval runs", slow(), async () => {
+  const wait = "const end = Date.now() + 200; while (Date.now() < end);";
+  write("busy.ts", `export function busy() { ${wait} return { score: 1, reason: "" }; }`);
+  await json("evals import busy.ts");
+  const run = await start("evals run busy@1 first").ended;
+  expect(run).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Evals \d+%.*traces.* left$/m) });
+  const test = await start("evals test busy@1").ended;
+  expect(test.stderr).toMatch(/^Testing \d+%.*results.* left$/m);
 });
