@@ -227,9 +227,9 @@ async function runTest(
   const { definition } = stored;
   const runs = 1 + (callsModel(definition) ? PROMPT_VARIANTS.length : 0) + (isCode(definition) ? 1 : 0);
   const bar = outcomesBar(progress("Testing"), () => runs * heldOutTraceIds(db, criterion).length);
-  const request: HalfRequest = { criterion, half: "heldout", settings, onOutcome: bar.onOutcome };
+  const request: HalfRequest = { criterion, half: "heldout", settings, isFresh, onOutcome: bar.onOutcome };
   try {
-    const half = await runOnHalf(db, stored, { ...request, isFresh }, signal);
+    const half = await runOnHalf(db, stored, request, signal);
     const pairs = labelPairs(db, criterion);
     const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
     requireOutcomes(stored, half, agreement, criterion);

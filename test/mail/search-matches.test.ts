@@ -223,6 +223,12 @@ describe("a snippet", () => {
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
+  test("begins with the first letter of a line that cannot be divided between words", () => {
+    const body = `${"ab".repeat(175)} gas`;
+    const occurrence = body.indexOf("gas");
+    expect(shown(body, "gas")).toBe(`... ${body.slice(occurrence - Math.ceil((240 - 3) / 2))}`);
+  });
+
   test("has leading dots if it does not start at the beginning of the body", () => {
     expect(shown(`${filler(500)} gas`, "gas")).toMatch(/^\.\.\. .*gas$/);
   });

@@ -8,6 +8,8 @@ const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 /** People call answers of more than 14 words bad. The judge accepts up to 16, so it makes errors. */
 const LONG = 14;
 const ALLOWED = 16;
+/** The judge is stricter if the answer comes before the gold answer. */
+let allowedFirst = LONG;
 
 const MODEL = "openai/gpt-6-luna";
 
@@ -26,8 +28,7 @@ beforeAll(async () => {
   provider = await startFakeProvider(({ model, question }) => {
     if (!model.startsWith("gpt")) return { fail: "status", status: 404 };
     const { answer, isFirst } = promptOf(question);
-    // The judge is stricter if the answer comes before the gold answer.
-    const isGood = lengthOf(answer) <= (isFirst ? LONG : ALLOWED);
+    const isGood = lengthOf(answer) <= (isFirst ? allowedFirst : ALLOWED);
     return {
       toolCalls: [{ name: "record_verdict", arguments: { reason: "counted", verdict: isGood ? "correct" : "wrong" } }],
     };
@@ -115,6 +116,18 @@ describe("a judge as an eval", () => {
     expect(text).toMatch(/Judge: openai\/gpt-6-luna \(verdict 2, prompt [0-9a-f]{12}\)/);
     expect(text).toMatch(/Cost per trace: \$0\.\d+/);
     expect(text).toMatch(/Other position of the prompt: same result 0\.\d+ .*; 0 pass and \d+ fail only there\./);
+  });
+
+  it("warns if the results depend on the position of the answer in the prompt", async () => {
+    allowedFirst = 0;
+    const { stdout } = await artE("evals test judge --fresh --json", env());
+    allowedFirst = LONG;
+    const { variants, warnings } = JSON.parse(stdout);
+    const { value, n } = variants[0].agreement;
+    expect(value).toBeLessThan(0.9);
+    expect(warnings).toContain(
+      `the results agree on only ${Math.round(value * n)} of ${n} traces with another position of the prompt`,
+    );
   });
 
   it("corrects the rate of correct answers in the run's summary, gates and report", async () => {

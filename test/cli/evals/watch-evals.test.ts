@@ -135,7 +135,8 @@ describe("evals watch of a rubric whose judge changes", () => {
     const before = provider.requests.length;
     const { code, stdout } = await artE("evals test brief_rubric@1 --fresh --json", variables());
     const { good, bad, truePositiveRate } = JSON.parse(stdout).agreement;
-    expect(provider.requests.length - before).toBe(good + bad);
+    // With the prompt and with its two other forms.
+    expect(provider.requests.length - before).toBe(3 * (good + bad));
     // The stricter judge fails good answers of 11 to 14 words.
     expect(truePositiveRate.value).toBeLessThan(1);
     expect([0, 3]).toContain(code);
