@@ -103,6 +103,15 @@ describe("readWrittenEval", () => {
     else expect(read).toMatchObject({ ok: true, value: { code: `${CODE}\n` } });
   });
 
+  it.each([
+    ["refusal", "", "the model refused"],
+    ["length", "", "the reply was truncated at the token limit"],
+    ["stop", "I  would\nrather not.", "the model did not call record_eval, but said: I would rather not."],
+    ["stop", "", "the model did not call record_eval"],
+  ] as const)("says why a reply that ended with %s and the text %j contains no eval", (finishReason, content, why) => {
+    expect(readWrittenEval({ finishReason, content, toolCalls: [] }, "python")).toEqual({ ok: false, why });
+  });
+
   it("reads TypeScript if that was requested", () => {
     const code = "export const evaluate = (input, output) => ({ score: output === '' ? 0 : 1, reason: '' });";
     const read = (body: string) => readWrittenEval(reply({ criterion: "So.", kind: "typescript", body }), "typescript");
