@@ -215,8 +215,8 @@ export function testEval(
 }
 
 /**
- * Runs an eval on the held-out half, and again with other forms of its prompt or in another order. Throws a UserError if
- * its outcomes cannot be measured.
+ * Runs an eval on the held-out half, and again with other forms of its prompt or in another order. Throws a UserError
+ * if its outcomes cannot be measured.
  */
 async function runTest(
   db: Db,
