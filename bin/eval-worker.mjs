@@ -1,7 +1,7 @@
 // The process of an eval in TypeScript or JavaScript: loads the module, then calls its function for each trace that the
 // parent process sends. The parent kills this process if a call takes too long.
 
-// Ends with its parent, even if the parent was killed. A loop in the eval delays this.
+// Ends with its parent, even if the parent was killed. If the kernel cannot do that, a loop in the eval delays it.
 process.on("disconnect", () => process.exit());
 
 const [path, jiti, alias] = process.argv.slice(2);

@@ -166,36 +166,53 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** PR_SET_CHILD_SUBREAPER of prctl(2), and prctl's system call number on each processor. */
-const SET_SUBREAPER = 36;
+/** prctl's system call number on each processor. */
 const PRCTL: Readonly<Record<string, number>> = { x64: 157, arm64: 167 };
+/** PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of prctl(2). */
+const OPTIONS = { parentDeathSignal: 1, subreaper: 36 } as const;
+const SIGKILL = 9;
 
 const PERL = ["/usr/bin/perl", "/usr/local/bin/perl"];
 const PYTHON = ["/usr/bin/python3", "/usr/local/bin/python3"];
 
-const PYTHON_SOURCE = `import os, sys
-try:
-    import ctypes
-    ctypes.CDLL(None).prctl(${SET_SUBREAPER}, 1, 0, 0, 0)
-except (ImportError, OSError, AttributeError):
-    pass
-os.execv(sys.argv[1], sys.argv[1:])`;
-
 /**
  * Returns a command prefix that makes its process a subreaper, the new parent of orphaned descendants, so that a
- * daemonized program can still be found. Node has no prctl, but Perl and Python do. Empty without either, and on
- * systems other than Linux.
+ * daemonized program can still be found.
  */
 function subreaperPrefix(): readonly string[] {
+  return prctlPrefix(OPTIONS.subreaper, 1);
+}
+
+/**
+ * Returns a command prefix for a program that the kernel kills when the thread that started it ends, even if the
+ * program is in an endless loop.
+ */
+export function killedWithParentPrefix(): readonly string[] {
+  return prctlPrefix(OPTIONS.parentDeathSignal, SIGKILL);
+}
+
+/**
+ * Returns a command prefix that calls prctl. Node has no prctl, but Perl and Python do. Empty without either, and on
+ * systems other than Linux.
+ */
+function prctlPrefix(option: number, value: number): readonly string[] {
   if (process.platform !== "linux") return [];
   const number = PRCTL[process.arch];
   const perl = PERL.find((path) => existsSync(path));
   if (perl !== undefined && number !== undefined) {
-    return [perl, "-e", `syscall(${number}, ${SET_SUBREAPER}, 1, 0, 0, 0); exec { $ARGV[0] } @ARGV`, "--"];
+    return [perl, "-e", `syscall(${number}, ${option}, ${value}, 0, 0, 0); exec { $ARGV[0] } @ARGV`, "--"];
   }
   const python = PYTHON.find((path) => existsSync(path));
-  return python === undefined ? [] : [python, "-I", "-S", "-c", PYTHON_SOURCE];
+  return python === undefined ? [] : [python, "-I", "-S", "-c", pythonSource(option, value)];
 }
+
+const pythonSource = (option: number, value: number) => `import os, sys
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(${option}, ${value}, 0, 0, 0)
+except (ImportError, OSError, AttributeError):
+    pass
+os.execv(sys.argv[1], sys.argv[1:])`;
 
 /** Returns whether a process exists on this machine, for any user. A zombie still counts. */
 export function isProcessAlive(pid: number): boolean {

@@ -1,9 +1,13 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
+import type { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { describeTypescript, runTypescriptEval } from "../../src/evals/run-evals/run-typescript-evals.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
+import { importSource } from "../import-source.js";
 import { needs, slow } from "../machine-requirements.js";
+import { gone, isThere } from "../platform/processes.js";
 import { called, trace } from "../scoring/trace.js";
 
 const never = new AbortController().signal;
@@ -171,6 +175,28 @@ describe("runTypescriptEval", () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(reason), 300);
     await expect(run(body("for (;;);"), { signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  it("leaves no process in an endless loop if the program is killed", needs("linux"), async () => {
+    const loop = JSON.stringify({ code: body("for (;;);"), reference: false });
+    const program = `
+      ${importSource("evals/run-evals/run-typescript-evals", "runTypescriptEval")}
+      import { readFileSync } from "node:fs";
+      void runTypescriptEval(${loop}, ${JSON.stringify(traces)}, new AbortController().signal);
+      const processes = () => readFileSync("/proc/self/task/" + process.pid + "/children", "utf8").trim().split(" ");
+      const busyMs = (pid) => Number(readFileSync("/proc/" + pid + "/schedstat", "utf8").split(" ")[0]) / 1e6;
+      setInterval(() => {
+        const found = processes().find((pid) => pid !== "" && busyMs(pid) > 1_000);
+        if (found !== undefined) console.log(found);
+      }, 100);`;
+    const parent = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [text] = (await once(parent.stdout as Readable, "data")) as [Buffer];
+    const pid = Number.parseInt(String(text), 10);
+    expect(isThere(pid)).toBe(true);
+    parent.kill("SIGKILL");
+    await gone(pid);
   });
 });
 

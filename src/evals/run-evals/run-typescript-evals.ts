@@ -1,5 +1,5 @@
 // Runs evals in TypeScript and JavaScript, each in its own process.
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { writeFileAtomically } from "../../platform/files.js";
 import { JITI, LIBRARY_ALIASES } from "../../platform/module-workers.js";
-import { waitedForProcessorMs } from "../../platform/processes.js";
+import { killedWithParentPrefix, waitedForProcessorMs } from "../../platform/processes.js";
 import { builtFile, programFile } from "../../platform/program-files.js";
 import { makeTemporaryFolder } from "../../sandbox/workspace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
@@ -118,10 +118,19 @@ class EvalProcess {
   private wake: () => void = () => undefined;
 
   constructor(folder: string) {
-    this.child = fork(WORKER, [join(folder, "eval.ts"), JITI, JSON.stringify(LIBRARY_ALIASES)], {
+    const flags = [`--max-old-space-size=${MAX_HEAP_MB}`, ...permissions(folder)];
+    const program = [
+      process.execPath,
+      ...flags,
+      WORKER,
+      join(folder, "eval.ts"),
+      JITI,
+      JSON.stringify(LIBRARY_ALIASES),
+    ];
+    const [file = process.execPath, ...args] = [...killedWithParentPrefix(), ...program];
+    this.child = spawn(file, args, {
       cwd: folder,
       env: {},
-      execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`, ...permissions(folder)],
       // Discards its output, so that it cannot fill a disk.
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       // Its own process group, so that processes it started are killed with it.
