@@ -161,12 +161,13 @@ describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_
 
     await prompt.fill(saved);
     await page.getByRole("link", { name: "Tools", exact: true }).click();
-    await page.getByRole("heading", { name: "Tools" }).waitFor();
+    // The page of an agent has a heading "Tools" too.
+    await page.getByText("New tool").waitFor();
     await page.goBack();
     await prompt.fill("Half a thought");
     isLeaving = true;
     await page.getByRole("link", { name: "Tools", exact: true }).click();
-    await page.getByRole("heading", { name: "Tools" }).waitFor();
+    await page.getByText("New tool").waitFor();
     expect(questions.slice(3)).toEqual(["confirm"]);
     expect((await get("/api/agents/edited")).prompt).toBe(saved);
   });
