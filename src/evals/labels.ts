@@ -260,8 +260,8 @@ function isDecided(label: EvalLabel): boolean {
 }
 
 /**
- * Returns the share of label errors that an adjudication has resolved. Among the traces that several people labeled,
- * the errors are those on which they disagree.
+ * Returns the share of label errors that adjudication has resolved. Two people who label the same trace differently
+ * show an error. Other traces can contain unseen errors.
  */
 function resolvedErrors(
   effective: readonly EffectiveLabel[],

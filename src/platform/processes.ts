@@ -192,8 +192,8 @@ export function killedWithParentPrefix(): readonly string[] {
 }
 
 /**
- * Returns a command prefix that calls prctl. Node has no prctl, but Perl and Python do. Empty without either, and on
- * systems other than Linux.
+ * Returns a command prefix that calls prctl through Perl or Python, because Node cannot call it. The prefix is empty if
+ * neither is installed, and on systems other than Linux.
  */
 function prctlPrefix(option: number, value: number): readonly string[] {
   if (process.platform !== "linux") return [];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { outcomesBar } from "../../src/evals/run-evals.js";
 
-it("outcomesBar counts outcomes, and asks for the total at the first one", () => {
+it("outcomesBar counts outcomes, and computes the total only once, at the first outcome", () => {
   const updates: unknown[] = [];
   const bar = outcomesBar({ update: (...update) => updates.push(update), stop: () => updates.push("stop") }, () => {
     updates.push("total");

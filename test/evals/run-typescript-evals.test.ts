@@ -132,7 +132,7 @@ describe("runTypescriptEval", () => {
     expect(first?.reason).toBe("{}");
   });
 
-  it("does not count time in which other programs have the processors", slow(needs("linux")), async () => {
+  it("stops its clock while other programs use the processors", slow(needs("linux")), async () => {
     const others = Array.from({ length: 3 * availableParallelism() }, () =>
       spawn(process.execPath, ["-e", "for (;;);"], { detached: true }),
     );

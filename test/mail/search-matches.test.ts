@@ -223,7 +223,7 @@ describe("a snippet", () => {
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
-  test("begins with the first letter of a line that cannot be divided between words", () => {
+  test("loses no letter if there is no white space near its start", () => {
     const body = `${"ab".repeat(175)} gas`;
     const occurrence = body.indexOf("gas");
     expect(shown(body, "gas")).toBe(`... ${body.slice(occurrence - Math.ceil((240 - 3) / 2))}`);

@@ -54,7 +54,7 @@ describe("the judge's e-value", () => {
     },
   );
 
-  it("is the probability of the results by a mixture of alternatives, divided by their highest likelihood", () => {
+  it("divides the likelihood of the results under a mixture of alternatives by their highest likelihood", () => {
     let total = 0;
     for (const { results } of sequences(5, 0.5)) {
       const rounds = results.map((result): AnchorRound => [result]);

@@ -4,7 +4,7 @@ import { cleanEnvironment } from "../../src/tools/external-tool.js";
 describe("cleanEnvironment", () => {
   const env = { PATH: "/bin", HOME: "/home/ann", TOOL_KEY: "key", OTHER_KEY: "secret" };
 
-  it("contains PATH, HOME and LANG as far as they are set, and the named variables", () => {
+  it("contains the named variables, and PATH, HOME and LANG if they are set", () => {
     expect(cleanEnvironment(["TOOL_KEY"], env)).toEqual({
       ok: true,
       values: { PATH: "/bin", HOME: "/home/ann", TOOL_KEY: "key" },

@@ -154,8 +154,8 @@ class EvalProcess {
   }
 
   /**
-   * Returns the next message, or why there is none. The limit does not include time in which the process waits for a
-   * processor, so that a busy machine does not change a verdict. Throws the signal's reason.
+   * Returns the next message, or the reason why the process sends no more. While the process waits for a processor, the
+   * limit's clock stops, so that a busy machine does not change a verdict. Throws the signal's reason.
    */
   async receive(limitMs: number, signal: AbortSignal): Promise<Received> {
     const start = performance.now();
