@@ -37,25 +37,20 @@ interface ClusterSums {
   readonly sum: number;
 }
 
-const METRICS: Readonly<Record<AveragedMetric, (result: TaskResult) => boolean | number | null>> = {
-  exactMatchAccuracy: (result) => result.exactMatch,
-  avgSemanticScore: (result) => result.semanticScore,
-  sourcesCorrect: (result) => result.sourcesCorrect,
-  foundGold: (result) => result.foundGold,
-  readGold: (result) => result.readGold,
+/** The scores that the results file repeats at its top, under the names of the published runner. */
+const TOP_LEVEL_SCORES: Readonly<Record<AveragedMetric, string>> = {
+  exactMatchAccuracy: "exactMatch",
+  avgSemanticScore: "semanticScore",
+  sourcesCorrect: "sourcesCorrect",
+  foundGold: "foundGold",
+  readGold: "readGold",
 };
-
-/** Metrics that do not apply to a question without gold mail. */
-const NEED_GOLD_MAIL: ReadonlySet<AveragedMetric> = new Set(["sourcesCorrect", "foundGold", "readGold"]);
 
 /** The totals of a run. Tasks are added in any order, and only sums are kept. */
 export class RunAggregate {
   private completed = 0;
   private failed = 0;
   private notRunnable = 0;
-  private failedWithGold = 0;
-  /** Failed questions. Suite tasks are excluded, because these metrics do not apply to them. */
-  private failedQuestions = 0;
   private executionMs = 0;
   /** Sums in milliseconds over the tasks with recorded times. */
   private readonly times = { tasks: 0, model: 0, tool: 0, waiting: 0 };
@@ -71,7 +66,6 @@ export class RunAggregate {
   private readonly refusals = new ErrorCounts();
   private readonly endings: Partial<Record<Ending, number>> = {};
   private readonly suite = new SuiteAggregate();
-  private readonly sums = new Map<AveragedMetric, { sum: number; scored: number }>();
 
   /** Adds a superseded or unfinished attempt. Only its cost and usage count. */
   charge(result: Consumption & Pick<TaskResult, "repairedCalls">): void {
@@ -98,19 +92,11 @@ export class RunAggregate {
     if (isFailure(result.ending)) {
       this.failed++;
       this.errors.add(result.error ?? result.ending);
-      if (result.suite === undefined) this.failedQuestions++;
-      if (result.goldSources > 0) this.failedWithGold++;
       return;
     }
     this.completed++;
     this.executionMs += result.executionTimeMs;
     this.addTimes(result);
-    for (const [metric, read] of entries(METRICS)) {
-      const value = read(result);
-      if (value === null) continue;
-      const sum = this.sums.get(metric) ?? { sum: 0, scored: 0 };
-      this.sums.set(metric, { sum: sum.sum + Number(value), scored: sum.scored + 1 });
-    }
   }
 
   /** Ignores results of earlier versions, which do not include these times. */
@@ -128,11 +114,10 @@ export class RunAggregate {
   }
 
   totals(run: Omit<RunTotals, keyof ReturnType<RunAggregate["figures"]>>): RunTotals {
-    return { ...run, ...this.figures() };
+    return { ...run, ...this.figures(run) };
   }
 
-  private figures() {
-    const { tasks: _, ...averages } = this.averagesOver(false);
+  private figures({ scores }: Pick<RunTotals, "scores">) {
     const { tasks: timed, model, tool, waiting } = this.times;
     return {
       totalTasks: this.completed + this.failed + this.notRunnable,
@@ -141,12 +126,12 @@ export class RunAggregate {
       ...this.errorField(),
       ...this.refusalsField(),
       ...(this.notRunnable === 0 ? {} : { notRunnableTasks: this.notRunnable }),
-      ...averages,
+      ...averagesOf(scores, (score) => score),
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
       avgModelTimeMs: timed === 0 ? null : model / timed,
       avgToolTimeMs: timed === 0 ? null : tool / timed,
       avgWaitingTimeMs: timed === 0 ? null : waiting / timed,
-      overAllTasks: this.averagesOver(true),
+      overAllTasks: { tasks: this.completed + this.failed, ...averagesOf(scores, ({ overAll }) => overAll) },
       endings: this.endings,
       turns: this.turns,
       ...answeredByField(this.answeredBy),
@@ -169,23 +154,14 @@ export class RunAggregate {
     const counted = this.refusals.byFrequency().slice(0, MAX_REFUSALS);
     return counted.length === 0 ? {} : { refusals: counted.map(([reason, tasks]) => ({ reason, tasks })) };
   }
+}
 
-  /**
-   * Returns the averages over completed tasks that each metric applies to. `failedAsWrong` adds failed tasks as wrong.
-   */
-  private averagesOver(failedAsWrong: boolean): Averages {
-    const mean = (metric: AveragedMetric) => {
-      const failed = NEED_GOLD_MAIL.has(metric) ? this.failedWithGold : this.failedQuestions;
-      const asWrong = failedAsWrong ? failed : 0;
-      const { sum, scored } = this.sums.get(metric) ?? { sum: 0, scored: 0 };
-      return scored + asWrong === 0 ? null : sum / (scored + asWrong);
-    };
-    const means = entries(METRICS).map(([metric]) => [metric, mean(metric)]);
-    return {
-      tasks: this.completed + (failedAsWrong ? this.failed : 0),
-      ...(Object.fromEntries(means) as Omit<Averages, "tasks">),
-    };
-  }
+function averagesOf(scores: RunTotals["scores"], figure: (score: ScoreFigures) => Estimate): Omit<Averages, "tasks"> {
+  const means = Object.entries(TOP_LEVEL_SCORES).map(([name, scorer]) => {
+    const score = scores[scorer];
+    return [name, score === undefined ? null : figure(score).value];
+  });
+  return Object.fromEntries(means) as Omit<Averages, "tasks">;
 }
 
 /** Maximum number of distinct reasons for the refusals of a run. */
@@ -209,10 +185,6 @@ class ErrorCounts {
   }
 }
 
-function entries<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {
-  return Object.entries(record) as [K, V][];
-}
-
 /**
  * Whether a task's value counts in the figures of a score. Evals can also fail failed tasks, and these results count
  * like any other value. A failed episode has a reward, which does not count.
@@ -233,6 +205,7 @@ function isGraded({ ending, suite }: Pick<TaskResult, "ending" | "suite">): bool
 export class AllScores {
   private question: TaskResult[] = [];
   private maxEpochs = 0;
+  private hasGraded = false;
   private readonly byScorer = new Map<string, ScoreAggregate>();
   private readonly slices = new SliceAggregate();
   /**
@@ -242,8 +215,14 @@ export class AllScores {
   /** The same for scorers that this version does not have. */
   private readonly failedQuestions = new ClusteredMean();
 
-  /** @param descriptions the scores of this version, in display order */
-  constructor(private readonly descriptions: Readonly<Record<string, ScoreDescription>>) {
+  /**
+   * @param descriptions the scores of this version, in display order
+   * @param measured the run's scorers
+   */
+  constructor(
+    private readonly descriptions: Readonly<Record<string, ScoreDescription>>,
+    private readonly measured: readonly string[] = [],
+  ) {
     this.onlyFailed = new Map(Object.keys(descriptions).map((name) => [name, new ClusteredMean()]));
   }
 
@@ -258,8 +237,8 @@ export class AllScores {
     const entries: Record<string, ScoreDescription> = {};
     const scores: Record<string, ScoreFigures> = {};
     for (const name of names) {
-      const sums = this.byScorer.get(name);
-      if (sums === undefined) continue;
+      const sums = this.byScorer.get(name) ?? this.sumsOfFailedRun(name);
+      if (sums === null) continue;
       const entry = this.descriptions[name] ?? unknownScorer(name, sums);
       entries[name] = entry;
       const onlyFailed = isEvalScore(name) ? NONE_FAILED : (this.onlyFailed.get(name) ?? this.failedQuestions);
@@ -268,10 +247,18 @@ export class AllScores {
     return { scores, slices: this.slices.figures(entries) };
   }
 
+  /** If every task failed, no result names the run's scores, but over all tasks, each of them is 0. */
+  private sumsOfFailedRun(name: string): ScoreAggregate | null {
+    const hasOnlyFailed =
+      this.maxEpochs > 0 && !this.hasGraded && this.measured.includes(name) && name in this.descriptions;
+    return hasOnlyFailed ? new ScoreAggregate(true) : null;
+  }
+
   private endQuestion(): void {
     const [first] = this.question;
     if (first === undefined) return;
     const failed = this.question.filter((result) => !isGraded(result)).length;
+    if (failed < this.question.length) this.hasGraded = true;
     this.maxEpochs = Math.max(this.maxEpochs, this.question.length);
     const scored = scoresOf(this.question, countsInScore);
     if (failed > 0) this.addFailed(first, failed, scored);
@@ -445,10 +432,12 @@ class ScoreAggregate {
   /** Sums per inbox. Empty for suite tasks, which are not about an inbox. */
   private readonly inboxes = new Map<string, ClusterSums>();
   private readonly tries = new Map<number, { some: ClusteredMean; all: ClusteredMean }>();
-  private hasValues = false;
   private binary = true;
   private lowest = 0;
   private highest = 0;
+
+  /** @param hasValues without values, failed tasks count as 0 only if no task was graded */
+  constructor(private hasValues = false) {}
 
   /** Adds a question's values and its number of failed tasks without a value. */
   add(values: readonly number[], failed: number, inbox: string): void {
@@ -477,7 +466,6 @@ class ScoreAggregate {
     const byInbox = new ClusteredMean();
     for (const { n, sum } of this.inboxes.values()) byInbox.add(n, sum);
     const { low, high } = estimate(byInbox);
-    // A score without any values cannot count failed tasks as 0 either.
     const failureIsZero =
       this.hasValues && entry.failedAsWrong !== false && better === "higher" && this.isFromZeroToOne(entry);
     return {

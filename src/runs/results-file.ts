@@ -196,7 +196,7 @@ export function* resultsFile(
  */
 export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> {
   const tally = new RunAggregate();
-  const scores = new AllScores(SCORES);
+  const scores = new AllScores(SCORES, run.settings.scorers);
   for await (const page of yieldBetween(attemptPages(db, run.id))) {
     for (const { result, isSuperseded } of page) {
       if (isSuperseded) {

@@ -164,6 +164,12 @@ export function questionOf({ kind, task }: TaskFacts): Question | null {
 }
 
 /** Whether abstaining is the correct response. */
-export function isUnanswerable({ answer, message_ids }: Pick<Question, "answer" | "message_ids">): boolean {
+export function isUnanswerable({
+  answer,
+  message_ids,
+}: {
+  readonly answer: string;
+  readonly message_ids: { readonly length: number };
+}): boolean {
   return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
 }

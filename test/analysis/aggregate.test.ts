@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { AllScores, RunAggregate } from "../../src/analysis/aggregate.js";
-import { SCORERS, SCORES } from "../../src/scoring/scorers.js";
+import { RESULT_FILE_SCORERS, SCORER_NAMES, SCORES, scoreTrace } from "../../src/scoring/scorers.js";
 import { wilson } from "../../src/statistics/intervals.js";
-import type { TaskResult } from "../../src/traces/task-result.js";
+import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";
+import { itself, trace } from "../scoring/trace.js";
 import { task } from "./runs.js";
 import { suiteResult } from "./suite-results.js";
 
@@ -14,11 +16,11 @@ describe("aggregate", () => {
     const run = new RunAggregate();
     for (const error of ["a", "b", "b"]) run.add(failed(1, { error }));
     run.add(task(2, {}, {}));
-    expect(run.totals({} as never).mostFrequentError).toEqual({ message: "b", tasks: 2 });
+    expect(run.totals({ scores: {} } as never).mostFrequentError).toEqual({ message: "b", tasks: 2 });
   });
 
   const figuresOf = (results: readonly TaskResult[]) => {
-    const tally = new AllScores(SCORERS);
+    const tally = new AllScores(SCORES);
     for (const result of results) tally.add(result);
     return tally.figures();
   };
@@ -103,6 +105,54 @@ describe("aggregate", () => {
       expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 1, overAll: { value: 0.5, n: 2 } });
     });
 
+    it("with failed tasks as wrong is the sum of its values over these tasks and the failed ones that it applies to", () => {
+      const question = fc.record({
+        answer: fc.constantFrom("$40", "May 5, 2001", "Kay Mann", "I don't know", ""),
+        goldMails: fc.constantFrom(0, 1, 2),
+        reply: fc.constantFrom("$40", "May 5, 2001", "Kay Mann", "I don't know"),
+        verdict: fc.constantFrom("correct" as const, "partly" as const, "wrong" as const),
+        failed: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+      });
+      const runs = fc.array(question, { minLength: 1, maxLength: 30 });
+      fc.assert(
+        fc.property(runs, (questions) => {
+          const results: TaskResult[] = [];
+          const sums = new Map<string, { sum: number; scored: number; failed: number }>();
+          for (const [id, { answer, goldMails, reply, verdict, failed }] of questions.entries()) {
+            const gold = ["<gold@x>", "<second@x>"].slice(0, goldMails);
+            // An answer with sources and a verdict has every score that applies to its question.
+            const answered = trace(
+              { taskId: id, answer: reply, sources: ["<gold@x>"], judge: { ...JUDGED, verdict } },
+              { id, answer, message_ids: gold },
+            );
+            const scores = scoreTrace(answered, itself, SCORER_NAMES);
+            for (const [i, isFailed] of failed.entries()) {
+              const attempt = { ...answered, epoch: i + 1 };
+              const ended = isFailed ? { ...attempt, ending: "timeout" as const, scores: {} } : { ...attempt, scores };
+              results.push(toTaskResult(ended));
+              for (const [name, { value }] of Object.entries(scores)) {
+                if (value === null) continue;
+                const score = sums.get(name) ?? { sum: 0, scored: 0, failed: 0 };
+                sums.set(name, score);
+                if (isFailed) score.failed++;
+                else [score.sum, score.scored] = [score.sum + value, score.scored + 1];
+              }
+            }
+          }
+          const { scores } = figuresOf(results);
+          for (const [name, { better, n, value, overAll }] of Object.entries(scores)) {
+            const { sum, scored, failed } = sums.get(name) ?? { sum: 0, scored: 0, failed: 0 };
+            expect(n, name).toBe(scored);
+            if (n > 0) expect(value, name).toBeCloseTo(sum / scored, 12);
+            if (better === "lower" || name === "artReward" || n === 0) continue;
+            expect(overAll.n, name).toBe(scored + failed);
+            expect(overAll.value, name).toBeCloseTo(sum / (scored + failed), 12);
+          }
+        }),
+        { seed: 62, numRuns: 100 },
+      );
+    });
+
     it("does not count failures if lower is better, even on a scale from 0 to 1", () => {
       const { hallucination, goldRank } = figuresOf([
         task(1, { hallucination: 0, goldRank: 1 }),
@@ -137,8 +187,8 @@ describe("aggregate", () => {
     });
 
     it("does not count failures if 0 does not mean wrong", () => {
-      const { reward } = figuresOf([task(1, { reward: 1.5 }), task(2, { reward: -0.5 }), failed(3)]).scores;
-      expect(reward).toMatchObject({ label: "reward", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
+      const { bonus } = figuresOf([task(1, { bonus: 1.5 }), task(2, { bonus: -0.5 }), failed(3)]).scores;
+      expect(bonus).toMatchObject({ label: "bonus", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
     });
 
     it("clusters the epochs of a question and reports pass@k and pass^k over questions", () => {
@@ -214,6 +264,20 @@ describe("aggregate", () => {
   });
 });
 
+/** A judgment without its verdict. */
+const JUDGED = {
+  model: "script/judge",
+  baseUrl: null,
+  protocol: "verdict" as const,
+  version: 1,
+  votes: 1,
+  reason: "",
+  agreement: 1,
+  cast: [],
+  usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 },
+  costUsd: 0.5,
+};
+
 const RUN = {
   runId: "r",
   agentId: "a",
@@ -227,7 +291,7 @@ const RUN = {
 } as const;
 
 function totalsOf(...results: readonly TaskResult[]) {
-  const [tally, scores] = [new RunAggregate(), new AllScores(SCORES)];
+  const [tally, scores] = [new RunAggregate(), new AllScores(SCORES, RESULT_FILE_SCORERS)];
   for (const result of results) {
     tally.add(result);
     scores.add(result);
@@ -239,14 +303,15 @@ describe("RunAggregate", () => {
   const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40 };
 
   const answered = (changes: Partial<TaskResult> = {}): TaskResult =>
-    task(1, {}, { ...GRADED, executionTimeMs: 1000, turns: 3, usage, costUsd: 0.25, ...changes });
+    task(1, GRADED, { executionTimeMs: 1000, turns: 3, usage, costUsd: 0.25, ...changes });
 
-  const GRADED = { exactMatch: true, semanticScore: 1, sourcesCorrect: true, foundGold: true, readGold: true };
+  const scoring = (scores: TaskResult["scores"], changes: Partial<TaskResult> = {}) =>
+    answered({ scores: { ...GRADED, ...scores }, ...changes });
 
-  const NOT_GRADED = { exactMatch: null, semanticScore: null, sourcesCorrect: null, foundGold: null, readGold: null };
+  const GRADED = { exactMatch: 1, semanticScore: 1, sourcesCorrect: 1, foundGold: 1, readGold: 1 };
 
   const failed = (changes: Partial<TaskResult> = {}) =>
-    answered({ ...NOT_GRADED, ending: "model_error", error: "500", agentAnswer: "", ...changes });
+    answered({ scores: {}, ending: "model_error", error: "500", agentAnswer: "", ...changes });
 
   describe("totals", () => {
     test("are zero, and the averages null, if there are no tasks", () => {
@@ -300,14 +365,8 @@ describe("RunAggregate", () => {
     test("have both denominators: completed tasks, and all tasks, counting failures as wrong", () => {
       const totals = totalsOf(
         answered(),
-        answered({ exactMatch: false, semanticScore: 0.25, sourcesCorrect: false, foundGold: true, readGold: false }),
-        answered({
-          exactMatch: false,
-          semanticScore: 0,
-          ending: "out_of_turns",
-          executionTimeMs: 4000,
-          readGold: false,
-        }),
+        scoring({ exactMatch: 0, semanticScore: 0.25, sourcesCorrect: 0, readGold: 0 }),
+        scoring({ exactMatch: 0, semanticScore: 0, readGold: 0 }, { ending: "out_of_turns", executionTimeMs: 4000 }),
         failed({ executionTimeMs: 99_000 }),
       );
       expect(totals).toMatchObject({ totalTasks: 4, completedTasks: 3, failedTasks: 1 });
@@ -329,14 +388,14 @@ describe("RunAggregate", () => {
     });
 
     test("compute gold scores only over tasks with gold emails", () => {
-      const without = answered({ sourcesCorrect: null, foundGold: null, readGold: null, exactMatch: false });
+      const without = scoring({ sourcesCorrect: null, foundGold: null, readGold: null, exactMatch: 0 });
       const totals = totalsOf(answered(), without, without);
       expect(totals).toMatchObject({ sourcesCorrect: 1, foundGold: 1, readGold: 1 });
       expect(totals.exactMatchAccuracy).toBeCloseTo(1 / 3, 12);
     });
 
     test("count a failed question without gold emails as wrong, but not in gold scores", () => {
-      expect(totalsOf(answered(), failed({ goldSources: 0 }), failed()).overAllTasks).toEqual({
+      expect(totalsOf(answered(), failed({ taskId: 2, goldSources: 0 }), failed({ taskId: 3 })).overAllTasks).toEqual({
         tasks: 3,
         exactMatchAccuracy: 1 / 3,
         avgSemanticScore: 1 / 3,
