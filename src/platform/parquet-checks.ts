@@ -1,4 +1,9 @@
+// Checks of Parquet files that hyparquet leaves to its caller: sizes that would fill the memory, and checksums.
+import { crc32 } from "node:zlib";
+
 interface PageHeader {
+  /** CRC-32 of the page as stored, as a signed integer. Absent if the writer did not compute it. */
+  readonly crc?: number | undefined;
   readonly compressed_page_size: number;
   readonly uncompressed_page_size: number;
   readonly data_page_header?: { readonly num_values: number } | undefined;
@@ -39,7 +44,8 @@ export function checkRowCount(rows: number, fileBytes: number): void {
 }
 
 /**
- * Throws if a page would take too much memory. Run-length encoding packs any number of equal values into a few bytes.
+ * Throws if a page is damaged or would take too much memory. Run-length encoding packs any number of equal values into a
+ * few bytes.
  */
 export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader: ReadPageHeader): Promise<void> {
   for (let at = chunk.start; at < chunk.end; ) {
@@ -50,7 +56,14 @@ export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader
       throw tooLarge(chunk, `${header.uncompressed_page_size.toLocaleString("en")} bytes`);
     }
     if (header.compressed_page_size < 0) throw new Error(`a page of its column ${chunk.name} has a negative size`);
-    at += bytes + header.compressed_page_size;
+    const start = at + bytes;
+    at = start + header.compressed_page_size;
+    if (at > chunk.end) throw new Error(`a page of its column ${chunk.name} is longer than the column`);
+    if (header.crc === undefined) continue;
+    const page = new Uint8Array(await read(start, at));
+    if (crc32(page) !== header.crc >>> 0) {
+      throw new Error(`the checksum (CRC-32) of a page of its column ${chunk.name} is wrong`);
+    }
   }
 }
 

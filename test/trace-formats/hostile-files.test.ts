@@ -86,12 +86,20 @@ function zipOfEntry(text: string, data: Buffer, method: number, size = text.leng
   return Buffer.concat([head, data, line, directoryEnd(1, head.length + data.length, line.length)]);
 }
 
+function withWrongChecksum(log: Buffer): Buffer {
+  const copy = Buffer.from(log);
+  const entry = copy.lastIndexOf("header.json") - 46;
+  copy.writeUInt32LE(~copy.readUInt32LE(entry + 16) >>> 0, entry + 16);
+  return copy;
+}
+
 describe("an .eval file", () => {
   it("is read completely", async () => expect(await read(LOG)).toBe(DISTINCT));
 
   it.each([
     ["if it is truncated at its end", LOG.subarray(0, -30), "FILE: cannot be read as a zip: "],
     ["if it is truncated in the middle", LOG.subarray(0, LOG.length / 2), "FILE: cannot be read as a zip: "],
+    ["if an entry does not have its checksum", withWrongChecksum(LOG), "its checksum (CRC-32) is wrong"],
     ["if it contains no log", evalFile({ "a.txt": "x" }), "FILE: is a zip without header.json or _journal/start.json"],
     [
       "if its header has another version",

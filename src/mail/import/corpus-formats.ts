@@ -178,6 +178,7 @@ async function contentKind(path: string): Promise<FileKind> {
     await peeked.close();
     head = peeked.head;
     const inner = recognize(head, peeked.isWhole);
+    if (inner.kind === "unknown" && peeked.failure !== null) throw brokenSource(path, "at its start", peeked.failure);
     if (inner.kind !== "gzip")
       return inner.kind === "unknown" ? { ...inner, reason: `it is a gzip file, and ${inner.reason}` } : inner;
   }

@@ -1,6 +1,8 @@
+import { crc32 } from "node:zlib";
 import { Decompress } from "fzstd";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { parseJsonOrNull } from "../../platform/json.js";
+import { entriesOf, WRONG_CRC } from "../../platform/zip-checks.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { SPLITS } from "../../tasks/question.js";
 import { SUITE_SPLIT } from "../../tasks/task-kind.js";
@@ -73,7 +75,7 @@ async function* zipParts(file: string): AsyncGenerator<LogPart> {
   let zip: ZipFile | undefined;
   try {
     zip = await orBroken(openPromise(file, { autoClose: false, decodeStrings: false }));
-    const entries = await entriesOf(zip);
+    const entries = await readEntries(zip);
     const head = HEADERS.find((name) => entries.has(name));
     const header = entries.get(head ?? "");
     if (header === undefined)
@@ -105,11 +107,11 @@ const MAX_ENTRY_BYTES = 256_000_000;
 const MAX_ENTRIES = 2_000_000;
 
 /** Entries by name. The names are never used as paths. */
-async function entriesOf(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> {
+async function readEntries(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> {
   if (zip.entryCount > MAX_ENTRIES) throw new BrokenZip(`has more than ${MAX_ENTRIES} entries`);
   const entries = new Map<string, Entry>();
   const reading = async () => {
-    for await (const entry of zip.eachEntry()) entries.set(entry.fileNameRaw.toString(), entry);
+    for await (const entry of entriesOf(zip)) entries.set(entry.fileNameRaw.toString(), entry);
   };
   await orBroken(reading());
   return entries;
@@ -141,7 +143,9 @@ async function unpacked(zip: ZipFile, entry: Entry): Promise<string> {
     else add(chunk as Uint8Array);
   }
   if (size < entry.uncompressedSize) throw new BrokenZip("is smaller than the zip says");
-  return Buffer.concat(chunks).toString();
+  const content = Buffer.concat(chunks);
+  if (crc32(content) !== entry.crc32) throw new BrokenZip(WRONG_CRC);
+  return content.toString();
 }
 
 async function orBroken<T>(reading: Promise<T>, of = ""): Promise<T> {

@@ -42,12 +42,22 @@ async function* gunzipUnbounded(compressed: AsyncIterable<Buffer>): AsyncGenerat
     ready = [];
     return chunks;
   };
+  let given = 0;
+  let isAfterEnd = false;
   try {
     for await (const chunk of compressed) {
-      const write = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
-      await Promise.race([write, closed]);
-      yield* take();
-      if (stream.destroyed) break;
+      if (isAfterEnd) checkPadding(chunk);
+      else {
+        given += chunk.length;
+        const write = new Promise<void>((resolve) => stream.write(chunk, () => resolve()));
+        await Promise.race([write, closed]);
+        yield* take();
+        if (failure !== null) break;
+        // The decoder ignores everything from the first bytes on that do not start another part.
+        const ignored = given - stream.bytesWritten;
+        isAfterEnd = ignored > 0;
+        if (isAfterEnd) checkPadding(chunk.subarray(chunk.length - ignored));
+      }
     }
     if (!stream.destroyed) stream.end();
     await closed;
@@ -56,6 +66,14 @@ async function* gunzipUnbounded(compressed: AsyncIterable<Buffer>): AsyncGenerat
   } finally {
     stream.destroy();
   }
+}
+
+/**
+ * Checks the bytes after the compressed data. Tapes pad with zeros. Anything else is more data, whose own start is
+ * damaged.
+ */
+function checkPadding(rest: Buffer): void {
+  if (rest.some((byte) => byte !== 0)) throw new DamagedData("it continues after the end of its compressed data");
 }
 
 /** @throws DamagedData if the output is so long that the input must be a decompression bomb */

@@ -47,6 +47,8 @@ export interface PeekedFile {
   readonly isWhole: boolean;
   /** Returns the content from its start. Call only once. */
   chunks(): AsyncIterable<Buffer>;
+  /** The error that ended the head early, or null. `chunks` throws it, too. */
+  readonly failure: unknown;
   /** Closes the stream if `chunks` was not called. */
   close(): Promise<void>;
 }
@@ -103,6 +105,7 @@ export async function peek(stream: AsyncIterable<Buffer>, length: number): Promi
   return {
     head,
     isWhole,
+    failure: failure?.error ?? null,
     async *chunks() {
       try {
         if (head.length > 0) yield head;

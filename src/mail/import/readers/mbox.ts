@@ -35,7 +35,10 @@ export async function* readMbox(file: MailFile, content: AsyncIterable<Buffer>):
     }
     for (const raw of messages.end()) yield await toResult(raw);
   } catch (error) {
-    throw error instanceof DamagedData ? brokenSource(file.where, `after ${number} complete emails`, error) : error;
+    if (!(error instanceof DamagedData)) throw error;
+    // The last email might be incomplete.
+    for (const raw of [...messages.end()].slice(0, -1)) yield await toResult(raw);
+    throw brokenSource(file.where, `after ${number} complete emails`, error);
   }
 }
 

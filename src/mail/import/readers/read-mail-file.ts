@@ -57,6 +57,8 @@ export async function* readMailFile(file: MailFile, options: ReadOptions): ReadI
       return yield* readHeld(file, content, kind.kind, options);
     case "unknown":
       await content.close();
+      // A damaged file is not described by its remains.
+      if (content.failure !== null) throw content.failure;
       yield unknownFile(file, kind, content.head);
   }
 }
@@ -65,7 +67,13 @@ export async function* readMailFile(file: MailFile, options: ReadOptions): ReadI
 async function openContent(file: MailFile): Promise<PeekedFile> {
   if (file.disk === null) return peek(file.chunks(), HEAD_BYTES);
   const head = await readHead(file.disk, HEAD_BYTES);
-  return { head, isWhole: head.length < HEAD_BYTES, chunks: () => file.chunks(), close: async () => undefined };
+  return {
+    head,
+    isWhole: head.length < HEAD_BYTES,
+    failure: null,
+    chunks: () => file.chunks(),
+    close: async () => undefined,
+  };
 }
 
 /** Like `readMailFile`, but for a file in a folder or an archive. If it is damaged, the rest of it is skipped. */

@@ -1,5 +1,6 @@
 import { type Entry, fromBufferPromise, getFileNameLowLevel, openPromise, type ZipFile } from "yauzl";
 import { UserError } from "../../../platform/errors.js";
+import { checkedContent, entriesOf } from "../../../platform/zip-checks.js";
 import type { ReadItems } from "./batch-mails.js";
 import { checkExpansion } from "./gunzip.js";
 import { entryFile, type MailFile } from "./mail-file.js";
@@ -29,7 +30,7 @@ export async function* readZip(
     }
     const archive = await open(zip);
     try {
-      for await (const entry of archive.eachEntry()) {
+      for await (const entry of entriesOf(archive)) {
         if (!nameOf(entry).endsWith("/")) yield* readEntryOf(archive, entry, file, layout, readEntry, progress);
         progress.endEntry(entry);
       }
@@ -103,10 +104,10 @@ async function* readEntryOf(
   async function* chunks() {
     const stream = await archive.openReadStreamPromise(entry);
     try {
-      for await (const chunk of stream) {
-        progress.add(entry, (chunk as Buffer).length);
+      for await (const chunk of checkedContent(stream, entry.crc32)) {
+        progress.add(entry, chunk.length);
         checkExpansion(archive.fileSize, progress.expanded);
-        yield chunk as Buffer;
+        yield chunk;
       }
     } catch (error) {
       throw new DamagedData(error);
