@@ -2,7 +2,7 @@ import type { ValidatedScore } from "../evals/definition.js";
 import type { OtherAgents } from "../evals/validated-agents.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { canBeRetried } from "../tasks/ending.js";
-import { scorerOfMetric } from "../traces/metrics.js";
+import { scorerOfMetric } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { MetricComparison, RunHead } from "./paired-comparison.js";
 

@@ -10,8 +10,7 @@ import { computePower } from "../statistics/power.js";
 import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
-import { headlineFirst } from "../traces/headline-score.js";
-import { isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/metrics.js";
+import { headlineFirst, isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
@@ -164,7 +163,7 @@ export function protocolDifferences({ settings, split, agentId, scores, dataset 
 }
 
 function judgeDifferences(judge: unknown, isJudged: boolean): (string | false)[] {
-  if (!isJudged || !isRecord(judge)) return ["no judge: accuracy is exact match, which is much stricter"];
+  if (!isJudged || !isRecord(judge)) return ["no judge, so there is no accuracy, only another score"];
   const { model, protocol, votes } = judge;
   return [
     protocol !== "art" && "judge with four verdicts, not True or False (--judge art)",

@@ -6,7 +6,7 @@ import { UserError } from "../platform/errors.js";
 import { compact } from "../platform/optional-values.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
-import { isScored, scorerForBands } from "../traces/metrics.js";
+import { isScored, scorerForBands } from "../traces/headline-score.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { QuestionTrace, Trace } from "../traces/trace.js";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { estimateSchema } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
-import { JUDGED } from "../traces/metrics.js";
+import { JUDGED } from "../traces/headline-score.js";
 import type { Score } from "../traces/score.js";
 import { BANDS } from "../traces/score-bands.js";
 import { type ChatTrace, judgeSettingsSchema, PROMPT_VARIANTS, type Trace } from "../traces/trace.js";

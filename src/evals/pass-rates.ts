@@ -7,7 +7,7 @@ import { rateDespiteLabelErrors, wrongLabels } from "../statistics/label-errors.
 import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
-import { JUDGED } from "../traces/metrics.js";
+import { JUDGED } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
 import { type Agreement, type EvalScore, evalOfScore, isValidatedScore, type ValidatedScore } from "./definition.js";

@@ -3,7 +3,7 @@ import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { JUDGED } from "../traces/metrics.js";
+import { JUDGED } from "../traces/headline-score.js";
 import { matchesRun } from "../traces/runs-store.js";
 import type { JudgeSettings } from "../traces/trace.js";
 import { criterionFlag, OVERALL } from "./criteria.js";

@@ -7,7 +7,7 @@ import type {
 } from "../analysis/paired-comparison.js";
 import { compact } from "../platform/optional-values.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
-import { scorerOfMetric } from "../traces/metrics.js";
+import { scorerOfMetric } from "../traces/headline-score.js";
 import {
   counted,
   differenceText,

@@ -17,7 +17,7 @@ import {
   table,
   usd,
 } from "../text/format.js";
-import { type Headline, headlineFirst } from "../traces/headline-score.js";
+import { type Headline, headlineFirst, isUnjudged } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
@@ -102,13 +102,13 @@ export function runTable(
     run.tags.join(" "),
   ]);
   const { text, left } = fittedTable(RUN_COLUMNS, rows, width);
-  const isUnjudged = runs.some(({ headline }) => headline?.scorer === "semanticScore");
+  const hasUnjudged = runs.some(({ headline }) => isUnjudged(headline?.scorer));
   return [
     text,
     ...(left.length === 0
       ? []
       : ["", `Hidden columns (the terminal is too narrow): ${left.join(", ")}. --json shows all.`]),
-    ...(isUnjudged ? ["", UNJUDGED] : []),
+    ...(hasUnjudged ? ["", UNJUDGED] : []),
   ].join("\n");
 }
 
@@ -122,7 +122,7 @@ function headlineText(headline: Headline | null): string {
   if (headline === null) return "-";
   const { value, low, high, scorer } = headline;
   const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
-  return `${share(value)}${interval}${scorer === "semanticScore" ? "*" : ""}`;
+  return `${share(value)}${interval}${isUnjudged(scorer) ? "*" : ""}`;
 }
 
 /** Shows an interrupted run as stopped, because it can be resumed. */

@@ -200,4 +200,5 @@ export function datasetText(run: { readonly dataset: string; readonly split: str
 }
 
 /** Note below a list of runs with a star at unjudged headline scores. */
-export const UNJUDGED = "* Not judged: the score is the word overlap with the gold answers (semanticScore).";
+export const UNJUDGED =
+  "* Not judged: the score is whether the answer cites a gold email (sourcesCorrect). Without gold emails, it is the word overlap with the gold answer (semanticScore).";

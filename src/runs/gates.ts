@@ -26,7 +26,7 @@ import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import { JUDGED, METRIC_ALIASES, scorerOfMetric } from "../traces/metrics.js";
+import { JUDGED, METRIC_ALIASES, scorerOfMetric } from "../traces/headline-score.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { judgeSettingsSchema } from "../traces/trace.js";

@@ -11,7 +11,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";
-import { isScored, type ScoredTasks, scorerOfMetric } from "../traces/metrics.js";
+import { isScored, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { PERTURBATIONS, type Perturbation } from "../traces/run-settings.js";
 import { perturbedRepeats } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";

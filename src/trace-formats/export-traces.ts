@@ -14,7 +14,7 @@ import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Db, limitPageCache, withStore } from "../store/open-store.js";
 import { ENDINGS, isFailure } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
-import { scorerForBands } from "../traces/metrics.js";
+import { scorerForBands } from "../traces/headline-score.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import { scaleText } from "../traces/score.js";
 import { BAND_USES, BANDS, type Band, bandOf } from "../traces/score-bands.js";

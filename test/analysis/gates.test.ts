@@ -27,18 +27,18 @@ describe("--fail-under", () => {
     expect(failUnder({ metric: "judgeCorrect", limit: 0 }, { scores }).passed).toBe(false);
   });
 
-  it("uses the judge's verdict for accuracy, or exact match if there is no judge", () => {
+  it("uses the headline score for accuracy, which is never exact match", () => {
     const accuracy = { metric: "accuracy", limit: 0.8 };
-    expect(gateText(failUnder(accuracy, { scores }))).toBe(
-      "missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8",
+    const cited = { ...scores, sourcesCorrect: figures({ value: 0.742, low: 0.69, high: 0.789, n: 300 }) };
+    expect(gateText(failUnder(accuracy, { scores: cited }))).toBe(
+      "missed  accuracy (sourcesCorrect) 0.742 [0.690, 0.789] n=300, required: at least 0.8",
     );
     const judged = { ...scores, judgeCorrect: figures({ value: 0.9 }) };
     expect(failUnder(accuracy, { scores: judged })).toMatchObject({
       scorer: "judgeCorrect",
       passed: true,
     });
-    const unread = { ...scores, judgeCorrect: figures({ value: null, n: 0 }) };
-    expect(failUnder(accuracy, { scores: unread }).scorer).toBe("exactMatch");
+    expect(failUnder(accuracy, { scores }).scorer).toBe("semanticScore");
   });
 });
 

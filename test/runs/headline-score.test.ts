@@ -38,12 +38,20 @@ function question(taskId: number, scores: TaskResult["scores"], ending: Ending =
 const KINDS: Readonly<
   Record<string, { readonly save: () => void; readonly scorer: string | null; value: number | null }>
 > = {
-  "a run without a judge": {
+  "a run without a judge or gold emails": {
     scorer: "semanticScore",
     value: 0.5,
     save() {
       save(question(1, { exactMatch: 0, semanticScore: 0.25 }));
       save(question(2, { exactMatch: 1, semanticScore: 0.75 }));
+    },
+  },
+  "a run without a judge over questions with gold emails": {
+    scorer: "sourcesCorrect",
+    value: 0.5,
+    save() {
+      save(question(1, { semanticScore: 0.25, sourcesCorrect: 1 }));
+      save(question(2, { semanticScore: 0.75, sourcesCorrect: 0 }));
     },
   },
   "a judged run": {

@@ -166,7 +166,8 @@ const LABELS: Readonly<Record<HeadlineScorer, string>> = {
   reward: "reward",
   judgeCorrect: "judged correct",
   taskScore: "score",
-  semanticScore: "semantic",
+  sourcesCorrect: "sources",
+  semanticScore: "word overlap",
 };
 
 /** Running mean of the run's headline score. */

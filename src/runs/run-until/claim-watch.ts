@@ -17,7 +17,7 @@ import { meanOf } from "../../statistics/intervals.js";
 import { pairedDifference } from "../../statistics/significance.js";
 import type { Db } from "../../store/open-store.js";
 import type { TaskId } from "../../tasks/question.js";
-import { isScored, type ScoredTasks, scorerOfMetric } from "../../traces/metrics.js";
+import { isScored, type ScoredTasks, scorerOfMetric } from "../../traces/headline-score.js";
 import { plannedOrder, type TaskCursor } from "../../traces/results-store.js";
 import type { ExecutedRunSettings, UntilSettings } from "../../traces/run-settings.js";
 import { scaleText } from "../../traces/score.js";

@@ -1,6 +1,7 @@
 import { datasetText, UNJUDGED } from "../../reports/wording.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count } from "../../text/format.js";
+import { isUnjudged } from "../../traces/headline-score.js";
 import {
   type Child,
   costText,
@@ -56,7 +57,7 @@ export async function runList(page: HTMLElement, query: URLSearchParams): Promis
     load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
     columns: pageScope.sections.has("compare") ? [selectColumn(selected, toggle), ...COLUMNS] : COLUMNS,
     tools: compare,
-    footnote: (runs) => (runs.some(({ score }) => score?.scorer === "semanticScore") ? h("p.hint", UNJUDGED) : null),
+    footnote: (runs) => (runs.some(({ score }) => isUnjudged(score?.scorer)) ? h("p.hint", UNJUDGED) : null),
   });
 }
 
@@ -102,7 +103,7 @@ function tasksDone({ completed_tasks, total_tasks, status }: RunLineJson): Child
 
 function headline({ score }: RunLineJson): Child {
   if (score === null) return "–";
-  const star = score.scorer === "semanticScore" ? "*" : "";
+  const star = isUnjudged(score.scorer) ? "*" : "";
   const [value, interval] = [`${scoreText(score.value)}${star}`, intervalText(score)];
   return twoLines(value, h("span.lines", score.label, h("br"), interval));
 }
