@@ -7,14 +7,8 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
 import { FileWatch } from "../store/database-file.js";
-import {
-  type Db,
-  deferCheckpoints,
-  limitPageCache,
-  openReadOnly,
-  openStore,
-  waitForWriter,
-} from "../store/open-store.js";
+import { type Db, deferCheckpoints, limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
+import { waitForWriter } from "../store/write-transaction.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
 import type { LiveTraces } from "../trace-formats/otlp-live.js";

@@ -3,7 +3,8 @@ import type { ToolSpec } from "../models/model.js";
 import type { AppContext } from "../platform/app-context.js";
 import { sha256OfFile } from "../platform/download.js";
 import { isScorerName, SCORERS } from "../scoring/scorers.js";
-import { type Db, openStore, withWriteTransaction } from "../store/open-store.js";
+import { type Db, openStore } from "../store/open-store.js";
+import { withImportTransaction } from "../store/write-transaction.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { TaskSet } from "../tasks/question.js";
 import { notUsable, type RunFacts } from "../trace-formats/imported-trace.js";
@@ -43,7 +44,7 @@ export async function importTraces(path: string, { settings, note, signal }: App
     onWait: () => note(`art-e: waiting for another program that is writing to ${settings.db}.`),
   };
   try {
-    return await withWriteTransaction(db, waiting, async () => {
+    return await withImportTransaction(db, waiting, async () => {
       const runs = new Map<string, ImportedRunWriter>();
       let traces = 0;
       let chats = 0;

@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import { batchCalls } from "../platform/batches.js";
-import { type Db, type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/open-store.js";
+import type { Db } from "../store/open-store.js";
+import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/write-transaction.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import type { Emit } from "../traces/progress.js";

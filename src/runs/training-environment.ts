@@ -11,15 +11,8 @@ import { compact, presentProperties } from "../platform/optional-values.js";
 import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
 import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
-import {
-  type Db,
-  limitPageCache,
-  openReadOnly,
-  WAIT_INDEFINITELY,
-  waitForWriter,
-  withStore,
-  withWriteTransaction,
-} from "../store/open-store.js";
+import { type Db, limitPageCache, openReadOnly, withStore } from "../store/open-store.js";
+import { WAIT_INDEFINITELY, waitForWriter, withWriteTransaction } from "../store/write-transaction.js";
 import { type Question, SPLITS, type Split, type TaskId, type TaskSet } from "../tasks/question.js";
 import { loadTools, toolsDigest, toTool } from "../tools/load-tools.js";
 import { openMailbox } from "../tools/mailbox.js";

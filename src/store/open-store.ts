@@ -1,19 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import type { AppContext, AppSettings } from "../platform/app-context.js";
+import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { databaseHint, isBusy } from "./database-error.js";
 import { connect, connectToCopy, type Db, hasSqliteHeader } from "./database-file.js";
 import { migrate } from "./migrate.js";
 import { Database } from "./sqlite.js";
-
-/** Options for waiting while another program, such as an import, holds the write lock. */
-export interface LockWait {
-  readonly signal: AbortSignal;
-  onWait(): void;
-}
 
 /**
  * Runs all reads of one event loop tick in one transaction. A concurrent writer invalidates SQLite's page cache once
@@ -54,60 +47,6 @@ export async function withStore<T>({ db: path }: AppSettings, use: (db: Db) => T
     db.close();
   }
 }
-
-/** Waits until `signal` aborts while another program writes to the database, and notes it once. */
-export function waitForWriter({ note, settings }: AppContext, signal: AbortSignal): LockWait {
-  let isNoted = false;
-  return {
-    signal,
-    onWait() {
-      if (!isNoted) note(`art-e: another program is writing to ${settings.db}. Waiting until it has finished.`);
-      isNoted = true;
-    },
-  };
-}
-
-/** Short, because SQLite's busy timeout blocks the thread. The event loop runs between attempts. */
-const BLOCKED_MS = 100;
-const PAUSE_MS = 250;
-
-/**
- * Runs `work` in one write transaction, waiting as long as necessary for the lock. If the signal aborts, rejects with
- * its reason and writes nothing. Uses BEGIN IMMEDIATE, because a read transaction cannot be upgraded after another
- * write.
- */
-export async function withWriteTransaction<T>(db: Db, waiting: LockWait, work: () => T | Promise<T>): Promise<T> {
-  while (!tryBegin(db)) {
-    waiting.onWait();
-    await delay(PAUSE_MS);
-    waiting.signal.throwIfAborted();
-  }
-  try {
-    const done = await work();
-    db.exec("COMMIT");
-    return done;
-  } catch (error) {
-    if (db.inTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-function tryBegin(db: Db): boolean {
-  const busyTimeout = db.pragma("busy_timeout", { simple: true });
-  db.pragma(`busy_timeout = ${BLOCKED_MS}`);
-  try {
-    db.exec("BEGIN IMMEDIATE");
-    return true;
-  } catch (error) {
-    if (isBusy(error)) return false;
-    throw error;
-  } finally {
-    db.pragma(`busy_timeout = ${busyTimeout}`);
-  }
-}
-
-/** Waits for the lock without a limit. */
-export const WAIT_INDEFINITELY: LockWait = { signal: new AbortController().signal, onWait() {} };
 
 export type { Db };
 

@@ -1,7 +1,8 @@
 import { UserError } from "../platform/errors.js";
 import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
-import { type Db, type LockWait, WAIT_INDEFINITELY } from "../store/open-store.js";
+import type { Db } from "../store/open-store.js";
+import { type LockWait, WAIT_INDEFINITELY } from "../store/write-transaction.js";
 import type { TaskId } from "../tasks/question.js";
 import { type JournalRow, openJournalEraser } from "./result-writer/journal-writer.js";
 import type { TaskResult } from "./task-result.js";

@@ -172,11 +172,11 @@ export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string 
   return id;
 }
 
-/** Appends tasks to the order of a run, after its first `before` tasks. */
-export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[], before = 0): void {
+/** Saves the order in which a run answers its tasks. */
+export function saveRunTasks(db: Db, runId: string, tasks: readonly PlannedTask[]): void {
   const add = db.prepare("INSERT INTO run_tasks (run_id, position, task_id, epoch) VALUES (?, ?, ?, ?)");
   tasks.forEach(({ task, epoch }, i) => {
-    add.run(runId, before + i + 1, task.id, epoch);
+    add.run(runId, i + 1, task.id, epoch);
   });
 }
 

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { AgentFunction } from "../../src/agents/agent-function.js";
 import { resumeArtEBenchmark, runArtEBenchmark } from "../../src/library/benchmark.js";
@@ -7,11 +8,11 @@ import { importMail } from "../../src/library/import-mail.js";
 import { loadTasks } from "../../src/library/load-tasks.js";
 import { openDatabase } from "../../src/library/open-database.js";
 import type { Question, Trace } from "../../src/library/published-types.js";
-import { MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
+import { MAIL, QUESTIONS, ROOT, startProgram, workFolder } from "../cli/art-e.js";
 
 /** Agents, scorers and questions that a program passes to the library. */
 
-const { artE, path } = workFolder({ mail: MAIL });
+const { artE, path, write } = workFolder({ mail: MAIL });
 
 let tasks: Question[];
 let db: string;
@@ -134,6 +135,58 @@ describe("an agent function", () => {
     const resumed = await resumeArtEBenchmark(runId, { db, env: {}, agent: counting });
     expect(resumed).toMatchObject({ runId, status: "completed", completedTasks: 3 });
     expect(answered).toBe(4);
+  });
+});
+
+describe("concurrent runs", () => {
+  const agent: AgentFunction = async function searching({ question, callTool }) {
+    await callTool("email_search", { query: question });
+    return "$40";
+  };
+
+  const runMany = async (count: number) => {
+    const { signal } = new AbortController();
+    const one = () => run(agent, { signal }, tasks.slice(0, 1));
+    const results = await Promise.all(Array.from({ length: count }, one));
+    expect(new Set(results.map(({ runId }) => runId)).size).toBe(count);
+    expect(results.map(({ completedTasks }) => completedTasks)).toEqual(Array(count).fill(1));
+  };
+
+  /** Starts a process with this number of concurrent runs, and returns its output. */
+  const runInProcess = async (count: number) => {
+    const program = `
+      import { loadTasks, runArtEBenchmark } from ${JSON.stringify(join(ROOT, "dist/library.js"))};
+      const tasks = await loadTasks({ dataset: ${JSON.stringify(QUESTIONS)}, limit: 1 });
+      const agent = async () => "$40";
+      const one = () => runArtEBenchmark(tasks, { db: ${JSON.stringify(db)}, env: {}, agent });
+      const results = await Promise.all(Array.from({ length: ${count} }, one));
+      console.log(results.filter(({ completedTasks }) => completedTasks === 1).length);`;
+    write("many.mjs", program);
+    return startProgram(path("."), process.execPath, ["many.mjs"], {}).ended;
+  };
+
+  it("in one process all finish", () => runMany(8));
+
+  it("in two processes all finish", async () => {
+    expect(await Promise.all([6, 6].map(runInProcess))).toEqual(Array(2).fill({ code: 0, stdout: "6\n", stderr: "" }));
+  });
+
+  it("in one process all finish, 50 at a time, a hundred times", { tags: ["slow"], timeout: 3_600_000 }, async () => {
+    for (let round = 0; round < 100; round++) await runMany(50);
+  });
+
+  it("in two processes all finish, 20 in each", { tags: ["slow"] }, async () => {
+    expect(await Promise.all([20, 20].map(runInProcess))).toEqual(
+      Array(2).fill({ code: 0, stdout: "20\n", stderr: "" }),
+    );
+  });
+
+  it("finish next to an import into their database", async () => {
+    const own = { db: path("growing.db") };
+    await importMail(MAIL, own);
+    const importing = importMail(MAIL, own);
+    const runs = Array.from({ length: 3 }, () => run(agent, own, tasks.slice(0, 1)));
+    expect(await Promise.all([importing, ...runs])).toMatchObject([{}, ...Array(3).fill({ completedTasks: 1 })]);
   });
 });
 

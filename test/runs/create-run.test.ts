@@ -8,7 +8,7 @@ import { UserError } from "../../src/platform/errors.js";
 import { createRun } from "../../src/runs/execute-run/create-run.js";
 import { resumeRun } from "../../src/runs/execute-run/resume.js";
 import { newRunPlan, type RunPlan } from "../../src/runs/plan-run.js";
-import { WAIT_INDEFINITELY } from "../../src/store/open-store.js";
+import { WAIT_INDEFINITELY } from "../../src/store/write-transaction.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { attemptPages } from "../../src/traces/results-store.js";
 import { getRun, type RunOwner } from "../../src/traces/runs-store.js";

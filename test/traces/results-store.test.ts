@@ -75,8 +75,7 @@ describe("planned tasks", () => {
     it("are read one page at a time, and tasks a few at a time when needed", () => {
       saveRun(test.db, "run_b");
       const plan = Array.from({ length: 301 }, (_, i) => ({ kind: "question" as const, task: ONE, epoch: i + 1 }));
-      saveRunTasks(test.db, "run_b", plan.slice(0, 150));
-      saveRunTasks(test.db, "run_b", plan.slice(150), 150);
+      saveRunTasks(test.db, "run_b", plan);
       test.db.exec("DELETE FROM run_tasks WHERE run_id = 'run_b' AND position BETWEEN 101 AND 200");
       const pages = [...remainingPositions(test.db, "run_b", false)];
       expect(pages.map(({ length }) => length)).toEqual([100, 0, 100, 1]);

@@ -1,6 +1,8 @@
+import { openDeadline } from "../../platform/deadline.js";
 import { UserError } from "../../platform/errors.js";
 import { sumOrNull } from "../../statistics/sum-or-null.js";
 import type { Db } from "../../store/open-store.js";
+import { withImportTransaction } from "../../store/write-transaction.js";
 import { readCorpusStats, updateFingerprint } from "../corpus.js";
 import type { BadEmail, CorpusSource, FiledEmail, MailForm } from "../email.js";
 import { resolveOwners } from "../owners.js";
@@ -79,38 +81,38 @@ export async function importCorpus(
   onProgress: (progress: ImportProgress) => void,
   signal: AbortSignal,
 ): Promise<ImportSummary> {
-  beginTransaction(db);
+  const patience = openDeadline(signal, LONGEST_WAIT_MS, () => busy(db.name));
+  const waiting = { signal: patience.signal, onWait() {} };
   try {
-    const before = readCorpusStats(db).distinct;
-    const tally = await readAll(db, request, onProgress, signal);
-    const newOwners = resolveOwners(db, request.ownerMap);
-    if (tally.changed || newOwners) {
-      rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
-      updateFingerprint(db);
-    }
-    signal.throwIfAborted();
-    db.exec("COMMIT");
-    const { changed, ...counts } = tally;
-    const { distinct, inboxes, unresolvedOwners } = readCorpusStats(db);
-    return { ...counts, distinct: distinct - before, inboxes, unresolvedOwners };
-  } catch (error) {
-    if (db.inTransaction) db.exec("ROLLBACK");
-    throw error;
+    return await withImportTransaction(db, waiting, async () => {
+      patience.close();
+      const before = readCorpusStats(db).distinct;
+      const tally = await readAll(db, request, onProgress, signal);
+      const newOwners = resolveOwners(db, request.ownerMap);
+      if (tally.changed || newOwners) {
+        rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
+        updateFingerprint(db);
+      }
+      signal.throwIfAborted();
+      const { changed, ...counts } = tally;
+      const { distinct, inboxes, unresolvedOwners } = readCorpusStats(db);
+      return { ...counts, distinct: distinct - before, inboxes, unresolvedOwners };
+    });
+  } finally {
+    patience.close();
   }
 }
 
-function beginTransaction(db: Db): void {
-  try {
-    db.exec("BEGIN IMMEDIATE");
-  } catch (cause) {
-    throw new UserError(
-      "db_busy",
-      `Cannot import into ${db.name}: another process is writing to it.`,
-      "Wait until it has finished, or import into another file with --db.",
-      1,
-      { cause },
-    );
-  }
+/** Milliseconds to wait for another writer. */
+const LONGEST_WAIT_MS = 10_000;
+
+function busy(path: string): UserError {
+  return new UserError(
+    "db_busy",
+    `Cannot import into ${path}: another process, or another import of this process, is writing to it.`,
+    "Wait until it has finished, or import into another file with --db.",
+    1,
+  );
 }
 
 async function readAll(
