@@ -1,5 +1,5 @@
 import { type Endpoint, secretsOf } from "./endpoint.js";
-import { type Completion, ModelError } from "./model.js";
+import { type Completion, type FinishReason, ModelError, type ModelErrorKind } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 import type { JsonReply } from "./provider-http.js";
 import { MAX_NAME } from "./reply-fields.js";
@@ -36,8 +36,9 @@ export async function attempt(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const failure = withBilled(toModelError(error, secretsOf(endpoint)), reported);
-    if (failure instanceof ModelError && failure.kind === "refused") {
-      return { ...refusedReply(failure.message, performance.now() - startedAt), ...reported };
+    const finishReason = failure instanceof ModelError ? FINISHED[failure.kind] : undefined;
+    if (failure instanceof ModelError && finishReason !== undefined) {
+      return { ...emptyReply(failure.message, finishReason, performance.now() - startedAt), ...reported };
     }
     throw failure;
   }
@@ -50,8 +51,13 @@ export function withBilled(error: unknown, reply: Pick<Completion, "usage" | "co
   return error.with({ billed: { usage, costUsd } });
 }
 
-/** A refusal can arrive as an HTTP error or as a finish reason. Both result in the same reply. */
-function refusedReply(message: string, latencyMs: number): Completion {
+/** Kinds of errors that are the model's doing. They can arrive as an HTTP error or as a finish reason. */
+const FINISHED: Readonly<Partial<Record<ModelErrorKind, FinishReason>>> = {
+  refused: "refusal",
+  broken_call: "broken_call",
+};
+
+function emptyReply(message: string, finishReason: FinishReason, latencyMs: number): Completion {
   const rawFinishReason = message.slice(0, MAX_NAME);
-  return { content: "", toolCalls: [], finishReason: "refusal", rawFinishReason, usage: null, latencyMs, retries: [] };
+  return { content: "", toolCalls: [], finishReason, rawFinishReason, usage: null, latencyMs, retries: [] };
 }

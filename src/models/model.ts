@@ -188,13 +188,17 @@ export const callWaitSchema = z.object({
 
 export type CallWait = z.output<typeof callWaitSchema>;
 
-/** `unavailable`: the account has no credit, or the server requests a longer wait than the retries allow. */
+/**
+ * `unavailable`: the account has no credit or is blocked, or the server requests a longer wait than the retries allow.
+ * `broken_call`: the server cannot read the model's tool call. Like `refused`, it becomes a reply.
+ */
 export const MODEL_ERROR_KINDS = [
   "auth",
   "not_found",
   "bad_request",
   "context_overflow",
   "refused",
+  "broken_call",
   "rate_limit",
   "unavailable",
   "overloaded",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseRetryAfter } from "../platform/http.js";
+import { requestedWait } from "../platform/http.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { classifyFailure, classOf } from "./failure-classes.js";
 import { ModelError } from "./model.js";
@@ -25,6 +25,9 @@ const UNREACHABLE_CODES =
 
 /** System and undici codes. Excludes Node's own `ERR_...` codes, which indicate incorrect calls. */
 const NETWORK_CODES = /^(E(?!RR_)[A-Z_]+|UND_ERR_[A-Z_]+)$/;
+
+/** undici's error for a tunnel that a proxy declines. */
+const PROXY_PASSWORD = /Proxy response \(407\)/;
 
 const NETWORK = /fetch failed|terminated|connection error|other side closed|socket hang up/i;
 
@@ -82,8 +85,7 @@ export function toModelError(error: unknown, secrets: readonly string[]): unknow
   const http = httpErrorSchema.safeParse(error);
   if (http.success) {
     const { status, headers, error: body } = http.data;
-    const message = scrub(describe(body, http.data.message), secrets);
-    return providerError({ status, message, body, headers });
+    return providerError({ status, message: scrub(describe(body, http.data.message), secrets), body, headers });
   }
   if (error instanceof SyntaxError) {
     return new ModelError("protocol", "the reply is not JSON, or is incomplete", { retryable: true });
@@ -123,32 +125,48 @@ function codesOf({ code, type, status, innererror, details }: ErrorBody): string
 export function providerError({ status, message, body = null, headers }: ProviderError): ModelError {
   const error = errorIn(body);
   const sentence = sentenceIn(body) ?? message;
+  if (status === 407) return proxyError();
   const failure = classifyFailure({
     status,
     message: sentence,
     codes: codesOf(error),
     isDeclined: (error.metadata?.reasons.length ?? 0) > 0,
+    isWebPage: message.startsWith(WEB_PAGE_SENT),
     quotas: error.details
       .flatMap(({ violations = [] }) => violations)
       .map(({ quotaId, quotaValue }) => ({ id: quotaId, value: quotaValue })),
   });
-  const askedWait = retryAfterMs(headers, error.details) ?? resetIn(error) ?? waitInWords(sentence);
+  const isLimited = failure.kind === "rate_limit";
+  const askedWait = waitOf(error, headers, isLimited) ?? waitInWords(sentence);
   // A daily or monthly limit outlasts all retries.
-  const isLongLimit = failure.kind === "rate_limit" && askedWait === null && LONG_LIMIT.test(sentence);
+  const isLongLimit = isLimited && askedWait === null && LONG_LIMIT.test(sentence);
   const { kind, consequence } = isLongLimit ? classOf("unavailable") : failure;
   const text = kind === "refused" ? message : `${status} ${message}`.trim();
-  const retryable = consequence === "retried";
-  const waitMs = retryable ? askedWait : null;
-  return new ModelError(kind, text, { status, retryable, retryAfterMs: waitMs });
+  const canChange = consequence === "retried" || consequence === "fails";
+  const serverSays = canChange ? headers?.get("x-should-retry") : null;
+  const retryable = serverSays === "true" || (consequence === "retried" && serverSays !== "false");
+  return new ModelError(kind, text, { status, retryable, retryAfterMs: retryable ? askedWait : null });
 }
 
 /**
- * Returns the wait in milliseconds until OpenRouter's limit resets, or null if unknown. OpenRouter includes the
- * upstream's rate limit headers in the body, with the reset time in milliseconds since 1970.
+ * Returns the wait in milliseconds that a server requests, or null if it requests none. Reads the headers, the upstream
+ * server's headers that OpenRouter includes in the body, and Google's RetryInfo.
  */
-function resetIn({ metadata }: ErrorBody): number | null {
-  const reset = Number(metadata?.headers["X-RateLimit-Reset"] ?? Number.NaN);
-  return Number.isFinite(reset) && reset > 0 ? Math.max(0, reset - Date.now()) : null;
+function waitOf({ metadata, details }: ErrorBody, headers: Headers | undefined, isLimited: boolean): number | null {
+  const upstream = Object.entries(metadata?.headers ?? {}).map(([name, value]): [string, string] => [name, `${value}`]);
+  const google = details.map((detail) => retryInfoSchema.safeParse(detail).data).find((info) => info !== undefined);
+  return (
+    requestedWait(headers ?? new Headers(), isLimited) ??
+    requestedWait(new Headers(upstream), isLimited) ??
+    (google === undefined ? null : Math.round(Number(google.retryDelay.slice(0, -1)) * 1000))
+  );
+}
+
+/** Returns the error of a proxy that requires a user name and a password, which fails every request. */
+export function proxyError(): ModelError {
+  const message =
+    "407 the proxy requires a user name and a password: set HTTP_PROXY or HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT";
+  return new ModelError("network", message, { status: 407, retryable: false, unreachable: true });
 }
 
 const LONG_LIMIT = /\b(?:per|a) (?:day|month)\b|\/ ?(?:day|month)\b|\bdaily\b|-per-day\b/i;
@@ -166,9 +184,14 @@ function waitInWords(message: string): number | null {
   return Number(h ?? 0) * 3_600_000 + Number(m ?? 0) * 60_000 + Number(s ?? 0) * 1_000 + Number(ms ?? 0);
 }
 
-/** Returns the server's message from the body, otherwise the SDK's message. */
+const WEB_PAGE_SENT = "the server returned a web page";
+
+/** Returns the server's message from the body, otherwise the SDK's message. Of a web page, only its title is shown. */
 function describe(body: unknown, message: string): string {
-  return sentenceIn(body) ?? message.replace(/^\d{3} /, "");
+  const text = sentenceIn(body) ?? message.replace(/^\d{3} /, "");
+  if (!/^\s*<(?:!doctype|html|head)\b/i.test(text)) return text;
+  const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim() ?? "";
+  return title === "" ? WEB_PAGE_SENT : `${WEB_PAGE_SENT}: ${title}`;
 }
 
 const sentenceSchema = z.looseObject({
@@ -180,6 +203,11 @@ const sentenceSchema = z.looseObject({
   metadata: z.looseObject({ raw: z.string() }).optional().catch(undefined),
 });
 
+/** Pydantic's form of an invalid field, at FastAPI servers (https://fastapi.tiangolo.com/tutorial/handling-errors). */
+const invalidFieldSchema = z
+  .object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() })
+  .transform(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
+
 /**
  * Returns the message in a server's error body, or null if it has none. Supports `{error: {message}}` from OpenAI and
  * Google, including in an array, `{detail}` from FastAPI, `{errors: [{message}]}` from Cloudflare, `{error: "..."}` and
@@ -188,7 +216,10 @@ const sentenceSchema = z.looseObject({
 export function sentenceIn(body: unknown, depth = 0): string | null {
   if (depth > 4) return null;
   if (typeof body === "string") return body.trim() === "" ? null : body;
-  if (Array.isArray(body)) return sentenceIn(body[0], depth + 1);
+  if (Array.isArray(body)) {
+    const invalid = z.array(invalidFieldSchema).min(1).safeParse(body).data;
+    return invalid === undefined ? sentenceIn(body[0], depth + 1) : invalid.slice(0, 3).join("; ");
+  }
   const problem = sentenceSchema.safeParse(body).data;
   if (problem !== undefined) {
     const { message, code, param = "", metadata } = problem;
@@ -215,6 +246,7 @@ function networkError(error: unknown, secrets: readonly string[]): ModelError | 
     const message = `the server's TLS certificate is not trusted (${untrusted}): set NODE_EXTRA_CA_CERTS to the path of its CA certificate`;
     return new ModelError("network", message, { retryable: false, unreachable: true });
   }
+  if (chain.some((at) => PROXY_PASSWORD.test(at.message))) return proxyError();
   const code = codes.find((word) => NETWORK_CODES.test(word));
   if (code === undefined && !chain.some((at) => NETWORK.test(at.message))) return null;
   const kind = code !== undefined && TIMEOUT_CODES.test(code) ? "timeout" : "network";
@@ -244,19 +276,3 @@ const retryInfoSchema = z.object({
   "@type": z.string().endsWith("google.rpc.RetryInfo"),
   retryDelay: z.string().regex(/^\d+(\.\d+)?s$/),
 });
-
-/**
- * Returns the wait requested by a server in milliseconds (never negative), or null if the server requested none. Reads
- * `retry-after-ms`, `Retry-After` in seconds or as an HTTP date (RFC 9110, section 10.2.3), and Google's RetryInfo.
- */
-export function retryAfterMs(headers: Headers | undefined, errorDetails: readonly unknown[] = []): number | null {
-  const exact = headers?.get("retry-after-ms");
-  if (exact && Number.isFinite(Number(exact))) return Math.max(0, Number(exact));
-  const headerDelay = parseRetryAfter(headers?.get("retry-after"));
-  if (headerDelay !== null) return headerDelay;
-  for (const detail of errorDetails) {
-    const info = retryInfoSchema.safeParse(detail);
-    if (info.success) return Math.round(Number(info.data.retryDelay.slice(0, -1)) * 1000);
-  }
-  return null;
-}

@@ -27,14 +27,11 @@ const COST_HEADER = "x-litellm-response-cost";
 
 const isWhole = (value: number) => value >= 0 && value % 1 === 0;
 
+/** Some gateways send numbers as text. */
+const number = z.union([z.number(), z.string().trim().min(1).transform(Number)]);
 /** Not limited to safe integers, so that an absurd count is noticed rather than ignored. */
-const count = z.number().refine(isWhole).nullish().catch(null);
-/** Some gateways send the number as text. */
-const dollars = z
-  .union([z.number(), z.string().trim().min(1).transform(Number)])
-  .pipe(z.number().nonnegative())
-  .nullish()
-  .catch(null);
+const count = number.pipe(z.number().refine(isWhole)).nullish().catch(null);
+const dollars = number.pipe(z.number().nonnegative()).nullish().catch(null);
 
 const details = z
   .object({ cached_tokens: count, cache_write_tokens: count, reasoning_tokens: count, thinking_tokens: count })
@@ -118,17 +115,25 @@ function toUsage(report: Report): Usage | null {
     report.input_tokens_details?.cache_write_tokens,
     report.cache_creation_input_tokens,
   );
-  const inputTokens = inputOf(report);
-  if (inputTokens === null) return null;
+  const reportedInput = inputOf(report);
+  if (reportedInput === null) return null;
   const reasoning = most(
     report.completion_tokens_details?.reasoning_tokens,
     report.output_tokens_details?.reasoning_tokens,
     report.output_tokens_details?.thinking_tokens,
     report.thoughtsTokenCount,
   );
+  const completion =
+    (report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0) +
+    (report.thoughtsTokenCount ?? 0);
+  const total = report.total_tokens ?? report.totalTokenCount ?? 0;
+  const rest = Math.max(0, total - reportedInput - completion);
+  const beside = besideInput({ input: reportedInput, cached, writes, rest, reasoning });
+  // xAI and Gemini's compatible endpoint do not include reasoning in the completion tokens, but OpenAI does.
+  const uncounted = Math.max(rest - beside, reasoning > completion ? reasoning : 0);
   return {
-    inputTokens,
-    outputTokens: outputOf(report, inputTokens, reasoning),
+    inputTokens: reportedInput + beside,
+    outputTokens: completion + uncounted,
     cachedInputTokens: cached,
     ...cacheWrites(writes, Math.min(writes, report.cache_creation?.ephemeral_1h_input_tokens ?? 0)),
     ...reasoningUsage(reasoning),
@@ -147,14 +152,19 @@ function inputOf(report: Report): number | null {
 }
 
 /**
- * xAI and Gemini's compatible endpoint do not include reasoning in the completion tokens, but OpenAI does. The total
- * includes reasoning for all of them.
+ * Returns the cached tokens that a server does not include in the input tokens, as Bedrock and its gateways count. They
+ * are more than the input, or they explain what is left of the total: alone, or together with the reasoning.
  */
-function outputOf(report: Report, inputTokens: number, reasoning: number): number {
-  const reported = report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0;
-  const completion = reported + (report.thoughtsTokenCount ?? 0);
-  const total = report.total_tokens ?? report.totalTokenCount ?? 0;
-  return Math.max(completion, total - inputTokens, reasoning > completion ? completion + reasoning : 0);
+function besideInput({
+  input,
+  cached,
+  writes,
+  rest,
+  reasoning,
+}: Record<"input" | "cached" | "writes" | "rest" | "reasoning", number>): number {
+  const isMore = cached + writes > input;
+  const sums = [cached + writes, cached].filter((tokens) => tokens > 0);
+  return sums.find((tokens) => rest === tokens || rest === tokens + reasoning) ?? (isMore ? cached + writes : 0);
 }
 
 function most(...counts: (number | null | undefined)[]): number {

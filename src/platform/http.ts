@@ -85,7 +85,7 @@ export async function get(url: string, headers: Record<string, string>, signal: 
   throw new RequestFailed(describeStatus(response), {
     status: response.status,
     retryable: response.status >= 500 || RETRYABLE_STATUS.has(response.status),
-    retryAfterMs: parseRetryAfter(response.headers.get("retry-after")),
+    retryAfterMs: requestedWait(response.headers),
   });
 }
 
@@ -167,17 +167,50 @@ function describeStatus(response: Response): string {
   return `the server returned ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }
 
+/** Headers with a wait or a time, in the order they are read. Servers that send milliseconds also send rounded seconds. */
+const WAIT_HEADERS = [
+  ["retry-after-ms", 1],
+  ["x-ms-retry-after-ms", 1],
+  ["retry-after", 1000],
+] as const;
+
+/** Headers with the time at which a limit is reset, such as `x-ratelimit-reset-tokens`. */
+const RESET_HEADER = /rate-?limit.*reset/;
+
 /**
- * Returns a `Retry-After` header in milliseconds, never negative: seconds or an HTTP date. Accepts decimals, which
- * servers send although RFC 9110, section 10.2.3, does not allow them. Null if the header is missing or invalid.
+ * Returns the wait in milliseconds that a response requests, or null if it requests none. Without `Retry-After`, the
+ * wait lasts until the limits that are used up are reset, if `isLimited`. Zero, negative and invalid waits count as
+ * none, so that the usual growing waits apply.
  */
-export function parseRetryAfter(value: string | null | undefined, now = Date.now()): number | null {
+export function requestedWait(headers: Headers, isLimited = false): number | null {
+  // Times are read on the server's clock, if it sends one.
+  const now = Date.parse(headers.get("date") ?? "") || Date.now();
+  for (const [name, unit] of WAIT_HEADERS) {
+    const wait = parseWait(headers.get(name), unit, now);
+    if (wait !== null) return wait;
+  }
+  if (!isLimited) return null;
+  const resets = [...headers].filter(([name]) => RESET_HEADER.test(name));
+  const isUsedUp = ([name]: [string, string]) => Number(headers.get(name.replace("reset", "remaining")) ?? 0) <= 0;
+  const waits = resets.filter(isUsedUp).map(([, value]) => parseWait(value, 1000, now) ?? 0);
+  return Math.max(0, ...waits) || null;
+}
+
+const DURATION = /^(?:(?<h>\d+)h)?(?:(?<m>\d+)m(?!s))?(?:(?<s>[\d.]+)s)?(?:(?<ms>[\d.]+)ms)?$/;
+
+/**
+ * Returns a wait in milliseconds, or null if there is none. Reads a number of units, a Unix time in seconds or
+ * milliseconds, a duration such as `1m26.4s`, and a date. Decimals are not allowed in RFC 9110, section 10.2.3, but sent.
+ */
+function parseWait(value: string | null, unit: number, now: number): number | null {
   const text = value?.trim() ?? "";
-  if (text === "") return null;
-  const seconds = Number(text);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
+  const number = Number(text || Number.NaN);
+  const { h = 0, m = 0, s = 0, ms = 0 } = DURATION.exec(text)?.groups ?? {};
+  const duration = Number(h) * 3_600_000 + Number(m) * 60_000 + Number(s) * 1000 + Number(ms);
+  // No server requests a wait of thirty years.
+  const time = number > 1e12 ? number : number > 1e9 ? number * 1000 : Date.parse(text);
+  const wait = number <= 1e9 ? number * unit : duration > 0 ? duration : time - now;
+  return wait > 0 && wait < Number.POSITIVE_INFINITY ? wait : null;
 }
 
 /** Name resolution and certificate errors are permanent. */

@@ -180,13 +180,14 @@ export function answerHere(context: AnswerContext, watch: ServerWatch): TaskAnsw
     async answer(task, signal, calls) {
       let isHeld = false;
       const trace = await answerTask(watched, task, { signal, calls }, (error) => {
-        if (!signal.aborted) isHeld = watch.failed(error);
+        if (!signal.aborted) isHeld = watch.failed(error, task.task.id);
       }).catch((error) => {
         if (!signal.aborted) throw error;
         return null;
       });
       if (trace === null || trace.ending === "interrupted") return null;
-      if (isFailure(trace.ending) && watch.fault !== null) return null;
+      if (!isFailure(trace.ending)) watch.answered();
+      else if (watch.fault !== null) return null;
       return { trace, isHeld, abandoned: abandonedAttempt(trace, calls.journal.unused) };
     },
   };

@@ -1,5 +1,6 @@
 import type { AgentBackend } from "../agents/agent-backend.js";
 import { ANSWERED_WEB_PAGE, type Model, ModelError } from "../models/model.js";
+import type { TaskId } from "../tasks/question.js";
 
 /** The reason why no further task of a run can succeed. */
 export interface ServerFault {
@@ -17,6 +18,12 @@ const PATIENCE_MS = 180_000;
 const ENOUGH = { unreachable: 1, silent: 3, refusing: 20 } as const;
 
 /**
+ * Different tasks in a row that failed with the same error, which is then not about one question. After an answer, more
+ * are required, because neighboring questions can be alike.
+ */
+const ENOUGH_ALIKE = { beforeAnswer: 3, afterAnswer: 5 } as const;
+
+/**
  * Distinguishes a dead server from occasional failures. A server that has never answered is dead at the first failed
  * connection. A server that has answered before is dead only after some time without a reply.
  */
@@ -25,6 +32,9 @@ export class ServerWatch {
   private failedInARow = 0;
   private lastFailure: unknown = null;
   private found: ServerFault | null = null;
+  private hasAnsweredTask = false;
+  /** The last error and the tasks that failed with it since the last answered task. */
+  private alike: { error: string; readonly tasks: Set<TaskId> } = { error: "", tasks: new Set() };
   /** Errors from model calls only, because a task can also run out of time in a tool. */
   private readonly ofCalls = new WeakSet<object>();
 
@@ -64,13 +74,19 @@ export class ServerWatch {
     return { answer: (task, transcript) => this.hear(backend.answer(task, transcript), () => true, isSilence) };
   }
 
+  /** Records a task that ended without a failure. */
+  answered(): void {
+    this.hasAnsweredTask = true;
+    this.alike.tasks.clear();
+  }
+
   /**
    * Records a failed task. Returns true if the next answer, or the end of the run, decides whether the failure counts.
    */
-  failed(error: unknown): boolean {
+  failed(error: unknown, task: TaskId): boolean {
     if (this.found !== null) return false;
-    this.found = failsEveryTask(error);
     const kind = this.kindOf(error);
+    this.found = failsEveryTask(error) ?? (kind === "refusing" ? this.failsAlike(error as ModelError, task) : null);
     if (this.found !== null || kind === null) return false;
     this.failedInARow++;
     this.lastFailure = error;
@@ -103,6 +119,17 @@ export class ServerWatch {
       if (error instanceof Error && counts(error)) this.ofCalls.add(error);
       throw error;
     }
+  }
+
+  /** Returns the fault if different tasks fail with the same error. A long prompt is about one question. */
+  private failsAlike({ kind, message }: ModelError, task: TaskId): ServerFault | null {
+    if (kind === "context_overflow" && this.hasAnsweredTask) return null;
+    // Request IDs, token counts and times differ.
+    const error = message.replace(/[\w-]*\d[\w-]*/g, "#");
+    if (error !== this.alike.error) this.alike = { error, tasks: new Set() };
+    const { size } = this.alike.tasks.add(task);
+    if (size < ENOUGH_ALIKE[this.hasAnsweredTask ? "afterAnswer" : "beforeAnswer"]) return null;
+    return { by: "server", why: `${size} tasks in a row failed with the same error: ${message}` };
   }
 
   private silentMs(): number {

@@ -8,9 +8,11 @@ export const MODELS_PAGE = join(import.meta.dirname, "../../docs/models.md");
 
 const FAILURES: Readonly<Partial<Record<ModelErrorKind, string>>> = {
   refused: "a prompt or reply declined for its content",
+  broken_call: "a tool call of the model that the server cannot read",
   context_overflow: "a prompt that is too long",
   rate_limit: "a rate limit",
-  unavailable: "an empty account, a limit per day, or a requested wait that is longer than the retries allow",
+  unavailable:
+    "an empty or blocked account, a limit per day, or a requested wait that is longer than the retries allow",
   auth: "a refused key",
   not_found: "an unknown model",
   overloaded: "an overloaded server",
@@ -22,6 +24,7 @@ const CONSEQUENCES: Readonly<Record<Consequence, string>> = {
   retried: "the call is retried",
   fails: "the task fails",
   refused: "the task ends as `refused`, graded as wrong",
+  told: "the agent is asked to call again",
   stops: "the run stops; its other tasks stay unanswered for `--resume`",
 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { z } from "zod";
 import { ModelError } from "../../src/models/model.js";
-import { providerError, retryAfterMs, scrub, toModelError } from "../../src/models/provider-errors.js";
+import { providerError, scrub, toModelError } from "../../src/models/provider-errors.js";
 
 describe("toModelError", () => {
   test("does not change an internal error", () => {
@@ -184,8 +184,8 @@ describe("providerError", () => {
       "the limit for a free model at OpenRouter",
       429,
       "Rate limit exceeded: free-models-per-day",
-      { error: { code: 429, message: "Rate limit exceeded", metadata: { headers: { "X-RateLimit-Reset": "1000" } } } },
-      { kind: "rate_limit", retryAfterMs: 0 },
+      { error: { code: 429, message: "Rate limit exceeded", metadata: { headers: { "X-RateLimit-Reset": "30" } } } },
+      { kind: "rate_limit", retryAfterMs: 30_000 },
     ],
   ])("recognizes %s", (_, status, message, body, expected) => {
     expect(httpError(status, message, body)).toMatchObject(expected);
@@ -227,44 +227,6 @@ test.each([
   expect(scrub(text, ["secret-1"])).toBe(clean);
 });
 
-const headers = (name: string, value: string) => new Headers([[name, value]]);
-
-test.each([
-  ["retry-after", "soon"],
-  ["retry-after", ""],
-  ["retry-after-ms", "x"],
-  ["x-retry", "5"],
-])("retryAfterMs returns null for %s: %j", (name, value) => {
-  expect(retryAfterMs(headers(name, value))).toBeNull();
-});
-
-test.each([
-  ["retry-after", "7", 7000],
-  ["retry-after", "0.5", 500],
-  ["retry-after", "-3", 0],
-  ["retry-after-ms", "1250.5", 1250.5],
-  ["retry-after", "Sun, 06 Nov 1994 08:49:37 GMT", 0],
-])("retryAfterMs reads %s: %s as %d ms", (name, value, ms) => {
-  expect(retryAfterMs(headers(name, value))).toBe(ms);
-});
-
-test("retryAfterMs reads a date that is one hour ahead", () => {
-  const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
-  const ms = retryAfterMs(headers("retry-after", inAnHour)) ?? 0;
-  expect(ms).toBeGreaterThan(3_500_000);
-  expect(ms).toBeLessThanOrEqual(3_600_000);
-});
-
-test("retryAfterMs prefers the exact header", () => {
-  expect(retryAfterMs(new Headers({ "retry-after": "60", "retry-after-ms": "200" }))).toBe(200);
-});
-
-test("retryAfterMs finds Google's RetryInfo among other details", () => {
-  const info = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "3.5s" };
-  expect(retryAfterMs(undefined, [{ "@type": "type.googleapis.com/google.rpc.Help" }, info])).toBe(3500);
-  expect(retryAfterMs(undefined, [{ ...info, retryDelay: "later" }])).toBeNull();
-});
-
 describe("limits and refusals as other providers word them", () => {
   const kindOf = (status: number, error: object, headers = {}) =>
     providerError({ status, message: "", body: { error }, headers: new Headers(headers) });
@@ -299,5 +261,195 @@ describe("limits and refusals as other providers word them", () => {
     [400, { message: "Output data may contain inappropriate content." }],
   ])("are treated as a refusal: %d %j", (status, error) => {
     expect(kindOf(status, error).kind).toBe("refused");
+  });
+});
+
+describe("an error without a known code", () => {
+  const kindOf = (status: number, message: string, code?: string) =>
+    providerError({ status, message, body: { error: { message, code } } }).kind;
+
+  it.each<[number, string, string?]>([
+    [400, "The input length (9000) exceeds the session_len 8192"],
+    [413, "Request body too large for gpt-4o model. Max size: 8000 tokens."],
+    [400, "Prompt length 9000 is greater than max_seq_len 8192"],
+    [400, "The sum of prompt length (9000.0), query length (0) should not exceed max_num_tokens (8192)"],
+    [400, "prompt tokens too long"],
+    [400, "Total tokens of image and text exceed max message tokens."],
+    [400, "the total number of tokens exceeds model context length"],
+    [400, "Input is longer than max context 8192"],
+    [413, "Request exceeds the maximum size"],
+    [400, "the max length of current question is 20480"],
+    [
+      400,
+      "The provided prompt is 9000 tokens long, so generating 1 tokens requires a sequence length of 9001, but the maximum supported sequence length is just 8192!",
+    ],
+    [400, "max tokens of 8192 exceeded"],
+    [400, "Requested tokens (9000) exceed context window of 8192"],
+    [
+      400,
+      "The estimated number of input and maximum output tokens (9000) exceeded this model context window limit (8192).",
+    ],
+    [400, "Input too long"],
+    [400, "The request's token count is over the limit of 8192"],
+    [400, "Your prompt has 9000 tokens, but this model supports at most 8192 tokens"],
+    [400, "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens."],
+    [400, "Conversation is too long to process"],
+    [400, "Context size exceeded"],
+    [400, "input is too large for this model: 9000 > 8192"],
+    [500, "input (9000 tokens) is too large to process. increase the physical batch size"],
+    [400, "inputs tokens + max_new_tokens must be <= 4096. Given: 9000 inputs tokens and 100 max_new_tokens"],
+    [400, "Input validation error: input must have less than 4096 tokens. Given: 9000"],
+    [400, "The number of tokens in the prompt exceeds the maximum"],
+    [400, "Please reduce the length of your prompt"],
+    [400, "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 9000"],
+  ])("is classified as context_overflow by its words: %i %s", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("context_overflow");
+  });
+
+  it.each<[number, string, string?]>([
+    [400, "Your account has been flagged by our automated systems for repeatedly violating our usage policies."],
+    [400, "Your access has been restricted due to repeated policy violations", "content_policy_violation"],
+    [403, "Your organization has been suspended for violating the terms of service."],
+    [400, "This organization has been disabled."],
+    [400, "User location is not supported for the API use."],
+    [400, "Budget has been exceeded! Current cost: 10.5, Max budget: 10.0"],
+    [400, "ExceededBudget: User=default_user over budget. Spend=2.0, Budget=1.0"],
+    [400, "Your team ran out of credits. Please top up."],
+    [403, "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys"],
+    [400, "Your credit balance is too low to access the Anthropic API."],
+    [400, "You have no remaining credits"],
+    [429, "Your team X has either used all available credits or reached its monthly spending limit."],
+    [400, "You need to enable billing for this project"],
+    [400, "Free quota has been exhausted"],
+    [400, "The model is not available in your region"],
+  ])("is classified as unavailable by its words: %i %s", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("unavailable");
+  });
+
+  it.each<[number, string, string?]>([
+    [400, "Incorrect API key provided: sk***st. You can obtain an API key from https://console.x.ai."],
+    [400, "API key not valid. Please pass a valid API key."],
+    [400, "API key expired. Please renew the API key."],
+    [400, "Authentication Error, No api key passed in."],
+    [
+      400,
+      "Authentication Error, Invalid proxy server token passed. Received API Key = sk-...st, Key Hash (Token) =abc. Unable to find token in cache or `LiteLLM_VerificationTokenTable`",
+    ],
+    [400, "Invalid token"],
+    [400, "The API Key appears to be invalid or may have expired. Please verify your credentials and try again."],
+    [400, "The provided access token is expired"],
+    [400, "Malformed API Key passed in. Ensure Key has `Bearer ` prefix."],
+    [400, "invalid x-api-key"],
+  ])("is classified as auth by its words: %i %s", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("auth");
+  });
+
+  it.each<[number, string, string?]>([
+    [
+      400,
+      "/chat/completions: Invalid model name passed in model=foo. Call `/v1/models` to view available models for your key.",
+    ],
+    [400, "The model `llama3-70b-8192` has been decommissioned and is no longer supported. Please refer to x"],
+    [400, "registry.ollama.ai/library/deepseek-r1:14b does not support tools"],
+    [400, "Model not exist"],
+    [400, "The requested model is not supported."],
+    [400, "foo is not a valid model ID"],
+    [400, "Unsupported model: gpt-x"],
+    [400, "Tool calling is not supported with this model"],
+    [400, "tool use is not supported for this model"],
+    [400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'],
+    [404, "No endpoints found that support tool use."],
+    [400, "Your team does not have access to model gpt-x"],
+    [400, "team not allowed to access model. This team can only access models=['a']. Tried to access b"],
+    [400, "key not allowed to access model"],
+    [400, "The model has been retired"],
+    [400, "You have not been granted access to the model"],
+    [400, "This model does not support function calling"],
+    [400, "`tools` is not supported in this model."],
+  ])("is classified as not_found by its words: %i %s", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("not_found");
+  });
+
+  it.each<[number, string, string?]>([
+    [
+      400,
+      "Your request was flagged as potentially violating our usage policy. Please try again with a different prompt.",
+      "invalid_prompt",
+    ],
+    [400, "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."],
+    [400, "Output blocked by content filtering policy"],
+    [400, "Content Exists Risk"],
+    [400, "The request was rejected because it was considered high risk"],
+    [400, "This request has been flagged. Your account may be suspended if you continue."],
+    [400, "Input data may contain inappropriate content."],
+  ])("is classified as refused by its words: %i %s", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("refused");
+  });
+
+  it.each<[number, string, string?]>([
+    [400, "temperature must be at most 1"],
+    [400, "messages.2.assistant.reasoning_content: property is unsupported"],
+    [400, "Invalid schema for function 'q_no_items': In context=('properties', 'list'), array schema missing items."],
+    [
+      400,
+      "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 150 instead.",
+    ],
+    [400, "messages: roles must alternate between user and assistant"],
+    [400, "messages.1.content.0: Invalid `signature` in `thinking` block"],
+    [400, "System role not supported"],
+    [400, "Invalid value: 'tool'. Supported values are: 'system', 'assistant', 'user'."],
+    [400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."],
+    [
+      400,
+      "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.",
+    ],
+  ])("is classified as bad_request by its words: %i %s", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("bad_request");
+  });
+
+  it.each<[number, string, string?]>([
+    [429, "Quota exceeded for quota metric 'Generate Content API requests per minute'"],
+    [
+      429,
+      "Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Used 29000, Requested 5000.",
+    ],
+    [429, "Your account has reached its rate limit"],
+    [429, "Number of request tokens has exceeded your per-minute rate limit"],
+  ])("is classified as rate_limit by its words: %i %s", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("rate_limit");
+  });
+
+  it("is about one prompt if a firewall blocks it, and shows only the title of its page", () => {
+    const page =
+      "<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head><body>…</body></html>";
+    expect(httpError(403, page, null)).toMatchObject({
+      kind: "bad_request",
+      message: "403 the server returned a web page: Attention Required! | Cloudflare",
+    });
+    expect(httpError(401, page, null)).toMatchObject({ kind: "auth" });
+  });
+
+  it("lists the fields that a FastAPI server rejects", () => {
+    const detail = [
+      { type: "extra_forbidden", loc: ["body", "stream"], msg: "Extra inputs are not permitted", input: {} },
+    ];
+    expect(httpError(422, "", { detail })).toMatchObject({
+      message: "422 body.stream: Extra inputs are not permitted",
+    });
+  });
+
+  it.each([
+    [500, "false", false],
+    [409, "true", true],
+    [400, "true", true],
+    [401, "true", false],
+  ])("with status %i and x-should-retry: %s is retried: %s", (status, says, retryable) => {
+    expect(httpError(status, "x", {}, new Headers({ "x-should-retry": says }))).toMatchObject({ retryable });
+  });
+
+  it("is a proxy's if the status is 407, and stops the run", () => {
+    const error = httpError(407, "<html><title>Access Denied</title></html>", null);
+    expect(error).toMatchObject({ kind: "network", retryable: false, unreachable: true });
+    expect(String(error)).toContain("HTTP_PROXY");
   });
 });

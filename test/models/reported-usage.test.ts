@@ -61,6 +61,53 @@ describe("the usage of a reply", () => {
       { inputTokens: 100, outputTokens: 50, cachedInputTokens: 0, reasoningTokens: 40 },
     ],
     [
+      "cached tokens next to the prompt, which the total includes",
+      "openai-chat",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 9_110,
+        prompt_tokens_details: { cached_tokens: 9_000 },
+      },
+      { inputTokens: 9_100, outputTokens: 10, cachedInputTokens: 9_000 },
+    ],
+    [
+      "cached tokens and reasoning that the total includes",
+      "openai-chat",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 410,
+        prompt_tokens_details: { cached_tokens: 100 },
+        completion_tokens_details: { reasoning_tokens: 200 },
+      },
+      { inputTokens: 200, outputTokens: 210, cachedInputTokens: 100, reasoningTokens: 200 },
+    ],
+    [
+      "reasoning that the total includes, and cached tokens that are part of the prompt",
+      "openai-chat",
+      {
+        prompt_tokens: 100,
+        completion_tokens: 10,
+        total_tokens: 310,
+        prompt_tokens_details: { cached_tokens: 50 },
+        completion_tokens_details: { reasoning_tokens: 200 },
+      },
+      { inputTokens: 100, outputTokens: 210, cachedInputTokens: 50, reasoningTokens: 200 },
+    ],
+    [
+      "more cached tokens than input without a total",
+      "openai-chat",
+      { prompt_tokens: 100, completion_tokens: 10, cache_read_input_tokens: 9_000 },
+      { inputTokens: 9_100, outputTokens: 10, cachedInputTokens: 9_000 },
+    ],
+    [
+      "counts as text",
+      "openai-chat",
+      { prompt_tokens: "100", completion_tokens: "10", total_tokens: "110" },
+      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0 },
+    ],
+    [
       "DeepSeek's cached tokens",
       "openai-chat",
       { prompt_tokens: 100, completion_tokens: 10, prompt_cache_hit_tokens: 80, prompt_cache_miss_tokens: 20 },

@@ -1,11 +1,11 @@
-import { expect, it, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import {
   bearerTokenCheck,
   isAllowedHost,
   isLoopback,
   isOwnOrigin,
   parseHttpUrl,
-  parseRetryAfter,
+  requestedWait,
 } from "../../src/platform/http.js";
 
 it.each(["localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "LOCALHOST"])("isLoopback accepts %s", (host) => {
@@ -65,19 +65,38 @@ test.each([
   "https://:pw@example.com",
 ])("parseHttpUrl rejects %j", (text) => expect(parseHttpUrl(text)).toBeNull());
 
-const NOW = Date.UTC(2026, 0, 1, 12, 0, 0);
+/** The server's clock, two hours behind. */
+const DATE = { date: "Thu, 01 Jan 2026 12:00:00 GMT" };
+const UNIX = Date.UTC(2026, 0, 1, 12, 0, 30) / 1000;
 
-it.each([
-  [undefined, null],
-  [null, null],
-  ["", null],
-  ["soon", null],
-  ["0", 0],
-  [" 12 ", 12_000],
-  ["0.5", 500],
-  ["-3", 0],
-  ["Thu, 01 Jan 2026 12:00:30 GMT", 30_000],
-  ["Thu, 01 Jan 2026 11:00:00 GMT", 0],
-])("parseRetryAfter reads %j as %j ms", (value, ms) => {
-  expect(parseRetryAfter(value, NOW)).toBe(ms);
+describe("requestedWait", () => {
+  it.each<[Record<string, string>, number | null]>([
+    [{}, null],
+    [{ "retry-after": "" }, null],
+    [{ "retry-after": "soon" }, null],
+    [{ "retry-after": "0" }, null],
+    [{ "retry-after": "-3" }, null],
+    [{ "retry-after": " 12 " }, 12_000],
+    [{ "retry-after": "0.5" }, 500],
+    [{ "retry-after": "Thu, 01 Jan 2026 12:00:30 GMT" }, 30_000],
+    [{ "retry-after": "Thu, 01 Jan 2026 11:00:00 GMT" }, null],
+    [{ "retry-after": String(UNIX) }, 30_000],
+    [{ "retry-after": String(UNIX * 1000) }, 30_000],
+    [{ "retry-after": "60", "retry-after-ms": "1250.5" }, 1250.5],
+    [{ "retry-after": "60", "retry-after-ms": "x" }, 60_000],
+    [{ "x-ms-retry-after-ms": "700" }, 700],
+    [{ "x-ratelimit-reset-requests": "1m26.4s" }, 86_400],
+    [{ "x-ratelimit-reset-tokens": "6ms" }, 6],
+    [{ "x-ratelimit-reset-tokens": "7", "x-ratelimit-remaining-tokens": "0" }, 7_000],
+    [{ "x-ratelimit-reset-tokens": "7s", "x-ratelimit-remaining-tokens": "90" }, null],
+    [{ "x-ratelimit-reset": String(UNIX * 1000) }, 30_000],
+    [{ "anthropic-ratelimit-input-tokens-reset": "2026-01-01T12:00:20Z" }, 20_000],
+    [{ "retry-after": "2", "x-ratelimit-reset-tokens": "40s" }, 2_000],
+  ])("reads %j as %j ms on the server's clock", (headers, ms) => {
+    expect(requestedWait(new Headers({ ...DATE, ...headers }), true)).toBe(ms);
+  });
+
+  it("ignores the reset of a limit for any other error", () => {
+    expect(requestedWait(new Headers({ "x-ratelimit-reset-requests": "40s" }))).toBeNull();
+  });
 });

@@ -22,14 +22,15 @@ function watching() {
       return outcome;
     },
   });
-  const ask = async (next: Completion | Error) => {
+  let tasks = 0;
+  const ask = async (next: Completion | Error, task = ++tasks) => {
     outcome = next;
     // The content of a request does not matter to the watch.
     const error = await model.complete({} as never, new AbortController().signal).then(
       () => null,
       (thrown: Error) => thrown,
     );
-    return error === null ? null : watch.failed(error);
+    return error === null ? null : watch.failed(error, task);
   };
   return {
     watch,
@@ -80,26 +81,63 @@ describe("a server", () => {
     expect(watch.fault).toBeNull();
   });
 
-  test.each([400, 500])("is dead after twenty failed tasks if it answers everything with %i", async (code) => {
+  const WORDS = ["one", "two"];
+  const other = (i: number) => new ModelError("bad_request", `400 ${WORDS[i % 2]}`, { status: 400, retryable: false });
+
+  test("is dead after twenty failed tasks if it answers everything with different errors", async () => {
     const { watch, ask } = watching();
-    for (let i = 1; i < 20; i++) expect(await ask(status(code))).toBe(false);
+    for (let i = 1; i < 20; i++) expect(await ask(other(i))).toBe(false);
     expect(watch.fault).toBeNull();
-    await ask(status(code));
-    expect(watch.fault?.why).toBe(`the server answers only with errors: ${code} no`);
+    await ask(other(20));
+    expect(watch.fault?.why).toBe("the server answers only with errors: 400 one");
   });
 
-  test("can refuse any number of questions if it has answered", async () => {
+  test("can refuse any number of questions with different errors if it has answered", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(1e9);
-    for (let i = 0; i < 100; i++) await ask(status(400));
+    for (let i = 0; i < 100; i++) await ask(other(i));
+    expect(watch.fault).toBeNull();
+  });
+
+  test.each([
+    ["three", 3, false],
+    ["five, after an answered task,", 5, true],
+  ])("fails every task if %s tasks in a row fail with the same error", async (_, enough, hasAnswered) => {
+    const { watch, ask } = watching();
+    if (hasAnswered) watch.answered();
+    for (let i = 1; i < enough; i++) {
+      // Each task's first call is answered.
+      await ask(REPLY);
+      await ask(new ModelError("bad_request", `400 no (request req_${i}a)`, { status: 400, retryable: false }));
+    }
+    expect(watch.fault).toBeNull();
+    await ask(status(400));
+    expect(watch.fault).toBeNull();
+    for (let i = 0; i < enough; i++) {
+      await ask(new ModelError("bad_request", `400 no (request req_${i}b)`, { status: 400, retryable: false }));
+    }
+    expect(watch.fault).toMatchObject({
+      by: "server",
+      why: expect.stringContaining("failed with the same error: 400 no"),
+    });
+  });
+
+  test("can decline one question again and again, or all long ones after an answer", async () => {
+    const { watch, ask } = watching();
+    await ask(REPLY);
+    for (let i = 0; i < 10; i++) await ask(other(0), 7);
+    watch.answered();
+    for (let i = 0; i < 10; i++) {
+      await ask(new ModelError("context_overflow", "400 prompt is too long", { status: 400, retryable: false }));
+    }
     expect(watch.fault).toBeNull();
   });
 
   test("is not considered alive because of cached replies, or dead because of tools", async () => {
     const { watch, ask } = watching();
     await ask({ ...REPLY, cached: true });
-    expect(watch.failed(new DOMException("late", "TimeoutError"))).toBe(false);
+    expect(watch.failed(new DOMException("late", "TimeoutError"), 1)).toBe(false);
     await ask(refused());
     expect(watch.fault?.by).toBe("server");
   });

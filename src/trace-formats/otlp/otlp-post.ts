@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import { chunk } from "../../platform/batches.js";
 import { UserError } from "../../platform/errors.js";
-import { connectionFault, parseRetryAfter } from "../../platform/http.js";
+import { connectionFault, requestedWait } from "../../platform/http.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { proxiedFetch } from "../../platform/proxied-fetch.js";
@@ -249,7 +249,7 @@ async function post(
     : refusal === ""
       ? ""
       : `: ${refusal}`;
-  const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"));
+  const retryAfterMs = requestedWait(response.headers);
   throw new NotDelivered(`the server returned ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
 }
 
