@@ -1,7 +1,8 @@
 import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
+import { stemOf } from "../text/porter.js";
 import { type DateRange, openDateRanges, type PositionRange } from "./date-range.js";
-import { contentTokens, MAX_QUERY_CHARS, quotedPhrases } from "./fts5-query.js";
+import { contentTokens, MAX_QUERY_CHARS, quotedPhrases, tokenize } from "./fts5-query.js";
 import type { PositionSet } from "./mailbox-positions.js";
 import { distinctTerms, snippet, type TermMatch, termMatcher } from "./search/matches.js";
 import { openSearchIndex, type SearchIndex } from "./search/postings.js";
@@ -144,9 +145,13 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
         return `${subject}\n${body.slice(0, CORRECTION_BODY_CHARS)}`;
       },
     });
-    const all = [...terms, ...quotedPhrases(text)];
+    const stems = tokenize(text).map(stemOf);
+    const timesTyped = (term: string) => Math.max(1, stems.filter((stem) => stem === stemOf(term)).length);
     const ranked = {
-      terms: all.map((word) => ({ word, postings: postingsOf(word) })),
+      terms: [
+        ...terms.map((word, i) => ({ word, weight: timesTyped(typed[i] as string), postings: postingsOf(word) })),
+        ...quotedPhrases(text).map((phrase) => ({ word: phrase, weight: 1, postings: postingsOf(phrase) })),
+      ],
       mailbox: index.mail.mailbox(inboxId),
       range,
       filters,

@@ -64,8 +64,11 @@ export function referenceSearch(mails: readonly PlainMail[], stopWords: Readonly
 
   return {
     bestFirst(query: PlainQuery) {
-      const terms = [...termsOf(query.words, stopWords), ...quotedPhrasesOf(query.words)];
+      const counted = termsOf(query.words, stopWords);
+      const phrases = quotedPhrasesOf(query.words);
+      const terms = [...counted.map(({ term }) => term), ...phrases];
       if (terms.length === 0) return { hits: [], total: 0 };
+      const times = [...counted.map(({ times }) => times), ...phrases.map(() => 1)];
       const searched = read.filter(({ mail }) => isAsked(mail, { ...query, from: null, to: null }));
       const weights = terms.map((term) => {
         const n = searched.filter((one) => frequency(one, term) > 0).length;
@@ -75,11 +78,16 @@ export function referenceSearch(mails: readonly PlainMail[], stopWords: Readonly
         .filter((one) => isAsked(one.mail, query) && terms.some((term) => frequency(one, term) > 0))
         .map((one) => ({
           ...one,
-          score: score(one, terms, weights),
+          score: score(one, terms, weights, times, 0),
           match: terms.every((term) => frequency(one, term) > 0) ? "all_words" : "best_match",
         }))
-        .sort((a, b) => b.score - a.score || (isNewer(a.mail, b.mail) ? -1 : 1));
-      const hits = found.slice(0, query.limit);
+        .sort(best);
+      const broad = broadness(found.slice(0, 10), terms, weights);
+      const again = found
+        .slice(0, 200)
+        .map((one) => ({ ...one, score: score(one, terms, weights, times, broad) }))
+        .sort(best);
+      const hits = [...again, ...found.slice(200)].slice(0, query.limit);
       const complete = found.filter(({ match }) => match === "all_words").length;
       return {
         hits: hits.map(({ mail, match }) => ({ messageId: mail.messageId, match })),
@@ -147,7 +155,8 @@ function quotedPhrasesOf(query: string): Phrase[] {
   return [...new Map(phrases.map((phrase) => [phrase.map(({ plain }) => plain).join(" "), phrase])).values()];
 }
 
-function termsOf(query: string, stopWords: ReadonlySet<string>): Phrase[] {
+/** The distinct terms of a query with their number of occurrences. */
+function termsOf(query: string, stopWords: ReadonlySet<string>): { readonly term: Phrase; readonly times: number }[] {
   const words = piecesOf(query).flatMap((piece) => piece.words);
   const telling = words.filter(({ plain }) => !stopWords.has(plain));
   const chosen = telling.length > 0 ? telling : words;
@@ -156,7 +165,11 @@ function termsOf(query: string, stopWords: ReadonlySet<string>): Phrase[] {
     if (word.isJoined) return [[{ ...(chosen[i - 1] as Word), isJoined: false }, word]];
     return chosen[i + 1]?.isJoined ? [] : [[word]];
   });
-  return [...new Map(terms.map((term) => [term.map(({ stem }) => stem).join(), term])).values()];
+  const keyOf = (term: Phrase) => term.map(({ stem }) => stem).join();
+  return [...new Map(terms.map((term) => [keyOf(term), term])).values()].map((term) => ({
+    term,
+    times: terms.filter((other) => keyOf(other) === keyOf(term)).length,
+  }));
 }
 
 /** Whether the phrase starts at this word. Anything may precede it. */
@@ -194,13 +207,35 @@ function isNewer(a: PlainMail, b: PlainMail): boolean {
   return b.date === null || (a.date !== null && a.date > b.date);
 }
 
-/** BM25 over the entire email with k1 = 1.2, b = 0.75 and an average length of 1,600 bytes. */
-function score(one: ReadMail, terms: readonly Phrase[], weights: readonly number[]): number {
+/**
+ * BM25 over the entire email with k1 = 1.2, b = 0.75 and an average length of 1,600 bytes. For a broad query, the length
+ * has the exponent 0.75 and the weight of a word 1.5, in between for a query that is partly broad.
+ */
+function score(
+  one: ReadMail,
+  terms: readonly Phrase[],
+  weights: readonly number[],
+  times: readonly number[],
+  broad: number,
+): number {
   const bytes = Buffer.byteLength(one.mail.subject) + Buffer.byteLength(one.mail.body);
-  const length = 1.2 * (0.25 + (0.75 * bytes) / 1_600);
+  const length = 1.2 * (0.25 + 0.75 * (bytes / 1_600) ** (1 - 0.25 * broad));
   return sum(
-    terms.map((term, i) => ((weights[i] ?? 0) * frequency(one, term) * 2.2) / (frequency(one, term) + length)),
+    terms.map((term, i) => {
+      const weight = (times[i] ?? 1) * (weights[i] ?? 0) ** (1 + 0.5 * broad);
+      return (weight * frequency(one, term) * 2.2) / (frequency(one, term) + length);
+    }),
   );
+}
+
+/** 0 if the ten best emails contain at most 30% of the query on average, and 1 for at least 70%. */
+function broadness(best: readonly ReadMail[], terms: readonly Phrase[], weights: readonly number[]): number {
+  const parts = best.map((one) => sum(weights.filter((_, i) => frequency(one, terms[i] as Phrase) > 0)) / sum(weights));
+  return Math.min(1, Math.max(0, (sum(parts) / 10 - 0.3) / 0.4));
+}
+
+function best(a: ReadMail & { readonly score: number }, b: ReadMail & { readonly score: number }): number {
+  return b.score - a.score || (isNewer(a.mail, b.mail) ? -1 : 1);
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0);

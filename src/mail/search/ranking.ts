@@ -5,8 +5,9 @@ import type { TermPostings } from "./fts5-postings.js";
 import { NAMED_MONTH_RAISE, RECENCY_RAISE, recencyRaise } from "./signals.js";
 
 /**
- * Ranks every email that contains any term by its BM25 score over the entire email, with an increase that depends on
- * its date. No email is dropped before scoring, so the first n results do not depend on the limit.
+ * Ranks the emails that contain any term by their BM25 score over the entire email, with an increase that depends on
+ * the date. No email is dropped before scoring. The best are then scored again if the query turns out to be broad, so
+ * the first n results do not depend on the limit.
  */
 
 /** Saturation and length normalization of BM25 (Robertson and Zaragoza, 2009). */
@@ -19,8 +20,34 @@ const AVERAGE_BYTES = 1_600;
 /** Maximum factor by which an email's date raises its score. */
 const MAX_RAISE = (1 + RECENCY_RAISE) * (1 + NAMED_MONTH_RAISE);
 
+/** Exponents of BM25's two parts. Plain BM25 has 1 for both. */
+interface Weighting {
+  /** Exponent of an email's length relative to the average. Below 1, long emails lose less. */
+  readonly length: number;
+  /** Exponent of a word's inverse document frequency. Above 1, rare words count more. */
+  readonly idf: number;
+}
+
+/** For a query that singles out one email: a short email that contains the words is probably the one. */
+const SPECIFIC: Weighting = { length: 1, idf: 1 };
+
+/** For a broad query, such as a topic that many emails are about: long emails are as relevant as short ones. */
+const BROAD: Weighting = { length: 0.75, idf: 1.5 };
+
+/**
+ * A query is broad if the ten best emails contain most of it. Below the first value, a query is specific, and above the
+ * second, it is broad. Fitted on topical queries with human judgements and on the tuning half of fixtures/search.
+ */
+const BREADTH: readonly [specific: number, broad: number] = [0.3, 0.7];
+const BREADTH_DEPTH = 10;
+
+/** Number of best emails that are scored again for a broad query. */
+const RESCORED = 200;
+
 export interface Term {
   readonly word: string;
+  /** Number of times that the query contains the word. */
+  readonly weight: number;
   readonly postings: TermPostings;
 }
 
@@ -45,6 +72,7 @@ export interface RankedQuery {
 export interface RankedMail {
   readonly position: number;
   readonly score: number;
+  readonly weighting: Weighting;
   readonly hasAllTerms: boolean;
 }
 
@@ -77,20 +105,33 @@ interface DateRaises {
 }
 
 /** A term's postings within the period and its inverse document frequency there. */
-interface ScoredTerm extends TermPostings {
+interface ScoredTerm extends Term, TermPostings {
   readonly first: number;
   readonly last: number;
   readonly idf: number;
 }
 
 export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails {
-  const { terms, months, askedAt, limit } = query;
-  const scored = terms.map((term) => scoredTerm(term, query));
+  const scored = query.terms.map((term) => scoredTerm(term, query));
+  const { best, withAllTerms } = rankAll(scored, { ...query, limit: Math.max(query.limit, RESCORED) }, mail);
+  const weighting = weightingFor(breadthOf(best.slice(0, BREADTH_DEPTH), scored));
+  const first = best.slice(0, RESCORED).map((one): RankedMail => {
+    const score = scoreOf(wordScores(one.position, scored, weighting, mail), dateRaises(one.position, query, mail));
+    return { ...one, score, weighting };
+  });
+  // The sort is stable, and positions are sorted newest first.
+  first.sort((a, b) => b.score - a.score || a.position - b.position);
+  return { best: [...first, ...best.slice(RESCORED)].slice(0, query.limit), withAllTerms };
+}
+
+function rankAll(scored: readonly ScoredTerm[], query: RankedQuery, mail: SearchableMail): RankedMails {
+  const { limit } = query;
   const { scores, matched } = mail.scratch;
-  for (const { rowids, counts, first, last, idf } of scored) {
+  for (const { rowids, counts, first, last, idf, weight } of scored) {
     for (let i = first; i < last; i++) {
       const position = rowids[i] as number;
-      scores[position] = (scores[position] as number) + bm25(idf, counts[i] as number, mail.bytes[position] as number);
+      const length = (mail.bytes[position] as number) / AVERAGE_BYTES;
+      scores[position] = (scores[position] as number) + weight * bm25(idf, counts[i] as number, length);
       matched[position] = (matched[position] as number) + 1;
     }
   }
@@ -98,7 +139,7 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
   let withAllTerms = 0;
   for (const position of within(query.mailbox.positions, query.range)) {
     const words = scores[position] as number;
-    const hasAllTerms = matched[position] === terms.length;
+    const hasAllTerms = matched[position] === scored.length;
     scores[position] = 0;
     matched[position] = 0;
     if (words === 0 || query.filters.some((filter) => !filter.has(position))) continue;
@@ -108,33 +149,83 @@ export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails
     // Most emails in a large mailbox cannot be among the best, regardless of their date. Computing their raises would
     // take too long.
     if (words * MAX_RAISE <= lowest) continue;
-    const { recency, namedMonth } = dateRaises(position, months, askedAt, mail);
+    const { recency, namedMonth } = dateRaises(position, query, mail);
     const score = words * (1 + recency) * (1 + namedMonth);
-    if (score > lowest) insertTopK(best, { position, score, hasAllTerms }, limit, (a, b) => a.score > b.score);
+    if (score <= lowest) continue;
+    insertTopK(best, { position, score, weighting: SPECIFIC, hasAllTerms }, limit, (a, b) => a.score > b.score);
   }
   return { best, withAllTerms };
 }
 
-/** Explains a score that `rankMails` returned for the same query. */
-export function explainScore({ position, score }: RankedMail, query: RankedQuery, mail: SearchableMail) {
-  const words = query.terms.map((term): WordScore => {
-    const { rowids, counts, first, last, idf } = scoredTerm(term, query);
-    const at = lowerBound(rowids, position);
-    const occurrences = at >= first && at < last && rowids[at] === position ? (counts[at] as number) : 0;
-    return { word: term.word, idf, occurrences, score: bm25(idf, occurrences, mail.bytes[position] as number) };
-  });
-  return { score, words, raises: dateRaises(position, query.months, query.askedAt, mail) } satisfies ScoreExplanation;
+/**
+ * Returns the average fraction of a query that the ten best emails contain, from 0 to 1. Words count by their inverse
+ * document frequency. It is low if fewer than ten emails contain any word.
+ */
+function breadthOf(best: readonly RankedMail[], terms: readonly ScoredTerm[]): number {
+  const contained = best.flatMap(({ position }) =>
+    terms.filter((term) => occurrencesIn(position, term) > 0).map(({ idf }) => idf),
+  );
+  const all = sumOf(terms.map(({ idf }) => idf)) * BREADTH_DEPTH;
+  return all === 0 ? 0 : sumOf(contained) / all;
 }
 
-function scoredTerm({ word, postings }: Term, { mailbox, range, months }: RankedQuery): ScoredTerm {
-  const implied = months.filter(({ words }) => words.has(word));
+function weightingFor(breadth: number): Weighting {
+  const [specific, broad] = BREADTH;
+  const fraction = Math.min(1, Math.max(0, (breadth - specific) / (broad - specific)));
+  const between = (from: number, to: number) => from + (to - from) * fraction;
+  return { length: between(SPECIFIC.length, BROAD.length), idf: between(SPECIFIC.idf, BROAD.idf) };
+}
+
+/** Explains a score that `rankMails` returned for the same query. */
+export function explainScore({ position, score, weighting }: RankedMail, query: RankedQuery, mail: SearchableMail) {
+  const scored = query.terms.map((term) => scoredTerm(term, query));
+  const words = wordScores(position, scored, weighting, mail);
+  return { score, words, raises: dateRaises(position, query, mail) } satisfies ScoreExplanation;
+}
+
+function wordScores(
+  position: number,
+  terms: readonly ScoredTerm[],
+  weighting: Weighting,
+  mail: SearchableMail,
+): WordScore[] {
+  const length = ((mail.bytes[position] as number) / AVERAGE_BYTES) ** weighting.length;
+  return terms.map((term) => {
+    const occurrences = occurrencesIn(position, term);
+    const idf = term.idf ** weighting.idf;
+    return { word: term.word, idf, occurrences, score: term.weight * bm25(idf, occurrences, length) };
+  });
+}
+
+function scoreOf(words: readonly WordScore[], { recency, namedMonth }: DateRaises): number {
+  return sumOf(words.map(({ score }) => score)) * (1 + recency) * (1 + namedMonth);
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function occurrencesIn(position: number, { rowids, counts, first, last }: ScoredTerm): number {
+  const at = lowerBound(rowids, position);
+  return at >= first && at < last && rowids[at] === position ? (counts[at] as number) : 0;
+}
+
+function scoredTerm(term: Term, { mailbox, range, months }: RankedQuery): ScoredTerm {
+  const implied = months.filter(({ words }) => words.has(term.word));
   const { rowids, counts } = implied.reduce(
     (sum, month) => mergePostings(sum, once(within(mailbox.positions, month.range))),
-    postings,
+    term.postings,
   );
   const first = lowerBound(rowids, range.first);
   const last = lowerBound(rowids, range.last + 1);
-  return { rowids, counts, first, last, idf: idfOf(last - first, within(mailbox.positions, range).length) };
+  return {
+    ...term,
+    rowids,
+    counts,
+    first,
+    last,
+    idf: idfOf(last - first, within(mailbox.positions, range).length),
+  };
 }
 
 /** BM25's inverse document frequency in Lucene's form, which is never negative. */
@@ -142,16 +233,12 @@ function idfOf(emails: number, all: number): number {
   return Math.log(1 + (all - emails + 0.5) / (emails + 0.5));
 }
 
-function bm25(idf: number, occurrences: number, bytes: number): number {
-  return (idf * occurrences * (K1 + 1)) / (occurrences + K1 * (1 - B + (B * bytes) / AVERAGE_BYTES));
+/** @param length an email's length relative to the average */
+function bm25(idf: number, occurrences: number, length: number): number {
+  return (idf * occurrences * (K1 + 1)) / (occurrences + K1 * (1 - B + B * length));
 }
 
-function dateRaises(
-  position: number,
-  months: readonly RaisedPeriod[],
-  askedAt: number | null,
-  { sentAt }: SearchableMail,
-): DateRaises {
+function dateRaises(position: number, { months, askedAt }: RankedQuery, { sentAt }: SearchableMail): DateRaises {
   const isNamed = months.some(({ range }) => range.first <= position && position <= range.last);
   return {
     recency: askedAt === null ? 0 : recencyRaise(askedAt, sentAt[position] as number),
