@@ -10,7 +10,7 @@ import { computePower } from "../statistics/power.js";
 import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
-import { headlineFirst, isScored, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
+import { headlineFirst, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
@@ -128,56 +128,6 @@ export interface SequentialFigures {
   readonly correctedVerdict: "better" | "worse" | null;
   /** Holm's correction of the fixed-n p value. May be read only at the planned number of questions. */
   readonly correctedP: number | null;
-}
-
-const QUESTIONS = 100;
-const JUDGE = "gemini-2.0-flash";
-
-/**
- * Describes how a run's protocol differs from that of the published results. `--protocol art` sets every option that
- * can match.
- */
-export function protocolDifferences({ settings, split, agentId, scores, dataset }: RunHead): string[] {
-  const selection = isRecord(settings.selection) ? settings.selection : {};
-  return [
-    ...judgeDifferences(settings.judge, isScored("judgeCorrect", scores)),
-    agentId !== "art-e" && `agent ${agentId}, not art-e`,
-    split !== "test" && `the ${split} split`,
-    dataset.revision === null && `questions from the file ${dataset.source}, possibly different ones`,
-    selection.maxSources !== 1 && "includes questions with several gold emails (--max-sources 1 leaves them out)",
-    selection.excludeKnownBad !== true && "includes known bad questions (--exclude-known-bad leaves them out)",
-    isOtherSelection(selection) &&
-      `not the first ${QUESTIONS} questions (-l ${QUESTIONS} without shuffling or other selection)`,
-    settings.epochs !== 1 && `${settings.epochs} epochs, not 1`,
-    settings.mailFilter !== "art" && "mail not imported through ART's filter (import --filter art)",
-    typeof settings.perturbation === "string" && `perturbed tasks (--perturb ${settings.perturbation})`,
-    settings.cutoff === undefined && "unknown cutoff",
-    settings.cutoff === "query_date" && "mail after the question's date is invisible (--cutoff off shows it)",
-    settings.maxTurns !== 10 && `${settings.maxTurns} turns, not 10`,
-    settings.maxTokens !== 2048 && `${settings.maxTokens ?? "unknown"} tokens per reply, not 2048`,
-    typeof settings.temperature === "number" && `temperature ${settings.temperature}, not the model's default`,
-    typeof settings.reasoningEffort === "string" &&
-      `reasoning effort ${settings.reasoningEffort}, not the model's default`,
-    isRecord(settings.extraBody) && `request fields ${Object.keys(settings.extraBody).join(", ")} (--body)`,
-  ].filter((difference) => difference !== false);
-}
-
-function judgeDifferences(judge: unknown, isJudged: boolean): (string | false)[] {
-  if (!isJudged || !isRecord(judge)) return ["no judge, so there is no accuracy, only another score"];
-  const { model, protocol, votes } = judge;
-  return [
-    protocol !== "art" && "judge with four verdicts, not True or False (--judge art)",
-    typeof model === "string" && !model.endsWith(`/${JUDGE}`) && `judge ${model}, not ${JUDGE}`,
-    typeof votes === "number" && votes > 1 && `${votes} judge votes, not 1`,
-  ];
-}
-
-function isOtherSelection({ limit, ids, inbox, shuffle, minRealism }: Record<string, unknown>): boolean {
-  return limit !== QUESTIONS || shuffle === true || [ids, inbox, minRealism].some((option) => option !== undefined);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 /** Returns the scorers for the requested metrics. Throws a UserError for a metric without a score. */

@@ -2505,6 +2505,56 @@ export interface ChatTrace {
   queryDate: string | null;
   historyLength: number;
 }
+export interface QuestionSelection {
+  /**
+   * Dataset split: train or test [default: test, or the file's only split]
+   */
+  split?: "train" | "test";
+  /**
+   * File of questions (Parquet, CSV, JSON, JSONL) instead of corbt/enron_emails_sample_questions
+   */
+  dataset?: string;
+  /**
+   * Load the questions from the JSON rows API instead of the Parquet file
+   */
+  useJson?: boolean;
+  /**
+   * Dataset revision [default: abc84674]
+   */
+  revision?: string;
+  /**
+   * Only these task ids
+   */
+  ids?: readonly number[];
+  /**
+   * Only questions about this mailbox
+   */
+  inbox?: string;
+  /**
+   * Minimum realism of the questions, from 0 to 1
+   */
+  minRealism?: number;
+  /**
+   * Maximum number of gold emails per question (ART: 1)
+   */
+  maxSources?: number;
+  /**
+   * Leave out the questions that ART found to be wrong
+   */
+  excludeKnownBad?: boolean;
+  /**
+   * Ask in random order (see --seed)
+   */
+  shuffle?: boolean;
+  /**
+   * Seed for --shuffle [default: 1]
+   */
+  seed?: number;
+  /**
+   * Maximum number of tasks (0 = all) [default: 0]
+   */
+  limit?: number;
+}
 
 /** A trace of a run. */
 export type Trace = QuestionTrace | SuiteTrace;

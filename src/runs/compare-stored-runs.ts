@@ -4,7 +4,6 @@ import {
   compareRuns,
   PUBLISHED,
   type PublishedResults,
-  protocolDifferences,
   type RunComparison,
   type RunHead,
   scorersAmong,
@@ -14,6 +13,7 @@ import {
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
+import { publishedDifferences } from "./published-conditions.js";
 import { RunSources, unfinished } from "./results-file.js";
 
 interface CompareOptions {
@@ -66,7 +66,7 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
   });
   const judged = runs.filter(({ head }) => (head.scores.judgeCorrect?.n ?? 0) > 0);
   const beside = options.published ? runs : judged;
-  const differences = Object.fromEntries(beside.map(({ head }) => [head.runId, protocolDifferences(head)]));
+  const differences = Object.fromEntries(beside.map(({ head }) => [head.runId, publishedDifferences(head)]));
   return {
     runs: runs.map(({ head }) => head),
     comparisons: options.sequential ? withSequentialFigures(comparisons, baseline, candidates) : comparisons,

@@ -54,6 +54,7 @@ interface RunFlag extends SharedFlag {
    * its own value of any other flag.
    */
   readonly isPerSession?: true;
+  readonly effect: FlagEffect;
   /** The value with `--protocol art`. */
   readonly artProtocol?: string | number | boolean;
   /** `art-e ask` has the flag, too. */
@@ -63,6 +64,25 @@ interface RunFlag extends SharedFlag {
   /** Kind of the output file, if the value is the path of one. */
   readonly writes?: OutputFile["kind"];
 }
+
+/**
+ * What another value of a flag changes, and where the run records the value. The recorded selection and the differences
+ * from the published conditions follow from it.
+ */
+type FlagEffect =
+  | "none"
+  | {
+      readonly changes: "tasks" | "measurements";
+      /** Path in the run. `selection`: in `settings.selection`, under the flag's name. */
+      readonly recordedAs: "selection" | "agentId" | "model" | "split" | "dataset" | `settings.${string}`;
+      /**
+       * The value for the published figures, or `any` if it is unknown or differs between them [default: the value with
+       * `--protocol art`, or none].
+       */
+      readonly published?: string | number;
+    };
+
+const SELECTION = { changes: "tasks", recordedAs: "selection" } as const;
 
 export type ConfigSection = "agent" | "model" | "dataset" | "suite" | "run" | "limits" | "judge" | "gates" | "traces";
 
@@ -167,11 +187,13 @@ export const CONFIG_FLAGS = {
     schema: file.optional(),
     help: "Config file, or off. Flags override it [default: art-e.yaml here or next to the database, if it exists]",
     isForAsk: true,
+    effect: "none",
   },
   only: {
     schema: words.optional(),
     help: "Only these runs from the config file, separated by commas",
     isForAsk: true,
+    effect: "none",
   },
 } satisfies Record<string, RunFlag>;
 
@@ -186,35 +208,41 @@ const GENERAL = {
     notFor: ["repeat"],
     artProtocol: "art-e",
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "agentId" },
   },
   name: {
     schema: text.optional(),
     help: "Name for the new run, usable in place of its id",
     notFor: ["resume"],
+    effect: "none",
   },
   ...CONFIG_FLAGS,
-  watch: { schema: toggle, help: "Show the run on a web page on this machine" },
+  watch: { schema: toggle, help: "Show the run on a web page on this machine", effect: "none" },
   resume: {
     schema: runName.optional(),
     help: "Continue a run: its id, the start of its id, or latest",
     notFor: ["repeat"],
+    effect: "none",
   },
   repeat: {
     schema: runName.optional(),
     help: "Start a new run with the questions, agent and settings of RUN",
+    effect: "none",
   },
   retryFailed: {
     schema: toggle,
     help: "With --resume: also answer failed tasks again",
     notFor: ["new", "repeat"],
+    effect: "none",
   },
   force: {
     schema: toggle,
     help: "With --resume, --repeat: continue despite changes, and record the differences",
     notFor: ["new"],
+    effect: "none",
   },
-  dryRun: { schema: toggle, help: "Estimate tokens, cost and time without calling a model" },
-  stats: { schema: toggle, help: "Show dataset statistics and exit" },
+  dryRun: { schema: toggle, help: "Estimate tokens, cost and time without calling a model", effect: "none" },
+  stats: { schema: toggle, help: "Show dataset statistics and exit", effect: "none" },
 } satisfies Record<string, RunFlag>;
 
 const SPLIT_FLAG = {
@@ -226,6 +254,7 @@ const SPLIT_FLAG = {
     config: "dataset.split",
     notFor: ONLY_QUESTIONS,
     artProtocol: "test",
+    effect: { changes: "tasks", recordedAs: "split" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -238,6 +267,7 @@ const SOURCE_FLAGS = {
     replaces: ["dataset", "suite"],
     notFor: ONLY_QUESTIONS,
     reads: "the dataset",
+    effect: { changes: "tasks", recordedAs: "dataset", published: "any" },
   },
   useJson: {
     schema: toggle,
@@ -245,6 +275,7 @@ const SOURCE_FLAGS = {
     config: "dataset.use-json",
     replaces: ["dataset", "suite"],
     notFor: ONLY_QUESTIONS,
+    effect: { changes: "tasks", recordedAs: "dataset", published: "any" },
   },
   revision: {
     schema: text.optional(),
@@ -253,6 +284,7 @@ const SOURCE_FLAGS = {
     config: "dataset.revision",
     replaces: ["dataset", "suite"],
     notFor: ONLY_QUESTIONS,
+    effect: { changes: "tasks", recordedAs: "dataset", published: "any" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -265,18 +297,21 @@ const QUESTION_SELECTION_FLAGS = {
     help: "Only these task ids, separated by commas",
     config: "dataset.ids",
     notFor: ONLY_QUESTIONS,
+    effect: SELECTION,
   },
   inbox: {
     schema: mailbox.optional(),
     help: "Only questions about this mailbox",
     config: "dataset.inbox",
     notFor: ONLY_QUESTIONS,
+    effect: SELECTION,
   },
   minRealism: {
     schema: numberBetween(0, 1).optional(),
     help: "Minimum realism of the questions, from 0 to 1",
     config: "dataset.min-realism",
     notFor: ONLY_QUESTIONS,
+    effect: SELECTION,
   },
   maxSources: {
     schema: wholeNumber(1).optional(),
@@ -284,6 +319,7 @@ const QUESTION_SELECTION_FLAGS = {
     config: "dataset.max-sources",
     notFor: ONLY_QUESTIONS,
     artProtocol: 1,
+    effect: SELECTION,
   },
   excludeKnownBad: {
     schema: toggle,
@@ -291,20 +327,28 @@ const QUESTION_SELECTION_FLAGS = {
     config: "dataset.exclude-known-bad",
     notFor: ONLY_QUESTIONS,
     artProtocol: true,
+    effect: SELECTION,
   },
-  shuffle: { schema: toggle, help: "Ask in random order (see --seed)", config: "run.shuffle", notFor: STORED },
+  shuffle: {
+    schema: toggle,
+    help: "Ask in random order (see --seed)",
+    config: "run.shuffle",
+    notFor: STORED,
+    effect: SELECTION,
+  },
   seed: {
     schema: wholeNumber(0, 2 ** 32 - 1).optional(),
     help: "Seed for --shuffle [default: 1]",
     config: "run.seed",
     notFor: STORED,
+    effect: SELECTION,
   },
 } satisfies Record<string, RunFlag>;
 
 /** Flags that specify a dataset and select questions from it. */
 export const QUESTION_FLAGS = { ...DATASET_FLAGS, ...QUESTION_SELECTION_FLAGS };
 
-const LIMIT_FLAG = {
+export const LIMIT_FLAG = {
   limit: {
     schema: wholeNumber(0).default(10),
     alias: "l",
@@ -312,6 +356,7 @@ const LIMIT_FLAG = {
     config: "run.limit",
     notFor: STORED,
     artProtocol: 100,
+    effect: SELECTION,
   },
 } satisfies Record<string, RunFlag>;
 
@@ -328,6 +373,7 @@ const QUESTION_RUN_FLAGS = {
     help: "Number of times to ask each question",
     config: "run.epochs",
     notFor: STORED,
+    effect: { changes: "measurements", recordedAs: "settings.epochs", published: 1 },
   },
   protocol: {
     schema: oneOf(["art"]).optional(),
@@ -335,6 +381,7 @@ const QUESTION_RUN_FLAGS = {
     config: "dataset.protocol",
     replaces: ["agent", "judge"],
     notFor: [...ONLY_QUESTIONS, ...EXTERNAL],
+    effect: "none",
   },
   ...SOURCE_FLAGS,
   partialInboxes: {
@@ -342,6 +389,7 @@ const QUESTION_RUN_FLAGS = {
     help: "Also ask about mailboxes that were not imported as such",
     config: "dataset.partial-inboxes",
     notFor: ["suite without mail"],
+    effect: "none",
   },
   cutoff: {
     schema: oneOf(["query_date", "off"]).default("query_date"),
@@ -349,6 +397,7 @@ const QUESTION_RUN_FLAGS = {
     config: "dataset.cutoff",
     notFor: ["suite without mail"],
     artProtocol: "off",
+    effect: { changes: "measurements", recordedAs: "settings.cutoff" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -359,36 +408,42 @@ export const SUITE_SELECTION_FLAGS = {
     help: "Task ids, or starts of ids, separated by commas",
     config: "suite.task",
     notFor: ONLY_SUITES,
+    effect: SELECTION,
   },
   tool: {
     schema: text.meta({ placeholder: "FOLDER" }).optional(),
     help: "Only tasks in this folder of examples/ (or of Harbor tasks), such as jupyter",
     config: "suite.tool",
     notFor: ONLY_SUITES,
+    effect: SELECTION,
   },
   tag: {
     schema: words.optional(),
     help: "Only tasks with all of these tags, separated by commas",
     config: "suite.tag",
     notFor: ONLY_SUITES,
+    effect: SELECTION,
   },
   index: {
     schema: text.meta({ placeholder: "FILE" }).optional(),
     help: "Only tasks listed in this index file, such as test_one.json",
     config: "suite.index",
     notFor: ONLY_SUITES,
+    effect: SELECTION,
   },
   counterparts: {
     schema: oneOf(COUNTERPARTS).optional(),
     help: "Pairs of tasks: both (add counterparts), abstract or verbose (one of each pair)",
     config: "suite.counterparts",
     notFor: ONLY_SUITES,
+    effect: SELECTION,
   },
   runnable: {
     schema: z.boolean().optional(),
     help: "Only tasks that can run on this machine",
     config: "suite.runnable",
     notFor: ONLY_SUITES,
+    effect: SELECTION,
   },
 } satisfies Record<string, RunFlag>;
 
@@ -398,6 +453,7 @@ export const FUNCTIONS_FLAG = {
     help: "Module with custom setup and evaluation functions. It runs with your permissions",
     config: "suite.functions",
     notFor: ["questions", "queue"],
+    effect: { changes: "measurements", recordedAs: "settings.functions" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -409,6 +465,7 @@ export const SUITE_RESOURCE_FLAGS = {
     help: "Folder with VENDOR/settings.json, for tasks tagged account [default: the suite's settings/]",
     config: "suite.account-settings",
     notFor: ["questions", "queue"],
+    effect: "none",
   },
 } satisfies Record<string, RunFlag>;
 
@@ -420,6 +477,7 @@ const SUITE_FLAGS = {
     replaces: ["dataset", "suite"],
     // A resumed suite run accepts the suite's new folder.
     notFor: ["questions", "human", "function"],
+    effect: { changes: "tasks", recordedAs: "dataset", published: "any" },
   },
   ...SUITE_SELECTION_FLAGS,
   oracle: {
@@ -428,6 +486,7 @@ const SUITE_FLAGS = {
     config: "suite.oracle",
     notFor: ["questions", "queue"],
     reads: "the oracle file",
+    effect: { changes: "measurements", recordedAs: "settings.oracle" },
   },
   ...SUITE_RESOURCE_FLAGS,
 } satisfies Record<string, RunFlag>;
@@ -440,6 +499,7 @@ export const REQUEST_FLAGS = {
     config: "model.headers",
     notFor: ["command", "api", "human", "function"],
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.extraHeaders" },
   },
   body: {
     schema: bodyFields.optional(),
@@ -447,6 +507,7 @@ export const REQUEST_FLAGS = {
     config: "model.body",
     notFor: ["command", "api", "human", "function"],
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.extraBody" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -460,6 +521,7 @@ const MODEL_FLAGS = {
     notFor: ["command", "endpoint", "human", "function"],
     reads: "the file of replies",
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "model", published: "any" },
   },
   modelProvider: {
     schema: text.optional(),
@@ -469,6 +531,7 @@ const MODEL_FLAGS = {
     replaces: ["model"],
     notFor: ["command", "endpoint", "human", "function"],
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "model", published: "any" },
   },
   baseUrl: {
     schema: url.optional(),
@@ -476,6 +539,7 @@ const MODEL_FLAGS = {
     config: "model.base-url",
     notFor: EXTERNAL,
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.baseUrl", published: "any" },
   },
   wireApi: {
     schema: oneOf(["chat", "responses"]).optional(),
@@ -483,6 +547,7 @@ const MODEL_FLAGS = {
     config: "model.wire-api",
     notFor: EXTERNAL,
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.wireApi", published: "any" },
   },
   temperature: {
     schema: numberBetween(0, 2).optional(),
@@ -490,6 +555,7 @@ const MODEL_FLAGS = {
     config: "model.temperature",
     notFor: EXTERNAL,
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.temperature" },
   },
   maxTurns: {
     schema: wholeNumber(1, 1_000).optional(),
@@ -497,6 +563,7 @@ const MODEL_FLAGS = {
     config: "limits.max-turns",
     notFor: ["human"],
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.maxTurns", published: 10 },
   },
   maxTokens: {
     schema: wholeNumber(1).optional(),
@@ -504,6 +571,7 @@ const MODEL_FLAGS = {
     config: "model.max-tokens",
     notFor: EXTERNAL,
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.maxTokens", published: 2048 },
   },
   reasoningEffort: {
     schema: reasoningEffort.optional(),
@@ -512,6 +580,7 @@ const MODEL_FLAGS = {
     config: "model.reasoning-effort",
     notFor: EXTERNAL,
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.reasoningEffort" },
   },
   reasoningTokens: {
     schema: wholeNumber(0).optional(),
@@ -519,6 +588,7 @@ const MODEL_FLAGS = {
     config: "model.reasoning-tokens",
     notFor: EXTERNAL,
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.reasoningTokens" },
   },
   ...REQUEST_FLAGS,
   price: {
@@ -527,6 +597,7 @@ const MODEL_FLAGS = {
     config: "model.price",
     notFor: ["api", "human", ...STORED],
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.price", published: "any" },
   },
   cache: {
     schema: toggle,
@@ -534,6 +605,7 @@ const MODEL_FLAGS = {
     config: "run.cache",
     notFor: EXTERNAL,
     isPerSession: true,
+    effect: "none",
   },
   record: {
     schema: file.optional(),
@@ -541,6 +613,7 @@ const MODEL_FLAGS = {
     config: "run.record",
     notFor: [...EXTERNAL, "queue"],
     writes: "recording",
+    effect: "none",
   },
 } satisfies Record<string, RunFlag>;
 
@@ -551,18 +624,21 @@ export const EXTERNAL_AGENT_FLAGS = {
     help: "Program that runs the agent: JSON Lines on stdin and stdout",
     config: "agent.command",
     replaces: ["agent", "model"],
+    effect: { changes: "measurements", recordedAs: "settings.externalAgent" },
   },
   agentUrl: {
     schema: url.optional(),
     help: "OpenAI-compatible endpoint that runs the agent with its own tools (--agent is the model)",
     config: "agent.url",
     replaces: ["agent", "model"],
+    effect: { changes: "measurements", recordedAs: "settings.externalAgent" },
   },
   apiUrl: {
     schema: url.optional(),
     help: "Server with the playground API that runs the agent [API_URL]",
     config: "agent.api-url",
     replaces: ["agent", "model"],
+    effect: { changes: "measurements", recordedAs: "settings.externalAgent" },
   },
   workspace: {
     schema: text.optional(),
@@ -570,11 +646,13 @@ export const EXTERNAL_AGENT_FLAGS = {
     alias: "w",
     help: "With --api-url: workspace [WORKSPACE_ID]",
     config: "agent.workspace",
+    effect: { changes: "measurements", recordedAs: "settings.externalAgent" },
   },
   tellTask: {
     schema: toggle,
     help: "With --api-url: add the mailbox and date to the question",
     config: "agent.tell-task",
+    effect: { changes: "measurements", recordedAs: "settings.externalAgent" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -586,6 +664,7 @@ const SPEED_FLAGS = {
     config: "limits.concurrency",
     notFor: ["human", "queue"],
     isPerSession: true,
+    effect: "none",
   },
   rpm: {
     schema: positive.optional(),
@@ -593,6 +672,7 @@ const SPEED_FLAGS = {
     config: "limits.rpm",
     notFor: ["command", "human", "function"],
     isPerSession: true,
+    effect: "none",
   },
   tpm: {
     schema: positive.optional(),
@@ -600,10 +680,12 @@ const SPEED_FLAGS = {
     config: "limits.tpm",
     notFor: ["command", "api", "human", "function"],
     isPerSession: true,
+    effect: "none",
   },
   queue: {
     schema: url.optional(),
     help: "Let the workers of a Redis server answer (art-e worker), as redis://HOST:PORT [ART_E_QUEUE_URL]",
+    effect: { changes: "measurements", recordedAs: "settings.queue", published: "any" },
   },
   requestTimeout: {
     schema: numberAbove(0, LONGEST_TIMER_S).default(180),
@@ -613,6 +695,7 @@ const SPEED_FLAGS = {
     notFor: ["command", "endpoint", "human", "function"],
     isPerSession: true,
     isForAsk: true,
+    effect: "none",
   },
   taskTimeout: {
     schema: numberAbove(0, LONGEST_TIMER_S).default(600),
@@ -620,6 +703,7 @@ const SPEED_FLAGS = {
     help: "Timeout per task, in seconds",
     config: "limits.task-timeout",
     isForAsk: true,
+    effect: { changes: "measurements", recordedAs: "settings.taskTimeoutMs", published: "any" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -630,6 +714,7 @@ const LIMIT_FLAGS = {
     help: "Stop the run at this cost, in US dollars (it can be resumed)",
     config: "limits.max-cost",
     notFor: ["api", "human"],
+    effect: "none",
   },
   maxTaskCost: {
     schema: positive.optional(),
@@ -637,18 +722,21 @@ const LIMIT_FLAGS = {
     help: "End a task at this cost, in US dollars",
     config: "limits.max-task-cost",
     notFor: EXTERNAL,
+    effect: { changes: "measurements", recordedAs: "settings.maxTaskCostUsd" },
   },
   maxRunTokens: {
     schema: wholeNumber(1).optional(),
     help: "Stop the run after N input and output tokens",
     config: "limits.max-run-tokens",
     notFor: ["api", "human"],
+    effect: "none",
   },
   maxTime: {
     schema: numberAbove(0, LONGEST_TIMER_S / 60).optional(),
     placeholder: "MINUTES",
     help: "Stop the run after this time, in minutes",
     config: "limits.max-time",
+    effect: "none",
   },
   until: {
     schema: claim.optional(),
@@ -656,22 +744,26 @@ const LIMIT_FLAGS = {
     help: `Stop the run when a claim is settled, and ask in random order (see --seed): ${CLAIM_FORMS}`,
     config: "run.until",
     notFor: ["resume"],
+    effect: { changes: "tasks", recordedAs: "settings.until" },
   },
   perturb: {
     schema: oneOf(PERTURBATIONS).optional(),
     help: `Disturb each task, for art-e reliability: ${PERTURBATIONS.join(", ")}. Usually with --repeat RUN`,
     config: "run.perturb",
     notFor: [...EXTERNAL, "suite", "resume"],
+    effect: { changes: "measurements", recordedAs: "settings.perturbation" },
   },
   maxFailures: {
     schema: failures.optional(),
     help: "Stop the run after N failed tasks, or at a percentage: 5%",
     config: "limits.max-failures",
+    effect: "none",
   },
   unsafeHostPython: {
     schema: toggle,
     help: "Run execute_python without a sandbox, with your permissions",
     notFor: EXTERNAL,
+    effect: { changes: "measurements", recordedAs: "settings.unsafeHostPython" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -680,6 +772,7 @@ export const SCORER_FLAGS = {
     schema: scorers.optional(),
     help: "Additional scorers, separated by commas (eval:NAME runs an eval) [default: all]",
     config: "run.scorers",
+    effect: "none",
   },
 } satisfies Record<string, RunFlag>;
 
@@ -692,24 +785,28 @@ export const JUDGE_FLAGS = {
     replaces: ["judge"],
     notFor: ["suite without answers"],
     reads: "the judge's file of replies",
+    effect: { changes: "measurements", recordedAs: "settings.judge.model", published: "gemini-2.0-flash" },
   },
   noJudge: {
     schema: toggle,
     help: "Same as --judge off",
     replaces: ["judge"],
     notFor: ["suite without answers"],
+    effect: { changes: "measurements", recordedAs: "settings.judge.model", published: "gemini-2.0-flash" },
   },
   judgeVotes: {
     schema: wholeNumber(1, 25).optional(),
     help: "Number of verdicts per answer (the majority wins) [default: 1]",
     config: "judge.votes",
     notFor: ["suite without answers"],
+    effect: { changes: "measurements", recordedAs: "settings.judge.votes", published: 1 },
   },
   judgeBaseUrl: {
     schema: url.optional(),
     help: "URL of a compatible server for the judge",
     config: "judge.base-url",
     notFor: ["suite without answers"],
+    effect: { changes: "measurements", recordedAs: "settings.judge.baseUrl", published: "any" },
   },
   judgeReasoningEffort: {
     schema: reasoningEffort.optional(),
@@ -717,18 +814,21 @@ export const JUDGE_FLAGS = {
     help: "Reasoning effort of the judge [default: its model's]",
     config: "judge.reasoning-effort",
     notFor: ["suite without answers"],
+    effect: { changes: "measurements", recordedAs: "settings.judge.reasoningEffort" },
   },
   judgeHeader: {
     schema: headers.optional(),
     help: `Header to add to the judge's requests (repeatable). VALUE can contain \${VARIABLE}`,
     config: "judge.headers",
     notFor: ["suite without answers"],
+    effect: { changes: "measurements", recordedAs: "settings.judge.extraHeaders" },
   },
   judgeBody: {
     schema: bodyFields.optional(),
     help: "Field to add to the body of the judge's requests, such as seed=42 (repeatable)",
     config: "judge.body",
     notFor: ["suite without answers"],
+    effect: { changes: "measurements", recordedAs: "settings.judge.extraBody" },
   },
 } satisfies Record<string, RunFlag>;
 
@@ -739,8 +839,9 @@ const OUTPUT_FLAGS = {
     help: "Save the results as a JSON file",
     config: "run.output",
     writes: "results",
+    effect: "none",
   },
-  ...OVERWRITE_FLAG,
+  overwrite: { ...OVERWRITE_FLAG.overwrite, effect: "none" },
 } satisfies Record<string, RunFlag>;
 
 export const GATE_FLAGS = {
@@ -749,6 +850,7 @@ export const GATE_FLAGS = {
     help: "Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better). Exit code 3 if missed",
     config: "gates.fail-under",
     isPerSession: true,
+    effect: "none",
   },
   minCoverage: {
     schema: numberBetween(0, 1).optional(),
@@ -756,12 +858,14 @@ export const GATE_FLAGS = {
     help: "With --fail-under eval:NAME: minimum fraction of tasks that it judges or that it does not apply to [default: 0.9]",
     config: "gates.min-coverage",
     isPerSession: true,
+    effect: "none",
   },
   requireValidated: {
     schema: toggle,
     help: "With --fail-under eval:NAME: refuse an eval whose newest test did not pass",
     config: "gates.require-validated",
     isPerSession: true,
+    effect: "none",
   },
   baseline: {
     schema: withTraits(runName, { path: "source" }).optional(),
@@ -769,12 +873,14 @@ export const GATE_FLAGS = {
     config: "gates.baseline",
     isPerSession: true,
     reads: "the baseline",
+    effect: "none",
   },
   noWorseThan: {
     schema: numberBetween(0, 1_000).optional(),
     help: "With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]",
     config: "gates.no-worse-than",
     isPerSession: true,
+    effect: "none",
   },
   metric: {
     schema: text.optional(),
@@ -782,6 +888,7 @@ export const GATE_FLAGS = {
     help: "Score for --baseline and --junit [default: accuracy]",
     config: "gates.metric",
     isPerSession: true,
+    effect: "none",
   },
   junit: {
     schema: file.optional(),
@@ -789,6 +896,7 @@ export const GATE_FLAGS = {
     config: "gates.junit",
     isPerSession: true,
     writes: "junit",
+    effect: "none",
   },
 } satisfies Record<string, RunFlag>;
 
@@ -799,24 +907,28 @@ export const OTLP_FLAGS = {
     help: "Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT",
     config: "traces.otlp",
     isPerSession: true,
+    effect: "none",
   },
   otlpEndpoint: {
     schema: url.optional(),
     help: "Send the traces to this OTLP endpoint, with the keys from OTEL_EXPORTER_OTLP_HEADERS",
     config: "traces.otlp-endpoint",
     isPerSession: true,
+    effect: "none",
   },
   scores: {
     schema: oneOf(SCORE_APIS).optional(),
     help: `Also send the scores, to the API of ${SCORE_APIS.join(" or ")} at the same server`,
     config: "traces.scores",
     isPerSession: true,
+    effect: "none",
   },
   noContent: {
     schema: toggle,
     help: "With --otlp: leave out messages, calls, answers and reasons",
     config: "traces.no-content",
     isPerSession: true,
+    effect: "none",
   },
 } satisfies Record<string, RunFlag>;
 

@@ -20,7 +20,6 @@ import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { trimEndOf } from "../platform/strings.js";
-import type { SelectionOptions } from "../questions/dataset.js";
 import { type FunctionScore, isFunctionScore } from "../scoring/function-scorers.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
@@ -36,7 +35,7 @@ import {
   type TrainingRunSettings,
 } from "../traces/run-settings.js";
 import { modelNameOf } from "./model-of-run.js";
-import type { RunOptions } from "./run-flags.js";
+import { flagsWhere, type RunFlagName, type RunOptions } from "./run-flags.js";
 import { chosenScorers, type RunRequest, refuseFlags, wantsJudge } from "./run-options.js";
 
 /** Settings of a run that art-e can continue. */
@@ -321,9 +320,10 @@ function settingsOfAnyAgent(options: RunOptions) {
   };
 }
 
-export function selectionOf(options: SelectionOptions & Pick<RunOptions, "limit">): OwnRunSettings["selection"] {
-  const { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed } = options;
-  return { limit, minRealism, maxSources, ids, inbox, excludeKnownBad, shuffle, seed };
+/** Returns the values of all flags that select tasks, except those that the run records elsewhere. */
+export function selectionOf(options: { readonly [Name in RunFlagName]?: unknown }): OwnRunSettings["selection"] {
+  const names = flagsWhere(({ effect }) => effect !== "none" && effect.recordedAs === "selection");
+  return Object.fromEntries(names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
 }
 
 /** Returns the settings with the parameters that are actually sent, because some models do not accept all of them. */

@@ -1,7 +1,9 @@
 import { compile } from "json-schema-to-typescript";
 import { z } from "zod";
 import { messageSchema, usageSchema } from "../../src/models/model.js";
+import { traitsOf } from "../../src/platform/flag-values.js";
 import { jsonValueSchema } from "../../src/platform/json.js";
+import { LIMIT_FLAG, QUESTION_FLAGS } from "../../src/runs/run-flags.js";
 import { estimateSchema, intervalSchema } from "../../src/statistics/estimate.js";
 import { questionSchema } from "../../src/tasks/question.js";
 import { runSettingsSchema } from "../../src/traces/run-settings.js";
@@ -22,6 +24,17 @@ export const LIBRARY_TYPES = "src/library/published-types.ts";
 const BANNER = `// Generated from the zod schemas by npm run docs. Do not edit.
 // The types that users of the library see, because the schemas' own types would require zod.`;
 
+/** The flags that select questions, as options. Lists are given as in the config file. */
+const selectionSchema = z.object(
+  Object.fromEntries(
+    Object.entries({ ...QUESTION_FLAGS, ...LIMIT_FLAG }).map(([name, { schema, help }]) => {
+      const value = traitsOf(schema).inConfig ?? schema;
+      const meaning = help.replace(", separated by commas", "");
+      return [name, value.optional().describe(name === "limit" ? `${meaning} [default: 0]` : meaning)];
+    }),
+  ),
+);
+
 /** Names of the types. Other objects are written in place. */
 const NAMES: ReadonlyMap<z.core.$ZodType, string> = new Map<z.core.$ZodType, string>([
   [benchmarkResultSchema, "BenchmarkResult"],
@@ -39,6 +52,7 @@ const NAMES: ReadonlyMap<z.core.$ZodType, string> = new Map<z.core.$ZodType, str
   [judgementSchema, "Judgement"],
   [usageSchema, "Usage"],
   [questionSchema, "Question"],
+  [selectionSchema, "QuestionSelection"],
 ]);
 
 /** Adds the names to zod's descriptions. */
@@ -53,13 +67,15 @@ const named = {
 
 /** Returns the TypeScript file with the types of results and traces, with the schemas' descriptions as comments. */
 export async function libraryTypes(): Promise<string> {
-  const published = z.object({ result: benchmarkResultSchema, trace: anyTraceSchema });
+  const published = z.object({ result: benchmarkResultSchema, trace: anyTraceSchema, selection: selectionSchema });
   const schema = z.toJSONSchema(published, {
     target: "draft-7",
     io: "input",
     metadata: named as unknown as typeof z.globalRegistry,
     override({ zodSchema, jsonSchema }) {
       if ((zodSchema as z.core.$ZodType) === jsonValueSchema) Object.assign(jsonSchema, { tsType: "JsonValue" });
+      const { ids } = zodSchema === selectionSchema ? (jsonSchema.properties ?? {}) : {};
+      if (typeof ids === "object") Object.assign(ids, { tsType: "readonly number[]" });
     },
   });
   const compiled = await compile(schema as Parameters<typeof compile>[0], "Published", {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { type RunHead, runHeadSchema } from "../../src/analysis/paired-comparison.js";
 import { flagName } from "../../src/platform/command-line.js";
 import { UserError } from "../../src/platform/errors.js";
 import { traitsOf } from "../../src/platform/flag-values.js";
+import { publishedDifferences } from "../../src/runs/published-conditions.js";
 import {
   flagsWhere,
   RUN_FLAG_GROUPS,
@@ -11,6 +13,10 @@ import {
   type RunKind,
 } from "../../src/runs/run-flags.js";
 import { inputsOf, outputsOf, refuseFlags } from "../../src/runs/run-options.js";
+import { selectionOf } from "../../src/runs/settings-from-options.js";
+import { externalRunSettingsSchema, ownRunSettingsSchema } from "../../src/traces/run-settings.js";
+import { judgeSettingsSchema } from "../../src/traces/trace.js";
+import { figures, head } from "../analysis/runs.js";
 
 const words = (list: string) => list.split(" ").sort();
 
@@ -89,6 +95,79 @@ describe("RUN_FLAGS", () => {
     );
   });
 });
+
+/** Flags that affect tasks or measurements, each with the path of its recorded value. */
+const RECORDED = flagsWhere(({ effect }) => effect !== "none").map((flag) => {
+  const { effect, artProtocol } = RUN_FLAGS[flag];
+  if (effect === "none") throw new Error(flag);
+  const path = effect.recordedAs === "selection" ? `settings.selection.${flag}` : effect.recordedAs;
+  return { flag, path, published: effect.published ?? artProtocol };
+});
+
+describe("effects of flags", () => {
+  it("are stated for every flag", () => {
+    expect(Object.entries(RUN_FLAGS).filter(([, { effect }]) => effect === undefined)).toEqual([]);
+  });
+
+  it("on the selection are recorded under the name of the flag", () => {
+    const selecting = RECORDED.filter(({ path }) => path.startsWith("settings.selection.")).map(({ flag }) => flag);
+    const options = Object.fromEntries(Object.keys(RUN_FLAGS).map((flag) => [flag, `value of ${flag}`]));
+    expect(selectionOf(options)).toEqual(Object.fromEntries(selecting.map((flag) => [flag, options[flag]])));
+  });
+
+  it.each(RECORDED)("of $flag are recorded at $path, a property of a run", ({ path }) => {
+    const [first = "", ...rest] = path.split(".");
+    const schemas = [ownRunSettingsSchema, externalRunSettingsSchema];
+    const [setting = "", ofJudge] = rest;
+    if (first !== "settings") expect(runHeadSchema.shape).toHaveProperty(first);
+    else expect(schemas.some(({ shape }) => setting in shape)).toBe(true);
+    if (setting === "judge") expect(judgeSettingsSchema.shape).toHaveProperty(ofJudge ?? "");
+  });
+});
+
+describe("publishedDifferences", () => {
+  /** A run with the published conditions. */
+  const published = (): RunHead => {
+    const judge = { model: "google/gemini-2.0-flash", baseUrl: null, protocol: "art", version: 1, votes: 1 };
+    const dataset = { source: "published", revision: "a".repeat(40), sha256: "d".repeat(64) };
+    const run = head({ dataset, scores: { judgeCorrect: figures() } });
+    Object.assign(run.settings, { judge, mailFilter: "art", selection: {} });
+    for (const { path, published } of RECORDED) {
+      if (published !== undefined && published !== "any" && !path.startsWith("settings.judge"))
+        setAt(run, path, published);
+    }
+    return run;
+  };
+
+  it("are empty for a run with the published conditions", () => {
+    expect(publishedDifferences(published())).toEqual([]);
+  });
+
+  it.each(RECORDED.filter((entry) => entry.published !== "any"))(
+    "contain a difference if $path has another value than the published one",
+    ({ path }) => {
+      const run = published();
+      setAt(run, path, "another value");
+      expect(publishedDifferences(run)).toHaveLength(1);
+    },
+  );
+
+  it("name the flag and its value if nothing more is known about the difference", () => {
+    const run = published();
+    setAt(run, "settings.reasoningTokens", 500);
+    expect(publishedDifferences(run)).toEqual(["--reasoning-tokens 500, not the default"]);
+  });
+});
+
+function setAt(run: RunHead, path: string, value: unknown): void {
+  const keys = path.split(".");
+  const last = keys.pop() ?? "";
+  const parent = keys.reduce(
+    (at, key) => at[key] as Record<string, unknown>,
+    run as unknown as Record<string, unknown>,
+  );
+  parent[last] = value;
+}
 
 describe("outputsOf", () => {
   it("returns the output files of a run with their flags", () => {

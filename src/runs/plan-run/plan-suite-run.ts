@@ -93,7 +93,9 @@ async function suiteSettings(
   context: AppContext,
 ): Promise<ExecutedRunSettings> {
   const { inboxes, hasAnswers } = suiteMail(tasks);
-  const options = hasAnswers ? request : { ...request, noJudge: true };
+  // Without --limit, all selected tasks run.
+  const limit = request.explicitFlags.has("limit") ? request.limit : 0;
+  const options = { ...request, limit, ...(hasAnswers ? {} : { noJudge: true }) };
   const agentId = agentOfNewRun(options);
   const access = { mailbox: inboxes.length > 0, machine: tasks.some(needsMachine) };
   const settings =
