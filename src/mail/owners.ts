@@ -9,6 +9,9 @@ type OwnerBasis = "map" | "source" | "sent" | "received";
 
 export interface Owner {
   readonly id: number;
+  /** The owner's identity: the place of the account, or only the name if the source names its owners. */
+  readonly place: string;
+  /** The name shown: the shortest end of the place that no other owner has. */
   readonly folder: string;
   readonly address: string | null;
   readonly basis: OwnerBasis | null;
@@ -26,22 +29,59 @@ interface OwnerCount extends AddressCount {
 /** Minimum fraction of the sent mail (0 to 1) required of an address that matches the owner's name. */
 const MIN_NAMED_SHARE = 0.02;
 
+/** Names of folders that mail programs and servers use for every account. */
+const STRUCTURAL = /^(?:mail|imapmail|takeout|maildir|\.maildir|v\d+|)$/i;
+
+/** Returns the folders of a place that tell accounts apart. */
+export function nameParts(place: string): string[] {
+  const folders = place.split("/");
+  const parts = folders.filter((folder) => !STRUCTURAL.test(folder));
+  return parts.length > 0 ? parts : folders;
+}
+
+/** Names every owner with the shortest end of its place that is unique. Returns whether a name changed. */
+export function nameOwners(db: Db): boolean {
+  const owners = listOwners(db);
+  const ends = new Map(owners.map(({ id, place }) => [id, endsOf(place)]));
+  const counts = new Map<string, number>();
+  for (const end of [...ends.values()].flat()) counts.set(end, (counts.get(end) ?? 0) + 1);
+  const rename = db.prepare("UPDATE owners SET folder = ? WHERE id = ?");
+  let changed = false;
+  for (const { id, place, folder } of owners) {
+    const own = ends.get(id) as string[];
+    // A name that the source gives, such as `crandell-s`, stays, even if another place ends with it.
+    const name = own.length === 1 ? place : (own.find((end) => counts.get(end) === 1) ?? place);
+    if (name === folder) continue;
+    rename.run(name, id);
+    changed = true;
+  }
+  return changed;
+}
+
+/** Returns the ends of a place, shortest first. */
+function endsOf(place: string): string[] {
+  const parts = nameParts(place);
+  return parts.map((_, i) => parts.slice(-1 - i).join("/"));
+}
+
 /**
  * Finds the address of every owner folder, in this order: the address in the map file; the sender in the sent folders
  * that matches the folder's name (an assistant might send more); the recipient that matches it; the most frequent
  * sender; the most frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
-  const open = listOwners(db).filter((owner) => owner.basis !== "source" || map.has(owner.folder));
+  const owners = listOwners(db);
+  const mapped = mappedAddresses(owners, map);
+  const open = owners.filter((owner) => owner.basis !== "source" || mapped.has(owner.id));
   const senders = countSentFolderSenders(db);
-  const nameless = open.filter((owner) => !map.has(owner.folder) && namedSender(owner, senders) === null);
+  const nameless = open.filter((owner) => !mapped.has(owner.id) && namedSender(owner, senders) === null);
   const recipients = countRecipients(
     db,
     nameless.map((owner) => owner.id),
   );
   let changed = false;
   for (const owner of open) {
-    const [address, basis] = resolve(owner, map, senders, recipients);
+    const [address, basis] = resolve(owner, mapped.get(owner.id), senders, recipients);
     if (address === owner.address && basis === owner.basis) continue;
     // Keep an address from an earlier map file unless a newer map changes it.
     if (owner.basis === "map" && basis !== "map") continue;
@@ -51,13 +91,37 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
   return changed;
 }
 
+/**
+ * Returns the addresses in a map by owner. An entry names an owner with any end of its place (`ann`, `home/ann/Maildir`).
+ * @throws UserError if an entry fits several owners
+ */
+function mappedAddresses(owners: readonly Owner[], map: ReadonlyMap<string, string>): Map<number, string> {
+  const addresses = new Map<number, string>();
+  for (const [name, address] of map) {
+    const exact = owners.filter(({ folder }) => folder === name);
+    const found = exact.length > 0 ? exact : owners.filter(({ place }) => hasEnd(place, name));
+    if (found.length > 1) {
+      throw new UserError(
+        "owner_map_invalid",
+        `The owner map's folder "${name}" could be ${found.map(({ folder }) => `"${folder}"`).join(" or ")}.`,
+        "Write one of these names in the owner map.",
+      );
+    }
+    for (const { id } of found) addresses.set(id, address);
+  }
+  return addresses;
+}
+
+function hasEnd(place: string, name: string): boolean {
+  return `/${place}`.endsWith(`/${name}`) || endsOf(place).includes(name);
+}
+
 function resolve(
   owner: Owner,
-  map: ReadonlyMap<string, string>,
+  mapped: string | undefined,
   senders: AddressCounts,
   recipients: AddressCounts,
 ): [string | null, OwnerBasis | null] {
-  const mapped = map.get(owner.folder);
   if (mapped !== undefined) return [mapped, "map"];
   const ownAddress = namedSender(owner, senders);
   if (ownAddress !== null) return [ownAddress, "sent"];
@@ -84,7 +148,10 @@ function namedSender(owner: Owner, senders: AddressCounts): string | null {
  * ignoring its ending (folder names are often misspelled), and the initial if the address contains a first name.
  */
 function matchesOwnerName(address: string, folder: string): boolean {
-  const [last = "", initial = ""] = folder.toLowerCase().split("-");
+  const [last = "", initial = ""] = folder
+    .slice(folder.lastIndexOf("/") + 1)
+    .toLowerCase()
+    .split("-");
   const parts = (address.split("@")[0] ?? "").split(/[^a-z']+/).filter((part) => part !== "");
   const stem = last.length > 5 ? last.slice(0, -2) : last;
   const surname = parts.findIndex((part) => (last.length > 5 ? part.startsWith(stem) : part === stem));
@@ -126,7 +193,7 @@ export function readOwnerMap(path: string): Map<string, string> {
 }
 
 export function listOwners(db: Db): Owner[] {
-  return db.prepare("SELECT id, folder, address, basis FROM owners ORDER BY folder").all() as Owner[];
+  return db.prepare("SELECT id, place, folder, address, basis FROM owners ORDER BY folder").all() as Owner[];
 }
 
 /** Returns the addresses of imported mailboxes, from owner folders or from the source. */

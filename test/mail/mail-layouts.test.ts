@@ -148,7 +148,10 @@ describe("a Thunderbird profile", () => {
         "two.default/Mail/Local Folders/Inbox": account("two@my.example"),
       }),
     );
-    expect(owners).toEqual({ "Local Folders": "one@my.example", "Mail/Local Folders": "two@my.example" });
+    expect(owners).toEqual({
+      "one.default/Local Folders": "one@my.example",
+      "two.default/Local Folders": "two@my.example",
+    });
   });
 
   it("passes --strict, because its .msf files are not read", async () => {
@@ -265,6 +268,276 @@ describe("an mbox", () => {
     expect((await importOf(fileOf("piet.mbox", mbox(2)))).owners).toEqual({ piet: ME });
     const people = folderOf({ "piet.mbox": mbox(2), "ada.mbox.gz": gzipSync(mbox(1)) });
     expect(Object.keys((await importOf(people)).owners)).toEqual(["ada", "piet"]);
+  });
+});
+
+/** A person's mail: 3 emails to her, 2 from her, and 1 of a mailing list, whose recipients do not name her. */
+function personalMail(name: string) {
+  const address = `${name}@my.example`;
+  const subject = (what: string) => (mail: string) => mail.replace(/^Subject: .*$/m, `Subject: ${name} ${what}`);
+  const received = Array.from({ length: 3 }, (_, n) => subject(`in ${n}`)(email(`q${n}@x.example`, address)));
+  const written = Array.from({ length: 2 }, (_, n) => subject(`out ${n}`)(email(address, `q${n}@x.example`)));
+  return { inbox: [...received, subject("list")(email("q0@x.example", "all@lists.example"))], sent: written };
+}
+
+const files = (folder: string, mails: readonly string[], end = "") =>
+  Object.fromEntries(mails.map((mail, n) => [`${folder}/${n + 1}${end}`, mail]));
+const maildir = (folder: string, name: string): Record<string, string> => {
+  const { inbox, sent } = personalMail(name);
+  const delivered = { [`${folder}/new/9`]: inbox[0] as string, ...files(`${folder}/cur`, inbox.slice(1), ":2,S") };
+  return { ...delivered, [`${folder}/.Sent/new/8`]: sent[0] as string, ...files(`${folder}/.Sent/cur`, sent.slice(1)) };
+};
+const emailFolders = (folder: string, name: string, end: string): Record<string, string> => {
+  const { inbox, sent } = personalMail(name);
+  return {
+    ...files(`${folder}/Archive`, inbox.slice(3), end),
+    ...files(`${folder}/inbox`, inbox.slice(0, 3), end),
+    ...files(`${folder}/sent`, sent, end),
+  };
+};
+const oneMbox = (name: string) => {
+  const { inbox, sent } = personalMail(name);
+  return [...inbox, ...sent].map((mail) => `From x Mon Feb  2 09:15:00 2026\n${mail}\n`).join("");
+};
+const both = (make: (name: string) => Tree): Tree => ({ ...make("ann"), ...make("ben") });
+const each = (tree: Tree, path: (name: string) => string) => {
+  const folder = folderOf(tree);
+  return ["ann", "ben"].map((name) => join(folder, path(name)));
+};
+
+/** The sources of every layout, and the names of the owners. */
+const PEOPLE: readonly (readonly [string, () => readonly string[] | Promise<readonly string[]>, readonly string[]])[] =
+  [
+    [
+      "Maildirs",
+      () =>
+        each(
+          both((n) => maildir(`home/${n}/Maildir`, n)),
+          (n) => `home/${n}/Maildir`,
+        ),
+      ["ann", "ben"],
+    ],
+    [
+      "the parent of Maildirs",
+      () => [
+        folderOf(
+          both((n) => maildir(`${n}/Maildir`, n)),
+          "home",
+        ),
+      ],
+      ["ann", "ben"],
+    ],
+    [
+      "the folder of a mail server",
+      () => [
+        folderOf(
+          both((n) => maildir(`my.example/${n}`, n)),
+          "vmail",
+        ),
+      ],
+      ["ann", "ben"],
+    ],
+    [
+      "a server's users",
+      () =>
+        each(
+          both((n) => maildir(`vmail/my.example/${n}`, n)),
+          (n) => `vmail/my.example/${n}`,
+        ),
+      ["ann", "ben"],
+    ],
+    [
+      "domains with Maildirs",
+      () => [folderOf(both((n) => maildir(`${n}.example/post/Maildir`, n)))],
+      ["ann.example/post", "ben.example/post"],
+    ],
+    [
+      "single mailboxes",
+      () =>
+        each(
+          both((n) => maildir(`${n}/Mail/INBOX`, n)),
+          (n) => `${n}/Mail/INBOX`,
+        ),
+      ["ann", "ben"],
+    ],
+    [
+      "an archive of home folders",
+      async () => [
+        await tarOf(
+          both((n) => maildir(`home/${n}/Maildir`, n)),
+          "home.tar",
+        ),
+      ],
+      ["ann", "ben"],
+    ],
+    [
+      "an archive of a server",
+      async () => [
+        await tarOf(
+          both((n) => maildir(`vmail/my.example/${n}`, n)),
+          "vmail.tgz",
+        ),
+      ],
+      ["ann", "ben"],
+    ],
+    [
+      "an archive of folders of emails",
+      async () => [
+        await tarOf(
+          both((n) => emailFolders(`home/${n}`, n, ".eml")),
+          "backup.tar",
+        ),
+      ],
+      ["ann", "ben"],
+    ],
+    [
+      "a zip archive of home folders",
+      () => [
+        zipOf(
+          both((n) => maildir(`home/${n}/Maildir`, n)),
+          "home.zip",
+        ),
+      ],
+      ["ann", "ben"],
+    ],
+    [
+      "folders of emails",
+      () => [
+        folderOf(
+          both((n) => emailFolders(`users/${n}`, n, ".eml")),
+          "export",
+        ),
+      ],
+      ["ann", "ben"],
+    ],
+    [
+      "inboxes",
+      () =>
+        each(
+          both((n) => files(`${n}/Inbox`, Object.values(emailFolders("", n, "")), ".eml")),
+          (n) => `${n}/Inbox`,
+        ),
+      ["ann", "ben"],
+    ],
+    [
+      "MH folders",
+      () =>
+        each(
+          both((n) => emailFolders(`${n}/Mail`, n, "")),
+          (n) => `${n}/Mail`,
+        ),
+      ["ann", "ben"],
+    ],
+    [
+      "mbox files with one name",
+      () =>
+        each(
+          both((n) => ({ [`${n}/archive.mbox`]: oneMbox(n) })),
+          (n) => `${n}/archive.mbox`,
+        ),
+      ["ann/archive", "ben/archive"],
+    ],
+    [
+      "archives with one name",
+      () => ["ann", "ben"].map((n) => zipOf(emailFolders("mail", n, ".eml"), "export.zip")),
+      ["EXPORT", "EXPORT"],
+    ],
+    [
+      "Thunderbird profiles",
+      () =>
+        each(
+          both((n) => ({ [`${n}.default/ImapMail/imap.my.example/INBOX`]: oneMbox(n) })),
+          (n) => `${n}.default`,
+        ),
+      ["ann.default/imap.my.example", "ben.default/imap.my.example"],
+    ],
+    [
+      "tables with a path column",
+      () =>
+        each(
+          both((n) => ({
+            [`${n}/emails.csv`]: csv([
+              ["file", "message"],
+              ...Object.entries(emailFolders("mail", n, ".eml")).map(([path, mail]) => [path, String(mail)]),
+            ]),
+          })),
+          (n) => `${n}/emails.csv`,
+        ),
+      ["ann/emails.csv", "ben/emails.csv"],
+    ],
+  ];
+
+const owner = (name: string) => [
+  `${name} in 0`,
+  `${name} in 1`,
+  `${name} in 2`,
+  `${name} list`,
+  `${name} out 0`,
+  `${name} out 1`,
+];
+
+function mailboxOf(db: ReturnType<typeof emptyDb>, address: string): string[] {
+  return db
+    .prepare(
+      `SELECT m.subject FROM mailboxes b JOIN addresses a ON a.id = b.address_id
+       JOIN mail_order o ON o.position = b.position JOIN mails m ON m.id = o.mail_id
+       WHERE a.address = ? ORDER BY m.subject`,
+    )
+    .pluck()
+    .all(address) as string[];
+}
+
+const namesOf = (db: ReturnType<typeof emptyDb>) =>
+  db.prepare("SELECT folder FROM owners ORDER BY folder").pluck().all() as string[];
+
+describe("two people's accounts", () => {
+  it.each(PEOPLE)(
+    "are two mailboxes, none of which returns a mail of the other, in %s",
+    async (_, sourcesOf, names) => {
+      const sources = await sourcesOf();
+      const db = emptyDb();
+      for (const source of sources) await importFrom(db, source);
+      expect(mailboxOf(db, "ann@my.example")).toEqual(owner("ann"));
+      expect(mailboxOf(db, "ben@my.example")).toEqual(owner("ben"));
+      const shown = namesOf(db);
+      if (names[0] === "EXPORT") expect(shown.map((name) => basename(name))).toEqual(["export", "export"]);
+      else expect(shown).toEqual(names);
+      // A second import of the same place finds the owners again.
+      for (const source of sources) expect((await importFrom(db, source)).summary.stored).toBe(0);
+      expect(namesOf(db)).toEqual(shown);
+    },
+  );
+
+  it("can be told apart by an owner map, with any end of their places", async () => {
+    const source = folderOf(
+      both((name) => maildir(`my.example/${name}`, name)),
+      "vmail",
+    );
+    const ownerMap = new Map([
+      ["ann", "ann.map@my.example"],
+      ["my.example/ben", "ben.map@my.example"],
+    ]);
+    const db = emptyDb();
+    await importFrom(db, source, { ownerMap });
+    expect(mailboxOf(db, "ann.map@my.example")).toEqual(owner("ann"));
+    expect(mailboxOf(db, "ben.map@my.example")).toEqual(owner("ben"));
+  });
+
+  it("cannot be mapped with a name that both have", async () => {
+    const source = folderOf(
+      both((name) => maildir(`${name}/post/Maildir`, name)),
+      "home",
+    );
+    const importing = importFrom(emptyDb(), source, { ownerMap: new Map([["post", "ann@my.example"]]) });
+    await expect(importing).rejects.toThrow(`The owner map's folder "post" could be "ann/post" or "ben/post".`);
+  });
+
+  it("both contain an email that both have", async () => {
+    const mail = email("q0@x.example", "all@lists.example");
+    const tree = both((name) => ({ ...maildir(`${name}/Maildir`, name), [`${name}/Maildir/cur/7:2,S`]: mail }));
+    const db = emptyDb();
+    for (const source of each(tree, (name) => `${name}/Maildir`)) await importFrom(db, source);
+    for (const name of ["ann", "ben"]) expect(mailboxOf(db, `${name}@my.example`)).toHaveLength(7);
   });
 });
 

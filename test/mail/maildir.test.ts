@@ -100,7 +100,8 @@ describe("an email's path is the same, whatever the starting folder,", () => {
       "joan/.Sent/new/5",
     );
     await writeFile(join(root, "joan/dovecot-uidlist"), "3 V1");
-    const all = ["joan: joan/.Sent/cur/4:2,S", "joan: joan/.Sent/new/5", "joan: joan/cur/1:2,S", "joan: joan/new/2"];
+    const paths = ["joan/.Sent/cur/4:2,S", "joan/.Sent/new/5", "joan/cur/1:2,S", "joan/new/2"];
+    const all = paths.map((path) => `${join(root, "joan")}: ${path}`);
     expect(await placesOf(join(root, "joan"))).toEqual(all);
     expect(await placesOf(root)).toEqual(all);
   });

@@ -78,6 +78,7 @@ const UNDO: Readonly<Record<string, string>> = {
                         ALTER TABLE coding_notes DROP COLUMN probability`,
   eval_watches: `DROP TABLE eval_anchor_rounds; DROP TABLE eval_watches; DROP TABLE eval_anchors;
                  DROP TABLE eval_baselines`,
+  owner_places: `DROP INDEX idx_owners_place; ALTER TABLE owners DROP COLUMN place`,
   repeated_notes: `DELETE FROM coding_notes WHERE is_repeat = 1;
                    ALTER TABLE coded_modes RENAME TO coded_modes_now;
                    ALTER TABLE coding_notes RENAME TO coding_notes_now;

@@ -1,13 +1,13 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../email.js";
 import { batchMails, type ReadItems } from "./readers/batch-mails.js";
 import { findMailIn, readFolder, recognizeFile } from "./readers/folder.js";
 import { gunzip } from "./readers/gunzip.js";
 import { diskFile, type MailFile, peek, placeIn, readHead } from "./readers/mail-file.js";
-import { MailboxLayout } from "./readers/mailbox-layout.js";
+import { MailboxLayout, sourceFolders } from "./readers/mailbox-layout.js";
 import { openParquetFile, readParquet } from "./readers/parquet.js";
 import { readInnerFile, readMailFile, requireTable } from "./readers/read-mail-file.js";
 import { type FileKind, HEAD_BYTES, recognize } from "./readers/recognize.js";
@@ -146,9 +146,9 @@ async function openFile(path: string, { size }: Stats, format: CorpusFormat | nu
  */
 function topFile(path: string, size: number, onRead: (bytes: number) => void): MailFile {
   const name = basename(path);
-  const layout = new MailboxLayout(resolve(dirname(path)).split(sep));
+  const layout = new MailboxLayout(sourceFolders(dirname(path)));
   layout.addFile(name);
-  return diskFile(path, size, name, placeIn(layout, name, name), onRead);
+  return diskFile(path, size, name, placeIn(layout, name), onRead);
 }
 
 async function* readTopFile(

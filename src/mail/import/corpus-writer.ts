@@ -136,16 +136,16 @@ export function openCorpusWriter(
 }
 
 function openOwnerIds(db: Db): (mail: StorableMail) => number | null {
-  const find = db.prepare("SELECT id FROM owners WHERE folder = ?").pluck();
-  const add = db.prepare("INSERT INTO owners (folder, address, basis) VALUES (?, ?, ?)");
+  const find = db.prepare("SELECT id FROM owners WHERE place = ?").pluck();
+  const add = db.prepare("INSERT INTO owners (place, folder, address, basis) VALUES (?, ?, ?, ?)");
   const ids = new Map<string, number>();
   return ({ owner, inbox }) => {
-    const folder = inbox ?? owner;
-    if (folder === null || folder === "") return null;
-    let id = ids.get(folder) ?? (find.get(folder) as number | undefined);
-    // `inbox` is the mailbox address according to the source.
-    id ??= add.run(folder, inbox, inbox === null ? null : "source").lastInsertRowid as number;
-    ids.set(folder, id);
+    const place = inbox ?? owner;
+    if (place === null || place === "") return null;
+    let id = ids.get(place) ?? (find.get(place) as number | undefined);
+    // `inbox` is the mailbox address according to the source. `nameOwners` shortens the folder's name.
+    id ??= add.run(place, place, inbox, inbox === null ? null : "source").lastInsertRowid as number;
+    ids.set(place, id);
     return id;
   };
 }

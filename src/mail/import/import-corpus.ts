@@ -5,7 +5,7 @@ import type { Db } from "../../store/open-store.js";
 import { withImportTransaction } from "../../store/write-transaction.js";
 import { readCorpusStats, updateFingerprint } from "../corpus.js";
 import type { BadEmail, CorpusSource, FiledEmail, MailForm } from "../email.js";
-import { resolveOwners } from "../owners.js";
+import { nameOwners, resolveOwners } from "../owners.js";
 import { ART_RULES, type ArtRule, applyArtRules, artFilter } from "./art-filter.js";
 import { rebuildCorpusIndex } from "./corpus-index.js";
 import { openCorpusWriter } from "./corpus-writer.js";
@@ -88,8 +88,9 @@ export async function importCorpus(
       patience.close();
       const before = readCorpusStats(db).distinct;
       const tally = await readAll(db, request, onProgress, signal);
-      const newOwners = resolveOwners(db, request.ownerMap);
-      if (tally.changed || newOwners) {
+      const newNames = nameOwners(db);
+      const newAddresses = resolveOwners(db, request.ownerMap);
+      if (tally.changed || newNames || newAddresses) {
         rebuildCorpusIndex(db, (mails, total) => onProgress({ phase: "index", mails, total }));
         updateFingerprint(db);
       }

@@ -4,7 +4,7 @@ import { buildEmailFromRow, type EmailFields, readMailFields } from "../../mime/
 import { parseTableDate } from "../../mime/mail-date.js";
 import { parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";
-import { fileEmail, locateMail } from "./filed-email.js";
+import { fileEmail, locateRow } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
 import { BrokenSource } from "./source-errors.js";
 import { addressList, textOrEmpty } from "./table-cells.js";
@@ -147,12 +147,12 @@ async function* readParsedMails(
 ): AsyncGenerator<ReadResult[]> {
   const columns = mailColumns(names, file.where);
   const positions = new Map([...columns].map(([column, name]) => [column, names.indexOf(name)]));
-  for await (const rows of batches) yield rows.map((row) => readMail(row, file.where, positions, names.length));
+  for await (const rows of batches) yield rows.map((row) => readMail(row, file, positions, names.length));
 }
 
 function readMail(
   { row, fields }: CsvRow,
-  file: string,
+  file: MailFile,
   positions: ReadonlyMap<MailColumn, number>,
   width: number,
 ): ReadResult {
@@ -162,9 +162,9 @@ function readMail(
     : fields.length === width
       ? buildEmailFromRow(fieldsOf(text))
       : `it has ${fields.length} fields, but the header has ${width}`;
-  if (typeof email === "string") return { bad: { where: `${file} row ${row}`, reason: email } };
+  if (typeof email === "string") return { bad: { where: `${file.where} row ${row}`, reason: email } };
   const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
-  return { email: fileEmail(email, locateMail(textOrEmpty(text("path"))), "parsed-csv", inbox) };
+  return { email: fileEmail(email, locateRow(textOrEmpty(text("path")), file.place.full), "parsed-csv", inbox) };
 }
 
 function fieldsOf(text: (column: MailColumn) => string): EmailFields {
@@ -190,7 +190,9 @@ async function* readMails(
   const toFound = (email: Email | string, { row, fields }: CsvRow): ReadResult =>
     typeof email === "string"
       ? { bad: { where: `${file.where} row ${row}`, reason: email } }
-      : { email: fileEmail(email, locateMail(fields[fileColumn]?.toString("utf8") ?? ""), "kaggle-csv") };
+      : {
+          email: fileEmail(email, locateRow(fields[fileColumn]?.toString("utf8") ?? "", file.place.full), "kaggle-csv"),
+        };
   for await (const rows of batches) {
     let ready: ReadResult[] = [];
     for (const row of rows) {

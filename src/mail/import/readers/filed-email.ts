@@ -2,7 +2,13 @@ import type { AsWritten, Email, FiledEmail, HeaderNames, MailForm } from "../../
 
 export interface MailLocation {
   readonly path: string;
+  /** Place of the owner's account, or null if the email is not in a folder. */
   readonly owner: string | null;
+}
+
+/** Whether a path is from the CMU layout (`maildir/<owner>/<folder>/<n>.`). */
+export function isCmuPath(path: string): boolean {
+  return path.endsWith(".") && /\/\d+\.$/.test(path);
 }
 
 /**
@@ -15,6 +21,16 @@ export function locateMail(path: string): MailLocation {
   const relative = segments.slice(root + 1);
   return { path: relative.join("/"), owner: relative.length > 1 ? (relative[0] ?? null) : null };
 }
+
+/** Like `locateMail`, but for the path in a row of a table. In the CMU layout, an owner is known by name alone. */
+export function locateRow(path: string, table: string): MailLocation {
+  const location = locateMail(path);
+  if (location.owner === null || isCmuPath(path)) return location;
+  return { ...location, owner: `${table.replace(SHARD, "")}/${location.owner}` };
+}
+
+/** The number of a data set's shard. */
+const SHARD = /-\d+-of-\d+(?=\.[^/]*$)/;
 
 /** Combines an email with its location. `inbox` is its mailbox's address if the source contains it. */
 export function fileEmail(

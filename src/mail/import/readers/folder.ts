@@ -1,12 +1,12 @@
-import { type Dirent, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { type Dirent, readFileSync, realpathSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { basename, join, resolve, sep } from "node:path";
+import { basename, join, sep } from "node:path";
 import { reservedInodes } from "../../../platform/reserved-files.js";
 import type { BadEmail } from "../../email.js";
 import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
 import { diskFile, type MailFile, placeIn, readHead } from "./mail-file.js";
-import { type FolderEntry, MailboxLayout } from "./mailbox-layout.js";
+import { MailboxLayout, sourceFolders } from "./mailbox-layout.js";
 import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
 import { unreadable } from "./source-errors.js";
 
@@ -33,9 +33,9 @@ export async function* readFolder(
   readFile: (file: MailFile) => ReadItems,
   onRead: (bytes: number) => void,
 ): ReadItems {
-  const prefix = await ownerPrefix(folder);
+  const source = sourceFolders(folder);
   const databases = reservedInodes();
-  const layout = new MailboxLayout(resolve(folder).split(sep));
+  const layout = new MailboxLayout(source, (await isOneOwner(folder, source.at(-1) ?? "")) ? "owner" : "folders");
   for await (const entry of walk(folder, folder, "", layout)) {
     if ("bad" in entry) {
       yield entry;
@@ -47,10 +47,10 @@ export async function* readFolder(
       yield read;
     } else if (read.email !== null) {
       onRead(read.size);
-      const result = readPlainEmail(read.email, entry, () => layout.ofEmail(path, prefix + path));
+      const result = readPlainEmail(read.email, entry, () => layout.ofEmail(path));
       yield result instanceof Promise ? await result : result;
     } else {
-      yield* readFile(diskFile(file, read.size, file, placeIn(layout, path, prefix + path), onRead));
+      yield* readFile(diskFile(file, read.size, file, placeIn(layout, path), onRead));
     }
   }
 }
@@ -96,7 +96,7 @@ async function* walk(
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   layout.addFolder(
     path,
-    entries.map((entry) => toFolderEntry(folder, entry)),
+    entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
   );
   const isMaildir = isMaildirFolder(entries);
   const isInMaildir = ["cur", "new"].includes(basename(folder));
@@ -121,11 +121,6 @@ async function* walk(
       };
     }
   }
-}
-
-function toFolderEntry(folder: string, entry: Dirent): FolderEntry {
-  const has = (name: string) => existsSync(join(folder, entry.name, name));
-  return { name: entry.name, isFolder: entry.isDirectory(), isMaildir: () => has("cur") && has("new") };
 }
 
 async function* refuseAll(folder: string, reason: string): AsyncGenerator<{ readonly bad: BadEmail }> {
@@ -164,19 +159,13 @@ export async function findMailIn(folder: string): Promise<{ readonly kind: FileK
   return { kind: null, files };
 }
 
-/** Returns the path prefix of the files: the name of a single owner's folder, otherwise an empty string. */
-async function ownerPrefix(folder: string): Promise<string> {
-  const entries = await list(folder);
-  const name = basename(resolve(folder));
-  if (name === "maildir" || hasFolder(entries, "maildir")) return "";
-  return (await isOwnerFolder(folder, entries)) ? `${name}/` : "";
-}
-
 /**
  * Whether a folder belongs to one owner. An owner's subfolders contain mail, while the mail root's subfolders contain
  * folders or are Maildirs.
  */
-async function isOwnerFolder(folder: string, entries: readonly Dirent[]): Promise<boolean> {
+async function isOneOwner(folder: string, name: string): Promise<boolean> {
+  const entries = await list(folder);
+  if (name === "maildir" || hasFolder(entries, "maildir")) return false;
   if (isMaildirFolder(entries)) return true;
   let withFiles = 0;
   let withFoldersOnly = 0;

@@ -38,6 +38,8 @@ interface FilePlace {
   readonly isInMaildir: boolean;
   /** Whether the file is next to the mailbox files of an account. */
   readonly isMailbox: boolean;
+  /** The source with its parent folders, and the path in it. */
+  readonly full: string;
 }
 
 /** The first bytes of a stream, followed by the rest. */
@@ -173,7 +175,7 @@ export function entryFile(
     name: basename(path),
     disk: null,
     size,
-    place: placeIn(layout, path, path),
+    place: placeIn(layout, path),
     progress: () => "",
     chunks,
   };
@@ -184,16 +186,16 @@ export function isInMaildir(path: string): boolean {
   return folder > 2 && /(?:^|\/)(?:cur|new)$/.test(path.slice(Math.max(0, folder - 4), folder));
 }
 
-/** @param plainPath the path that contains the owner if the file is not in an account's folder */
-export function placeIn(layout: MailboxLayout, path: string, plainPath: string): FilePlace {
+export function placeIn(layout: MailboxLayout, path: string): FilePlace {
   const isMaildir = isInMaildir(path);
-  const ofEmail = () => layout.ofEmail(path, plainPath);
+  const ofEmail = () => layout.ofEmail(path);
   return {
     ofEmail,
     // Some programs store single emails with their separator.
-    ofMboxEmail: isMaildir ? ofEmail : (number) => layout.ofMboxEmail(path, plainPath, number),
+    ofMboxEmail: isMaildir ? ofEmail : (number) => layout.ofMboxEmail(path, number),
     isInMaildir: isMaildir,
-    isMailbox: layout.isMailbox(path),
+    isMailbox: !isMaildir && layout.isMailbox(path),
+    full: layout.placeOf(path),
   };
 }
 

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import {
   type AsyncBuffer,
   asyncBufferFromFile,
@@ -17,7 +17,8 @@ import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js
 import { parseEmail } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";
 import { type Columns, findColumns, findMessageColumn, isMailTable, type MailColumn, mailColumns } from "./csv.js";
-import { fileEmail, locateMail } from "./filed-email.js";
+import { fileEmail, locateRow } from "./filed-email.js";
+import { sourceFolders } from "./mailbox-layout.js";
 import { BrokenSource, brokenSource } from "./source-errors.js";
 import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
 
@@ -29,6 +30,8 @@ const NO_MAIL = "No mail file looks like this. Pass another one.";
 /** A Parquet file with a parsed footer. */
 interface ParquetShard {
   readonly name: string;
+  /** The file with its parent folders. */
+  readonly place: string;
   readonly file: AsyncBuffer;
   readonly metadata: FileMetaData;
   readonly columns: Columns;
@@ -43,17 +46,23 @@ export async function countParquetRows(path: string): Promise<number> {
 
 /** @throws UserError if the file is truncated or its mail columns are missing */
 export async function openParquetFile(path: string, name = basename(path)): Promise<ParquetShard> {
-  return openShard(name, path, await asyncBufferFromFile(path), (await stat(path)).size);
+  const place = [...sourceFolders(dirname(path)), basename(path)].join("/");
+  return { ...(await openShard(name, path, await asyncBufferFromFile(path), (await stat(path)).size)), place };
 }
 
 /** Like `openParquetFile`, but for a file in memory. */
-export function openParquetBytes(name: string, bytes: Buffer): Promise<ParquetShard> {
+export async function openParquetBytes(name: string, place: string, bytes: Buffer): Promise<ParquetShard> {
   const { buffer, byteOffset, length } = bytes;
   const slice = (start: number, end = length) => buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
-  return openShard(name, name, { byteLength: length, slice }, length);
+  return { ...(await openShard(name, name, { byteLength: length, slice }, length)), place };
 }
 
-async function openShard(name: string, where: string, file: AsyncBuffer, size: number): Promise<ParquetShard> {
+async function openShard(
+  name: string,
+  where: string,
+  file: AsyncBuffer,
+  size: number,
+): Promise<Omit<ParquetShard, "place">> {
   const metadata = await parquetMetadataAsync(file).catch((cause: unknown) => {
     throw new BrokenSource(
       where,
@@ -105,7 +114,7 @@ export async function* readParquet(
           onRead(shard.file.byteLength / rows);
           const where = `${shard.name} row ${++row}`;
           yield shard.messageColumn === null
-            ? readMail(values, shard.columns, where)
+            ? readMail(values, shard, where)
             : await readRawMail(values, shard, shard.messageColumn, where);
         }
       }
@@ -143,7 +152,7 @@ async function readRows(shard: ParquetShard, rowStart: number, rowEnd: number): 
   }
 }
 
-function readMail(row: Record<string, unknown>, columns: Columns, where: string): ReadResult {
+function readMail(row: Record<string, unknown>, { columns, place }: ParquetShard, where: string): ReadResult {
   const value = (column: MailColumn) => row[columns.get(column) ?? ""];
   const text = (column: MailColumn) => textOf(value(column));
   const email = buildEmailFromRow({
@@ -158,19 +167,19 @@ function readMail(row: Record<string, unknown>, columns: Columns, where: string)
   });
   if (typeof email === "string") return { bad: { where, reason: email } };
   const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
-  return { email: fileEmail(email, locateMail(textOrEmpty(text("path"))), "parquet", inbox) };
+  return { email: fileEmail(email, locateRow(textOrEmpty(text("path")), place), "parquet", inbox) };
 }
 
 async function readRawMail(
   row: Record<string, unknown>,
-  { columns }: ParquetShard,
+  { columns, place }: ParquetShard,
   messageColumn: string,
   where: string,
 ): Promise<ReadResult> {
   const raw = row[messageColumn];
   const email = await parseEmail(raw instanceof Uint8Array ? raw : Buffer.from(textOf(raw)));
   if (typeof email === "string") return { bad: { where, reason: email } };
-  return { email: fileEmail(email, locateMail(textOf(row[columns.get("path") ?? ""])), "parquet") };
+  return { email: fileEmail(email, locateRow(textOf(row[columns.get("path") ?? ""]), place), "parquet") };
 }
 
 function addressesOf(value: unknown): string {

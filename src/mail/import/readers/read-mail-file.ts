@@ -162,7 +162,7 @@ async function* readHeld(
   } else if (kind === "zip") {
     yield* readZip(file, bytes, readEntries(options), () => undefined);
   } else {
-    yield* readParquet([await openParquetBytes(file.where, bytes)], () => undefined);
+    yield* readParquet([await openParquetBytes(file.where, file.place.full, bytes)], () => undefined);
   }
 }
 

@@ -5,7 +5,7 @@ import { UserError } from "../../../platform/errors.js";
 import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
 import { entryFile, isInMaildir, type MailFile } from "./mail-file.js";
-import { archiveName, MailboxLayout } from "./mailbox-layout.js";
+import { archiveFolders, MailboxLayout } from "./mailbox-layout.js";
 import { beginsWithField } from "./recognize.js";
 import { type BrokenSource, brokenSource } from "./source-errors.js";
 
@@ -23,7 +23,7 @@ export async function* readTar(
 ): ReadItems {
   const archive = extract();
   const bytes = new TarBytes(content);
-  const layout = new MailboxLayout([archiveName(file.name)]);
+  const layout = new MailboxLayout(archiveFolders(file.place.full), "stream");
   let entries = 0;
   // Every pipeline error also rejects the iteration.
   pipeline(bytes.chunks(), archive, () => {});
@@ -76,7 +76,7 @@ async function* readEntryOf(
   const bytes = await content.all();
   if (beginsWithField(bytes)) {
     const about = { where: `${archive.where} entry ${name}`, name: basename(path), isInMaildir: isInMaildir(path) };
-    const result = readPlainEmail(bytes, about, () => layout.ofEmail(path, path));
+    const result = readPlainEmail(bytes, about, () => layout.ofEmail(path));
     yield result instanceof Promise ? await result : result;
     return;
   }

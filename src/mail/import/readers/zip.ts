@@ -4,7 +4,7 @@ import { checkedContent, entriesOf } from "../../../platform/zip-checks.js";
 import type { ReadItems } from "./batch-mails.js";
 import { checkExpansion } from "./gunzip.js";
 import { entryFile, type MailFile } from "./mail-file.js";
-import { archiveName, MailboxLayout } from "./mailbox-layout.js";
+import { archiveFolders, MailboxLayout } from "./mailbox-layout.js";
 import { brokenSource, DamagedData } from "./source-errors.js";
 import { pathRefusal } from "./tar.js";
 
@@ -63,10 +63,8 @@ const DOCUMENTS: ReadonlyMap<string, string> = new Map([
 
 /** Reads all names first, because they show which folders are accounts. */
 async function readDirectory(file: MailFile, zip: string | Buffer) {
-  const layout = new MailboxLayout([archiveName(file.name)]);
+  const layout = new MailboxLayout(archiveFolders(file.place.full));
   let document: string | null = null;
-  /** Maildirs already reported. */
-  const maildirs = new Set<string>();
   const archive = await open(zip);
   try {
     for await (const entry of archive.eachEntry()) {
@@ -74,11 +72,6 @@ async function readDirectory(file: MailFile, zip: string | Buffer) {
       document ??= DOCUMENTS.get(path) ?? null;
       layout.addFoldersOf(path);
       if (!path.endsWith("/")) layout.addFile(path);
-      const [, parent = "", name] = /^(.*\/)?([^/]+)\/(?:cur|new)\/[^/]*$/.exec(path) ?? [];
-      if (name !== undefined && !maildirs.has(parent + name)) {
-        maildirs.add(parent + name);
-        layout.addFolder(parent.slice(0, -1), [{ name, isFolder: true, isMaildir: () => true }]);
-      }
     }
   } finally {
     archive.close();
