@@ -1,3 +1,6 @@
+/** Node stores a timer's milliseconds in 31 bits. A longer timer fires immediately. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** A signal that aborts with an outer signal or at a timeout, whichever comes first. */
 export interface Deadline {
   readonly signal: AbortSignal;
@@ -8,15 +11,19 @@ export interface Deadline {
 
 /**
  * Opens a deadline that must be closed, unlike AbortSignal.any and AbortSignal.timeout. In a run of thousands of tasks
- * those would leave listeners on the run's signal and timers of finished tasks.
+ * those would leave listeners on the run's signal and timers of finished tasks. A timeout longer than the longest timer
+ * (25 days) is as long as that one.
  */
 export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () => unknown): Deadline {
   const controller = new AbortController();
   let hasPassed = false;
-  const timer = setTimeout(() => {
-    hasPassed = !controller.signal.aborted;
-    controller.abort(reason());
-  }, timeoutMs);
+  const timer = setTimeout(
+    () => {
+      hasPassed = !controller.signal.aborted;
+      controller.abort(reason());
+    },
+    Math.min(timeoutMs, LONGEST_TIMER_MS),
+  );
   follow(outer, controller);
   return {
     signal: controller.signal,

@@ -256,14 +256,17 @@ export const failures = withTraits(z.string().regex(/^\d+%?$/, FAILURES), {
     message: "expected at least 1, or a percentage from 1% to 100%",
   });
 
-const CONCURRENCY = "expected auto, or a whole number from 1 to 9999";
+const MAX_CONCURRENCY = 9_999;
+
+const CONCURRENCY = `expected auto, or a whole number from 1 to ${MAX_CONCURRENCY}`;
+
+/** Number of concurrent tasks, or `auto`, as in a request. */
+export const concurrencyValue = z.union([z.literal("auto"), wholeNumber(1, MAX_CONCURRENCY)], CONCURRENCY);
 
 /** Number of concurrent tasks, or `auto`. */
 export const concurrency = withTraits(z.string().regex(/^(auto|[1-9]\d{0,3})$/, CONCURRENCY), {
   inConfig: numberOr(z.literal("auto"), CONCURRENCY),
-})
-  .transform((text) => (text === "auto" ? ("auto" as const) : Number(text)))
-  .default("auto");
+}).transform((text) => (text === "auto" ? ("auto" as const) : Number(text)));
 
 export const OVERWRITE_FLAG = {
   overwrite: { schema: toggle, help: "Replace an output file of another kind" },

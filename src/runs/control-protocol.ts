@@ -3,22 +3,24 @@
  * Both sides parse what they receive.
  */
 import { z } from "zod";
-import { runLimitsSchema } from "../traces/run-settings.js";
+import { LIMIT_VALUES, runLimitsSchema } from "../traces/run-settings.js";
 
 /** Maximum characters of a message. */
 export const MAX_MESSAGE_CHARS = 1_000_000;
 
 const reason = z.string().max(1_000).nullable().default(null).describe("Reason from the user, or null.");
 
-const controlChangesSchema = z.strictObject({
-  concurrency: z.union([z.literal("auto"), z.number().int().min(1).max(100_000)]).exactOptional(),
-  rpm: z.number().positive().exactOptional().describe("Requests per minute."),
-  tpm: z.number().positive().exactOptional().describe("Tokens per minute."),
-  taskTimeoutMs: z.number().positive().exactOptional(),
-  maxCostUsd: z.number().positive().exactOptional(),
-  maxTokens: z.number().int().positive().exactOptional(),
-  maxTimeMs: z.number().positive().exactOptional(),
-});
+const controlChangesSchema = z
+  .strictObject({
+    concurrency: LIMIT_VALUES.concurrency.exactOptional(),
+    rpm: LIMIT_VALUES.rpm.exactOptional().describe("Requests per minute."),
+    tpm: LIMIT_VALUES.tpm.exactOptional().describe("Tokens per minute."),
+    taskTimeoutMs: LIMIT_VALUES.taskTimeoutMs.exactOptional(),
+    maxCostUsd: LIMIT_VALUES.maxCostUsd.exactOptional(),
+    maxTokens: LIMIT_VALUES.maxTokens.exactOptional(),
+    maxTimeMs: LIMIT_VALUES.maxTimeMs.exactOptional(),
+  })
+  .refine((changes) => Object.keys(changes).length > 0, "expected at least one limit");
 
 export type ControlChanges = Readonly<z.output<typeof controlChangesSchema>>;
 

@@ -6,6 +6,7 @@ import { type EvalScore, isEvalScore } from "../evals/definition.js";
 import { DEFAULT_MODEL, PROVIDERS } from "../models/model-names.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { parseBodyFields, parseHeaders } from "../models/request-extras.js";
+import { LONGEST_TIMER_MS } from "../platform/deadline.js";
 import {
   agentName,
   concurrency,
@@ -38,7 +39,7 @@ import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
-import { type AgentTarget, PERTURBATIONS } from "../traces/run-settings.js";
+import { type AgentTarget, LIMIT_VALUES, PERTURBATIONS } from "../traces/run-settings.js";
 import { CLAIM_FORMS, parseClaim } from "./run-until/claim-text.js";
 
 /** A flag of `art-e run`. */
@@ -115,10 +116,10 @@ const STORED = ["resume", "repeat"] as const;
 const ONLY_QUESTIONS = ["suite", ...STORED] as const;
 const ONLY_SUITES = ["questions", ...STORED] as const;
 
-/** Longest timer in seconds. Node stores a timer's milliseconds in 31 bits, and a longer timer fires immediately. */
-const LONGEST_TIMER_S = 2_147_483;
+const LONGEST_TIMER_S = Math.floor(LONGEST_TIMER_MS / 1_000);
 
-const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
+export const taskTimeoutSeconds = numberAbove(0, LONGEST_TIMER_S);
+export const timeBudgetMinutes = numberAbove(0, LONGEST_TIMER_S / 60);
 
 type Parse<T> = (values: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
 
@@ -658,7 +659,7 @@ export const EXTERNAL_AGENT_FLAGS = {
 
 const SPEED_FLAGS = {
   concurrency: {
-    schema: concurrency,
+    schema: concurrency.default("auto"),
     placeholder: "N|auto",
     help: "Maximum concurrent tasks, or auto (as many as the server accepts) [default: auto]",
     config: "limits.concurrency",
@@ -667,7 +668,7 @@ const SPEED_FLAGS = {
     effect: "none",
   },
   rpm: {
-    schema: positive.optional(),
+    schema: LIMIT_VALUES.rpm.optional(),
     help: "Maximum requests per minute",
     config: "limits.rpm",
     notFor: ["command", "human", "function"],
@@ -675,7 +676,7 @@ const SPEED_FLAGS = {
     effect: "none",
   },
   tpm: {
-    schema: positive.optional(),
+    schema: LIMIT_VALUES.tpm.optional(),
     help: "Maximum input and output tokens per minute",
     config: "limits.tpm",
     notFor: ["command", "api", "human", "function"],
@@ -698,7 +699,7 @@ const SPEED_FLAGS = {
     effect: "none",
   },
   taskTimeout: {
-    schema: numberAbove(0, LONGEST_TIMER_S).default(600),
+    schema: taskTimeoutSeconds.default(600),
     placeholder: "SECONDS",
     help: "Timeout per task, in seconds",
     config: "limits.task-timeout",
@@ -709,7 +710,7 @@ const SPEED_FLAGS = {
 
 const LIMIT_FLAGS = {
   maxCost: {
-    schema: positive.optional(),
+    schema: LIMIT_VALUES.maxCostUsd.optional(),
     placeholder: "USD",
     help: "Stop the run at this cost, in US dollars (it can be resumed)",
     config: "limits.max-cost",
@@ -717,7 +718,7 @@ const LIMIT_FLAGS = {
     effect: "none",
   },
   maxTaskCost: {
-    schema: positive.optional(),
+    schema: LIMIT_VALUES.maxCostUsd.optional(),
     placeholder: "USD",
     help: "End a task at this cost, in US dollars",
     config: "limits.max-task-cost",
@@ -725,14 +726,14 @@ const LIMIT_FLAGS = {
     effect: { changes: "measurements", recordedAs: "settings.maxTaskCostUsd" },
   },
   maxRunTokens: {
-    schema: wholeNumber(1).optional(),
+    schema: LIMIT_VALUES.maxTokens.optional(),
     help: "Stop the run after N input and output tokens",
     config: "limits.max-run-tokens",
     notFor: ["api", "human"],
     effect: "none",
   },
   maxTime: {
-    schema: numberAbove(0, LONGEST_TIMER_S / 60).optional(),
+    schema: timeBudgetMinutes.optional(),
     placeholder: "MINUTES",
     help: "Stop the run after this time, in minutes",
     config: "limits.max-time",

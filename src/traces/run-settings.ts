@@ -2,14 +2,30 @@ import { z } from "zod";
 import { sentParametersSchema } from "../models/model.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { extrasShape } from "../models/request-extras.js";
+import { LONGEST_TIMER_MS } from "../platform/deadline.js";
+import { concurrencyValue, numberAbove, wholeNumber } from "../platform/flag-values.js";
 import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
+const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
+const duration = numberAbove(0, LONGEST_TIMER_MS);
+
+/** The values that a run's limits can have, in flags, requests, queue messages and stored settings alike. */
+export const LIMIT_VALUES = {
+  concurrency: concurrencyValue,
+  rpm: positive,
+  tpm: positive,
+  taskTimeoutMs: duration,
+  maxCostUsd: positive,
+  maxTokens: wholeNumber(1),
+  maxTimeMs: duration,
+};
+
 export const runLimitsSchema = z
   .strictObject({
-    maxCostUsd: z.number().positive().nullable().describe("US dollars, including the cost of judging."),
-    maxTokens: z.number().int().positive().nullable().describe("Input and output tokens."),
-    maxTimeMs: z.number().positive().nullable().describe("Milliseconds of work on the run."),
+    maxCostUsd: LIMIT_VALUES.maxCostUsd.nullable().describe("US dollars, including the cost of judging."),
+    maxTokens: LIMIT_VALUES.maxTokens.nullable().describe("Input and output tokens."),
+    maxTimeMs: LIMIT_VALUES.maxTimeMs.nullable().describe("Milliseconds of work on the run."),
     maxFailures: z
       .union([z.strictObject({ tasks: z.number() }), z.strictObject({ share: z.number() })])
       .nullable()
@@ -86,7 +102,7 @@ const agentVersion = z
 const prompt = z.string().describe("Agent prompt, with its variables not filled in.");
 const maxTokens = z.number().int().positive().describe("Maximum tokens per reply, excluding reasoning.");
 const temperature = z.number().nullable().describe("Sampling temperature, or null for the provider's default.");
-const taskTimeoutMs = z.number().positive().describe("Maximum milliseconds per task.");
+const taskTimeoutMs = "Maximum milliseconds per task.";
 const maxTaskCostUsd = z.number().nullable().describe("Maximum US dollars per task, or null if unlimited.");
 const selection = z.record(z.string(), z.unknown()).readonly().describe("Selection of questions from the dataset.");
 
@@ -108,8 +124,8 @@ const conditionsShape = {
   cutoff: z
     .enum(["query_date", "off"])
     .describe("Whether email after the question's date is hidden (query_date) or visible (off)."),
-  taskTimeoutMs,
-  concurrency: z.union([z.literal("auto"), z.number()]).describe("Maximum number of concurrent tasks."),
+  taskTimeoutMs: LIMIT_VALUES.taskTimeoutMs.describe(taskTimeoutMs),
+  concurrency: LIMIT_VALUES.concurrency.describe("Maximum number of concurrent tasks."),
   selection,
 };
 
@@ -225,7 +241,7 @@ const importedRunSettingsSchema = z
     prompt: prompt.exactOptional(),
     maxTokens: maxTokens.exactOptional(),
     temperature: temperature.exactOptional(),
-    taskTimeoutMs: taskTimeoutMs.exactOptional(),
+    taskTimeoutMs: z.number().positive().describe(taskTimeoutMs).exactOptional(),
     maxTaskCostUsd: maxTaskCostUsd.exactOptional(),
     selection: selection.exactOptional(),
   })

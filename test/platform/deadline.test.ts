@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { openDeadline } from "../../src/platform/deadline.js";
 
@@ -27,4 +28,12 @@ it("openDeadline adds one listener to the outer signal for all open deadlines, a
   expect([first.signal.aborted, closed.signal.aborted]).toEqual([false, false]);
   for (const one of [fourth, sixth, late]) one.close();
   expect(listeners()).toBe(0);
+});
+
+it("openDeadline does not pass immediately if its timeout is longer than the longest timer", async () => {
+  const { signal } = new AbortController();
+  const deadlines = [2 ** 31, 1e12, Number.POSITIVE_INFINITY].map((ms) => openDeadline(signal, ms, () => new Error()));
+  await delay(50);
+  expect(deadlines.map(({ hasPassed }) => hasPassed)).toEqual([false, false, false]);
+  for (const one of deadlines) one.close();
 });

@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { numberAbove, text, toggle, url, wholeNumber } from "../../platform/flag-values.js";
+import { concurrency, text, toggle, url } from "../../platform/flag-values.js";
 import { compact, definedProperties } from "../../platform/optional-values.js";
 import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/control-protocol.js";
+import { taskTimeoutSeconds, timeBudgetMinutes } from "../../runs/run-flags.js";
 import { count, table } from "../../text/format.js";
+import { LIMIT_VALUES } from "../../traces/run-settings.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { oneRun } from "../flags/run-names.js";
 
 type Queue = string | undefined;
-
-const LARGEST = 1e9;
 
 const queueFlag = url.optional().meta({
   description: "Steer a run over this queue from any machine, as redis://HOST:PORT. RUN is then its id",
@@ -59,20 +59,17 @@ export const cancelCommand = defineCommand(
 export const setLimitsCommand = defineCommand(
   z.object({
     run: oneRun,
-    concurrency: z
-      .string()
-      .regex(/^(auto|[1-9]\d{0,4})$/, "expected auto, or a whole number from 1 to 99999")
-      .transform((value) => (value === "auto" ? value : Number(value)))
+    concurrency: concurrency
       .optional()
       .meta({ placeholder: "N|auto", description: "Maximum concurrent tasks, or auto" }),
-    rpm: numberAbove(0, LARGEST).optional().meta({ description: "Maximum requests per minute" }),
-    tpm: numberAbove(0, LARGEST).optional().meta({ description: "Maximum tokens per minute" }),
-    taskTimeout: numberAbove(0, 2_000_000)
+    rpm: LIMIT_VALUES.rpm.optional().meta({ description: "Maximum requests per minute" }),
+    tpm: LIMIT_VALUES.tpm.optional().meta({ description: "Maximum tokens per minute" }),
+    taskTimeout: taskTimeoutSeconds
       .optional()
       .meta({ placeholder: "SECONDS", description: "Timeout of tasks that start later, in seconds" }),
-    maxCost: numberAbove(0, LARGEST).optional().meta({ placeholder: "USD", description: "Cost budget, in US dollars" }),
-    maxRunTokens: wholeNumber(1).optional().meta({ placeholder: "N", description: "Token budget" }),
-    maxTime: numberAbove(0, 35_000).optional().meta({ placeholder: "MINUTES", description: "Time budget, in minutes" }),
+    maxCost: LIMIT_VALUES.maxCostUsd.optional().meta({ placeholder: "USD", description: "Cost budget, in US dollars" }),
+    maxRunTokens: LIMIT_VALUES.maxTokens.optional().meta({ placeholder: "N", description: "Token budget" }),
+    maxTime: timeBudgetMinutes.optional().meta({ placeholder: "MINUTES", description: "Time budget, in minutes" }),
     queue: queueFlag,
     reason: reasonFlag,
   }),

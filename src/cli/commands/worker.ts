@@ -10,7 +10,7 @@ import { tokenOf } from "../flags/server-flags.js";
 
 const schema = z.object({
   ...queueShape,
-  concurrency: concurrency.meta({
+  concurrency: concurrency.default("auto").meta({
     description: "Maximum concurrent tasks, or auto (as many as the server accepts) [default: auto]",
   }),
   name: z

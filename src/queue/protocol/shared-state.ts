@@ -5,7 +5,13 @@ import { LIMIT_REASONS } from "../../models/model.js";
 import { jsonObjectSchema, parseJsonOrNull } from "../../platform/json.js";
 import { LIMIT_FLAGS, type LimitFlag, type LimitReached, type RunSpending } from "../../runs/budget.js";
 import { questionSchema } from "../../tasks/question.js";
-import { NO_LIMITS, ownRunSettingsSchema, type RunLimits, runLimitsSchema } from "../../traces/run-settings.js";
+import {
+  LIMIT_VALUES,
+  NO_LIMITS,
+  ownRunSettingsSchema,
+  type RunLimits,
+  runLimitsSchema,
+} from "../../traces/run-settings.js";
 import { compressJson, limitKey, PREFIX, queueName, RUNS, readCompressed } from "../connection/redis.js";
 
 /** Milliseconds without an update after which a worker is gone. */
@@ -170,9 +176,9 @@ export async function changeLimits(redis: Redis, runId: string, limits: RunLimit
 }
 
 const workerLimitsSchema = z.strictObject({
-  rpm: z.number().positive().nullable().exactOptional(),
-  tpm: z.number().positive().nullable().exactOptional(),
-  taskTimeoutMs: z.number().positive().exactOptional(),
+  rpm: LIMIT_VALUES.rpm.nullable().exactOptional(),
+  tpm: LIMIT_VALUES.tpm.nullable().exactOptional(),
+  taskTimeoutMs: LIMIT_VALUES.taskTimeoutMs.exactOptional(),
 });
 
 /** Limits that replace those of the manifest while the run is running. */

@@ -1,6 +1,6 @@
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { parseJsonOrNull } from "../../platform/json.js";
+import { firstIssue, parseJsonOrNull } from "../../platform/json.js";
 import {
   type ControlReply,
   type ControlRequest,
@@ -93,8 +93,9 @@ export class ControlServer {
 async function replyTo(line: string, answer: AnswerControl): Promise<ControlReply> {
   const request = controlRequestSchema.safeParse(parseJsonOrNull(line));
   if (!request.success) {
-    const hint = "Use the same version of art-e for the run and for art-e ctl.";
-    return { ok: false, code: "control_request_invalid", message: "Cannot read the control request.", hint };
+    const message = `Cannot read the control request: ${firstIssue(request.error)}.`;
+    const hint = "Correct the value, or use the same version of art-e for the run and for art-e ctl.";
+    return { ok: false, code: "control_request_invalid", message, hint };
   }
   return answer(request.data);
 }
