@@ -36,9 +36,38 @@ export function requirePriced(priceOf: PriceOf, flag: string, model: string, hin
   throw new UserError("price_unknown", `Cannot enforce ${flag}: the price of ${model} is unknown.`, hint);
 }
 
+/** Fraction of the known price below which a reported cost is not used. Discounts and credits are smaller. */
+const LOWEST_FRACTION = 0.01;
+
+interface ReportedCharge {
+  readonly usage: Usage | null;
+  /** US dollars, null if unknown, or undefined if the server did not report them. */
+  readonly costUsd?: number | null | undefined;
+}
+
+/**
+ * Returns the tokens and the cost to record for a call: the reported ones, unless they are impossible or contradict the
+ * known price. A cost limit could otherwise be switched off by a server that reports a cost of 0. `notes` explain what
+ * was not used.
+ */
+export function chargeOf({ usage: reported, costUsd }: ReportedCharge, priceOf: (usage: Usage) => number | null) {
+  const notes: string[] = [];
+  let usage = reported;
+  if (usage !== null && usage.cachedInputTokens > usage.inputTokens) {
+    notes.push("reports more cached tokens than input tokens for one reply. Its input counts as not cached");
+    usage = { ...usage, cachedInputTokens: 0 };
+  }
+  const known = usage === null ? null : priceOf(usage);
+  if (known !== null && typeof costUsd === "number" && costUsd < known * LOWEST_FRACTION) {
+    notes.push(`reports a cost of less than ${LOWEST_FRACTION * 100}% of the known price. The price applies instead`);
+    return { usage, costUsd: known, notes };
+  }
+  return { usage, costUsd: costUsd === undefined ? known : costUsd, notes };
+}
+
 /**
  * Decorates a model: adds the cost to its replies, and to its errors for billed replies. A cost that a server reported
- * or that was recorded earlier is kept.
+ * or that was recorded earlier is kept if it is plausible.
  */
 export function withPrices(model: Model, priceOf: PriceOf): Model {
   return {
@@ -46,12 +75,17 @@ export function withPrices(model: Model, priceOf: PriceOf): Model {
     async complete(request, signal) {
       try {
         const completion = await model.complete(request, signal);
-        const { usage, costUsd = usage === null ? null : priceOf(usage, completion.model) } = completion;
-        return { ...completion, costUsd };
+        const { notes, ...charge } = chargeOf(completion, (usage) => priceOf(usage, completion.model));
+        return {
+          ...completion,
+          ...charge,
+          ...(notes.length === 0 ? {} : { notes: [...(completion.notes ?? []), ...notes] }),
+        };
       } catch (error) {
         if (!(error instanceof ModelError) || error.billed === null) throw error;
         const { usage, costUsd } = error.billed;
-        throw error.with({ billed: { usage, costUsd: costUsd ?? priceOf(usage) } });
+        const charge = chargeOf({ usage, costUsd: costUsd ?? undefined }, priceOf);
+        throw error.with({ billed: { usage: charge.usage ?? usage, costUsd: charge.costUsd } });
       }
     },
   };

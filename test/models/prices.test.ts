@@ -1,9 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { priceAt } from "../../src/models/call-cost.js";
+import { chargeOf, priceAt, withPrices } from "../../src/models/call-cost.js";
+import { type Completion, ModelError, type ModelRequest, type Usage } from "../../src/models/model.js";
 import { priceOf, priceOfReply } from "../../src/models/price-lookup.js";
 
 const million = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 0 };
 const day = new Date("2025-11-01");
+
+const REPLY = {
+  content: "x",
+  toolCalls: [],
+  finishReason: "stop",
+  rawFinishReason: "stop",
+  latencyMs: 1,
+} as unknown as Completion;
 
 test.each(["openai/no-such-model", "openai/meta-llama/Llama-3", "nobody/gpt-4.1", "gpt-4.1"])(
   "priceOf returns null for %s",
@@ -61,6 +70,53 @@ test("a price that the user sets also applies to cached input and cache writes",
     cacheWrite1hTokens: 100,
   };
   expect(priceAt(price, usage)).toBeCloseTo((200 * 2 + 300 * 0.5 + 400 * 2.5 + 100 * 4 + 100 * 10) / 1e6, 12);
+});
+
+describe("chargeOf", () => {
+  const priceOf = ({ inputTokens, cachedInputTokens, outputTokens }: Usage) =>
+    (2 * (inputTokens - cachedInputTokens) + cachedInputTokens + 8 * outputTokens) / 1e6;
+  const usage = { inputTokens: 1000, outputTokens: 1000, cachedInputTokens: 0 };
+  const known = priceOf(usage);
+
+  test.each([
+    ["0, which would switch a cost limit off", 0, known, 1],
+    ["almost 0", 1e-9, known, 1],
+    ["half of the price, such as a batch discount", known / 2, known / 2, 0],
+    ["more than the price", 3 * known, 3 * known, 0],
+    ["nothing", undefined, known, 0],
+    ["an unknown cost", null, null, 0],
+  ])("charges for a reported cost of %s", (_, costUsd, charged, notes) => {
+    const charge = chargeOf({ usage, costUsd }, priceOf);
+    expect([charge.costUsd, charge.notes.length]).toEqual([charged, notes]);
+  });
+
+  test("keeps a reported cost of 0 if the model is free or its price is unknown", () => {
+    for (const price of [0, null]) {
+      expect(chargeOf({ usage, costUsd: 0 }, () => price)).toEqual({ usage, costUsd: 0, notes: [] });
+    }
+    expect(chargeOf({ usage: null, costUsd: 0 }, priceOf).costUsd).toBe(0);
+  });
+
+  test("counts no input as cached if a server reports more cached tokens than input tokens", () => {
+    const charge = chargeOf({ usage: { ...usage, cachedInputTokens: 1001 } }, priceOf);
+    expect(charge).toEqual({ usage, costUsd: known, notes: [expect.stringContaining("more cached tokens")] });
+    const all = { ...usage, cachedInputTokens: 1000 };
+    expect(chargeOf({ usage: all }, priceOf)).toEqual({ usage: all, costUsd: priceOf(all), notes: [] });
+  });
+
+  test("decides the cost and the notes of a model's replies and of its billed failures", async () => {
+    const billed = { usage, costUsd: 0 };
+    const failure = new ModelError("server", "500", { retryable: true }).with({ billed });
+    const replies = [async () => ({ ...REPLY, usage, costUsd: 0, notes: ["one"] }), () => Promise.reject(failure)];
+    const model = withPrices({ id: "openai/x", complete: () => replies.shift()?.() ?? Promise.reject() }, priceOf);
+    const request = {} as ModelRequest;
+    const { signal } = new AbortController();
+    expect(await model.complete(request, signal)).toMatchObject({
+      costUsd: known,
+      notes: ["one", expect.stringContaining("known price")],
+    });
+    await expect(model.complete(request, signal)).rejects.toMatchObject({ billed: { costUsd: known } });
+  });
 });
 
 describe("our own price table", () => {

@@ -1,5 +1,12 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createConnection, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { controlRequestSchema } from "../../src/runs/control-protocol.js";
+import { ControlServer } from "../../src/runs/run-control/control-server.js";
+import { socketFolder, socketPath } from "../../src/runs/run-control/socket-folder.js";
 import { runSchema } from "../../src/runs/run-flags.js";
 import { runLimitsSchema } from "../../src/traces/run-settings.js";
 
@@ -34,5 +41,30 @@ describe("the bounds of a run's limits", () => {
     const isStored = (maxTimeMs: number) =>
       runLimitsSchema.safeParse({ maxCostUsd: null, maxTokens: null, maxTimeMs, maxFailures: null }).success;
     expect([LONGEST_TIMER_MS, LONGEST_TIMER_MS + 1].map(isStored)).toEqual([true, false]);
+  });
+});
+
+describe("ControlServer", () => {
+  it("answers a request although many connections stay silent, and closes the oldest of them", async () => {
+    const cacheDir = mkdtempSync(join(tmpdir(), "art-e-ctl-"));
+    const answer = async () => ({ ok: false, code: "asked", message: "", hint: "" }) as const;
+    const server = await ControlServer.open(cacheDir, "run_1", answer);
+    const path = socketPath(socketFolder(cacheDir), "run_1");
+    const connect = async () => {
+      const socket = createConnection(path);
+      await once(socket, "connect");
+      return socket;
+    };
+    const silent: Socket[] = [];
+    for (let i = 0; i < 40; i++) silent.push((await connect()).resume());
+    const socket = await connect();
+    socket.end(`${JSON.stringify({ command: "show", showText: false })}\n`);
+    let text = "";
+    for await (const part of socket.setEncoding("utf8")) text += part;
+    expect(JSON.parse(text)).toMatchObject({ code: "asked" });
+    await expect.poll(() => silent.findIndex(({ readableEnded, destroyed }) => !readableEnded && !destroyed)).toBe(25);
+    for (const one of silent) one.destroy();
+    await server.close();
+    rmSync(cacheDir, { recursive: true, force: true });
   });
 });

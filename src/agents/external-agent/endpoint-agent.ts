@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { chargeOf } from "../../models/call-cost.js";
 import {
   chatContentSchema,
   chatUrl,
@@ -66,7 +67,7 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       let billed: { usage: Usage | null; costUsd: number | null } | null = null;
       try {
         const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
-        const { usage, costUsd = usage === null ? null : priceOf(usage) } = reportedUsage(reply);
+        const { usage, costUsd } = chargeOf(reportedUsage(reply), priceOf);
         billed = { usage, costUsd };
         const { rawFinishReason, finishReason, named, reasoning, ...answerParts } = readReply(reply.body);
         const content = redact(answerParts.content, secretsOf(endpoint));

@@ -1,3 +1,4 @@
+import { chargeOf } from "../../models/call-cost.js";
 import type { Usage } from "../../models/model.js";
 import type { Transcript } from "../rollout.js";
 
@@ -26,6 +27,7 @@ export function recordExchange(
   { startedAt, started }: Beginning,
   priceOf: (usage: Usage) => number | null,
 ): void {
+  const charge = chargeOf({ usage, costUsd }, priceOf);
   if (answer !== "") transcript.messages.push({ role: "assistant", content: answer, toolCalls: [] });
   const toolMs = transcript.toolCalls.reduce((sum, { durationMs }) => sum + durationMs, 0);
   transcript.turns.push({
@@ -33,8 +35,8 @@ export function recordExchange(
     latencyMs: Math.max(0, performance.now() - started - toolMs),
     finishReason: "stop",
     rawFinishReason: "",
-    usage,
-    costUsd: costUsd ?? (usage === null ? null : priceOf(usage)),
+    usage: charge.usage,
+    costUsd: charge.costUsd,
     retries: [],
     cached: false,
   });

@@ -12,8 +12,8 @@ import { createSocketFolder, removeEmptySocketFolder, socketFolder, socketPath }
 /** Milliseconds after which a silent connection is closed. */
 const SILENCE_MS = 10_000;
 
-/** Maximum number of connections at the same time. */
-const MAX_CONNECTIONS = 16;
+/** Maximum number of connections without a complete request. A new one closes the oldest. */
+const MAX_UNREAD = 16;
 
 /** Must not throw. */
 export type AnswerControl = (request: ControlRequest) => Promise<ControlReply>;
@@ -21,6 +21,8 @@ export type AnswerControl = (request: ControlRequest) => Promise<ControlReply>;
 /** Unix socket that only this user can open, on which a running run accepts control requests. */
 export class ControlServer {
   private readonly sockets = new Set<Socket>();
+  /** Connections that have not sent a complete request, oldest first. */
+  private readonly unread = new Set<Socket>();
 
   private constructor(
     private readonly server: Server,
@@ -33,7 +35,6 @@ export class ControlServer {
     const folder = socketFolder(cacheDir);
     const path = socketPath(folder, runId);
     const server = createServer();
-    server.maxConnections = MAX_CONNECTIONS;
     const controlServer = new ControlServer(server, folder, path);
     server.on("connection", (socket) => controlServer.serve(socket, answer));
     await controlServer.listen().catch((error: NodeJS.ErrnoException) => {
@@ -73,7 +74,14 @@ export class ControlServer {
 
   private serve(socket: Socket, answer: AnswerControl): void {
     this.sockets.add(socket);
-    socket.on("close", () => this.sockets.delete(socket)).on("error", () => socket.destroy());
+    this.unread.add(socket);
+    const [oldest] = this.unread;
+    if (this.unread.size > MAX_UNREAD) oldest?.destroy();
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      this.sockets.delete(socket);
+      this.unread.delete(socket);
+    });
     socket.setTimeout(SILENCE_MS, () => socket.destroy());
     socket.setEncoding("utf8");
     let text = "";
@@ -81,6 +89,7 @@ export class ControlServer {
       text += more;
       const end = text.indexOf("\n");
       if (end === -1 && text.length <= MAX_MESSAGE_CHARS) return;
+      this.unread.delete(socket);
       socket.off("data", read).resume();
       void replyTo(end === -1 ? "" : text.slice(0, end), answer).then((reply) => {
         socket.end(`${JSON.stringify(reply)}\n`);
