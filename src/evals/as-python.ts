@@ -13,8 +13,9 @@ import {
   type FileValidation,
   isCode,
   patternParts,
+  type RegressionCase,
 } from "./definition.js";
-import { assertionText } from "./run-evals/run-rules.js";
+import { assertionText, mostFailing, reachedBefore } from "./run-evals/run-rules.js";
 
 /** A top-level statement of a Python module, with the names it defines. */
 interface Block {
@@ -246,21 +247,33 @@ function rulesBody(conditions: readonly Condition[]): string[] {
 }
 
 function casesBody({ cases, scoring }: EvalOf<"cases">): string[] {
+  const isFraction = scoring === "fraction";
+  const valuesOf = (one: RegressionCase) => {
+    const required = [one.must_contain, one.must_cite];
+    return isFraction ? [...required, reachedBefore(one), mostFailing(one.must_contain.length)] : required;
+  };
   return [
     "cases = {",
-    ...cases.map(
-      ({ task, must_contain: contain, must_cite: cite }) => `    ${pythonText(task)}: ${pythonText([contain, cite])},`,
-    ),
+    ...cases.map((one) => `    ${pythonText(one.task)}: ${pythonText(valuesOf(one))},`),
     "}",
     'if task.get("task_id") not in cases:',
     '    return None, "no case for this task"',
-    'must_contain, must_cite = cases[task["task_id"]]',
+    `must_contain, must_cite${isFraction ? ", reached_before, most_failing" : ""} = cases[task["task_id"]]`,
     'missing = [term for term in must_contain if not contains_term(trace.get("answer") or "", term)]',
     'cited = not must_cite or any(source in must_cite for source in trace.get("sources") or [])',
+    ...(isFraction
+      ? [
+          "if missing and cited:",
+          "    found = len(must_contain) - len(missing)",
+          "    counted = found if found > reached_before else min(found, most_failing)",
+          "    if counted > most_failing:",
+          ...NO_PASS_OF_FAILURE.map((line) => `        ${line}`),
+          '    more = "" if counted == found else ", no more than before"',
+          '    return counted / len(must_contain), f"Partial match: found {found}/{len(must_contain)} key terms{more}"',
+        ]
+      : []),
     "if missing or not cited:",
-    `    score = ${scoring === "fraction" ? "1 - len(missing) / len(must_contain) if cited else 0.0" : "0.0"}`,
-    ...(scoring === "fraction" ? NO_PASS_OF_FAILURE.map((line) => `    ${line}`) : []),
-    "    return score, f\"missing: {', '.join(missing)}; cited: {cited}\"",
+    "    return 0.0, f\"missing: {', '.join(missing)}; cited: {cited}\"",
     ...NO_PASS_OF_FAILURE,
     'return 1.0, "the answer contains everything that the case requires"',
   ];

@@ -195,7 +195,7 @@ class BandReader {
     if (regressionCase === null) return band === "high" ? "nothing in common with the gold answer" : "no key terms";
     const from = originOf(this.runId, trace, band, basis, regressionCase.must_contain);
     // The answer would pass its own case.
-    if (band === "low" && from.missing.length === 0) return "the answer contains all key terms";
+    if (band !== "high" && from.missing.length === 0) return "the answer contains all key terms";
     this.tasksWithCase[band].add(trace.taskId);
     this.cases[band].push({ ...regressionCase, from });
     if (band === "high") this.positive.push(from);
@@ -305,7 +305,7 @@ const SUITES: Readonly<Record<Band, Pick<EvalDraft<"cases">, "name" | "criterion
   high: REGRESSION_SUITE,
   medium: {
     name: "edge_cases",
-    criterion: "The answer contains the key terms of the gold answer, which an earlier answer contained only in part.",
+    criterion: "The answer contains the key terms of the gold answer, which an earlier answer did not contain in full.",
     scoring: "fraction",
   },
   low: {

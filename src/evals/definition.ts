@@ -78,7 +78,21 @@ export function toScore({ score, reason, error }: EvalOutcome): Score {
 
 const countSchema = z.int().nonnegative();
 const shareSchema = z.number().min(0).max(1);
-const weightSchema = z.number().nonnegative();
+const weightSchema = z.number().nonnegative().max(1e12);
+const weightsSchema = z.object({
+  goodPassed: weightSchema,
+  goodFailed: weightSchema,
+  badPassed: weightSchema,
+  badFailed: weightSchema,
+});
+
+/**
+ * Sources of labels. Earlier sources take precedence. `import`: from a file that does not say who labeled. Only labels by
+ * people validate an eval or correct its rates.
+ */
+export const LABEL_SOURCES = ["person", "import", "judge", "score"] as const;
+
+export type LabelSource = (typeof LABEL_SOURCES)[number];
 
 /** A positive is a trace labeled good. */
 const confusionSchema = z.object({
@@ -94,6 +108,8 @@ export type Confusion = z.output<typeof confusionSchema>;
 const agreementSchema = z.object({
   good: countSchema,
   bad: countSchema,
+  /** Number of labels by source, including those of traces that are not judged. Absent in tests of earlier versions. */
+  sources: z.partialRecord(z.enum(LABEL_SOURCES), countSchema).exactOptional(),
   /** Number of labeled traces that the eval does not apply to. All rates exclude them. */
   notApplicable: countSchema,
   /** Number of labeled traces on which the eval failed or timed out. All rates exclude them. */
@@ -108,17 +124,17 @@ const agreementSchema = z.object({
   falseFailureRate: estimateSchema,
   confusion: confusionSchema,
   /**
-   * Total weights in the cells of the confusion table, from which the rates follow. Absent if every trace had the same
-   * chance to be labeled.
+   * Total weights in the cells of the confusion table, from which the rates follow, with the sums of their squares and
+   * the expected weight of one more trace that passes or fails. Absent if every trace had the same chance to be labeled.
    */
-  weighted: z
-    .object({ goodPassed: weightSchema, goodFailed: weightSchema, badPassed: weightSchema, badFailed: weightSchema })
+  weighted: weightsSchema
+    .extend({ squares: weightsSchema, next: z.object({ passed: weightSchema, failed: weightSchema }) })
     .exactOptional(),
   /**
-   * Pairs of labels of the same trace, which show how many labels are wrong, and the fraction of the wrong ones that
-   * adjudication has removed. Absent if no trace has two labels.
+   * Traces with two or more labels, which show how many labels are wrong, and the fraction of the wrong ones that
+   * adjudication has removed. A trace with more than two can be alike in part. Absent if fewer than five have two labels.
    */
-  labelPairs: z.object({ alike: countSchema, n: countSchema, resolved: shareSchema.exactOptional() }).exactOptional(),
+  labelPairs: z.object({ alike: weightSchema, n: countSchema, resolved: shareSchema.exactOptional() }).exactOptional(),
 });
 
 export type Agreement = z.output<typeof agreementSchema>;

@@ -17,20 +17,24 @@ export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">
   return wrongLabels(pairs, (pairs.alike + 0.5) / (pairs.n + 1)) ?? 0;
 }
 
-/** Returns the confusion table as independent traces: repetitions and unequal weights count as less. */
-export function independentCounts(agreement: Agreement): LabelTable {
-  const { truePositiveRate, trueNegativeRate, confusion, weighted = confusion } = agreement;
-  const [good, bad] = [independentNumber(truePositiveRate), independentNumber(trueNegativeRate)];
-  const [passed, failed] = [truePositiveRate.value ?? 0, trueNegativeRate.value ?? 0];
-  const goodWeight = weighted.goodPassed + weighted.goodFailed;
-  const badWeight = weighted.badPassed + weighted.badFailed;
+/** Returns the confusion table for independent traces: repetitions count as less, and weighted traces by their weights. */
+export function independentCounts({ confusion, weighted, ...rates }: Agreement): LabelTable {
+  if (weighted !== undefined) return tableOfWeights(weighted);
+  const [good, bad] = [independentNumber(rates.truePositiveRate), independentNumber(rates.trueNegativeRate)];
+  const [passed, failed] = [rates.truePositiveRate.value ?? 0, rates.trueNegativeRate.value ?? 0];
+  const goodCount = confusion.goodPassed + confusion.goodFailed;
+  const badCount = confusion.badPassed + confusion.badFailed;
   return {
     goodPassed: good * passed,
     goodFailed: good * (1 - passed),
     badPassed: bad * (1 - failed),
     badFailed: bad * failed,
-    badWeight: goodWeight * bad === 0 ? 1 : (badWeight / goodWeight) * (good / bad),
+    badWeight: goodCount * bad === 0 ? 1 : (badCount / goodCount) * (good / bad),
   };
+}
+
+export function tableOfWeights({ squares, next, ...totals }: NonNullable<Agreement["weighted"]>): LabelTable {
+  return { ...totals, weights: { squares, next } };
 }
 
 function independentNumber(rate: Estimate): number {

@@ -18,7 +18,7 @@ export interface MeasuredOutcome extends EvalOutcome {
 }
 
 /** Minimum score of a passing trace. */
-const PASS_SCORE = 0.5;
+export const PASS_SCORE = 0.5;
 
 export function isPass(score: number): boolean {
   return score >= PASS_SCORE;

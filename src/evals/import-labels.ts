@@ -15,20 +15,18 @@ import { getRun } from "../traces/runs-store.js";
 import { bandOf } from "../traces/score-bands.js";
 import type { Feedback, Trace } from "../traces/trace.js";
 import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
+import { LABEL_SOURCES, type LabelSource } from "./definition.js";
 import {
   drawnFromSchema,
   EVAL_LABELS,
   type EvalLabel,
-  hasProbability,
   LABEL_BASES,
   LABEL_DRAWS,
-  LABEL_SOURCES,
-  type LabelSource,
-  PROBABILITY_MISSING,
   probabilitySchema,
   saveLabels,
   type TraceLabel,
   traceIdsToLabel,
+  withValidDraw,
 } from "./labels.js";
 
 interface ImportLabelsOptions {
@@ -44,7 +42,8 @@ interface ImportLabelsOptions {
 }
 
 interface ImportedLabels {
-  readonly source: LabelSource;
+  /** Number of labels by source. */
+  readonly sources: Readonly<Partial<Record<LabelSource, number>>>;
   readonly labels: Readonly<Record<EvalLabel, number>>;
   /** Number of traces without the required feedback, verdict or score. */
   readonly unlabelled: number;
@@ -65,8 +64,8 @@ interface DerivedLabel {
 }
 
 /** A line of a labels file. */
-const lineSchema = z
-  .object({
+const lineSchema = withValidDraw(
+  z.strictObject({
     /** Trace id or RUN/TASK. */
     trace: z.string().min(1),
     label: z.enum(EVAL_LABELS, `expected ${EVAL_LABELS.join(", ")}`),
@@ -79,15 +78,16 @@ const lineSchema = z
     /** Whether a person labeled the trace again. */
     again: z.boolean().optional(),
     basis: z.enum(LABEL_BASES, `expected ${LABEL_BASES.join(", ")}`).optional(),
-  })
-  .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING });
+  }),
+);
 
 type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
 
 /** Labels traces from existing data. Labels from a better source still take precedence. */
 export function importLabels(options: ImportLabelsOptions, settings: AppSettings): Promise<ImportedLabels> {
   return withStore(settings, (db) => {
-    const source = SOURCES[options.from] ?? "person";
+    const source = SOURCES[options.from] ?? "import";
+    const sources: Partial<Record<LabelSource, number>> = {};
     let unlabelled = 0;
     const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
     const createdAt = new Date().toISOString();
@@ -99,9 +99,11 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
         labels[derived.label]++;
         const { label, note, line } = derived;
         // Verdicts and scores label every trace in a run. Feedback and most files are about traces that somebody chose.
-        const drawn = line?.drawn ?? (source === "person" ? "unknown" : "all");
-        const by = line?.source ?? source;
-        const annotator = by === "person" ? (line?.annotator ?? options.annotator ?? null) : null;
+        const drawn = line?.drawn ?? (source === "judge" || source === "score" ? "all" : "unknown");
+        const named = line?.annotator ?? options.annotator ?? null;
+        const by = line === undefined ? source : sourceOf(line, named);
+        const annotator = by === "person" ? named : null;
+        sources[by] = (sources[by] ?? 0) + 1;
         const sample = {
           annotator,
           drawn,
@@ -115,8 +117,13 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     }
     if (rows.length === 0) throw nothingToLabel(options, unlabelled);
     saveLabels(db, rows);
-    return { source, labels, unlabelled, ...presentProperties({ score }) };
+    return { sources, labels, unlabelled, ...presentProperties({ score }) };
   });
+}
+
+/** A line that names an annotator is by a person. Otherwise, a file has to say so: it might come from a model. */
+function sourceOf({ source }: LabelLine, annotator: string | null): LabelSource {
+  return source ?? (annotator === null ? "import" : "person");
 }
 
 const SOURCES: Readonly<Record<string, LabelSource>> = { feedback: "person", judge: "judge", scores: "score" };
@@ -137,7 +144,12 @@ function* derivedLabels(db: Db, { run, from, score }: ImportLabelsOptions): Gene
     for (const line of readLabelFile(from)) {
       const traceId = traceIdOf(db, line.trace, `${from}, line ${line.line}`);
       // Two people can disagree, and a person who is asked again can change a label.
-      const key = JSON.stringify([traceId, line.source ?? "person", line.annotator ?? null, line.basis ?? "direct"]);
+      const key = JSON.stringify([
+        traceId,
+        sourceOf(line, line.annotator ?? null),
+        line.annotator ?? null,
+        line.basis ?? "direct",
+      ]);
       const other = first.get(key);
       if (other !== undefined && other.label !== line.label && line.again !== true) {
         throw new UserError(

@@ -1,15 +1,16 @@
 // Stores labels, reads labeled traces by half, and measures how well annotators agree.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { clusteredKappa, clusteredRate } from "../statistics/agreement.js";
-import type { Estimate } from "../statistics/estimate.js";
+import { clusteredKappa, clusteredRate, type Proportion } from "../statistics/agreement.js";
+import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
+import { wilson } from "../statistics/intervals.js";
 import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
 import { samplingWeight } from "../statistics/sampling-weight.js";
 import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { parseTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
-import type { EvalDefinition, EvaluatedTrace } from "./definition.js";
+import { type EvaluatedTrace, LABEL_SOURCES, type LabelSource } from "./definition.js";
 import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
 
 export interface LabelledTrace {
@@ -22,6 +23,8 @@ export interface LabelledTrace {
 export interface LabelSummary {
   /** The effective labels, one per trace from its best source. */
   readonly labels: Readonly<Record<EvalLabel, number>>;
+  /** Number of good and bad effective labels by source. */
+  readonly sources: Readonly<Record<LabelSource, number>>;
   /** Number of good and bad effective labels by how their traces were drawn. */
   readonly drawn: Readonly<Record<LabelDraw, number>>;
   /** How often a person gave the same label again. */
@@ -101,8 +104,8 @@ export interface SampledLabel {
 /** Labels by trace that represent the traces of a run. */
 export type LabelSample = ReadonlyMap<string, SampledLabel>;
 
-/** A repeated label of one person, with the previous one. */
-interface RepeatedLabel {
+/** Two labels of a trace: a person's repeated label after the previous one, or the labels of two people. */
+interface PairOfLabels {
   readonly traceId: string;
   readonly first: "good" | "bad";
   readonly again: "good" | "bad";
@@ -211,48 +214,71 @@ export function* labelledPages(db: Db, criterion: string, half: Half, size = PAG
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
   const drawCounts: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
+  const sources: Record<LabelSource, number> = { person: 0, import: 0, judge: 0, score: 0 };
   const effective = effectiveLabels(db, criterion);
   for (const { label, ...one } of effective) {
     labels[label]++;
-    if (isDecided(label)) drawCounts[one.drawn]++;
+    if (!isDecided(label)) continue;
+    drawCounts[one.drawn]++;
+    sources[one.source]++;
   }
-  const repeated = repeatedLabels(db, criterion).map(({ first, again }, i) => ({
-    success: first === again,
-    cluster: String(i),
-  }));
-  const between = annotatorPairs(db, criterion).flatMap(({ traces }) => traces);
+  const between = pairsBetween(db, criterion);
   return {
     labels,
+    sources,
     drawn: drawCounts,
     resolved: resolvedErrors(effective, between, listDisagreements(db, criterion)),
-    selfAgreement: clusteredRate(repeated),
-    betweenAnnotators: clusteredRate(
-      between.map(({ first, second, cluster }) => ({ success: first === second, cluster })),
-    ),
+    selfAgreement: rateOfTraces(alikeByTrace(repeatedLabels(db, criterion))),
+    betweenAnnotators: rateOfTraces(alikeByTrace(between)),
   };
 }
 
 /**
- * Returns how many pairs of labels of the same trace are alike, by one person twice or by two people, or null if fewer
- * than MIN_PAIRS traces have a pair. Each pair counts the same, so that a few pairs of one kind do not outweigh many of
- * the other. A coding note is about all failure modes, so the labels from repeated notes are pooled over the modes.
+ * Counts the traces with pairs of labels. A trace counts once, with the fraction of its pairs that are alike: many labels
+ * of one trace say as little about other traces as two.
+ */
+function alikeByTrace(pairs: readonly PairOfLabels[]): Proportion {
+  const byTrace = new Map<string, { alike: number; pairs: number }>();
+  for (const { traceId, first, again } of pairs) {
+    const sums = byTrace.get(traceId) ?? { alike: 0, pairs: 0 };
+    byTrace.set(traceId, { alike: sums.alike + Number(first === again), pairs: sums.pairs + 1 });
+  }
+  const successes = [...byTrace.values()].reduce((sum, one) => sum + one.alike / one.pairs, 0);
+  return { successes, n: byTrace.size };
+}
+
+function rateOfTraces({ successes, n }: Proportion): Estimate {
+  return n === 0 ? NO_ESTIMATE : { value: successes / n, n, ...wilson(successes, n), method: "wilson" };
+}
+
+function pairsBetween(db: Db, criterion: string): PairOfLabels[] {
+  return annotatorPairs(db, criterion).flatMap(({ traces }) =>
+    traces.map(({ cluster, first, second }) => ({
+      traceId: cluster,
+      first: first ? ("good" as const) : ("bad" as const),
+      again: second ? ("good" as const) : ("bad" as const),
+    })),
+  );
+}
+
+/**
+ * Returns how many of the traces with two or more labels have labels that are alike, by one person twice or by several
+ * people, or null if fewer than MIN_PAIRS traces have them. A coding note is about all failure modes, so the labels from
+ * repeated notes are pooled over the modes.
  */
 export function labelPairs(
   db: Db,
   criterion: string,
   effective: readonly EffectiveLabel[] = effectiveLabels(db, criterion),
 ): LabelPairs | null {
-  const between = annotatorPairs(db, criterion).flatMap(({ traces }) => traces);
-  const repeated = repeatedLabels(db, criterion, { withOtherModes: true });
-  if (new Set(repeated.map(({ traceId }) => traceId)).size + between.length < MIN_PAIRS) return null;
+  const between = pairsBetween(db, criterion);
+  const { successes: alike, n } = alikeByTrace([
+    ...repeatedLabels(db, criterion, { withOtherModes: true }),
+    ...between,
+  ]);
+  if (n < MIN_PAIRS) return null;
   const resolved = resolvedErrors(effective, between, listDisagreements(db, criterion));
-  return {
-    alike:
-      repeated.filter(({ first, again }) => first === again).length +
-      between.filter(({ first, second }) => first === second).length,
-    n: repeated.length + between.length,
-    ...(resolved === 0 ? {} : { resolved }),
-  };
+  return { alike, n, ...(resolved === 0 ? {} : { resolved }) };
 }
 
 function isDecided(label: EvalLabel): boolean {
@@ -265,14 +291,14 @@ function isDecided(label: EvalLabel): boolean {
  */
 function resolvedErrors(
   effective: readonly EffectiveLabel[],
-  between: readonly LabelledTwice[],
+  between: readonly PairOfLabels[],
   disagreements: readonly Disagreement[],
 ): number {
   const adjudicated = disagreements.filter((one) => one.adjudicated !== null && isDecided(one.adjudicated)).length;
   if (adjudicated === 0) return 0;
-  const shared = new Set(between.map(({ cluster }) => cluster));
+  const shared = new Set(between.map(({ traceId }) => traceId));
   const total = (some: readonly EffectiveLabel[]) => some.reduce((sum, { weight }) => sum + weight, 0);
-  const decided = effective.filter(({ label }) => isDecided(label));
+  const decided = effective.filter(({ label, source }) => isDecided(label) && source === "person");
   const ofShared = total(decided.filter(({ traceId }) => shared.has(traceId))) / total(decided);
   return (ofShared * adjudicated) / disagreements.length;
 }
@@ -405,7 +431,7 @@ const EFFECTIVE = `SELECT trace_id, label, source, note, drawn, drawn_from, prob
       min(iif(drawn IN ('random', 'enriched'), drawn_from, NULL)) OVER (PARTITION BY t.run_id) - 1 AS remaining,
       row_number() OVER (
         PARTITION BY trace_id ORDER BY
-          CASE source WHEN 'person' THEN 1 WHEN 'judge' THEN 2 ELSE 3 END,
+          CASE source ${LABEL_SOURCES.map((source, i) => `WHEN '${source}' THEN ${i}`).join(" ")} END,
           CASE basis WHEN 'adjudicated' THEN 1 WHEN 'direct' THEN 2 ELSE 3 END, l.id DESC) AS rank
     FROM eval_labels l JOIN traces t ON t.id = l.trace_id WHERE criterion = @criterion)
   WHERE rank = 1`;
@@ -438,26 +464,27 @@ function labelsWithHalves(db: Db, criterion: string): CountedLabel[] {
   return (rows as EffectiveRow<CountedLabel>[]).map((row) => weighted(row) as CountedLabel);
 }
 
+/** Returns the held-out labels that can validate an eval. */
+function heldOutByPeople(db: Db, criterion: string): CountedLabel[] {
+  return labelsWithHalves(db, criterion).filter((label) => label.half === "heldout" && label.source === "person");
+}
+
 /**
  * Returns a hash of the held-out labels that a test of the criterion uses. New labels are included after their first
  * use.
  */
 export function hashHeldOut(db: Db, criterion: string): string {
-  return hashLabels(
-    labelsWithHalves(db, criterion).filter(({ half }) => half === "heldout"),
-    criterionSentence(db, criterion),
-  );
+  return hashLabels(heldOutByPeople(db, criterion), criterionSentence(db, criterion));
 }
 
 /**
- * Returns the labels of traces that were drawn with a known probability, or that are all of a run, and that an eval was
- * not made from: those of the held-out half, and of traces first labeled after the eval was saved. For a judge, only
- * labels from people, because it cannot be corrected with verdicts.
+ * Returns people's labels of traces that were drawn with a known probability, or that are all of a run, and that an eval
+ * was not made from: those of the held-out half, and of traces first labeled after the eval was saved.
  */
 export function sampledUnseenLabels(
   db: Db,
   criterion: string,
-  { createdAt, definition }: { readonly createdAt: string; readonly definition: Pick<EvalDefinition, "kind"> },
+  { createdAt }: { readonly createdAt: string },
 ): LabelSample {
   const newer = db
     .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
@@ -466,16 +493,14 @@ export function sampledUnseenLabels(
   const isNewer = new Set(newer);
   const labels = labelsWithHalves(db, criterion).filter(
     ({ traceId, half, drawn, source }) =>
-      (half === "heldout" || isNewer.has(traceId)) &&
-      drawn !== "unknown" &&
-      (source === "person" || definition.kind !== "judge"),
+      (half === "heldout" || isNewer.has(traceId)) && drawn !== "unknown" && source === "person",
   );
   return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
 }
 
-/** Returns the held-out traces that are labeled good or bad. */
+/** Returns the held-out traces that people labeled good or bad. */
 export function heldOutTraceIds(db: Db, criterion: string): string[] {
-  return labelsWithHalves(db, criterion).flatMap(({ half, traceId }) => (half === "heldout" ? [traceId] : []));
+  return heldOutByPeople(db, criterion).map(({ traceId }) => traceId);
 }
 
 /** Assigns a half to the questions of new labels. */
@@ -530,7 +555,7 @@ export function* iterateLabelled(db: Db, criterion: string, half: Half | null): 
 }
 
 /** `withOtherModes`: includes labels for other failure modes from repeated notes, if the criterion is a mode. */
-function repeatedLabels(db: Db, criterion: string, { withOtherModes = false } = {}): RepeatedLabel[] {
+function repeatedLabels(db: Db, criterion: string, { withOtherModes = false } = {}): PairOfLabels[] {
   return db
     .prepare(
       `SELECT * FROM (
@@ -542,7 +567,7 @@ function repeatedLabels(db: Db, criterion: string, { withOtherModes = false } = 
            AND (criterion = @criterion OR @isMode AND basis = 'coded'))
        WHERE first IN ('good', 'bad') AND again IN ('good', 'bad')`,
     )
-    .all({ criterion, isMode: Number(withOtherModes && isMode(db, criterion)) }) as RepeatedLabel[];
+    .all({ criterion, isMode: Number(withOtherModes && isMode(db, criterion)) }) as PairOfLabels[];
 }
 
 function isMode(db: Db, criterion: string): boolean {
@@ -568,25 +593,29 @@ export const LABEL_DRAWS = ["random", "enriched", "all", "hard", "unknown"] as c
 
 export type LabelDraw = (typeof LABEL_DRAWS)[number];
 
-export const drawnFromSchema = z.int().positive();
+export const drawnFromSchema = z.int().positive().max(1_000_000_000);
 
 export const probabilitySchema = z.number().positive().max(1);
 
-/** Whether the fields that an enriched draw's weight requires are present. */
-export function hasProbability(draw: {
-  readonly drawn?: LabelDraw | undefined;
-  readonly drawn_from?: number | null | undefined;
-  readonly probability?: number | null | undefined;
-}): boolean {
-  return draw.drawn !== "enriched" || (draw.drawn_from != null && draw.probability != null);
+/** Maximum ratio between the chances of two traces. The draws of art-e stay below 20. */
+const MAX_CHANCES = 1_000;
+
+/** Adds the checks of a draw to an object that contains it. Weights beyond the limits would decide every figure. */
+export function withValidDraw<T extends z.ZodObject>(object: T): T {
+  return object
+    .refine(({ drawn, drawn_from: n, probability: p }) => drawn !== "enriched" || (n != null && p != null), {
+      path: ["probability"],
+      message: "expected drawn_from and probability for an enriched draw",
+    })
+    .refine(
+      ({ drawn_from: n, probability: p }) =>
+        n == null || p == null || (Number(p) * Number(n) >= 1 / MAX_CHANCES && Number(p) * Number(n) <= MAX_CHANCES),
+      {
+        path: ["probability"],
+        message: `expected a value from 1/${MAX_CHANCES} to ${MAX_CHANCES} times 1 / drawn_from`,
+      },
+    );
 }
-
-export const PROBABILITY_MISSING = "expected drawn_from and probability for an enriched draw";
-
-/** Sources of labels. Earlier sources take precedence. */
-export const LABEL_SOURCES = ["person", "judge", "score"] as const;
-
-export type LabelSource = (typeof LABEL_SOURCES)[number];
 
 /**
  * How a person arrived at a label. `direct`: labeled for the criterion. `coded`: derived from a coding note.

@@ -29,7 +29,8 @@ export interface PassRates {
   /** Estimated fraction of wrong labels. Null without a test, or if too few traces were labeled twice. */
   readonly labelErrors: number | null;
   /**
-   * Number of labels among the traces that were drawn with a known probability and that the eval was not made from.
+   * Number of labels by people among the traces that were drawn with a known probability and that the eval was not made
+   * from.
    * With at least MIN_LABELS_OF_RUN, the corrected rate is estimated from them and does not depend on the error rates
    * of the test. Otherwise 0.
    */
@@ -43,7 +44,10 @@ export interface PassRates {
 /** The errors of an eval from its newest test, and labels that it can be compared with. */
 export interface MeasuredErrors {
   readonly agreement: Agreement;
+  /** Labels by people. */
   readonly labels: LabelSample;
+  /** Whether the eval passed or was rejected. The errors of a rejected eval are known, but it does not validate a run. */
+  readonly validation: "passed" | "rejected";
 }
 
 /** Fewer labels of a run say less about it than the error rates of a test. */
@@ -135,8 +139,12 @@ export function agreementFor(db: Db, score: ValidatedScore, run: ScoredRun | nul
 /** Returns the errors of an eval, or null if no test used the current labels. */
 export function measuredErrors(db: Db, described: DescribedEval | null): MeasuredErrors | null {
   if (described?.test?.isStale !== false) return null;
-  const { agreement, criterion } = described.test.report;
-  return { agreement, labels: sampledUnseenLabels(db, criterion, described.stored) };
+  const { agreement, criterion, rejections } = described.test.report;
+  return {
+    agreement,
+    labels: sampledUnseenLabels(db, criterion, described.stored),
+    validation: rejections.length === 0 ? "passed" : "rejected",
+  };
 }
 
 /** Returns the corrected rates of the scores of a run whose eval was tested on the current labels. */

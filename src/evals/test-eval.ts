@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
+import { type LabelPairs, MIN_PAIRS, weightedRateIntervals } from "../statistics/label-errors.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { sumCost } from "../traces/task-result.js";
@@ -18,9 +18,11 @@ import {
   callsModel,
   type EvalTest,
   isCode,
+  type LabelSource,
   type StoredEval,
   type ThresholdName,
 } from "./definition.js";
+import { tableOfWeights } from "./error-free-rates.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import {
   type EffectiveLabel,
@@ -70,6 +72,8 @@ interface TestedEval {
 
 interface HalfRun {
   readonly tested: readonly (TestedTrace & { readonly traceId: string })[];
+  /** Number of labels that do not count, because they are not by people. */
+  readonly others: number;
   /** Number of labels without information on how their traces were drawn. */
   readonly unknownDraws: number;
   readonly contradictions: readonly Contradiction[];
@@ -96,6 +100,8 @@ export interface TestedTrace {
   /** Traces of the same question are dependent. */
   readonly question: string;
   readonly bad: boolean;
+  /** Who labeled it. */
+  readonly source: LabelSource;
   /** 1 if every trace had the same chance to be labeled. */
   readonly weight: number;
   readonly score: number | null;
@@ -324,7 +330,10 @@ function variantWarnings(variants: EvalTest["variants"] = []): string[] {
   );
 }
 
-/** Runs an eval on the labeled traces of one half. A judge is compared only with people, never with a judge's label. */
+/**
+ * Runs an eval on the labeled traces of one half. Only people's labels validate it, and a judge is compared only with
+ * people in both halves.
+ */
 async function runOnHalf(
   db: Db,
   { definition }: Pick<StoredEval, "definition">,
@@ -332,15 +341,18 @@ async function runOnHalf(
   signal: AbortSignal,
 ): Promise<HalfRun> {
   const backends = openEvalBackends(settings, { isFresh, variant, onOutcome });
-  const counts = ({ label }: LabelledTrace) => definition.kind !== "judge" || label.source === "person";
+  const withOthers = half === "training" && definition.kind !== "judge";
+  const counts = ({ label }: LabelledTrace) => withOthers || label.source === "person";
   const tested: HalfRun["tested"][number][] = [];
   const contradictions: Contradiction[] = [];
   const outcomes: MeasuredOutcome[] = [];
   let unknownDraws = 0;
   const used: EffectiveLabel[] = [];
+  let others = 0;
   for (const labelled of batched(labelledPages(db, criterion, half), batchesOf)) {
-    used.push(...labelled.map(({ label }) => label));
     const page = labelled.filter(counts);
+    others += labelled.length - page.length;
+    used.push(...page.map(({ label }) => label));
     unknownDraws += page.filter(({ label }) => label.drawn === "unknown").length;
     const traces = page.map(({ trace }) => trace);
     const ofPage = (await runEvals([definition], traces, backends, signal)).flat();
@@ -352,6 +364,7 @@ async function runOnHalf(
         traceId: labelled.trace.traceId,
         question: labelled.question,
         bad: labelled.label.label === "bad",
+        source: labelled.label.source,
         weight: labelled.label.weight,
         score,
         error,
@@ -364,6 +377,7 @@ async function runOnHalf(
   const cost = sumCost(outcomes);
   return {
     tested,
+    others,
     contradictions,
     unknownDraws,
     latencyMs: { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 },
@@ -386,7 +400,12 @@ function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: Mea
  * Throws if too few traces were judged to measure an eval. The error says whether there are too few labels or the eval
  * fails.
  */
-function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreement: Agreement, criterion: string) {
+function requireOutcomes(
+  { definition }: StoredEval,
+  { tested, others }: HalfRun,
+  agreement: Agreement,
+  criterion: string,
+) {
   const { good, bad, errors } = agreement;
   const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
   const labelled = countLabels(tested);
@@ -408,7 +427,7 @@ function requireOutcomes({ definition }: StoredEval, { tested }: HalfRun, agreem
       `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
-  requireLabels({ half: "held-out", good, bad, criterion });
+  requireLabels({ half: "held-out", good, bad, criterion, others });
 }
 
 function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {
@@ -456,27 +475,104 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
   const share = (some: number, all: number) => (all === 0 ? null : some / all);
   const good = scored.filter((one) => one.good);
   const bad = scored.filter((one) => !one.good);
-  const isWeighted = scored.some(({ weight }) => weight !== 1);
+  const weighted = scored.some(({ weight }) => weight !== 1) ? weightsOf(scored) : null;
+  const intervals = weighted && weightedRateIntervals(tableOfWeights(weighted));
   return {
     good: good.length,
     bad: bad.length,
+    sources: countSources(tested),
     notApplicable: tested.length - scored.length - errors,
     errors,
     judged: { good: share(applies.good, labelled.good), bad: share(applies.bad, labelled.bad) },
-    truePositiveRate: rateOf(good, ({ passed }) => passed),
-    trueNegativeRate: rateOf(bad, ({ passed }) => !passed),
-    falseFailureRate: rateOf(good, ({ passed }) => !passed),
-    confusion: confusionOf(scored, () => 1),
-    ...presentProperties({ weighted: isWeighted ? confusionOf(scored, ({ weight }) => weight) : null }),
+    truePositiveRate: rateOf(good, ({ passed }) => passed, intervals?.truePositive),
+    trueNegativeRate: rateOf(bad, ({ passed }) => !passed, intervals?.trueNegative),
+    falseFailureRate: rateOf(good, ({ passed }) => !passed, intervals && complementOf(intervals.truePositive)),
+    confusion: confusionOf(scored),
+    ...presentProperties({ weighted }),
   };
 }
 
-function rateOf(traces: readonly ScoredTrace[], isSuccess: (one: ScoredTrace) => boolean): Estimate {
-  return clusteredRate(traces.map((one) => ({ success: isSuccess(one), cluster: one.question, weight: one.weight })));
+function countSources(tested: readonly TestedTrace[]): NonNullable<Agreement["sources"]> {
+  const counts: Partial<Record<LabelSource, number>> = {};
+  for (const { source } of tested) counts[source] = (counts[source] ?? 0) + 1;
+  return counts;
 }
 
-function confusionOf(scored: readonly ScoredTrace[], weightOf: (one: ScoredTrace) => number): Confusion {
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Returns the weighted rate. Weighted traces have an interval of their own. */
+function rateOf(
+  traces: readonly ScoredTrace[],
+  isSuccess: (one: ScoredTrace) => boolean,
+  interval: Bounds | null | undefined,
+): Estimate {
+  const rate = clusteredRate(
+    traces.map((one) => ({ success: isSuccess(one), cluster: one.question, weight: one.weight })),
+  );
+  const { value } = rate;
+  if (interval == null || value === null) return rate;
+  return {
+    ...rate,
+    low: Math.min(interval.low, value),
+    high: Math.max(interval.high, value),
+    method: "bootstrap",
+  };
+}
+
+function complementOf({ low, high }: Bounds): Bounds {
+  return { low: 1 - high, high: 1 - low };
+}
+
+function cellOf({ good, passed }: ScoredTrace) {
+  return `${good ? "good" : "bad"}${passed ? "Passed" : "Failed"}` as const;
+}
+
+function confusionOf(scored: readonly ScoredTrace[]): Confusion {
   const cells = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
-  for (const one of scored) cells[`${one.good ? "good" : "bad"}${one.passed ? "Passed" : "Failed"}`] += weightOf(one);
+  for (const one of scored) cells[cellOf(one)]++;
   return cells;
+}
+
+/** Returns the weights per cell of the confusion table. The traces of a question count as one with their total weight. */
+function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weighted"]> {
+  const totals = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
+  const squares = { ...totals };
+  for (const one of sumsByQuestion(scored, cellOf)) {
+    totals[one.key] += one.weight;
+    squares[one.key] += one.weight ** 2;
+  }
+  const byOutcome = { passed: [] as number[], failed: [] as number[] };
+  for (const one of sumsByQuestion(scored, ({ passed }) => (passed ? "passed" : "failed")))
+    byOutcome[one.key].push(one.weight);
+  const overall = expectedWeight([...byOutcome.passed, ...byOutcome.failed]);
+  const next = (weights: readonly number[]) =>
+    (weights.length * expectedWeight(weights) + PRIOR_TRACES * overall) / (weights.length + PRIOR_TRACES);
+  return { ...totals, squares, next: { passed: next(byOutcome.passed), failed: next(byOutcome.failed) } };
+}
+
+/**
+ * A few traces with an outcome can all have low weights by chance. Therefore the expected weight of one more is averaged
+ * with that of any trace, which counts like this many traces.
+ */
+const PRIOR_TRACES = 2;
+
+/** Returns the mean weight over all the traces that the labeled ones stand for. */
+function expectedWeight(weights: readonly number[]): number {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return total === 0 ? 0 : weights.reduce((sum, weight) => sum + weight ** 2, 0) / total;
+}
+
+function sumsByQuestion<K extends string>(scored: readonly ScoredTrace[], keyOf: (one: ScoredTrace) => K) {
+  const sums = new Map<string, { readonly key: K; weight: number }>();
+  for (const one of scored) {
+    const key = keyOf(one);
+    const id = `${key} ${one.question}`;
+    const sum = sums.get(id) ?? { key, weight: 0 };
+    sum.weight += one.weight;
+    sums.set(id, sum);
+  }
+  return sums.values();
 }

@@ -29,6 +29,17 @@ interface RegressionCase {
   readonly task: number | string;
   readonly must_contain: readonly string[];
   readonly must_cite: readonly string[];
+  /** Where the case comes from. An answer passes only if it contains more of the terms than this one. */
+  readonly from?: {
+    readonly run: string;
+    readonly trace: string;
+    readonly band: "high" | "medium" | "low";
+    readonly basis: string;
+    readonly question: string;
+    readonly gold: string;
+    readonly answer: string | null;
+    readonly missing: readonly string[];
+  };
 }
 
 /**

@@ -4,6 +4,8 @@ import {
   type Contradiction,
   callsModel,
   type EvalTest,
+  LABEL_SOURCES,
+  type LabelSource,
   type StoredEval,
   type TracedAgent,
 } from "../evals/definition.js";
@@ -165,16 +167,19 @@ function agentText({ agentId, version, model, prompt }: TracedAgent): string {
 export function otherAgentsLines(name: string, other: OtherAgents, run: string): string[] {
   return [
     `${name} was ${otherAgentsText(other)}. Its error rates might not apply.`,
-    `To correct the rate by labels of these traces instead, label ${other.label.count} of them: ${other.label.command}`,
+    `To correct the rate by people's labels of these traces instead, label ${other.label.count} of them: ${other.label.command}`,
     `Then: ${run}`,
   ];
 }
 
 /** Formats all figures of an eval's agreement with labels. */
 export function agreementTable(agreement: Agreement): string {
-  const { good, bad, notApplicable, errors, confusion } = agreement;
+  const { good, bad, sources, notApplicable, errors, confusion } = agreement;
   const rows: [string, string][] = compact([
-    ["labels", `${good} good, ${bad} bad${extra(notApplicable, "not applicable to")}${extra(errors, "failed on")}`],
+    [
+      `labels${sources === undefined ? "" : `, ${labelSourcesText(sources)}`}`,
+      `${good} good, ${bad} bad${extra(notApplicable, "not applicable to")}${extra(errors, "failed on")}`,
+    ],
     // Absent in tests of earlier versions.
     agreement.judged !== undefined &&
       (["judged (good / bad)", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`] as [string, string]),
@@ -190,6 +195,21 @@ export function agreementTable(agreement: Agreement): string {
       ]),
   ]);
   return table(["figure", "value (95% interval)"], rows);
+}
+
+const SOURCE_WORDS: Readonly<Record<LabelSource, string>> = {
+  person: "by people",
+  import: "from a file that does not say who labeled",
+  judge: "by a judge",
+  score: "from a score",
+};
+
+/** Formats who labeled, such as `by people`, or `12 by people, 40 by a judge`. */
+export function labelSourcesText(sources: Readonly<Partial<Record<LabelSource, number>>>): string {
+  const used = LABEL_SOURCES.filter((source) => (sources[source] ?? 0) > 0);
+  return used
+    .map((source) => (used.length === 1 ? SOURCE_WORDS[source] : `${sources[source]} ${SOURCE_WORDS[source]}`))
+    .join(", ");
 }
 
 export function contradictionLines(contradictions: readonly Contradiction[]): string[] {

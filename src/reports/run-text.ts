@@ -406,7 +406,7 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
     ],
     ...(score.corrected === undefined
       ? []
-      : ([["  corrected for errors", estimate(score.corrected)]] satisfies [string, string][])),
+      : ([["  corrected by people's labels", estimate(score.corrected)]] satisfies [string, string][])),
     ...(score.repeats ?? [])
       .filter(({ k }, i, { length }) => k > 1 && i === length - 1)
       .map(({ k, passAtK, passHatK }): [string, string] => [

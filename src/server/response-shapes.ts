@@ -426,6 +426,9 @@ const labelSummaryShape = z.strictObject({
   labels: z
     .record(z.string(), z.number().int())
     .meta({ description: "Number of good, bad, neutral and skipped traces" }),
+  sources: z
+    .record(z.string(), z.number().int())
+    .meta({ description: "Number of good and bad labels by source. Only those by people validate or correct" }),
   self_agreement: estimateSchema.meta({ description: "Agreement of repeated labels by the same person" }),
   between_annotators: estimateSchema.meta({ description: "Agreement between two people's labels" }),
 });

@@ -5,8 +5,8 @@ import { z } from "zod";
  * number of tasks, for answers in clusters (epochs of a question, questions about one inbox). `wilson_mean`,
  * `clustered_wilson_mean`: the same for a mean on a scale with two ends. `t`, `clustered_t`: for any other mean.
  * `paired_bootstrap`, `paired_t`: for the mean difference between two runs on the same questions.
- * `bootstrap`: for a ratio. `betting_sequence`: for a mean difference, valid at any number of questions
- * (`compare --sequential`).
+ * `bootstrap`: for a ratio, or a rate of weighted labels. `betting_sequence`: for a mean difference, valid at any number
+ * of questions (`compare --sequential`).
  */
 const INTERVAL_METHODS = [
   "wilson",

@@ -4,20 +4,30 @@ import { type Estimate, NO_ESTIMATE } from "./estimate.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 
-/** How a test agrees with labels. Effective numbers can be fractional. */
-export interface LabelTable {
+/** How a test agrees with labels. Effective numbers and weights can be fractional. */
+interface LabelCells {
   readonly goodPassed: number;
   readonly goodFailed: number;
   readonly badPassed: number;
   readonly badFailed: number;
-  /**
-   * Number of items that a bad count stands for, relative to a good one, if the labels were drawn with different
-   * probabilities. Absent means 1.
-   */
-  readonly badWeight?: number;
 }
 
-/** Pairs of labels of the same item, by one person twice or by two people, and how many of them are alike. */
+export interface LabelTable extends LabelCells {
+  /** Number of items that a bad count stands for, relative to a good one. Absent means 1. */
+  readonly badWeight?: number;
+  /** Absent if the cells are counts. */
+  readonly weights?: LabelWeights;
+}
+
+/** The weights that add up to the cells of a table, if items had different probabilities to be labeled. */
+export interface LabelWeights {
+  /** Sums of the squared weights. */
+  readonly squares: LabelCells;
+  /** Expected weight of one more item that passes, and of one that fails. */
+  readonly next: { readonly passed: number; readonly failed: number };
+}
+
+/** Items with two labels, by one person twice or by two people, and how many of the items have labels that are alike. */
 export interface LabelPairs {
   readonly alike: number;
   readonly n: number;
@@ -73,6 +83,32 @@ export function rateDespiteLabelErrors(observed: Proportion, table: LabelTable, 
 }
 
 /**
+ * Returns 95% intervals of the rates on items labeled good and bad, for weighted labels. The interval of a weighted rate
+ * from its variance alone is too narrow: bad items that pass are rarely drawn and have high weights, so that a sample
+ * without any of them looks certain. Here, one more such item always remains possible.
+ */
+export function weightedRateIntervals(table: LabelTable) {
+  const draw = sampler(seededRandom(seedOf(table)));
+  const rates = Array.from({ length: DRAWS }, () => trueRates(drawTable(table, draw), 0) ?? NO_RATES);
+  const interval = (values: readonly number[]) => {
+    const sorted = Float64Array.from(values).sort();
+    return { low: quantileOfSorted(sorted, 0.025) ?? 0, high: quantileOfSorted(sorted, 0.975) ?? 1 };
+  };
+  return {
+    truePositive: interval(rates.map(({ truePositive }) => truePositive)),
+    trueNegative: interval(rates.map(({ falsePositive }) => 1 - falsePositive)),
+  };
+}
+
+/** Returns the same seed for the same table. */
+function seedOf({ goodPassed, badFailed }: LabelCells): number {
+  return Math.round(goodPassed * 7 + badFailed * 13);
+}
+
+/** The worst rates, for a draw without any. */
+const NO_RATES: TestRates = { truePositive: 0, falsePositive: 1 };
+
+/**
  * Returns the lower bounds of the rates on truly good and truly bad items, each with the error probability `alpha`: of
  * the posterior draws, this fraction is below. Both are 0 if the labels are too noisy or too few to say.
  */
@@ -81,11 +117,10 @@ export function lowerBounds(
   pairs: LabelPairs | null,
   alpha: number,
 ): { readonly truePositive: number; readonly trueNegative: number } {
-  const draw = sampler(seededRandom(Math.round(table.goodPassed * 7 + table.badFailed * 13)));
+  const draw = sampler(seededRandom(seedOf(table)));
   const rateDraws: TestRates[] = [];
   for (let i = 0; i < DRAWS; i++) {
-    // A draw without rates counts as the worst.
-    rateDraws.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? { truePositive: 0, falsePositive: 1 });
+    rateDraws.push(trueRates(drawTable(table, draw), drawNoise(pairs, draw)) ?? NO_RATES);
   }
   const bound = (rates: readonly number[]) => quantileOfSorted(Float64Array.from(rates).sort(), alpha) ?? 0;
   return {
@@ -138,13 +173,24 @@ function drawNoise(pairs: LabelPairs | null, draw: Sampler): number {
   return pairs === null ? 0 : (wrongLabels(pairs, draw.share(pairs.alike, pairs.n)) ?? 0);
 }
 
+/**
+ * Draws the cells from gamma distributions with the mean and variance of the weights in each, and half of one more item
+ * as prior. With equal weights, these are counts with Jeffreys priors. Following Fay and Feuer (1997), Confidence
+ * intervals for directly standardized rates, whose upper limits add one more event with the highest weight.
+ */
 function drawTable(table: LabelTable, draw: Sampler): LabelTable {
+  const { squares, next } = table.weights ?? { squares: table, next: { passed: 1, failed: 1 } };
+  const cell = (name: keyof LabelCells, outcome: "passed" | "failed") => {
+    const mean = table[name] + PRIOR * next[outcome];
+    const variance = squares[name] + PRIOR * next[outcome] ** 2;
+    return draw.gamma(mean ** 2 / variance) * (variance / mean);
+  };
   return {
     ...table,
-    goodPassed: draw.gamma(table.goodPassed + PRIOR),
-    goodFailed: draw.gamma(table.goodFailed + PRIOR),
-    badPassed: draw.gamma(table.badPassed + PRIOR),
-    badFailed: draw.gamma(table.badFailed + PRIOR),
+    goodPassed: cell("goodPassed", "passed"),
+    goodFailed: cell("goodFailed", "failed"),
+    badPassed: cell("badPassed", "passed"),
+    badFailed: cell("badFailed", "failed"),
   };
 }
 
@@ -154,6 +200,8 @@ export function sampler(random: (limit: number) => number): Sampler {
   const normal = () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
   /** Marsaglia and Tsang (2000), with a power of a uniform number for shapes below 1. */
   const gamma = (shape: number): number => {
+    // Otherwise, no draw would ever be accepted.
+    if (!(shape > 0 && shape < Number.POSITIVE_INFINITY)) throw new RangeError(`invalid gamma shape ${shape}`);
     if (shape < 1) return gamma(shape + 1) * uniform() ** (1 / shape);
     const d = shape - 1 / 3;
     const c = 1 / Math.sqrt(9 * d);

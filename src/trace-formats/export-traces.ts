@@ -157,7 +157,17 @@ export function exportScoreBands(
       const { entries, unscored } = await writeBands(db, unfinished, selectTraceIds(db, filter), filter.by);
       const { id: runId, agentId, model } = run;
       const bands = bandSummaries(entries);
-      const manifest = { format: MANIFEST_FORMAT, runId, agentId, model, scorer: filter.by, bands, unscored } as const;
+      const next = commandLine`art-e evals cases ${runId} --by ${filter.by}`;
+      const manifest = {
+        format: MANIFEST_FORMAT,
+        runId,
+        agentId,
+        model,
+        scorer: filter.by,
+        bands,
+        unscored,
+        next,
+      } as const;
       await writeFileAtomically(join(unfinished, MANIFEST), [`${toWellFormedJson(manifest, 2)}\n`]);
       rmSync(folder, { recursive: true, force: true });
       renameSync(unfinished, folder);
@@ -225,6 +235,8 @@ interface EvalsManifest {
   readonly bands: ReturnType<typeof bandSummaries>;
   /** Number of traces without the score, per ending. These traces are not in any band. */
   readonly unscored: Readonly<Record<string, number>>;
+  /** The command that makes evals from these bands. */
+  readonly next: string;
 }
 
 function fileOfBand(band: Band): string {

@@ -93,6 +93,7 @@ function estimates(draw: Draw, { errors, bad, seed }: World, chance: (p: number)
       labeled.map(({ good, passed, weight }, i) => ({
         question: String(i),
         bad: !good,
+        source: "person",
         weight,
         score: Number(passed),
         error: null,

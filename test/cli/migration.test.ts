@@ -281,8 +281,8 @@ describe("a stopped run in a file of an earlier version", () => {
   }
 
   const LABELS = [
-    { trace: "latest/3", label: "good", note: "It quotes the email." },
-    { trace: "latest/6", label: "bad", note: "Wrong month." },
+    { trace: "latest/3", source: "person", label: "good", note: "It quotes the email." },
+    { trace: "latest/6", source: "person", label: "bad", note: "Wrong month." },
   ];
 
   const withRuns = MIGRATIONS.slice(MIGRATIONS.indexOf("run_limits"));

@@ -9,7 +9,14 @@ const RULES = { kind: "rules" } as const;
 function testOf(passed: number, changes: Partial<EvalTest> = {}): EvalTest {
   const tested = Array.from({ length: 80 }, (_, i) => {
     const bad = i >= 40;
-    return { question: String(i), bad, weight: 1, score: (bad ? i < 42 : i < passed) ? 1 : 0, error: null };
+    return {
+      question: String(i),
+      bad,
+      source: "person" as const,
+      weight: 1,
+      score: (bad ? i < 42 : i < passed) ? 1 : 0,
+      error: null,
+    };
   });
   return {
     criterion: "overall",
@@ -64,6 +71,7 @@ describe("the test in an eval file", () => {
     const tested = Array.from({ length: 80 }, (_, i) => ({
       question: String(i),
       bad: i >= 40,
+      source: "person" as const,
       weight: i % 2 === 0 ? 0.5 : 1.5,
       score: i < 39 || i > 77 ? 1 : 0,
       error: null,
@@ -71,8 +79,17 @@ describe("the test in an eval file", () => {
     const agreement = measureAgreement(tested);
     expect(agreement.truePositiveRate.value).toBeCloseTo(1 - 1.5 / 40, 12);
     expect(transferred(testOf(36, { agreement })).read?.agreement).toEqual(agreement);
-    const forged = { ...agreement, weighted: { ...agreement.confusion, goodFailed: 0 } };
-    expect(transferred(testOf(36, { agreement: forged })).read).toBeNull();
+    const { weighted } = agreement;
+    if (weighted === undefined) throw new Error("expected weights");
+    const { squares } = weighted;
+    for (const changes of [
+      { goodFailed: 0 },
+      { squares: { ...squares, badPassed: 0.1 } },
+      { next: { passed: 0, failed: 0 } },
+    ]) {
+      const forged = { ...agreement, weighted: { ...weighted, ...changes } };
+      expect(transferred(testOf(36, { agreement: forged })).read).toBeNull();
+    }
   });
 
   it("has the rejections that follow from its figures, even with a new hash", () => {

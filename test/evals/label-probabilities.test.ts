@@ -77,7 +77,7 @@ describe("the weights of labels", () => {
       }),
     );
     expect([...iterateLabelled(db, "overall", null)]).toHaveLength(45);
-    const sample = sampledUnseenLabels(db, "overall", { createdAt: "2026-01-02", definition: { kind: "rules" } });
+    const sample = sampledUnseenLabels(db, "overall", { createdAt: "2026-01-02" });
     expect(sample.size).toBeGreaterThan(10);
     for (const [traceId, { isGood, weight }] of sample) {
       const i = Number(traceId.slice(1));

@@ -99,6 +99,40 @@ describe("regression cases", () => {
     expect(runCases({ cases }, scored({ answer, sources: [...sources] }))).toEqual({ score, reason, error: null }),
   );
 
+  const from = (missing: string[]) => ({
+    run: "r",
+    trace: "t",
+    band: "low" as const,
+    basis: "",
+    question: "",
+    gold: "",
+    answer: "",
+    missing,
+  });
+  const terms = ["q3", "budget", "report", "draft"];
+  it.each([
+    ["fewer terms than before, below half", ["draft", "report"], "Budget", 1 / 4, "found 1/4 key terms"],
+    ["as many as before", ["draft"], "Q3 budget report", 1 / 4, "found 3/4 key terms, no more than before"],
+    ["as many others as before", ["draft", "q3"], "Draft budget", 1 / 4, "found 2/4 key terms, no more than before"],
+    ["more than before", ["draft", "report"], "Q3 draft budget", 3 / 4, "found 3/4 key terms"],
+  ])("pass only above what their own answer reached: %s", (_, missing, answer, score, reason) => {
+    const made = [{ task: 1, must_contain: terms, must_cite: [], from: from(missing) }];
+    expect(runCases({ cases: made, scoring: "fraction" }, scored({ answer }))).toEqual({
+      score,
+      reason: `Partial match: ${reason}`,
+      error: null,
+    });
+  });
+
+  it("score a third of the terms as exactly a third, as far as no earlier answer is known", () => {
+    const made = [{ task: 1, must_contain: ["q3", "budget", "report"], must_cite: [] }];
+    expect(runCases({ cases: made, scoring: "fraction" }, scored({ answer: "Budget" }))).toEqual({
+      score: 1 / 3,
+      reason: "Partial match: found 1/3 key terms",
+      error: null,
+    });
+  });
+
   it("do not apply to other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
 
   it("find only entire words, in any case", () => {

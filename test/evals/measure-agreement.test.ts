@@ -16,7 +16,14 @@ const COUNTS = [
 function traces(counts: readonly { bad: boolean; score: number | null; n: number; error?: string }[]): TestedTrace[] {
   let question = 0;
   return counts.flatMap(({ bad, score, n, error = null }) =>
-    Array.from({ length: n }, () => ({ question: String(question++), bad, weight: 1, score, error })),
+    Array.from({ length: n }, () => ({
+      question: String(question++),
+      bad,
+      source: "person" as const,
+      weight: 1,
+      score,
+      error,
+    })),
   );
 }
 
@@ -48,7 +55,11 @@ describe("measureAgreement", () => {
       good: 30,
       bad: 21,
       confusion: { goodPassed: 20, goodFailed: 10, badPassed: 1, badFailed: 20 },
-      weighted: { goodPassed: 20, goodFailed: 5, badPassed: 2, badFailed: 5 },
+      sources: { person: 51 },
+      weighted: {
+        ...{ goodPassed: 20, goodFailed: 5, badPassed: 2, badFailed: 5 },
+        squares: { goodPassed: 20, goodFailed: 2.5, badPassed: 4, badFailed: 1.25 },
+      },
       truePositiveRate: { value: expect.closeTo(20 / 25, 12), n: 30 },
       trueNegativeRate: { value: expect.closeTo(5 / 7, 12), n: 21 },
     });
@@ -56,9 +67,8 @@ describe("measureAgreement", () => {
     const { low, high } = weighted.trueNegativeRate;
     expect((high ?? 0) - (low ?? 1)).toBeGreaterThan(0.5);
     const table = independentCounts(weighted);
-    const total = (table.badPassed + table.badFailed) * (table.badWeight ?? 1);
     // Good and bad are in the ratio of their weights, 25 to 7.
-    expect(total / (table.goodPassed + table.goodFailed)).toBeCloseTo(7 / 25, 9);
+    expect((table.badPassed + table.badFailed) / (table.goodPassed + table.goodFailed)).toBeCloseTo(7 / 25, 9);
   });
 
   it("counts errors and inapplicable traces separately, and excludes them from all rates", () => {
@@ -179,7 +189,8 @@ describe("rejectionsOf", () => {
         const tested = Array.from({ length: labels }, (_, i) => {
           const isBad = happens(bad);
           const score = Number(happens(isBad ? 1 - trueNegative : truePositive));
-          return { question: String(i), bad: isBad !== happens(errors), weight: 1, score, error: null };
+          const label = isBad !== happens(errors);
+          return { question: String(i), bad: label, source: "person" as const, weight: 1, score, error: null };
         });
         const alike = Array.from({ length: pairs }, () => happens((1 - errors) ** 2 + errors ** 2));
         const labelPairs = { alike: alike.filter((one) => one).length, n: pairs };

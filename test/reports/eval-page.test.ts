@@ -42,7 +42,14 @@ function saveEval(db: Db, name: string): number {
 function saveTest(db: Db, evalId: number): void {
   const tested = Array.from({ length: 80 }, (_, i) => {
     const bad = i >= 40;
-    return { question: String(i), bad, weight: 1, score: (bad ? i < 42 : i < 36) ? 1 : 0, error: null };
+    return {
+      question: String(i),
+      bad,
+      source: "person" as const,
+      weight: 1,
+      score: (bad ? i < 42 : i < 36) ? 1 : 0,
+      error: null,
+    };
   });
   const agreement = measureAgreement(tested);
   const rest = {

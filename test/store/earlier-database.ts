@@ -95,6 +95,7 @@ const UNDO: Readonly<Record<string, string>> = {
                    INSERT INTO coded_modes SELECT trace_id, mode FROM coded_modes_now;
                    DROP TABLE coded_modes_now; DROP TABLE coding_notes_now;
                    CREATE INDEX idx_coded_modes_mode ON coded_modes(mode)`,
+  label_sources: "DELETE FROM eval_labels WHERE source = 'import'",
 };
 
 function undoMigrations(path: string, present: string, before: string): void {

@@ -24,7 +24,7 @@ import type { Db } from "../../store/open-store.js";
 import { table } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
-import { readText } from "../flags/read-text.js";
+import { readText, textOrFile } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
 type Registry = typeof import("../../agents/registry.js");
@@ -162,7 +162,7 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
     columns: definedProperties({
       name,
       description,
-      prompt: prompt === undefined ? prompt : promptText(prompt),
+      prompt: prompt === undefined ? prompt : textOrFile(prompt, "--prompt"),
       model,
     }),
     settings: definedProperties({
@@ -175,11 +175,6 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
       toolChoice,
     }),
   };
-}
-
-/** Returns the prompt, or the contents of `@FILE`. */
-function promptText(prompt: string): string {
-  return prompt.startsWith("@") ? readText(prompt.slice(1), "--prompt").trimEnd() : prompt;
 }
 
 export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {

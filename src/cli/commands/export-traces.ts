@@ -166,4 +166,5 @@ async function printEvals(
   const unscored = Object.values(manifest.unscored).reduce((sum, n) => sum + n, 0);
   out.note(`Traces of ${manifest.runId} by ${manifest.scorer} written to ${output}: ${bands}.`);
   if (unscored > 0) out.note(`${count(unscored)} do not have this score and are in no band.`);
+  out.note(`To make evals from these bands (regression cases, edge cases, bug reproductions): ${manifest.next}`);
 }

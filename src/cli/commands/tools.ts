@@ -18,7 +18,7 @@ import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } fr
 import { counted, firstLine } from "../../reports/wording.js";
 import { table } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
-import { readText } from "../flags/read-text.js";
+import { textOrFile } from "../flags/read-text.js";
 import type { Output } from "../terminal.js";
 
 const toolId = withTraits(text, { completes: "tools" }).meta({ description: "Tool id" });
@@ -117,7 +117,7 @@ function toolDescription(
 
 /** Parses a JSON object from the flag's value or from `@FILE`. */
 function readJson(text: string, flag: string): JsonObject {
-  const json = text.startsWith("@") ? readText(text.slice(1), flag) : text;
+  const json = textOrFile(text, flag);
   let parsed: JsonValue;
   try {
     parsed = jsonValueSchema.parse(JSON.parse(json));

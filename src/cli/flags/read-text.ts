@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { readNamedFile } from "../../platform/files.js";
 
@@ -15,5 +16,28 @@ export function readText(path: string, flag: string): string {
     throw new UserError("file_unreadable", `${flag}: cannot read ${path}: ${why}.`, "Pass a text file.", 2, {
       cause,
     });
+  }
+}
+
+/**
+ * Returns the value of a flag that takes text or `@FILE`. Throws a UserError if the text is the path of a file, because
+ * the `@` was probably forgotten.
+ */
+export function textOrFile(value: string, flag: string): string {
+  if (value.startsWith("@")) return readText(value.slice(1), flag).trimEnd();
+  if (!isFile(value)) return value;
+  throw new UserError(
+    "flag_invalid",
+    `${flag}: expected text, but ${value} is a file.`,
+    `To use its contents: ${flag} ${shellWord(`@${value}`)}`,
+  );
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    // Text can be too long for a path, or contain a NUL character.
+    return false;
   }
 }

@@ -15,7 +15,7 @@ import {
   patternParts,
   type RegressionCase,
 } from "../definition.js";
-import type { EvalOutcome } from "../eval-outcome.js";
+import { type EvalOutcome, PASS_SCORE } from "../eval-outcome.js";
 import { featureOf, type Measurement, type VisibleTrace, viewOf } from "./features.js";
 
 /** Maximum number of words from the gold answer besides numbers and dates. */
@@ -164,8 +164,9 @@ function matchesPattern(pattern: string, text: string): boolean {
 }
 
 /**
- * Scores 1 if the answer meets the case for its task, otherwise 0, or the fraction of the terms found. The eval does
- * not apply to tasks without a case.
+ * Scores 1 if the answer meets the case for its task, otherwise 0, or the fraction of the terms found. An answer passes
+ * only if it contains more of the terms than the answer that the case was made from. The eval does not apply to tasks
+ * without a case.
  */
 export function runCases(
   { cases, scoring }: Pick<EvalOf<"cases">, "cases" | "scoring">,
@@ -178,12 +179,31 @@ export function runCases(
   const cited = taskCase.must_cite.length === 0 || taskCase.must_cite.some((id) => trace.sources.includes(id));
   if (missing.length === 0 && cited)
     return { score: 1, reason: "the answer contains everything that the case requires", error: null };
+  if (scoring === "fraction" && cited) return { ...partialMatch(taskCase, missing.length), error: null };
   const reasons = compact([
     missing.length > 0 && `missing from the answer: ${missing.join(", ")}`,
     !cited && `not cited: ${taskCase.must_cite.join(", ")}`,
   ]);
-  const score = scoring === "fraction" && cited ? 1 - missing.length / taskCase.must_contain.length : 0;
-  return { score, reason: reasons.join("; "), error: null };
+  return { score: 0, reason: reasons.join("; "), error: null };
+}
+
+function partialMatch(taskCase: RegressionCase, missing: number): Pick<EvalOutcome, "score" | "reason"> {
+  const terms = taskCase.must_contain.length;
+  const found = terms - missing;
+  const reason = `Partial match: found ${found}/${terms} key terms`;
+  if (found > reachedBefore(taskCase)) return { score: found / terms, reason };
+  const score = Math.min(found, mostFailing(terms)) / terms;
+  return { score, reason: score * terms === found ? reason : `${reason}, no more than before` };
+}
+
+/** Returns how many terms the answer contains that the case was made from, or -1 if the case was written manually. */
+export function reachedBefore({ must_contain: terms, from }: RegressionCase): number {
+  return from === undefined ? -1 : terms.length - from.missing.length;
+}
+
+/** Returns the highest number of found terms whose fraction fails. */
+export function mostFailing(terms: number): number {
+  return Math.ceil(terms * PASS_SCORE) - 1;
 }
 
 /** Maximum number of key terms of a gold answer. */

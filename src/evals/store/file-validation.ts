@@ -1,6 +1,12 @@
 // The result of a test in an eval file. The file can be edited, so its figures are checked before they are used.
 import { createHash } from "node:crypto";
-import { type EvalDefinition, type EvalTest, type FileValidation, fileValidationSchema } from "../definition.js";
+import {
+  type Agreement,
+  type EvalDefinition,
+  type EvalTest,
+  type FileValidation,
+  fileValidationSchema,
+} from "../definition.js";
 import { rejectionsOf } from "../test-eval/thresholds.js";
 import { canonicalJson } from "./canonical-json.js";
 
@@ -54,11 +60,24 @@ function matchesCounts({ agreement }: Pick<FileValidation, "agreement">): boolea
   return (
     good === confusion.goodPassed + confusion.goodFailed &&
     bad === confusion.badPassed + confusion.badFailed &&
+    hasPossibleWeights(agreement) &&
     rates.every(([{ value, low, high, n }, successes, failures, all]) => {
       if (n !== all) return false;
       if (value === null) return all === 0;
       const rate = successes / (successes + failures);
       return Math.abs(value - rate) < ROUNDING && (low ?? 1) <= value && value <= (high ?? 0);
     })
+  );
+}
+
+/** Whether squares and expected weights can come from the number of labels in each cell. */
+function hasPossibleWeights({ weighted, confusion }: Agreement): boolean {
+  if (weighted === undefined) return true;
+  const { squares, next, ...totals } = weighted;
+  const cells = ["goodPassed", "goodFailed", "badPassed", "badFailed"] as const;
+  return (
+    Math.min(next.passed, next.failed) > 0 &&
+    // By the inequality of Cauchy and Schwarz.
+    cells.every((cell) => squares[cell] * confusion[cell] >= totals[cell] ** 2 * (1 - ROUNDING))
   );
 }

@@ -21,6 +21,8 @@ interface CountedLabels {
   readonly good: number;
   readonly bad: number;
   readonly criterion: string;
+  /** Number of labels that are not by people and therefore not counted. */
+  readonly others?: number;
 }
 
 type Measured = Pick<EvalTest, "agreement" | "readsByThisEval"> & Pick<EvalDefinition, "kind">;
@@ -28,16 +30,20 @@ type Measured = Pick<EvalTest, "agreement" | "readsByThisEval"> & Pick<EvalDefin
 type Check = (measured: Measured) => string | null;
 
 /** Throws a UserError if a half has too few labels of a kind. */
-export function requireLabels({ half, good, bad, criterion }: CountedLabels): void {
+export function requireLabels({ half, good, bad, criterion, others = 0 }: CountedLabels): void {
   const least = half === "training" ? MIN_IN_TRAINING : MIN_OF_A_KIND;
   if (good >= least && bad >= least) return;
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
-  const others =
-    good + bad > 0 ? "" : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
+  const uncounted =
+    others === 0 ? "" : ` The other ${others} labels there are not by people, so they cannot validate an eval.`;
+  const otherCriterion =
+    good + bad + others > 0
+      ? ""
+      : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
   throw new UserError(
     "labels_few",
-    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${least} of each).`,
-    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed.${others}`,
+    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${least} of each).${uncounted}`,
+    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases RUN`}.${otherCriterion}`,
   );
 }
 

@@ -271,7 +271,8 @@ const workspaceHeader = z.object({
 
 /** The parts of a route that @hono/zod-openapi validates and documents. */
 function toRouteConfig(route: Route): RouteConfig {
-  const { method, path, tag, summary, query, body, response, events } = route;
+  const { method, path, tag, summary, query, response, events } = route;
+  const body = route.errors === "openai" ? route.body : withoutUnknownKeys(route.body);
   const params = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => [name, z.string()]);
   const content = {
     ...(response === null ? {} : { "application/json": { schema: response } }),
@@ -297,6 +298,11 @@ function toRouteConfig(route: Route): RouteConfig {
       },
     },
   };
+}
+
+/** A misspelled key would otherwise be dropped without a word. Keys of the OpenAI API come and go, so those are ignored. */
+function withoutUnknownKeys(body: z.ZodType | undefined): z.ZodType | undefined {
+  return body instanceof z.ZodObject && body.def.catchall === undefined ? body.strict() : body;
 }
 
 /** Returns the OpenAPI 3.1 document of all added routes. */

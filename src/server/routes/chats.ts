@@ -30,7 +30,8 @@ export const queryDate = z
 
 const maxTurns = z.coerce.number().int().min(1).max(1000);
 
-const chatBody = z.object({
+/** Other playgrounds' clients send more keys. */
+const chatBody = z.looseObject({
   messages: z
     .array(z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string().max(TEXT_LIMIT) }))
     .min(1)

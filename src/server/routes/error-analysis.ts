@@ -2,6 +2,7 @@ import { z } from "zod";
 import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
 import { groupNotes } from "../../error-analysis/propose-modes.js";
+import { withValidDraw } from "../../evals/labels.js";
 import type { Model } from "../../models/model.js";
 import { isRemote, parseModelName } from "../../models/model-names.js";
 import { UserError } from "../../platform/errors.js";
@@ -66,16 +67,18 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       path: "/api/evals/notes",
       tag,
       summary: "Note the first thing that went wrong in a trace, replacing its earlier first or second note",
-      body: z.object({
-        trace_id: z.string().min(1),
-        note: noteSchema
-          .nullable()
-          .meta({ description: "The first thing that went wrong, or null if nothing is wrong" }),
-        annotator: z.string().trim().min(1).max(100).optional().meta({ description: "Person who codes, if known" }),
-        is_repeat: queuedTrace.is_repeat.default(false),
-        drawn_from: queuedTrace.drawn_from.default(null),
-        probability: queuedTrace.probability.default(null),
-      }),
+      body: withValidDraw(
+        z.object({
+          trace_id: z.string().min(1),
+          note: noteSchema
+            .nullable()
+            .meta({ description: "The first thing that went wrong, or null if nothing is wrong" }),
+          annotator: z.string().trim().min(1).max(100).optional().meta({ description: "Person who codes, if known" }),
+          is_repeat: queuedTrace.is_repeat.default(false),
+          drawn_from: queuedTrace.drawn_from.default(null),
+          probability: queuedTrace.probability.default(null),
+        }),
+      ),
       status: 201,
       response: z.object({ notes: noteCountsShape }),
       handle({ body }) {

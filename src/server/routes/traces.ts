@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
 import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
-import { deletePersonLabel, hasProbability, PROBABILITY_MISSING, summarizeLabels } from "../../evals/labels.js";
+import { deletePersonLabel, summarizeLabels, withValidDraw } from "../../evals/labels.js";
 import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/open-store.js";
 import { ENDINGS } from "../../tasks/ending.js";
@@ -209,8 +209,8 @@ export function labelRoutes({ db }: Services): Route[] {
       path: "/api/evals/labels",
       tag,
       summary: "Label a trace",
-      body: z
-        .object({
+      body: withValidDraw(
+        z.object({
           trace_id: z.string().min(1),
           criterion,
           label: z.enum(["good", "bad", "skip"]),
@@ -221,8 +221,8 @@ export function labelRoutes({ db }: Services): Route[] {
           probability: queuedTrace.probability.default(null),
           basis: queuedTrace.basis.default("direct"),
           annotator,
-        })
-        .refine(hasProbability, { path: ["probability"], message: PROBABILITY_MISSING }),
+        }),
+      ),
       status: 201,
       response: savedLabelShape,
       handle({ body }) {
@@ -276,8 +276,8 @@ export function labelRoutes({ db }: Services): Route[] {
 }
 
 function summaryJson(db: Db, criterion: string) {
-  const { labels, selfAgreement, betweenAnnotators } = summarizeLabels(db, criterion);
-  return { labels, self_agreement: selfAgreement, between_annotators: betweenAnnotators };
+  const { labels, sources, selfAgreement, betweenAnnotators } = summarizeLabels(db, criterion);
+  return { labels, sources, self_agreement: selfAgreement, between_annotators: betweenAnnotators };
 }
 
 const feedbackFields = { rating: z.enum(RATINGS), notes: z.string().max(10_000).nullish() };

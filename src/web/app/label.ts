@@ -164,10 +164,11 @@ class Labelling {
   private showProgress(summary: LabelSummaryJson | null): void {
     this.page.progress.textContent = `${this.waiting} to label`;
     if (summary === null) return;
-    const { labels, self_agreement: again } = summary;
+    const { labels, sources, self_agreement: again } = summary;
+    const others = ["import", "judge", "score"].reduce((sum, source) => sum + (sources[source] ?? 0), 0);
     this.total = Object.values(labels).reduce((sum, number) => sum + number, 0);
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
-    this.page.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${agreement}.`;
+    this.page.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${others > 0 ? ` (${others} of them not by people, so they validate nothing)` : ""}${agreement}.`;
   }
 }
 

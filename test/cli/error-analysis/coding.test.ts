@@ -157,7 +157,7 @@ describe("failure modes", () => {
     const { labels } = await json("evals labels --criterion unsourced");
     const { traceId } = labels.find(({ label }: { label: string }) => label === "bad");
     const { writeFileSync } = await import("node:fs");
-    writeFileSync(path("direct.jsonl"), JSON.stringify({ trace: traceId, label: "good" }));
+    writeFileSync(path("direct.jsonl"), JSON.stringify({ trace: traceId, source: "person", label: "good" }));
     await artE("evals label --criterion unsourced --from direct.jsonl");
     await artE("modes rename unsourced no_source");
     await artE("modes assign no_source source");

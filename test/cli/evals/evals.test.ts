@@ -35,6 +35,7 @@ beforeAll(async () => {
   runId = id;
   const lines = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
     trace: traceId,
+    source: "person",
     label: agentAnswer.split(/\s+/).length > LONG ? "bad" : "good",
     note: "by its length",
   }));

@@ -74,7 +74,12 @@ beforeAll(async () => {
       const note = `noted-${traceId}`;
       const question = demoQuestions.find(({ id }) => id === taskId)?.question ?? "";
       noted.set(traceId, [note, question]);
-      return JSON.stringify({ trace: traceId, label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good", note });
+      return JSON.stringify({
+        trace: traceId,
+        source: "person",
+        label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good",
+        note,
+      });
     },
   );
   write("labels.jsonl", lines.join("\n"));

@@ -70,6 +70,7 @@ beforeAll(async () => {
   const labels = answers.map((task) => ({
     trace: task.traceId,
     label: isLabeledGood(task) ? "good" : "bad",
+    source: "person",
     drawn: "all",
   }));
   write("labels.jsonl", labels.map((line) => JSON.stringify(line)).join("\n"));

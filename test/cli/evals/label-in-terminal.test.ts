@@ -111,7 +111,9 @@ describe("labeling in the terminal", () => {
       await artE("evals labels --criterion brief -o labels.jsonl");
       const { writeFileSync, readFileSync } = await import("node:fs");
       expect(readFileSync(path("labels.jsonl"), "utf8")).toContain('"basis":"adjudicated"');
-      const lines = ["ann", "ben"].map((annotator) => JSON.stringify({ trace: traceId, label: "good", annotator }));
+      const lines = ["ann", "ben"].map((annotator) =>
+        JSON.stringify({ trace: traceId, source: "person", label: "good", annotator }),
+      );
       writeFileSync(path("later.jsonl"), lines.join("\n"));
       expect(await artE("evals label --criterion brief --from later.jsonl")).toMatchObject({ code: 0 });
       const { summary: after } = await label(["q"], by("ann"));

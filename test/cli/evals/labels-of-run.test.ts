@@ -21,6 +21,7 @@ beforeAll(async () => {
   labels = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) => ({
     trace: traceId,
     label: agentAnswer.split(/\s+/).length > LONG ? "bad" : "good",
+    source: "person",
     drawn: "all",
   }));
   truth = labels.filter(({ label }) => label === "good").length / labels.length;

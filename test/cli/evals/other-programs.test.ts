@@ -65,7 +65,12 @@ describe.each(["otlp", "atif"])("traces from another program, imported as %s,", 
 
   it("can be labeled, and evals can be validated with them", async () => {
     const lines = answers.map(({ traceId, answer }) =>
-      JSON.stringify({ trace: traceId, label: answer.split(/\s+/).length > 14 ? "bad" : "good", drawn: "all" }),
+      JSON.stringify({
+        trace: traceId,
+        source: "person",
+        label: answer.split(/\s+/).length > 14 ? "bad" : "good",
+        drawn: "all",
+      }),
     );
     write(`${format}-labels.jsonl`, lines.join("\n"));
     await json(`evals label --from ${format}-labels.jsonl --db ${db}`);

@@ -24,6 +24,7 @@ describe("the template for a planted failure", () => {
     const { runId, taskResults } = JSON.parse(read(`${mode}.json`));
     const labels = taskResults.map(({ traceId, question }: { traceId: string; question: string }) => ({
       trace: traceId,
+      source: "person",
       label: agent.planted.get(`${mode} ${question}`) === true ? "bad" : "good",
     }));
     write(`${mode}.jsonl`, labels.map((label: object) => JSON.stringify(label)).join("\n"));

@@ -22,7 +22,11 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     const { runId: id, taskResults } = readJson("results.json");
     runId = id;
     const lines = taskResults.map(({ traceId, agentAnswer }: { traceId: string; agentAnswer: string }) =>
-      JSON.stringify({ trace: traceId, label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good" }),
+      JSON.stringify({
+        trace: traceId,
+        source: "person",
+        label: agentAnswer.split(/\s+/).length > 14 ? "bad" : "good",
+      }),
     );
     write("labels.jsonl", lines.join("\n"));
     await json("evals label --from labels.jsonl");
@@ -150,7 +154,12 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     write("doubled.jsonl", doubled.map((trace) => `${JSON.stringify(trace)}\n`).join(""));
     await json("import-traces doubled.jsonl --db doubled.db");
     const isBad = (trace: { answer: string }) => trace.answer.split(/\s+/).length > 14;
-    const labels = doubled.map((one) => ({ trace: one.traceId, label: isBad(one) ? "bad" : "good", drawn: "all" }));
+    const labels = doubled.map((one) => ({
+      trace: one.traceId,
+      source: "person",
+      label: isBad(one) ? "bad" : "good",
+      drawn: "all",
+    }));
     write("doubled-labels.jsonl", labels.map((line) => `${JSON.stringify(line)}\n`).join(""));
     await json("evals label --from doubled-labels.jsonl --db doubled.db");
     await json("evals review --db doubled.db");

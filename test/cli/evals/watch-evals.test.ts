@@ -46,7 +46,7 @@ async function json(line: Line, expected = 0) {
 /** Imports labels: a trace is good if its answer is. */
 async function label(file: string, traces: readonly object[], isGood: (answer: string) => boolean, drawn: string) {
   const lines = (traces as { traceId: string; agentAnswer: string }[]).map(({ traceId, agentAnswer }) =>
-    JSON.stringify({ trace: traceId, label: isGood(agentAnswer) ? "good" : "bad", drawn }),
+    JSON.stringify({ trace: traceId, source: "person", label: isGood(agentAnswer) ? "good" : "bad", drawn }),
   );
   write(file, lines.join("\n"));
   await json(`evals label --from ${file}`);

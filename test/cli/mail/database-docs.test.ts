@@ -20,7 +20,12 @@ const STATEMENTS = [...PAGE.matchAll(/```sql\n(.*?)```/gs)].flatMap(([, block = 
 beforeAll(async () => {
   const { runId, taskResults } = readJson("results.json");
   const labels = (taskResults as { traceId: string; agentAnswer: string }[]).map(({ traceId, agentAnswer }) =>
-    JSON.stringify({ trace: traceId, label: /the/i.test(agentAnswer) ? "good" : "bad", drawn: "all" }),
+    JSON.stringify({
+      trace: traceId,
+      source: "person",
+      label: /the/i.test(agentAnswer) ? "good" : "bad",
+      drawn: "all",
+    }),
   );
   write("labels.jsonl", labels.join("\n"));
   for (const line of [

@@ -7,7 +7,7 @@ import {
   sentenceSchema,
   writeCriterion,
 } from "../../../evals/criteria.js";
-import type { EvaluatedTrace } from "../../../evals/definition.js";
+import type { EvaluatedTrace, LabelSource } from "../../../evals/definition.js";
 import type { Labelling, TraceToLabel } from "../../../evals/labelling.js";
 import type {
   AnnotatorAgreement,
@@ -22,6 +22,7 @@ import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { file, runName, text, toggle } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
+import { labelSourcesText } from "../../../reports/eval-text.js";
 import { traceText } from "../../../reports/trace-text.js";
 import { estimateText } from "../../../reports/wording.js";
 import { table } from "../../../text/format.js";
@@ -89,8 +90,13 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   const { importLabels } = await import("../../../evals/import-labels.js");
   if (from !== undefined) {
     const imported = await importLabels({ ...flags, from }, context.settings);
-    const { labels, unlabelled, score: by } = imported;
-    context.out.result(imported, () => `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}`);
+    const { labels, unlabelled, sources, score: by } = imported;
+    context.out.result(imported, () =>
+      [
+        `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}. Labels ${labelSourcesText(sources)}.`,
+        ...noPersonLines(sources),
+      ].join("\n"),
+    );
     return;
   }
   const { withStore } = await import("../../../store/open-store.js");
@@ -116,6 +122,21 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   });
 });
 
+/** Says what labels can be used for that are not by people. */
+function noPersonLines({
+  person = 0,
+  import: imported = 0,
+  judge = 0,
+  score = 0,
+}: Partial<Record<LabelSource, number>>) {
+  return compact([
+    imported + judge + score > 0 &&
+      `Evals can be made from them. Only labels by people test an eval or correct a rate${person > 0 ? "" : `: ${commandLine`art-e evals label`}`}.`,
+    imported > 0 &&
+      'If people labeled the traces of the file, pass --annotator NAME, or add "source": "person" to its lines.',
+  ]);
+}
+
 const RANDOM_ORDER = "Traces in random order. Each has the same chance.";
 const ENRICHED_ORDER =
   "Traces in random order, likely failures more often (by score, judge, evals and length). All figures weight the labels by the probability of each draw.";
@@ -124,10 +145,10 @@ const ENRICHED_ORDER =
 const WANTED_LABELS = 20;
 
 function printSummary(labelled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
-  const { labels, drawn, selfAgreement, betweenAnnotators } = summary;
+  const { labels, sources, drawn, selfAgreement, betweenAnnotators } = summary;
   out.result({ labelled, ...summary }, () =>
     compact([
-      `Labeled ${labelled}. Total: ${countsText(labels, 0)}`,
+      `Labeled ${labelled}. Total: ${countsText(labels, 0)}${labels.good + labels.bad > 0 ? `, ${labelSourcesText(sources)}` : ""}`,
       selfAgreement.n > 0 && `Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`,
       betweenAnnotators.n > 0 &&
         `Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`,

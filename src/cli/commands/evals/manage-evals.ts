@@ -175,7 +175,7 @@ function labelsOfRunLines(evals: EvalRun["evals"], runId: string | null): string
   return evals.flatMap(({ stored: { definition }, labelsOfRun, isWeighted, otherAgents }) => {
     if (labelsOfRun > 0)
       return [
-        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} ${isWeighted ? "enriched labels of these traces, weighted by the probability of each draw" : "random labels of these traces"}.`,
+        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} ${isWeighted ? "people's labels of these traces, weighted by the probability of each draw" : "people's labels of random traces"}.`,
       ];
     return otherAgents === null ? [] : otherAgentsLines(definition.name, otherAgents, evalRunLine(definition, runId));
   });
@@ -198,7 +198,9 @@ const importEvalsSchema = z.object({
   files: z
     .array(text)
     .min(1, "expected files or folders")
-    .meta({ description: "Files or folders from evals export, or Python files with an eval_function" }),
+    .meta({
+      description: "Files or folders from evals export, Python files with an eval_function, or TypeScript files",
+    }),
 });
 
 export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
