@@ -139,7 +139,7 @@ describe("a judge as an eval", () => {
     expect(Math.abs(corrected.value - truth)).toBeLessThan(Math.abs(value - truth));
     expect(corrected.low).toBeLessThanOrEqual(truth);
     expect(corrected.high).toBeGreaterThanOrEqual(truth);
-    expect((await artE(`stats --run ${runId}`)).stdout).toMatch(/corrected for errors: +0\.\d+ \[/);
+    expect((await artE(`stats --run ${runId}`)).stdout).toMatch(/corrected by people's labels: +0\.\d+ \[/);
 
     const [above, below] = [corrected.value + 0.01, corrected.value - 0.01];
     const missed = await artE(`gate latest --fail-under judgeCorrect:corrected=${above}`);

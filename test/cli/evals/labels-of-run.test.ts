@@ -53,7 +53,7 @@ describe("the corrected rate of a run", () => {
     expect(otherAgents).toBeNull();
     const { stdout } = await artE(`evals run brief@1 --run ${runId}`);
     expect(stdout).toContain(
-      `The corrected rate of brief is estimated from ${labelsOfRun} random labels of these traces.`,
+      `The corrected rate of brief is estimated from ${labelsOfRun} random labels of these traces by people.`,
     );
   });
 
@@ -72,7 +72,7 @@ describe("the corrected rate of a run", () => {
     expect(figures.test.report.agreement.weighted).toBeDefined();
     const { stdout } = await artE(`evals run brief@1 --run ${runId}`);
     expect(stdout).toMatch(
-      /brief is estimated from \d+ enriched labels of these traces, weighted by the probability of each draw\./,
+      /brief is estimated from \d+ enriched labels of these traces by people, weighted by the probability of each draw\./,
     );
     const { evals } = await json(`evals run brief@1 --run ${runId}`);
     expect(evals[0]).toMatchObject({ isWeighted: true });

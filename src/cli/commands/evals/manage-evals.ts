@@ -175,7 +175,7 @@ function labelsOfRunLines(evals: EvalRun["evals"], runId: string | null): string
   return evals.flatMap(({ stored: { definition }, labelsOfRun, isWeighted, otherAgents }) => {
     if (labelsOfRun > 0)
       return [
-        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} ${isWeighted ? "people's labels of these traces, weighted by the probability of each draw" : "people's labels of random traces"}.`,
+        `The corrected rate of ${definition.name} is estimated from ${labelsOfRun} ${isWeighted ? "enriched labels of these traces by people, weighted by the probability of each draw" : "random labels of these traces by people"}.`,
       ];
     return otherAgents === null ? [] : otherAgentsLines(definition.name, otherAgents, evalRunLine(definition, runId));
   });
