@@ -87,8 +87,8 @@ const weightsSchema = z.object({
 });
 
 /**
- * Sources of labels. Earlier sources take precedence. `import`: from a file that does not say who labeled. Only labels by
- * people validate an eval or correct its rates.
+ * Sources of labels. Earlier sources take precedence. `import`: from a file that does not say who labeled. Only labels
+ * by people validate an eval or correct its rates.
  */
 export const LABEL_SOURCES = ["person", "import", "judge", "score"] as const;
 
@@ -125,14 +125,16 @@ const agreementSchema = z.object({
   confusion: confusionSchema,
   /**
    * Total weights in the cells of the confusion table, from which the rates follow, with the sums of their squares and
-   * the expected weight of one more trace that passes or fails. Absent if every trace had the same chance to be labeled.
+   * the expected weight of one more trace that passes or fails. Absent if every trace had the same chance to be
+   * labeled.
    */
   weighted: weightsSchema
     .extend({ squares: weightsSchema, next: z.object({ passed: weightSchema, failed: weightSchema }) })
     .exactOptional(),
   /**
    * Traces with two or more labels, which show how many labels are wrong, and the fraction of the wrong ones that
-   * adjudication has removed. A trace with more than two can be alike in part. Absent if fewer than five have two labels.
+   * adjudication has removed. A trace with more than two can be alike in part. Absent if fewer than five have two
+   * labels.
    */
   labelPairs: z.object({ alike: weightSchema, n: countSchema, resolved: shareSchema.exactOptional() }).exactOptional(),
 });

@@ -17,7 +17,9 @@ export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">
   return wrongLabels(pairs, (pairs.alike + 0.5) / (pairs.n + 1)) ?? 0;
 }
 
-/** Returns the confusion table for independent traces: repetitions count as less, and weighted traces by their weights. */
+/**
+ * Returns the confusion table for independent traces: repetitions count as less, and weighted traces by their weights.
+ */
 export function independentCounts({ confusion, weighted, ...rates }: Agreement): LabelTable {
   if (weighted !== undefined) return tableOfWeights(weighted);
   const [good, bad] = [independentNumber(rates.truePositiveRate), independentNumber(rates.trueNegativeRate)];

@@ -42,14 +42,18 @@ interface ImportLabelsOptions {
 }
 
 interface ImportedLabels {
-  /** Number of labels by source. */
-  readonly sources: Readonly<Partial<Record<LabelSource, number>>>;
+  /** The source of all labels, or null if a file has several. */
+  readonly source: LabelSource | null;
+  /** Number of labels by source. Absent if there is only one. */
+  readonly sources?: LabelSources;
   readonly labels: Readonly<Record<EvalLabel, number>>;
   /** Number of traces without the required feedback, verdict or score. */
   readonly unlabelled: number;
   /** For scores: the scorer. */
   readonly score?: string;
 }
+
+type LabelSources = Partial<Record<LabelSource, number>>;
 
 interface DerivedTraceLabel {
   readonly traceId: string;
@@ -87,7 +91,7 @@ type LabelLine = z.output<typeof lineSchema> & { readonly line: number };
 export function importLabels(options: ImportLabelsOptions, settings: AppSettings): Promise<ImportedLabels> {
   return withStore(settings, (db) => {
     const source = SOURCES[options.from] ?? "import";
-    const sources: Partial<Record<LabelSource, number>> = {};
+    const sources: LabelSources = {};
     let unlabelled = 0;
     const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
     const createdAt = new Date().toISOString();
@@ -117,7 +121,9 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
     }
     if (rows.length === 0) throw nothingToLabel(options, unlabelled);
     saveLabels(db, rows);
-    return { sources, labels, unlabelled, ...presentProperties({ score }) };
+    const [only = null, other] = Object.keys(sources) as LabelSource[];
+    const bySource = other === undefined ? { source: only } : { source: null, sources };
+    return { ...bySource, labels, unlabelled, ...presentProperties({ score }) };
   });
 }
 

@@ -234,8 +234,8 @@ export function summarizeLabels(db: Db, criterion: string): LabelSummary {
 }
 
 /**
- * Counts the traces with pairs of labels. A trace counts once, with the fraction of its pairs that are alike: many labels
- * of one trace say as little about other traces as two.
+ * Counts the traces with pairs of labels. A trace counts once, with the fraction of its pairs that are alike: many
+ * labels of one trace say as little about other traces as two.
  */
 function alikeByTrace(pairs: readonly PairOfLabels[]): Proportion {
   const byTrace = new Map<string, { alike: number; pairs: number }>();
@@ -263,8 +263,8 @@ function pairsBetween(db: Db, criterion: string): PairOfLabels[] {
 
 /**
  * Returns how many of the traces with two or more labels have labels that are alike, by one person twice or by several
- * people, or null if fewer than MIN_PAIRS traces have them. A coding note is about all failure modes, so the labels from
- * repeated notes are pooled over the modes.
+ * people, or null if fewer than MIN_PAIRS traces have them. A coding note is about all failure modes, so the labels
+ * from repeated notes are pooled over the modes.
  */
 export function labelPairs(
   db: Db,
@@ -478,8 +478,8 @@ export function hashHeldOut(db: Db, criterion: string): string {
 }
 
 /**
- * Returns people's labels of traces that were drawn with a known probability, or that are all of a run, and that an eval
- * was not made from: those of the held-out half, and of traces first labeled after the eval was saved.
+ * Returns people's labels of traces that were drawn with a known probability, or that are all of a run, and that an
+ * eval was not made from: those of the held-out half, and of traces first labeled after the eval was saved.
  */
 export function sampledUnseenLabels(
   db: Db,

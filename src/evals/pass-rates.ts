@@ -46,7 +46,9 @@ export interface MeasuredErrors {
   readonly agreement: Agreement;
   /** Labels by people. */
   readonly labels: LabelSample;
-  /** Whether the eval passed or was rejected. The errors of a rejected eval are known, but it does not validate a run. */
+  /**
+   * Whether the eval passed or was rejected. The errors of a rejected eval are known, but it does not validate a run.
+   */
   readonly validation: "passed" | "rejected";
 }
 

@@ -536,7 +536,9 @@ function confusionOf(scored: readonly ScoredTrace[]): Confusion {
   return cells;
 }
 
-/** Returns the weights per cell of the confusion table. The traces of a question count as one with their total weight. */
+/**
+ * Returns the weights per cell of the confusion table. The traces of a question count as one with their total weight.
+ */
 function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weighted"]> {
   const totals = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
   const squares = { ...totals };
@@ -554,8 +556,8 @@ function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weigh
 }
 
 /**
- * A few traces with an outcome can all have low weights by chance. Therefore the expected weight of one more is averaged
- * with that of any trace, which counts like this many traces.
+ * A few traces with an outcome can all have low weights by chance. Therefore the expected weight of one more is
+ * averaged with that of any trace, which counts like this many traces.
  */
 const PRIOR_TRACES = 2;
 

@@ -27,7 +27,9 @@ export interface LabelWeights {
   readonly next: { readonly passed: number; readonly failed: number };
 }
 
-/** Items with two labels, by one person twice or by two people, and how many of the items have labels that are alike. */
+/**
+ * Items with two labels, by one person twice or by two people, and how many of the items have labels that are alike.
+ */
 export interface LabelPairs {
   readonly alike: number;
   readonly n: number;
@@ -83,9 +85,9 @@ export function rateDespiteLabelErrors(observed: Proportion, table: LabelTable, 
 }
 
 /**
- * Returns 95% intervals of the rates on items labeled good and bad, for weighted labels. The interval of a weighted rate
- * from its variance alone is too narrow: bad items that pass are rarely drawn and have high weights, so that a sample
- * without any of them looks certain. Here, one more such item always remains possible.
+ * Returns 95% intervals of the rates on items labeled good and bad, for weighted labels. The interval of a weighted
+ * rate from its variance alone is too narrow: bad items that pass are rarely drawn and have high weights, so that a
+ * sample without any of them looks certain. Here, one more such item always remains possible.
  */
 export function weightedRateIntervals(table: LabelTable) {
   const draw = sampler(seededRandom(seedOf(table)));

@@ -69,8 +69,8 @@ describe("a coding pass", () => {
     changeModes(db, { action: "assign", mode: "year", notes: ["year"] });
     changeModes(db, { action: "assign", mode: "rude", notes: ["rude"] });
     // The note "hm" is in no mode, so its trace has one label only. Of the others, two are alike for year, four for rude.
-    expect(labelPairs(db, "year")).toEqual({ alike: 6, n: 10 });
-    expect(labelPairs(db, "rude")).toEqual({ alike: 6, n: 10 });
+    expect(labelPairs(db, "year")).toEqual({ alike: 3, n: 5 });
+    expect(labelPairs(db, "rude")).toEqual({ alike: 3, n: 5 });
     expect(labelPairs(db, "overall")).toBeNull();
     expect(ids.map((id) => labelOf(id, "year"))).toEqual(["bad", "bad", "good", "good", "good", "bad"]);
     expect(ids.map((id) => labelOf(id, "rude"))).toEqual(["good", "good", "good", "bad", "good", "good"]);

@@ -2,15 +2,24 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { saveGivenLabel } from "../../src/evals/labelling.js";
 import {
+  drawnFromSchema,
   effectiveLabels,
+  hashHeldOut,
+  heldOutTraceIds,
   iterateLabelled,
+  LABEL_DRAWS,
+  labelPairs,
   listDisagreements,
+  probabilitySchema,
   sampledUnseenLabels,
   saveLabels,
+  summarizeLabels,
   type TraceDraw,
   type TraceLabel,
+  withValidDraw,
 } from "../../src/evals/labels.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { trace } from "../scoring/trace.js";
@@ -86,6 +95,71 @@ describe("the weights of labels", () => {
     }
     db.close();
   });
+});
+
+describe("labels as evidence", () => {
+  it("counts a trace that four people labeled once, with the fraction of their pairs that are alike", () => {
+    const db = openStore(join(folder, "pairs.db"), { mustExist: false });
+    const ids = saveTraces(db, 6);
+    const given = { ...GIVEN, ...RANDOM };
+    const by = (traceId: string, annotator: string, label: "good" | "bad") => ({ ...given, traceId, annotator, label });
+    const [first = "", ...others] = ids;
+    saveLabels(db, [
+      by(first, "ann", "good"),
+      by(first, "ben", "good"),
+      by(first, "cy", "good"),
+      by(first, "di", "bad"),
+    ]);
+    // Six pairs of labels, but one trace.
+    expect(labelPairs(db, "overall")).toBeNull();
+    expect(summarizeLabels(db, "overall").betweenAnnotators).toMatchObject({ value: 0.5, n: 1 });
+    for (const id of others.slice(0, 4)) saveLabels(db, [by(id, "ann", "good"), by(id, "ben", "good")]);
+    saveLabels(db, [{ ...by(first, "ann", "good"), isRepeat: true }]);
+    // The first trace has seven pairs now, four of them alike.
+    expect(labelPairs(db, "overall")).toEqual({ alike: expect.closeTo(4 + 4 / 7, 12), n: 5 });
+    db.close();
+  });
+
+  it.each(["judge", "score", "import"] as const)("leaves out labels from the source %s", (source) => {
+    const db = openStore(join(folder, `${source}.db`), { mustExist: false });
+    const ids = saveTraces(db, 40);
+    saveLabels(
+      db,
+      ids.map((traceId, i) => ({ ...GIVEN, ...RANDOM, source, traceId, label: i % 2 ? "good" : "bad" })),
+    );
+    expect([...iterateLabelled(db, "overall", null)]).toHaveLength(40);
+    const before = hashHeldOut(db, "overall");
+    expect(heldOutTraceIds(db, "overall")).toEqual([]);
+    expect(sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31" }).size).toBe(0);
+    expect(summarizeLabels(db, "overall").sources).toMatchObject({ person: 0, [source]: 40 });
+    // A person's label takes precedence.
+    saveLabels(
+      db,
+      ids.map((traceId) => ({ ...GIVEN, ...RANDOM, traceId, label: "good" })),
+    );
+    expect(heldOutTraceIds(db, "overall").length).toBeGreaterThan(10);
+    expect(sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31" }).size).toBe(40);
+    expect(hashHeldOut(db, "overall")).not.toBe(before);
+    expect(summarizeLabels(db, "overall").sources).toMatchObject({ person: 40, [source]: 0 });
+    db.close();
+  });
+});
+
+describe("withValidDraw", () => {
+  const schema = withValidDraw(
+    z.object({ drawn: z.enum(LABEL_DRAWS), drawn_from: drawnFromSchema, probability: probabilitySchema }),
+  );
+
+  it.each([
+    [5e-324, 10, false],
+    [1e-9, 10, false],
+    [1 / 18_000, 1_000, true],
+    [0.018, 1_000, true],
+    [1, 2_000, false],
+    [1, 1, true],
+  ])("bounds the weights of labels: probability %d of %d traces", (probability, drawn_from, isValid) =>
+    expect(schema.safeParse({ drawn: "enriched", drawn_from, probability }).success).toBe(isValid),
+  );
 });
 
 describe("saveGivenLabel", () => {

@@ -300,7 +300,9 @@ function toRouteConfig(route: Route): RouteConfig {
   };
 }
 
-/** A misspelled key would otherwise be dropped without a word. Keys of the OpenAI API come and go, so those are ignored. */
+/**
+ * A misspelled key would otherwise be dropped without a word. Keys of the OpenAI API come and go, so those are ignored.
+ */
 function withoutUnknownKeys(body: z.ZodType | undefined): z.ZodType | undefined {
   return body instanceof z.ZodObject && body.def.catchall === undefined ? body.strict() : body;
 }

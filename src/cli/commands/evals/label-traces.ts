@@ -90,7 +90,8 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   const { importLabels } = await import("../../../evals/import-labels.js");
   if (from !== undefined) {
     const imported = await importLabels({ ...flags, from }, context.settings);
-    const { labels, unlabelled, sources, score: by } = imported;
+    const { labels, unlabelled, source, score: by } = imported;
+    const sources = source === null ? (imported.sources ?? {}) : { [source]: 1 };
     context.out.result(imported, () =>
       [
         `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}. Labels ${labelSourcesText(sources)}.`,

@@ -195,12 +195,9 @@ const NOT_CORRECTED: Readonly<Record<Validation, string>> = {
 };
 
 const importEvalsSchema = z.object({
-  files: z
-    .array(text)
-    .min(1, "expected files or folders")
-    .meta({
-      description: "Files or folders from evals export, Python files with an eval_function, or TypeScript files",
-    }),
+  files: z.array(text).min(1, "expected files or folders").meta({
+    description: "Files or folders from evals export, Python files with an eval_function, or TypeScript files",
+  }),
 });
 
 export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
