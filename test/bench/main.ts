@@ -26,8 +26,9 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * reliability card contain the true value. `drift` simulates --runs streams (300) of watches in which the judge or the
  * agent changes. `env` plays one episode per task against the built program's training environment, over
  * the demo's mail and over --mails emails. `queue` runs over Redis with each number of workers (1,2,4), and in one
- * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON, and does not measure
- * time.
+ * process with the same number of slots. `search-quality` needs the real mail in ART_E_ENRON or the judged topics in
+ * ART_E_RULERS, does not measure time, and ends with 1 if plain bm25 is significantly better on any of them. `search`
+ * prints its tables too if there is such a folder.
  * `start` starts short commands of the built program --runs times (10). `page` opens the page of a run of --tasks tasks
  * (10,000) --runs times (5), in the built program's server and in its report file.
  */
@@ -143,21 +144,22 @@ if (subject === "evals") {
   process.exit();
 }
 
-if (subject === "search-quality") {
+const rulers = { enron: process.env.ART_E_ENRON, topics: process.env.ART_E_RULERS };
+const isAnyRulerThere = rulers.enron !== undefined || rulers.topics !== undefined;
+if (subject === "search-quality" && !isAnyRulerThere) {
+  console.error("search-quality needs real mail: set ART_E_ENRON or ART_E_RULERS to its folder (CONTRIBUTING.md).");
+  process.exit(2);
+}
+if (subject === "search-quality" || (subject === "search" && isAnyRulerThere && !values.json)) {
   const { printSearchQuality } = await import("./search-quality/print-search-quality.js");
-  const enron = process.env.ART_E_ENRON;
-  if (enron === undefined) {
-    console.error("search-quality needs real mail: set ART_E_ENRON to its folder (CONTRIBUTING.md).");
-    process.exit(2);
-  }
   const kept = values.keep ?? mkdtempSync(join(tmpdir(), "art-e-bench-"));
   mkdirSync(kept, { recursive: true });
   try {
-    printSearchQuality(enron, kept, values.json);
+    if (!(await printSearchQuality(rulers, kept, values.json))) process.exitCode = 1;
   } finally {
     if (values.keep === undefined) rmSync(kept, { recursive: true, force: true });
   }
-  process.exit();
+  if (subject === "search-quality") process.exit();
 }
 
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), "art-e-bench-"));

@@ -1,15 +1,23 @@
 import { openDateRanges } from "../../../src/mail/date-range.js";
-import { queryTokens, termExpression } from "../../../src/mail/fts5-query.js";
+import { contentTokens, queryTokens, termExpression } from "../../../src/mail/fts5-query.js";
 import type { MailQuery } from "../../../src/mail/search.js";
 import type { Db } from "../../../src/store/open-store.js";
 
 const DAY_MS = 86_400_000;
 
-/**
- * FTS5's own bm25 over any word of a query in one mailbox, including stop words. Returns the Message-IDs of the best
- * ten. With `recency`, a score is multiplied by up to 1.4 for emails shortly before the question.
- */
-export function openPlainBm25(db: Db, { recency }: { readonly recency: boolean }): (query: MailQuery) => string[] {
+interface PlainBm25Options {
+  /** Multiplies a score by up to 1.4 for emails shortly before the question. */
+  readonly recency: boolean;
+  readonly stopWords?: boolean;
+  readonly limit?: number;
+}
+
+/** FTS5's own bm25 over any word of a query in one mailbox. Returns the Message-IDs of the best emails. */
+export function openPlainBm25(
+  db: Db,
+  { recency, stopWords = true, limit = 10 }: PlainBm25Options,
+): (query: MailQuery) => string[] {
+  const tokensOf = stopWords ? queryTokens : contentTokens;
   const dateRanges = openDateRanges(db);
   const scored = db.prepare(
     `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = o.mail_id) AS messageId, o.date,
@@ -20,7 +28,7 @@ export function openPlainBm25(db: Db, { recency }: { readonly recency: boolean }
   );
   return ({ words, inboxId, period, askedAt }) => {
     const { first, last } = dateRanges.positions(period);
-    const any = queryTokens(words).map(termExpression).join(" OR ");
+    const any = tokensOf(words).map(termExpression).join(" OR ");
     const prior = (date: string | null) =>
       recency && askedAt !== null && date !== null
         ? 1 + 0.4 * Math.exp(-(Date.parse(askedAt) - Date.parse(date)) / DAY_MS / 120)
@@ -28,7 +36,7 @@ export function openPlainBm25(db: Db, { recency }: { readonly recency: boolean }
     return (scored.all(any, first, last, inboxId) as { messageId: string; date: string | null; score: number }[])
       .map(({ messageId, date, score }) => ({ messageId, score: score * prior(date) }))
       .sort((a, b) => b.score - a.score)
-      .slice(0, 10)
+      .slice(0, limit)
       .map(({ messageId }) => messageId);
   };
 }

@@ -3,10 +3,35 @@ import { estimate, share, table } from "../../../src/text/format.js";
 import { benchMisspelled, type MisspelledQuality } from "./bench-misspelled.js";
 import { benchSearchQuality } from "./bench-search-quality.js";
 import { benchStyles, type StyleQuality } from "./bench-styles.js";
+import { benchJudgedTopics, type JudgedTopics } from "./judged-topics.js";
 import { openSets, openStyledSets, STYLES } from "./question-sets.js";
 
-/** `enron`: the folder of real mail in ART_E_ENRON. */
-export function printSearchQuality(enron: string, folder: string, asJson: boolean): void {
+/** Folders with collections that are not part of the project, or undefined if they are missing. */
+export interface Rulers {
+  /** Real mail, in ART_E_ENRON. */
+  readonly enron: string | undefined;
+  /** Judged topics, in ART_E_RULERS. */
+  readonly topics: string | undefined;
+}
+
+/** Prints all available rulers. Returns false if the search is significantly worse than plain bm25 on any of them. */
+export async function printSearchQuality(rulers: Rulers, folder: string, asJson: boolean): Promise<boolean> {
+  const topics = rulers.topics === undefined ? null : await benchJudgedTopics(rulers.topics, folder);
+  const known = rulers.enron === undefined ? null : benchKnownItems(rulers.enron, folder);
+  console.log(
+    asJson
+      ? JSON.stringify({ topics, ...known }, null, 2)
+      : [...(topics === null ? [] : [topicsTable(topics)]), ...(known === null ? [] : knownTables(known))].join("\n\n"),
+  );
+  const differences = [
+    ...(topics === null ? [] : Object.values(topics.differences)),
+    ...(known?.differences.map(({ difference }) => difference) ?? []),
+  ];
+  return !differences.some(({ high }) => high !== null && high < 0);
+}
+
+/** Questions about one email each. */
+function benchKnownItems(enron: string, folder: string) {
   const styledSets = openStyledSets(enron, folder);
   const styles = benchStyles(styledSets);
   for (const { db } of styledSets) if (db.open) db.close();
@@ -14,12 +39,12 @@ export function printSearchQuality(enron: string, folder: string, asJson: boolea
   const { sets, differences } = benchSearchQuality(questionSets);
   const misspelled = benchMisspelled(questionSets);
   for (const { db } of questionSets) if (db.open) db.close();
-  if (asJson) {
-    console.log(JSON.stringify({ styles, sets, differences, misspelled }, null, 2));
-    return;
-  }
-  console.log(`${stylesTable(styles)}\n`);
-  console.log(
+  return { styles, sets, differences, misspelled };
+}
+
+function knownTables({ styles, sets, differences, misspelled }: ReturnType<typeof benchKnownItems>): string[] {
+  return [
+    stylesTable(styles),
     table(
       ["questions", "part", "recall@1", "recall@10", "MRR@10"],
       sets.map(({ set, part, quality: { estimates } }) => [
@@ -30,9 +55,7 @@ export function printSearchQuality(enron: string, folder: string, asJson: boolea
         estimate(estimates.mrrAt10),
       ]),
     ),
-  );
-  console.log(
-    `\n${table(
+    table(
       ["MRR@10, ours less", "questions", "difference", "better / worse"],
       differences.map(({ less, sets: over, difference, better, worse }) => [
         less,
@@ -40,9 +63,18 @@ export function printSearchQuality(enron: string, folder: string, asJson: boolea
         differenceText(difference),
         `${better} / ${worse}`,
       ]),
-    )}`,
+    ),
+    misspelledTable(misspelled),
+  ];
+}
+
+function topicsTable({ searches, differences }: JudgedTopics): string {
+  const rows = searches.map(({ search, queries, all, judged }) => [search, String(queries), share(all), share(judged)]);
+  const difference = [differences.all, differences.judged].map((one) => differenceText(one));
+  return table(
+    ["judged topics, nDCG@10", "queries", "all emails", "judged emails"],
+    [...rows, ["art-e minus FTS5 without stop words", "", ...difference]],
   );
-  console.log(`\n${misspelledTable(misspelled)}`);
 }
 
 function stylesTable(lines: readonly StyleQuality[]): string {

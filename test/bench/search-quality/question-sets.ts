@@ -114,7 +114,7 @@ function makeQuestions(db: string, file: string, part: Part): string {
   return file;
 }
 
-function runProgram(...args: readonly string[]): void {
+export function runProgram(...args: readonly string[]): void {
   execFileSync(process.execPath, [join(ROOT, "bin/art-e.js"), ...args], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
