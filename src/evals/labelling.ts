@@ -16,6 +16,8 @@ import {
   type LabelSummary,
   labelledByPerson,
   listDisagreements,
+  replacedLabel,
+  type StoredLabel,
   saveLabel,
   summarizeLabels,
   type TraceDraw,
@@ -54,7 +56,8 @@ export interface Labelling {
   /** In random order. Includes some repetitions. */
   readonly queue: Iterable<QueuedTrace>;
   traces(): Iterable<TraceToLabel>;
-  save(item: QueuedTrace, label: EvalLabel, note: string | null): void;
+  /** Throws a LabelConflict if the trace has a label other than `seen`. */
+  save(item: QueuedTrace, label: EvalLabel, note: string | null, seen?: number): void;
   summary(): LabelSummary;
 }
 
@@ -91,7 +94,8 @@ export async function openLabelling(db: Db, options: LabellingOptions): Promise<
     *traces() {
       for (const queued of queue) yield { ...queued, trace: getTrace(db, queued.traceId) };
     },
-    save: (item, label, note) => void saveGivenLabel(db, { ...item, criterion, label, note, annotator, basis }),
+    save: (item, label, note, seen) =>
+      void saveGivenLabel(db, { ...item, criterion, label, note, annotator, basis }, seen),
     summary: () => summarizeLabels(db, criterion),
   };
 }
@@ -195,9 +199,37 @@ export class LabelQueue {
   }
 }
 
-/** Saves a person's label and returns its id. */
-export function saveGivenLabel(db: Db, label: Omit<TraceLabel, "source" | "createdAt">): number {
+/** Another label exists that the person has not seen. */
+export class LabelConflict extends UserError {
+  constructor(
+    traceId: string,
+    readonly current: StoredLabel,
+  ) {
+    const { label, annotator, note } = current;
+    super(
+      "label_conflict",
+      `${traceId} has been labeled ${label}${annotator === null ? "" : ` by ${annotator}`}${note === null ? "" : ` (${note})`} in the meantime.`,
+      "Label it again to replace that label, or leave it.",
+    );
+  }
+}
+
+/**
+ * Saves a person's label and returns its id. `seen` is the id of the label that the person knows to replace. Throws a
+ * LabelConflict if there is another one. A repeated label never replaces one without a word, because both are compared.
+ */
+export function saveGivenLabel(
+  db: Db,
+  label: Omit<TraceLabel, "source" | "createdAt">,
+  seen: number | null = null,
+): number {
+  return db.transaction(() => savedLabel(db, label, seen)).immediate();
+}
+
+function savedLabel(db: Db, label: Omit<TraceLabel, "source" | "createdAt">, seen: number | null): number {
   const { traceId } = getTrace(db, label.traceId);
+  const current = label.isRepeat ? null : replacedLabel(db, { ...label, traceId });
+  if (current !== null && current.id !== seen) throw new LabelConflict(traceId, current);
   if (label.basis === "adjudicated") requireDisagreement(db, traceId, label.criterion);
   const isLater = label.isRepeat || label.basis === "adjudicated";
   const draw = isLater ? firstDraw(db, traceId, label.criterion) : label;

@@ -166,6 +166,36 @@ export function labelledByPerson(db: Db, criterion: string, annotator: string | 
   return new Set(rows);
 }
 
+/** A person's label with its id, as shown to somebody who is about to replace it. */
+export interface StoredLabel {
+  readonly id: number;
+  readonly label: EvalLabel;
+  readonly note: string | null;
+  readonly annotator: string | null;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
+
+/**
+ * Returns the newest label that another one would replace, or null. A named annotator's label replaces only that
+ * person's earlier one, because two people can label the same trace. An adjudicated label replaces an adjudicated one.
+ */
+export function replacedLabel(
+  db: Db,
+  { traceId, criterion, annotator, basis }: Pick<TraceLabel, "traceId" | "criterion" | "annotator" | "basis">,
+): StoredLabel | null {
+  const row = db
+    .prepare(
+      `SELECT id, label, note, annotator, created_at AS createdAt FROM eval_labels
+       WHERE trace_id = @traceId AND criterion = @criterion AND source = 'person' AND drawn <> 'hard'
+         AND iif(@isAdjudicated, basis = 'adjudicated',
+                 basis = 'direct' AND (@annotator IS NULL OR annotator = @annotator))
+       ORDER BY id DESC LIMIT 1`,
+    )
+    .get({ traceId, criterion, annotator, isAdjudicated: Number(basis === "adjudicated") }) as StoredLabel | undefined;
+  return row ?? null;
+}
+
 /**
  * Returns how a trace was drawn for its first label, which also applies to repeated labels. Returns null for an
  * unlabeled trace.

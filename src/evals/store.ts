@@ -1,6 +1,6 @@
 // Stores evals, their versions and their tests.
 import { createHash } from "node:crypto";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";
 import { DamagedRowError, mapReadable, parseColumn } from "../store/damaged-row.js";
@@ -43,11 +43,16 @@ export function findEval(db: Db, reference: string): StoredEval | null {
 export function getEval(db: Db, reference: string): StoredEval {
   const storedEval = findEval(db, reference);
   if (storedEval !== null) return storedEval;
+  const [name = ""] = reference.split("@");
   throw new UserError(
     "eval_unknown",
     `Unknown eval "${reference}" in ${db.name}.`,
-    `${commandLine`art-e evals list`} lists the evals. NAME@2 selects a version.`,
+    `${didYouMean(name, evalNames(db))}${commandLine`art-e evals list`} lists the evals. NAME@2 selects a version.`,
   );
+}
+
+export function evalNames(db: Db): string[] {
+  return db.prepare("SELECT DISTINCT name FROM evals ORDER BY name").pluck().all() as string[];
 }
 
 /** Returns the version in use, or null if no version is active. */

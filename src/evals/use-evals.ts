@@ -1,6 +1,6 @@
 // Versions of evals: opening, describing, activating and retiring them.
 import type { AppSettings } from "../platform/app-context.js";
-import { commandLine } from "../platform/command-line.js";
+import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { JUDGED } from "../traces/headline-score.js";
@@ -12,6 +12,7 @@ import {
   activateEval,
   activeEval,
   allTests,
+  evalNames,
   evalOfJudge,
   findEval,
   getEval,
@@ -91,7 +92,7 @@ export function separateEvalsFromRuns(
     throw new UserError(
       "eval_unknown",
       `Unknown eval or run "${unknown}" in ${db.name}.`,
-      `List them: ${commandLine`art-e evals list`}, ${commandLine`art-e runs list`}`,
+      `${didYouMean(unknown, evalNames(db))}List them: ${commandLine`art-e evals list`}, ${commandLine`art-e runs list`}`,
     );
   });
 }

@@ -99,3 +99,10 @@ export function brokeOff(raw: string, reason = ""): ModelError {
     retryable: true,
   });
 }
+
+/** Explains why a reply without a usable result has none, such as `the judge's reply could not be read`. */
+export function unusableReply(whose: string, finishReason: FinishReason): string {
+  if (finishReason === "refusal") return `${whose} reply was refused or blocked by a content filter`;
+  if (finishReason === "length") return `${whose} reply was truncated at the token limit`;
+  return `${whose} reply could not be read`;
+}

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { billedFor, CostLimitReached, forTask, type TaskCalls } from "../models/call-budget.js";
+import { unusableReply } from "../models/finish-reasons.js";
 import {
   argumentsOf,
   type Completion,
@@ -281,10 +282,14 @@ export function openJudge({ model, settings, cache: memory, variant }: JudgeRequ
       const reply = await taskModel.complete(request, signal);
       const { usage, costUsd = null, model: replyModel } = reply;
       const spending = { usage, costUsd };
-      const verdict = protocol.read(reply);
+      // The text of a blocked reply can be cut off in the middle of a verdict.
+      const verdict = reply.finishReason === "refusal" ? null : protocol.read(reply);
       const answeredBy = replyModel === undefined ? {} : { model: replyModel };
       if (verdict === null)
-        return { vote: { ...voteWithoutVerdict("the judge's reply could not be read"), ...answeredBy }, ...spending };
+        return {
+          vote: { ...voteWithoutVerdict(unusableReply("the judge's", reply.finishReason)), ...answeredBy },
+          ...spending,
+        };
       await memory.put(key, { ...verdict, ...answeredBy });
       return { vote: { ...verdict, ...answeredBy, cached: false }, ...spending };
     } catch (error) {

@@ -18,6 +18,20 @@ it.each([
   ["def eval_function(trace):\n    return 1.0", null],
   ["def other(task, task_metadata, trace, ctx):\n    return 1.0, ''", null],
   ["    def eval_function(task, task_metadata, trace, ctx): pass", null],
+  [
+    "def eval_function(task, metadata, trace):\n    pass\n\ndef eval_function(task, metadata=(1, 2), trace={}, ctx=None):\n    return metadata",
+    { criterion: null, usesMetadata: true },
+  ],
 ])("describePython describes code %# without running it", (code, described) => {
   expect(describePython(code)).toEqual(described);
+});
+
+it.each([
+  ["parameters", "def eval_function(a: ".concat(" ".repeat(90), ", b: ", " ".repeat(90), ", c: ", " ".repeat(99_000))],
+  ["definitions", "def eval_function(a, b, c\n".repeat(4_000)],
+  ["a docstring", `def eval_function(a, b, c, d):\n    """${"x ".repeat(50_000)}`],
+])("describePython reads 100 kB in linear time: %s", (_, code) => {
+  const start = performance.now();
+  describePython(code);
+  expect(performance.now() - start).toBeLessThan(1_000);
 });

@@ -221,3 +221,15 @@ it.each(["function local() {}", "const x = 1;", "export const x = 1;"])(
     expect(describeTypescript(code)).toBeNull();
   },
 );
+
+it.each([
+  ["empty lines", "\n".repeat(99_000)],
+  ["unclosed comments", "/** ".repeat(25_000)],
+  ["spaces before an export", `${";".padEnd(99_000)}export`],
+  ["an export without a function", `export const a ${"b".repeat(99_000)}`],
+  ["comments around an export", `export default () => 1;\n${"/* ".repeat(33_000)}`],
+])("describeTypescript reads 100 kB in linear time: %s", (_, code) => {
+  const start = performance.now();
+  describeTypescript(code);
+  expect(performance.now() - start).toBeLessThan(1_000);
+});

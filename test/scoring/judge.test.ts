@@ -267,6 +267,12 @@ describe("openJudge", () => {
         { toolCalls: [{ name: "record_verdict", arguments: '{"verdict": "corr' }] },
         /could not be read/,
       ],
+      [
+        "a reply that a content filter blocked",
+        { content: "The answer is correct.", finishReason: "refusal" },
+        /^the judge's reply was refused or blocked by a content filter$/,
+      ],
+      ["a reply cut off at the token limit", { content: "It", finishReason: "length" }, /truncated at the token limit/],
       ["a rejected key", { fail: "status", status: 401, message: "no" }, /judge failed: .*401|judge failed/],
       ["an unknown model", { fail: "status", status: 404, message: "no such model" }, /judge failed/],
     ])("leaves the answer unscored after %s, and calls the model again the next time", async (_, answer, reason) => {

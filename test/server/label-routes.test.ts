@@ -47,6 +47,41 @@ describe("labels over HTTP", () => {
     expect((await queue("&criterion=saved")).waiting).toBe(TRACES);
   });
 
+  it("replace somebody else's label only if the writer has seen it", async () => {
+    const [{ trace_id }] = (await queue("&criterion=both")).queue;
+    const given = { trace_id, criterion: "both" };
+    const first = await label({ ...given, label: "good", note: "short" });
+    const second = await label({ ...given, label: "bad" });
+    expect([second.status, second.body.error]).toMatchObject([
+      409,
+      {
+        code: "CONFLICT",
+        message: `${trace_id} has been labeled good (short) in the meantime.`,
+        details: { reason: "label_conflict", current: { id: first.body.id, label: "good", note: "short" } },
+      },
+    ]);
+    expect(rows("both")).toHaveLength(1);
+    // A named annotator gives a second opinion, which replaces nothing.
+    expect((await label({ ...given, label: "bad", annotator: "ben" })).status).toBe(201);
+    expect((await label({ ...given, label: "good", annotator: "ben" })).status).toBe(409);
+    const stale = await label({ ...given, label: "bad", seen: first.body.id });
+    expect([stale.status, stale.body.error.details.current.annotator]).toEqual([409, "ben"]);
+    expect((await label({ ...given, label: "bad", seen: stale.body.error.details.current.id })).status).toBe(201);
+  });
+
+  it("are rejected with a key that does not exist, or with a probability that would decide every figure", async () => {
+    const [{ trace_id }] = (await queue("&criterion=strict")).queue;
+    const given = { trace_id, criterion: "strict", label: "good" };
+    const misspelled = await label({ ...given, notes: "wrong key" });
+    expect([misspelled.status, misspelled.body.error.message]).toEqual([
+      400,
+      expect.stringMatching(/Unrecognized key: "notes".* Known keys: trace_id, criterion, label, note/),
+    ]);
+    const tiny = await label({ ...given, drawn: "enriched", drawn_from: 12, probability: 5e-324 });
+    expect([tiny.status, tiny.body.error.message]).toEqual([400, expect.stringContaining("probability: expected")]);
+    expect(rows("strict")).toEqual([]);
+  });
+
   it("cannot be deleted if they are from models or scores", async () => {
     const [{ trace_id }] = (await queue()).queue;
     const { lastInsertRowid } = server.db

@@ -146,26 +146,51 @@ function* batchesOf(
   yield batch;
 }
 
-const PARAMETER = String.raw`\s{0,99}(\w{1,99})(?:\s{0,9}:[^,()=[]{0,99}(?:\[[^\]]{0,99}\])?[^,()=[]{0,99})?(?:\s{0,9}=[^,()]{0,99})?\s{0,99}`;
-const SIGNATURE = new RegExp(
-  String.raw`^def eval_function\(${Array.from({ length: 4 }, () => PARAMETER).join(",")},?\s*\)[^:\n]*:`,
-  "m",
-);
-const DOCSTRING = /^\s*(?:r|R)?("""|''')\s*([^\n]*?\S)\s*(?:\n|\1)/;
+/** Limit of a signature. Longer ones are not searched, so that reading a file takes linear time. */
+const MAX_SIGNATURE = 2_000;
 
 /** Describes an eval's code. Returns null if it does not define `eval_function` with four parameters. */
 export function describePython(code: string): PythonDescription | null {
-  const match = SIGNATURE.exec(code);
-  if (match === null) return null;
-  const [signature, , metadata = ""] = match;
-  const body = code.slice(match.index + signature.length);
-  const criterion = DOCSTRING.exec(body)?.[2]?.slice(0, 1_000) ?? null;
-  return { criterion, usesMetadata: new RegExp(String.raw`\b${metadata}\b`).test(withoutDocstring(body)) };
+  for (const match of code.matchAll(/^def eval_function\(/gm)) {
+    const start = match.index + match[0].length;
+    const next = code.indexOf("\ndef ", start);
+    const end = Math.min(start + MAX_SIGNATURE, next === -1 ? code.length : next);
+    const signature = readSignature(code.slice(start, end));
+    const [, metadata] = signature?.parameters ?? [];
+    if (signature === null || metadata === undefined || signature.parameters.length !== 4) continue;
+    const body = code.slice(start + signature.length);
+    const docstring = /^\s*(?:r|R)?("""|''')/.exec(body);
+    const quotes = docstring?.[1] ?? "";
+    const [text = "", ...rest] = docstring === null ? [] : body.slice(docstring[0].length).split(quotes);
+    // A parameter that only the docstring describes is not used.
+    const statements = docstring === null ? body : rest.join(quotes);
+    const [line] = text.split("\n").filter((one) => one.trim() !== "");
+    return {
+      criterion: line?.trim().slice(0, 1_000) ?? null,
+      usesMetadata: new RegExp(String.raw`\b${metadata}\b`).test(statements),
+    };
+  }
+  return null;
 }
 
-/** Removes the docstring, because a parameter that is only described there is not used. */
-function withoutDocstring(body: string): string {
-  return body.replace(/^\s*(?:r|R)?("""|''')[\s\S]*?\1/, "");
+/** Reads the parameters after the opening parenthesis, up to the colon after the closing one. */
+function readSignature(text: string): { readonly parameters: readonly string[]; readonly length: number } | null {
+  const commas: number[] = [-1];
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charAt(i);
+    if ("([{".includes(character)) depth++;
+    else if (character === "," && depth === 0) commas.push(i);
+    else if (")]}".includes(character) && depth-- === 0) {
+      const colon = /^[^:\n]*:/.exec(text.slice(i + 1));
+      if (colon === null) return null;
+      const written = commas.map((comma, k) => text.slice(comma + 1, commas[k + 1] ?? i).trim());
+      if (written.at(-1) === "") written.pop();
+      const names = written.flatMap((parameter) => /^\w+/.exec(parameter) ?? []);
+      return names.length === written.length ? { parameters: names, length: i + 1 + colon[0].length } : null;
+    }
+  }
+  return null;
 }
 
 /** Limit of processor time per trace. */

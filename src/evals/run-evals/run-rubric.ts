@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks";
 import pLimit from "p-limit";
 import { z } from "zod";
 import type { JsonFileCache } from "../../models/cache.js";
+import { unusableReply } from "../../models/finish-reasons.js";
 import {
   argumentsOf,
   delimitUntrusted,
@@ -54,8 +55,8 @@ export async function runRubric(
     try {
       const reply = await model.complete(rubricRequest(rubric, digest, variant), signal);
       const took = { ms: performance.now() - start, costUsd: reply.costUsd ?? null };
-      const result = readRubricReply(reply);
-      if (result === null) return { ...failedOutcome("the model's reply could not be read"), ...took };
+      const result = reply.finishReason === "refusal" ? null : readRubricReply(reply);
+      if (result === null) return { ...failedOutcome(unusableReply("the model's", reply.finishReason)), ...took };
       await cache.put(key, result);
       return outcomeOf(result, took);
     } catch (error) {

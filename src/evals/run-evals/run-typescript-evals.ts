@@ -212,20 +212,31 @@ function endOf(exitCode: number | null, signal: NodeJS.Signals | null): string {
   return signal === null ? `its process exited with code ${exitCode}` : `its process was ended by ${signal}`;
 }
 
+/** An exported function or object. The number of spaces is limited, so that reading a file takes linear time. */
 const EXPORTED =
-  /(?:\/\*\*\s*((?:[^*]|\*(?!\/))*)\*\/\s*)?(?:^|(?<=[;}]))[ \t]*export\s+(?:default\b|(?:async\s+)?function\b|(?:const|let)\s+\w+[^=\n]*=\s*(?:async\s*)?(?:\(|function\b|\w+\s*=>)|\{)|^\s*(?:module\.)?exports\b/m;
+  /(?:^|(?<=[;}]))[ \t]{0,99}export\s{1,99}(?:default\b|(?:async\s{1,99})?function\b|(?:const|let)\s{1,99}\w{1,99}[^=\n]{0,999}=\s{0,99}(?:async\s{0,99})?(?:\(|function\b|\w{1,99}\s{0,99}=>)|\{)|^[ \t]{0,99}(?:module\.)?exports\b/m;
 
 /** Describes an eval's code. Returns null if it exports no function. */
 export function describeTypescript(code: string): TypescriptDescription | null {
   const match = EXPORTED.exec(code);
   if (match === null) return null;
-  const [line = ""] = (match[1] ?? "")
+  const [line = ""] = commentBefore(code, match.index)
     .split("\n")
     .map((part) => part.replace(/^\s*\*\s?/, "").trim())
     .filter((part) => part !== "");
-  const withoutComments = code.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "");
+  const withoutComments = code.replace(/\/\*[\s\S]*?(?:\*\/|$)|\/\/[^\n]*/g, "");
   return {
     criterion: line === "" ? null : line.slice(0, 1_000),
     usesReference: /\breference\b/.test(withoutComments),
   };
+}
+
+/** Returns the text of the documentation comment that ends before an index, or an empty string. */
+function commentBefore(code: string, index: number): string {
+  const before = code.slice(0, index).trimEnd();
+  if (!before.endsWith("*/")) return "";
+  const end = before.length - 2;
+  // The comment starts at the first mark after the end of the comment before.
+  const start = before.indexOf("/**", before.lastIndexOf("*/", end - 1) + 1);
+  return start === -1 || start + 3 > end ? "" : before.slice(start + 3, end);
 }

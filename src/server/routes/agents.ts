@@ -27,8 +27,10 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { trimEndOf } from "../../platform/strings.js";
 import type { Db } from "../../store/open-store.js";
 import { attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
+import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import {
+  type AgentJson,
   type AgentVersionJson,
   agentShape,
   agentToolShape,
@@ -198,6 +200,19 @@ const newAgent = z.strictObject({
 
 const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJsonObjectSchema.optional() });
 
+/** Somebody else has saved the agent since it was loaded. */
+function changedAgent(current: AgentJson): ApiError {
+  return new ApiError(
+    "CONFLICT",
+    `${current.id} has been changed since it was loaded (now version ${current.version}).`,
+    {
+      reason: "agent_conflict",
+      hint: "Load the agent again and repeat the change.",
+      current,
+    },
+  );
+}
+
 export function agentRoutes(services: Services): Route[] {
   const { db } = services;
   const agentJson = (agent: StoredAgent) => ({
@@ -274,10 +289,23 @@ export function agentRoutes(services: Services): Route[] {
       path: "/api/agents/:id",
       tag,
       summary: "Change an agent (null resets a setting to its default)",
-      body: agentChangesSchema,
+      body: agentChangesSchema.extend({
+        version: agentShape.shape.version.optional().meta({ description: "Version that the change is based on" }),
+        updated_at: agentShape.shape.updated_at.optional().meta({ description: "Time of the agent as loaded" }),
+      }),
       status: 200,
       response: agentShape,
-      handle: ({ params, body }) => agentJson(updateAgent(db, params.id, body)),
+      handle: ({ params: { id }, body: { version, updated_at, ...changes } }) =>
+        db
+          .transaction(() => {
+            const current = agentJson(getAgent(db, id));
+            const isUnchanged =
+              (version ?? current.version) === current.version &&
+              (updated_at ?? current.updated_at) === current.updated_at;
+            if (!isUnchanged) throw changedAgent(current);
+            return agentJson(updateAgent(db, id, changes));
+          })
+          .immediate(),
     }),
     defineRoute({
       method: "delete",

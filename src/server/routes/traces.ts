@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
-import { openLabelling, saveGivenLabel } from "../../evals/labelling.js";
+import { LabelConflict, openLabelling, saveGivenLabel } from "../../evals/labelling.js";
 import { deletePersonLabel, summarizeLabels, withValidDraw } from "../../evals/labels.js";
 import { SCORES } from "../../scoring/scorers.js";
 import type { Db } from "../../store/open-store.js";
@@ -221,26 +221,22 @@ export function labelRoutes({ db }: Services): Route[] {
           probability: queuedTrace.probability.default(null),
           basis: queuedTrace.basis.default("direct"),
           annotator,
+          seen: z
+            .number()
+            .int()
+            .nullable()
+            .default(null)
+            .meta({ description: "Id of the label to replace. Otherwise, an existing label leads to a conflict" }),
         }),
       ),
       status: 201,
       response: savedLabelShape,
       handle({ body }) {
         const { trace_id: traceId, is_repeat: isRepeat, drawn_from: drawnFrom, annotator = null } = body;
-        const { criterion, label, drawn, probability, basis } = body;
+        const { criterion, label, drawn, probability, basis, seen } = body;
         const note = body.note?.trim() || null;
-        const id = saveGivenLabel(db, {
-          traceId,
-          criterion,
-          label,
-          note,
-          annotator,
-          isRepeat,
-          drawn,
-          drawnFrom,
-          probability,
-          basis,
-        });
+        const given = { traceId, criterion, label, note, annotator, isRepeat, drawn, drawnFrom, probability, basis };
+        const id = withLabelConflicts(() => saveGivenLabel(db, given, seen));
         return { id, ...summaryJson(db, body.criterion) };
       },
     }),
@@ -273,6 +269,18 @@ export function labelRoutes({ db }: Services): Route[] {
       },
     }),
   ];
+}
+
+/** Sends the current label with a conflict. */
+function withLabelConflicts<T>(save: () => T): T {
+  try {
+    return save();
+  } catch (error) {
+    if (!(error instanceof LabelConflict)) throw error;
+    const { createdAt, ...current } = error.current;
+    const details = { reason: error.code, hint: error.hint, current: { ...current, created_at: createdAt } };
+    throw new ApiError("CONFLICT", error.message, details);
+  }
 }
 
 function summaryJson(db: Db, criterion: string) {

@@ -12,7 +12,12 @@ interface RequestOptions {
 /** An error in the API's responses. */
 interface ErrorJson {
   readonly message: string;
-  readonly details?: { readonly reason?: string; readonly hint?: string } | null;
+  readonly details?: {
+    readonly reason?: string;
+    readonly hint?: string;
+    /** The current value, after a conflict. */
+    readonly current?: { readonly id: unknown };
+  } | null;
 }
 
 /** Throws an Error with the server's message. Prompts the user for a token if the server requires one. */
@@ -44,7 +49,14 @@ export async function* getEvents<T>(path: string, signal: AbortSignal): AsyncGen
 }
 
 /** The server refused a request. */
-export class RefusedRequest extends Error {}
+export class RefusedRequest extends Error {
+  constructor(
+    message: string,
+    readonly details: ErrorJson["details"],
+  ) {
+    super(message);
+  }
+}
 
 async function request(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
   for (;;) {
@@ -58,7 +70,7 @@ async function request(path: string, { method = "GET", body, signal }: RequestOp
       }),
     });
     if (response.ok) return response;
-    if (response.status !== 401) throw new RefusedRequest(await refusalText(response));
+    if (response.status !== 401) throw await refusedRequest(response);
     await askForToken();
   }
 }
@@ -72,12 +84,12 @@ async function fetchOrExplain(path: string, options: RequestInit): Promise<Respo
   }
 }
 
-async function refusalText(response: Response): Promise<string> {
+async function refusedRequest(response: Response): Promise<RefusedRequest> {
   try {
-    const { error } = (await response.json()) as { error: Parameters<typeof errorText>[0] };
-    return errorText(error);
+    const { error } = (await response.json()) as { error: ErrorJson };
+    return new RefusedRequest(errorText(error), error.details);
   } catch {
-    return `The server returned ${response.status}.`;
+    return new RefusedRequest(`The server returned ${response.status}.`, null);
   }
 }
 

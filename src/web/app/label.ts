@@ -10,7 +10,7 @@ import type {
 } from "../../server/response-shapes.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
 import { type Child, h, minuteText, untrustedText } from "../dom.js";
-import { get, patch, post, remove } from "./api.js";
+import { get, patch, post, RefusedRequest, remove } from "./api.js";
 import { DecisionPage } from "./decision-page.js";
 import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
 import { endingText, mailboxFacts, mailWords, resultsOf, rightAnswer, traceSteps } from "./trace.js";
@@ -60,6 +60,9 @@ class Labelling {
   private prefetched: { readonly id: string; readonly details: Promise<TraceDetailsJson> } | null = null;
   private readonly savedLabels: { readonly id: number; readonly trace: QueuedTraceJson; readonly note: string }[] = [];
 
+  /** Id of somebody else's label of the current trace that the page has shown. */
+  private seen: number | null = null;
+
   constructor(private readonly subject: LabelSubject) {
     this.chosen = subject.trace;
   }
@@ -90,6 +93,7 @@ class Labelling {
       this.page.source.textContent = `${name ?? found ?? "chats"}${about}${by}${how}${sentence === null ? "" : `: ${sentence}`}`;
       this.showProgress(summary);
     }
+    this.seen = null;
     const [next] = this.queue;
     const details = next === undefined ? null : await this.load(next);
     this.current = this.queue.shift() ?? null;
@@ -132,7 +136,13 @@ class Labelling {
         ...presentProperties({ annotator: this.subject.annotator || null }),
         label,
         note: note || null,
+        seen: this.seen,
+      }).catch((error: unknown) => {
+        // The next press replaces the label that the message shows.
+        this.seen = conflictOf(error);
+        throw error;
       });
+      this.seen = null;
       this.savedLabels.push({ id, trace: current, note });
       this.current = null;
       if (!current.is_repeat) this.waiting--;
@@ -170,6 +180,12 @@ class Labelling {
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
     this.page.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${others > 0 ? ` (${others} of them not by people, so they validate nothing)` : ""}${agreement}.`;
   }
+}
+
+/** Returns the id of the label that a refused one would have replaced, or null. */
+function conflictOf(error: unknown): number | null {
+  const id = error instanceof RefusedRequest ? error.details?.current?.id : null;
+  return typeof id === "number" ? id : null;
 }
 
 /** Puts a selected trace first. Its label does not count as randomly drawn. */

@@ -174,7 +174,8 @@ function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLEle
   return editForm(fields, "Save", async ({ name, model, description, prompt, reasoningEffort: effort, ...others }) => {
     const settings = { ...others, reasoningEffort: effort === "" ? null : effort };
     const body = { name, description, prompt, settings, model: model === "" ? null : model };
-    const now = await patch<AgentJson>(pathOf("agents", agent.id), body);
+    const { version, updated_at } = agent;
+    const now = await patch<AgentJson>(pathOf("agents", agent.id), { ...body, version, updated_at });
     changed(now);
     return `Saved: version ${now.version}.`;
   });

@@ -232,9 +232,8 @@ async function askLabels(
   let labelled = 0;
   try {
     for (const item of labelling.traces()) {
-      const reply = await ask(item, `${labelled + 1}/${labelling.waiting}`, replies, out.note);
+      const reply = await askUntilSaved(labelling, item, `${labelled + 1}/${labelling.waiting}`, replies, out.note);
       if (reply === null) break;
-      labelling.save(item, reply.label, reply.note);
       labelled++;
     }
   } finally {
@@ -242,6 +241,29 @@ async function askLabels(
     lines.close();
   }
   return labelled;
+}
+
+/** Asks again if somebody else has labeled the trace in the meantime. Returns null if the annotator quits. */
+async function askUntilSaved(
+  labelling: Labelling,
+  item: TraceToLabel,
+  position: string,
+  replies: AsyncIterator<string>,
+  note: (text: string) => void,
+): Promise<Reply | null> {
+  const { LabelConflict } = await import("../../../evals/labelling.js");
+  for (let seen: number | undefined; ; ) {
+    const reply = await ask(item, position, replies, note);
+    if (reply === null) return null;
+    try {
+      labelling.save(item, reply.label, reply.note, seen);
+      return reply;
+    } catch (error) {
+      if (!(error instanceof LabelConflict)) throw error;
+      note(`${error.message} ${error.hint}`);
+      seen = error.current.id;
+    }
+  }
 }
 
 /** Returns the annotator's reply, or null if the annotator quits or the input ends. */
