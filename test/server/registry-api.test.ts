@@ -66,24 +66,28 @@ describe("agents", () => {
     expect(ofTool.body.error.message).toMatch(/Known keys: .*\bdescription\b/);
   });
 
-  it("cannot be changed if they are built in", async () => {
-    expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
-    const { version, updated_at } = (await ask("GET", "/api/agents/my-agent")).body;
-    const first = await ask("PATCH", "/api/agents/my-agent", {
+  it("are not overwritten by a second browser that loaded them before the first one saved", async () => {
+    await ask("POST", "/api/agents", { name: "shared" });
+    const { version, updated_at } = (await ask("GET", "/api/agents/shared")).body;
+    const first = await ask("PATCH", "/api/agents/shared", {
       prompt: "From the first browser.",
       version,
       updated_at,
     });
     expect(first.status).toBe(200);
-    const second = await ask("PATCH", "/api/agents/my-agent", { prompt: "From the second.", version, updated_at });
+    const second = await ask("PATCH", "/api/agents/shared", { prompt: "From the second.", version, updated_at });
     expect([second.status, second.body.error]).toMatchObject([
       409,
       {
-        message: `my-agent has been changed since it was loaded (now version ${first.body.version}).`,
+        message: `shared has been changed since it was loaded (now version ${first.body.version}).`,
         details: { reason: "agent_conflict", current: { prompt: "From the first browser." } },
       },
     ]);
-    expect((await ask("GET", "/api/agents/my-agent")).body.prompt).toBe("From the first browser.");
+    expect((await ask("GET", "/api/agents/shared")).body.prompt).toBe("From the first browser.");
+  });
+
+  it("cannot be changed if they are built in", async () => {
+    expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);
   });
 
