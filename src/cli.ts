@@ -11,7 +11,6 @@ import {
   openProgressLater,
   readSettings,
   showDamagedRows,
-  showMigrationProgress,
   writeAboveBar,
 } from "./cli/terminal.js";
 import { Interrupted } from "./platform/app-context.js";
@@ -37,7 +36,6 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
     const settings = readSettings(argv, env, await configuredDatabase(argv, env));
     const unnamed = readSettings({}, {}, await configuredDatabase({}, {}));
     showDatabase(settings.db === unnamed.db ? null : settings.db);
-    showMigrationProgress(settings);
     showDamagedRows();
     const interrupts = listenForInterrupt();
     closeInterrupts = () => interrupts.close();

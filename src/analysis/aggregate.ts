@@ -52,8 +52,8 @@ export class RunAggregate {
   private failed = 0;
   private notRunnable = 0;
   private executionMs = 0;
-  /** Sums in milliseconds over the tasks with recorded times. */
-  private readonly times = { tasks: 0, model: 0, tool: 0, waiting: 0 };
+  /** Sums over the completed tasks, in milliseconds. */
+  private readonly times = { model: 0, tool: 0, waiting: 0 };
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
   private turns = 0;
@@ -96,16 +96,9 @@ export class RunAggregate {
     }
     this.completed++;
     this.executionMs += result.executionTimeMs;
-    this.addTimes(result);
-  }
-
-  /** Ignores results of earlier versions, which do not include these times. */
-  private addTimes({ modelTimeMs, toolTimeMs, waitingTimeMs }: TaskResult): void {
-    if (modelTimeMs === undefined || toolTimeMs === undefined || waitingTimeMs === undefined) return;
-    this.times.tasks++;
-    this.times.model += modelTimeMs;
-    this.times.tool += toolTimeMs;
-    this.times.waiting += waitingTimeMs;
+    this.times.model += result.modelTimeMs;
+    this.times.tool += result.toolTimeMs;
+    this.times.waiting += result.waitingTimeMs;
   }
 
   get progress() {
@@ -118,7 +111,8 @@ export class RunAggregate {
   }
 
   private figures({ scores }: Pick<RunTotals, "scores">) {
-    const { tasks: timed, model, tool, waiting } = this.times;
+    const { model, tool, waiting } = this.times;
+    const meanPerTask = (ms: number) => (this.completed === 0 ? null : ms / this.completed);
     return {
       totalTasks: this.completed + this.failed + this.notRunnable,
       completedTasks: this.completed,
@@ -128,9 +122,9 @@ export class RunAggregate {
       ...(this.notRunnable === 0 ? {} : { notRunnableTasks: this.notRunnable }),
       ...averagesOf(scores, (score) => score),
       avgExecutionTimeMs: this.completed === 0 ? null : this.executionMs / this.completed,
-      avgModelTimeMs: timed === 0 ? null : model / timed,
-      avgToolTimeMs: timed === 0 ? null : tool / timed,
-      avgWaitingTimeMs: timed === 0 ? null : waiting / timed,
+      avgModelTimeMs: meanPerTask(model),
+      avgToolTimeMs: meanPerTask(tool),
+      avgWaitingTimeMs: meanPerTask(waiting),
       overAllTasks: { tasks: this.completed + this.failed, ...averagesOf(scores, ({ overAll }) => overAll) },
       endings: this.endings,
       turns: this.turns,

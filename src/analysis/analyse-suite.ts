@@ -230,7 +230,7 @@ function countUnpaired(
 export function analysedTask(result: TaskResult, toolCalls: number | null): AnalysedTask | null {
   if (result.suite === undefined) return null;
   const { tool, tags, counterpart, actionNumber, state, score } = result.suite;
-  const ms = modelAndToolTimeOf(result) ?? result.executionTimeMs;
+  const ms = modelAndToolTimeOf(result);
   const { turns } = result;
   return { taskId: String(result.taskId), tool, tags, counterpart, actionNumber, state, score, turns, toolCalls, ms };
 }

@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../platform/json.js";
 import { compact } from "../platform/optional-values.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf } from "../statistics/intervals.js";
@@ -11,9 +10,8 @@ import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significa
 import { canBeRetried } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { headlineFirst, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
-import { withRunKind } from "../traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
-import { modelAndToolTimeOf, runStatusSchema, type TaskResult, taskResultSchema } from "../traces/task-result.js";
+import { modelAndToolTimeOf, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 
 /**
  * OpenPipe's published ART-E results (https://openpipe.ai/blog/art-e-mail-agent). They include no intervals and no
@@ -386,12 +384,6 @@ function findFlips(
 }
 
 /** The part of a results file that comparisons and gates need. Unknown fields are ignored. */
-/** Settings of a run, possibly from a file of an earlier version. */
-const runSettingsHeadSchema = z.preprocess(
-  (settings) => (isJsonObject(settings as JsonValue) ? withRunKind(settings as JsonObject) : settings),
-  z.looseObject({ cutoff: z.string().exactOptional(), epochs: z.number() }),
-);
-
 export const runHeadSchema = benchmarkResultSchema
   .pick({
     runId: true,
@@ -409,16 +401,15 @@ export const runHeadSchema = benchmarkResultSchema
     totalTimeMs: true,
     turns: true,
     costUsd: true,
+    status: true,
+    plannedTasks: true,
     dataset: true,
     corpusFingerprint: true,
     suite: true,
   })
   .extend({
     scores: z.record(z.string(), scoreFiguresSchema.strip()),
-    settings: runSettingsHeadSchema,
-    // Missing in files from earlier versions.
-    status: runStatusSchema.exactOptional(),
-    plannedTasks: z.number().exactOptional(),
+    settings: z.looseObject({ cutoff: z.string().exactOptional(), epochs: z.number() }),
   })
   .strip();
 

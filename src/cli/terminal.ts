@@ -16,8 +16,7 @@ import { stripControls } from "../platform/strings.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { isAnyThreadBusy } from "../platform/worker-rpc.js";
 import { onDamagedRow } from "../store/damaged-row.js";
-import { onMigrationIndexing } from "../store/migrate.js";
-import { duration, mailProgress } from "../text/format.js";
+import { duration } from "../text/format.js";
 
 export interface Interrupts {
   /** Aborts on the first Ctrl-C, SIGTERM or SIGHUP (the terminal was closed). */
@@ -82,21 +81,6 @@ export interface Settings extends AppSettings {
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type Signal = (typeof SIGNALS)[number];
-
-/** Shows the progress when a command opens a database of an earlier version for the first time and reindexes it. */
-export function showMigrationProgress(settings: Settings): void {
-  let bar: Progress | null = null;
-  let started = 0;
-  onMigrationIndexing((done, total) => {
-    if (bar === null) {
-      started = performance.now();
-      openOutput(settings).note(`${settings.db} was made by an earlier version: its mail will be reindexed once.`);
-      bar = openProgress(settings, "Indexing", total);
-    }
-    bar.update(done, mailProgress(done, performance.now() - started));
-    if (done === total) bar.stop();
-  });
-}
 
 /** Maximum number of damaged rows reported one by one. `art-e doctor` counts the others. */
 const DAMAGED_ROWS_NAMED = 10;

@@ -108,8 +108,8 @@ export type Confusion = z.output<typeof confusionSchema>;
 const agreementSchema = z.object({
   good: countSchema,
   bad: countSchema,
-  /** Number of labels by source, including those of traces that are not judged. Absent in tests of earlier versions. */
-  sources: z.partialRecord(z.enum(LABEL_SOURCES), countSchema).exactOptional(),
+  /** Number of labels by source, including those of traces that are not judged. */
+  sources: z.partialRecord(z.enum(LABEL_SOURCES), countSchema),
   /** Number of labeled traces that the eval does not apply to. All rates exclude them. */
   notApplicable: countSchema,
   /** Number of labeled traces on which the eval failed or timed out. All rates exclude them. */
@@ -170,8 +170,8 @@ export type TracedAgent = z.output<typeof tracedAgentSchema>;
 /** The result of testing an eval on the held-out half. */
 const evalTestSchema = z.object({
   criterion: z.string(),
-  /** Agents of the held-out traces. Absent in tests of earlier versions. */
-  agents: z.array(tracedAgentSchema).readonly().exactOptional(),
+  /** Agents of the held-out traces. */
+  agents: z.array(tracedAgentSchema).readonly(),
   /** SHA-256 of the held-out labels. */
   labelsHash: z.string(),
   agreement: agreementSchema,
@@ -201,7 +201,7 @@ export const fileValidationSchema = evalTestSchema.extend({
   /** Hash of the tested definition. The test is not valid for any other definition. */
   definitionHash: z.string(),
   testedAt: z.string(),
-  /** Hash of all other fields. Absent in files of earlier versions. */
+  /** Hash of all other fields. Without it, the test does not count. */
   figuresHash: z.string().exactOptional(),
 });
 

@@ -158,7 +158,7 @@ export function labelledByPerson(db: Db, criterion: string, annotator: string | 
   const rows = db
     .prepare(
       `SELECT DISTINCT trace_id FROM eval_labels
-       WHERE criterion = @criterion AND source = 'person' AND drawn <> 'hard'
+       WHERE criterion = @criterion AND source = 'person'
          AND (@annotator IS NULL OR annotator = @annotator)`,
     )
     .pluck()
@@ -204,7 +204,7 @@ export function firstDraw(db: Db, traceId: string, criterion: string): TraceDraw
   const row = db
     .prepare(
       `SELECT drawn, drawn_from AS drawnFrom, probability FROM eval_labels
-       WHERE trace_id = ? AND criterion = ? AND source = 'person' AND drawn <> 'hard' ORDER BY id LIMIT 1`,
+       WHERE trace_id = ? AND criterion = ? AND source = 'person' ORDER BY id LIMIT 1`,
     )
     .get(traceId, criterion) as TraceDraw | undefined;
   return row ?? null;
@@ -243,7 +243,7 @@ export function* labelledPages(db: Db, criterion: string, half: Half, size = PAG
 
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
   const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
-  const drawCounts: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, hard: 0, unknown: 0 };
+  const drawCounts: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, unknown: 0 };
   const sources: Record<LabelSource, number> = { person: 0, import: 0, judge: 0, score: 0 };
   const effective = effectiveLabels(db, criterion);
   for (const { label, ...one } of effective) {
@@ -488,7 +488,7 @@ function labelsWithHalves(db: Db, criterion: string): CountedLabel[] {
     .prepare(
       `SELECT ${EFFECTIVE_COLUMNS}, question, half
        FROM (${EFFECTIVE}) e LEFT JOIN eval_traces t ON t.trace_id = e.trace_id
-       WHERE label IN ('good', 'bad') AND drawn <> 'hard' ORDER BY e.trace_id`,
+       WHERE label IN ('good', 'bad') ORDER BY e.trace_id`,
     )
     .all({ criterion });
   return (rows as EffectiveRow<CountedLabel>[]).map((row) => weighted(row) as CountedLabel);
@@ -616,10 +616,9 @@ export type EvalLabel = (typeof EVAL_LABELS)[number];
 
 /**
  * How a trace was selected for labeling. `random`: each trace had the same chance. `enriched`: likely failures had a
- * higher probability. `all`: every trace of a run was labeled. `hard`: earlier versions selected informative traces,
- * whose labels are not counted. `unknown`: somebody chose it.
+ * higher probability. `all`: every trace of a run was labeled. `unknown`: somebody chose it.
  */
-export const LABEL_DRAWS = ["random", "enriched", "all", "hard", "unknown"] as const;
+export const LABEL_DRAWS = ["random", "enriched", "all", "unknown"] as const;
 
 export type LabelDraw = (typeof LABEL_DRAWS)[number];
 

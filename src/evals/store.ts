@@ -19,7 +19,7 @@ import { hashHeldOut } from "./labels.js";
 import { canonicalJson } from "./store/canonical-json.js";
 import { fromFileValidation } from "./store/file-validation.js";
 
-const SELECT = "SELECT id, definition, status, proved_for AS validatedFor, created_at AS createdAt FROM evals";
+const SELECT = "SELECT id, definition, status, validated_for AS validatedFor, created_at AS createdAt FROM evals";
 
 type EvalRow = Omit<StoredEval, "definition"> & { readonly definition: string };
 
@@ -121,7 +121,7 @@ export function activateEval(db: Db, { id, definition }: StoredEval, validatedFo
       id,
     );
     setStatus(db, id, "active");
-    db.prepare("UPDATE evals SET proved_for = ? WHERE id = ?").run(validatedFor, id);
+    db.prepare("UPDATE evals SET validated_for = ? WHERE id = ?").run(validatedFor, id);
   }).immediate();
 }
 

@@ -18,15 +18,15 @@ export interface OtherAgents {
 
 /**
  * Compares the agents of a run, or of chats if `runId` is null, with the agents of a test. Returns null if the test
- * covers them, or if it does not specify its agents.
+ * covers them.
  */
 export function otherAgents(
-  { agents: validated = [], criterion, isImported }: EvalTest,
+  { agents: validated, criterion, isImported }: EvalTest,
   agents: readonly TracedAgent[],
   runId: string | null,
 ): OtherAgents | null {
   const here = agents.filter((agent) => !validated.some((other) => isSame(agent, other, isImported === true)));
-  if (validated.length === 0 || here.length === 0) return null;
+  if (here.length === 0) return null;
   const command = `${commandLine`art-e evals label ${runId ?? "--chats"}`}${criterionFlag(criterion)}`;
   return { here, validated, label: { command, count: MIN_LABELS_OF_RUN } };
 }

@@ -5,7 +5,7 @@ import type { LibraryOptions } from "./options.js";
 import type { ChatTrace, Trace } from "./published-types.js";
 
 /**
- * Opens an existing database. Like every command, this migrates a database of an earlier version. Throws an `ArtEError`
+ * Opens an existing database. Like every command, this migrates a database of an earlier release. Throws an `ArtEError`
  * if the file does not exist or is not a database of art-e.
  */
 export async function openDatabase(db?: string, options: Omit<LibraryOptions, "db"> = {}): Promise<ArtEDatabase> {

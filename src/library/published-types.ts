@@ -212,7 +212,7 @@ export type RunSettings =
        */
       toolChoice: string;
       /**
-       * The settings sent to the provider with a call. Absent if no call was sent, or in runs of earlier versions.
+       * The settings sent to the provider with a call. Absent if no call was sent.
        */
       sent?: {
         /**
@@ -886,17 +886,17 @@ export interface BenchmarkResult {
    */
   avgExecutionTimeMs: number | null;
   /**
-   * Mean milliseconds of model calls per task. Null without tasks, absent in results from earlier versions.
+   * Mean milliseconds of model calls per task, or null without tasks.
    */
-  avgModelTimeMs?: number | null;
+  avgModelTimeMs: number | null;
   /**
    * Mean milliseconds of tool calls per task.
    */
-  avgToolTimeMs?: number | null;
+  avgToolTimeMs: number | null;
   /**
    * Mean milliseconds of rate limiting, failed model calls and pauses per task.
    */
-  avgWaitingTimeMs?: number | null;
+  avgWaitingTimeMs: number | null;
   /**
    * Milliseconds of work on the run.
    */
@@ -1470,17 +1470,17 @@ export interface TaskResult {
    */
   executionTimeMs: number;
   /**
-   * Milliseconds of successful model calls. Absent in results from earlier versions.
+   * Milliseconds of successful model calls.
    */
-  modelTimeMs?: number;
+  modelTimeMs: number;
   /**
    * Milliseconds of tool calls.
    */
-  toolTimeMs?: number;
+  toolTimeMs: number;
   /**
    * Milliseconds of rate limiting, failed model calls and the pauses between them.
    */
-  waitingTimeMs?: number;
+  waitingTimeMs: number;
   /**
    * Trace id.
    */
@@ -1966,9 +1966,9 @@ export interface Judgement {
     [k: string]: JsonValue;
   };
   /**
-   * Start of the SHA-256 of the judge's instructions and examples. Absent in earlier versions.
+   * Start of the SHA-256 of the judge's instructions and examples.
    */
-  promptHash?: string;
+  promptHash: string;
   /**
    * The verdict, or null for an unscored answer, which never counts as wrong.
    */

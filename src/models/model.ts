@@ -127,7 +127,7 @@ export const usageSchema = z.object({
 
 export type Usage = z.output<typeof usageSchema>;
 
-/** `broken_call`: the reply contains an unreadable tool call. `other`: only in traces of earlier versions. */
+/** `broken_call`: the reply contains an unreadable tool call. `other`: a failed call, or an unknown imported reason. */
 export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "broken_call", "other"] as const;
 
 export type FinishReason = (typeof FINISH_REASONS)[number];
@@ -273,7 +273,7 @@ export const completionSchema = z.object({
   /** Null if the server did not report usage. */
   usage: usageSchema.nullable(),
   providerState: providerStateSchema.optional(),
-  /** Absent for offline models, which send nothing, and for replies cached by older versions. */
+  /** Absent for offline models, which send nothing. */
   sent: sentParametersSchema.optional(),
   latencyMs: z.number().nonnegative(),
   /** Total time spent on rate limiting, failed attempts and pauses between attempts. */

@@ -45,7 +45,7 @@ export function evalTestText(stored: StoredEval, test: EvalTest, isStale = false
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
     `The held-out traces were used in tests ${times(heldOutReads)} for any criterion, and ${times(readsByThisEval)} for this eval.`,
     ...labelErrorLines(test),
-    ...(test.agents === undefined ? [] : [`Agents of these traces: ${test.agents.map(agentText).join("; ")}.`]),
+    `Agents of these traces: ${test.agents.map(agentText).join("; ")}.`,
     ...warnings.map((warning) => `Note: ${warning}.`),
     commandLine`To see disagreements with the labels of the training half: art-e evals review ${definition.name} --criterion ${test.criterion}`,
     "",
@@ -177,12 +177,10 @@ export function agreementTable(agreement: Agreement): string {
   const { good, bad, sources, notApplicable, errors, confusion } = agreement;
   const rows: [string, string][] = compact([
     [
-      `labels${sources === undefined ? "" : `, ${labelSourcesText(sources)}`}`,
+      `labels, ${labelSourcesText(sources)}`,
       `${good} good, ${bad} bad${extra(notApplicable, "not applicable to")}${extra(errors, "failed on")}`,
     ],
-    // Absent in tests of earlier versions.
-    agreement.judged !== undefined &&
-      (["judged (good / bad)", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`] as [string, string]),
+    ["judged (good / bad)", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`],
     ["good passed / failed", `${confusion.goodPassed} / ${confusion.goodFailed}`],
     ["bad passed / failed", `${confusion.badPassed} / ${confusion.badFailed}`],
     ["true positive rate (recall)", estimateText(agreement.truePositiveRate)],

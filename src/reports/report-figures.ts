@@ -49,7 +49,7 @@ export class TaskRows {
       result.agentAnswer,
       result.ending,
       result.turns,
-      modelAndToolTimeOf(result) ?? result.executionTimeMs,
+      modelAndToolTimeOf(result),
       result.costUsd,
       stageOf(result),
       this.meanings.map(({ name }) => roundOff(result.scores[name] ?? null)),
@@ -161,8 +161,8 @@ export class RunTally {
       increment(this.errors, result.error ?? result.ending);
       return;
     }
-    this.times.push(modelAndToolTimeOf(result) ?? result.executionTimeMs);
-    this.waitingMs += result.waitingTimeMs ?? 0;
+    this.times.push(modelAndToolTimeOf(result));
+    this.waitingMs += result.waitingTimeMs;
     this.completed++;
   }
 

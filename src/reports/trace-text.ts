@@ -111,8 +111,7 @@ function timeText(trace: Trace | ChatTrace): string {
 
 function judgeText({ verdict, reason, cast, agreement, promptHash, ...judge }: Judgement): string {
   const votes = cast.length < 2 ? "" : `, ${cast.length} votes, agreement ${share(agreement)}`;
-  const prompt = promptHash === undefined ? "" : `, prompt ${promptHash}`;
-  return `${verdict ?? "no verdict"}: ${reason} (${judge.model}, ${judge.protocol} ${judge.version}${prompt}${votes})`;
+  return `${verdict ?? "no verdict"}: ${reason} (${judge.model}, ${judge.protocol} ${judge.version}, prompt ${promptHash}${votes})`;
 }
 
 function messageLines(message: Message): string[] {

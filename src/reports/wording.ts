@@ -6,7 +6,7 @@ import { count, duration, estimate, share, table } from "../text/format.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { SliceName } from "../traces/task-slices.js";
 
-type MeanTimes = Pick<RunHead, "avgExecutionTimeMs" | "avgModelTimeMs" | "avgToolTimeMs" | "avgWaitingTimeMs">;
+type MeanTimes = Pick<RunHead, "avgModelTimeMs" | "avgToolTimeMs" | "avgWaitingTimeMs">;
 
 /** The noun for the compared tasks: `task` for suites. */
 export type TaskNoun = "question" | "task";
@@ -18,16 +18,9 @@ interface LabelledRun {
   readonly name?: string;
 }
 
-/**
- * Formats model and tool time of a task, without waiting. Falls back to the total time for runs without these times.
- */
-export function workTime({
-  avgModelTimeMs: model,
-  avgToolTimeMs: tools,
-  avgExecutionTimeMs: total,
-}: MeanTimes): string {
-  if (model == null || tools == null) return total === null ? "-" : `${duration(total)} including waiting`;
-  return duration(model + tools);
+/** Formats model and tool time of a task, without waiting. */
+export function workTime({ avgModelTimeMs: model, avgToolTimeMs: tools }: MeanTimes): string {
+  return model === null || tools === null ? "-" : duration(model + tools);
 }
 
 /**
@@ -36,7 +29,7 @@ export function workTime({
  */
 export function timePerTask(times: MeanTimes): string {
   const { avgModelTimeMs: model, avgToolTimeMs: tools, avgWaitingTimeMs: waiting } = times;
-  if (model == null || tools == null || waiting == null) return workTime(times);
+  if (model === null || tools === null || waiting === null) return "-";
   return `${workTime(times)} (model ${duration(model)}, tools ${duration(tools)}); waiting ${duration(waiting)}`;
 }
 

@@ -3,7 +3,7 @@ import { type Finding, repairIndex } from "../mail/integrity.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { replaceFile } from "../platform/files.js";
-import { firstIssue, isJsonObject, type JsonObject, parseJsonOrNull } from "../platform/json.js";
+import { firstIssue } from "../platform/json.js";
 import { DamagedRowError, parseColumn, type Shape } from "../store/damaged-row.js";
 import type { Db } from "../store/database-file.js";
 import { openStore } from "../store/open-store.js";
@@ -16,10 +16,9 @@ import {
   type StoredTable,
 } from "../store/salvage.js";
 import { parseResult } from "../traces/results-store.js";
-import { withRunKind } from "../traces/run-settings.js";
 import { SETTINGS_SHAPE } from "../traces/runs-store.js";
 import { taskResultSchema } from "../traces/task-result.js";
-import { anyTraceSchema, withTraceKind } from "../traces/trace.js";
+import { anyTraceSchema } from "../traces/trace.js";
 import { parseTrace } from "../traces/traces-store.js";
 
 /** Finds the damage in a database, table by table, and copies every readable row into a new database. */
@@ -127,21 +126,8 @@ function forEachRow(db: Db, table: StoredTable, use: (row: Row) => void): Error 
   for (;;) {
     const next = rows.next();
     if (next.done === true) return next.value;
-    use(withKind(table.name, next.value));
+    use(next.value);
   }
-}
-
-/** JSON columns that earlier versions wrote without a kind. A damaged file cannot be migrated. */
-const COLUMNS_WITH_KIND: Readonly<Record<string, readonly [string, (value: JsonObject) => JsonObject]>> = {
-  runs: ["settings", withRunKind],
-  traces: ["trace", withTraceKind],
-};
-
-function withKind(table: string, row: Row): Row {
-  const [column, convert] = COLUMNS_WITH_KIND[table] ?? [];
-  if (column === undefined || convert === undefined) return row;
-  const value = parseJsonOrNull(String(row[column]));
-  return isJsonObject(value) ? { ...row, [column]: JSON.stringify(convert(value)) } : row;
 }
 
 function messageOf(failure: Error | "missing" | null): string[] {

@@ -398,7 +398,7 @@ function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTask
     score: null,
     costUsd,
     durationMs: executionTimeMs,
-    waitedMs: waitingTimeMs ?? null,
+    waitedMs: waitingTimeMs,
     retries,
     endedAt: new Date(Date.parse(startedAt) + executionTimeMs).toISOString(),
   };

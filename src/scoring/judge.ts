@@ -234,11 +234,9 @@ const JUDGEMENT_SETTINGS = judgeSettingsSchema.omit({ examples: true }).keyof().
 /** Whether a judgment has a verdict from the judge with these settings. */
 export function isJudgedBy(judgement: Judgement | null, settings: JudgeSettings): boolean {
   if (judgement === null || judgement.verdict === null) return false;
-  // Judgments of earlier versions do not have a hash. Their judges did not have examples.
-  const isSamePrompt = (judgement.promptHash ?? promptHash({ protocol: settings.protocol })) === promptHash(settings);
   const same = (name: (typeof JUDGEMENT_SETTINGS)[number]) =>
     JSON.stringify(judgement[name]) === JSON.stringify(settings[name]);
-  return isSamePrompt && JUDGEMENT_SETTINGS.every(same);
+  return judgement.promptHash === promptHash(settings) && JUDGEMENT_SETTINGS.every(same);
 }
 
 /**

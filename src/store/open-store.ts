@@ -5,7 +5,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { databaseHint, isBusy } from "./database-error.js";
 import { connect, connectToCopy, type Db, hasSqliteHeader } from "./database-file.js";
-import { migrate } from "./migrate.js";
+import { migrate } from "./open-store/migrate.js";
 import { Database } from "./sqlite.js";
 
 /**

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { readdir, readlink } from "node:fs/promises";
-import { join, normalize, posix, sep } from "node:path";
+import { join, normalize, posix, relative, sep } from "node:path";
 import { sha256OfFile } from "../platform/download.js";
-import { type PlannedSuiteTask, portableTask } from "../tasks/question.js";
+import type { PlannedSuiteTask } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";
 import { fileStateOf, type SuiteFolder, stateOf } from "./suite-folder.js";
 import { listSuiteDocuments } from "./task/document-search.js";
@@ -32,14 +32,13 @@ export async function planTasks(
   const plannedTasks: PlannedSuiteTask[] = [];
   // One task after another, because a suite can have thousands of files.
   for (const task of tasks) {
-    const suiteTask = { ...task, suite: { name, root }, sha256: null };
-    plannedTasks.push({ ...suiteTask, sha256: await taskDigest(suiteTask, suite, signal) });
+    plannedTasks.push({ ...task, suite: { name, root }, sha256: await taskDigest(task, suite, signal) });
   }
   return plannedTasks;
 }
 
-async function taskDigest(task: PlannedSuiteTask, suite: SuiteFolder, signal: AbortSignal): Promise<string> {
-  const hash = createHash("sha256").update(JSON.stringify(portableTask(task)));
+async function taskDigest(task: SuiteTask, suite: SuiteFolder, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256").update(JSON.stringify({ ...task, folder: relative(suite.root, task.folder) }));
   const shared = suiteFilesOf(task)
     .filter((path) => fileStateOf(suite.root, path) !== "outside")
     .map((path) => normalize(path))
@@ -108,10 +107,8 @@ export async function suiteDifferences(
   const byId = new Map(plannedTasks.map((task) => [task.id, task]));
   const missing = stored.tasks.filter(({ id }) => !byId.has(id)).map(({ id }) => id);
   if (missing.length > 0) return [`${naming(missing)} missing from ${suite.root}`];
-  const changed = stored.tasks.filter((task) => !isSame(task, byId.get(task.id))).map(({ id }) => id);
+  const changed = stored.tasks.filter(({ id, sha256 }) => sha256 !== byId.get(id)?.sha256).map(({ id }) => id);
   if (changed.length > 0) return [`${naming(changed)} different in ${suite.root} (definition or files)`];
-  // A task without its own digest was stored by a version whose suite digest covered only the definitions.
-  if (stored.tasks.some(({ sha256 }) => sha256 === null)) return [];
   const isUnchanged = (await suiteDigest(plannedTasks, suite, signal)) === stored.sha256;
   return isUnchanged ? [] : [`the documents are different in ${suite.root}`];
 }
@@ -119,13 +116,4 @@ export async function suiteDifferences(
 function naming(ids: readonly string[]): string {
   const [first] = ids;
   return ids.length === 1 ? `task ${first} is` : `${ids.length} tasks (${first}, ...) are`;
-}
-
-function isSame(stored: PlannedSuiteTask, current: PlannedSuiteTask | undefined): boolean {
-  if (current === undefined) return false;
-  if (stored.sha256 !== null) return stored.sha256 === current.sha256;
-  const now = new Map<string, unknown>(Object.entries(portableTask(current)));
-  return Object.entries(portableTask(stored)).every(
-    ([key, value]) => JSON.stringify(value) === JSON.stringify(now.get(key)),
-  );
 }

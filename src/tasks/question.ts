@@ -44,10 +44,8 @@ export interface RealismBin {
 export interface PlannedSuiteTask extends SuiteTask {
   /** The suite's name and the absolute path of its root folder. */
   readonly suite: { readonly name: string; readonly root: string };
-  /**
-   * SHA-256 of the task definition and its files, or null if an earlier version stored the task without hashing them.
-   */
-  readonly sha256: string | null;
+  /** SHA-256 of the task definition and its files. */
+  readonly sha256: string;
 }
 
 /** A question about a mailbox or a suite task. */
@@ -144,7 +142,7 @@ export function portableTask({ suite, sha256: _, ...task }: PlannedSuiteTask): S
 }
 
 /** Returns a stored suite task as a task in the suite folder `root`. */
-export function placeSuiteTask(stored: SuiteTask, root: string, sha256: string | null): PlannedSuiteTask {
+export function placeSuiteTask(stored: SuiteTask, root: string, sha256: string): PlannedSuiteTask {
   return { ...stored, folder: join(root, stored.folder), suite: { name: basename(root), root }, sha256 };
 }
 

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { ToolSpec } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
-import { isJsonObject, type JsonObject, type JsonValue, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
+import { type JsonObject, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import type { ImportedRunSettings } from "../traces/run-settings.js";
 import type { RunStatus } from "../traces/task-result.js";
-import { anyTraceSchema, type ChatTrace, type Trace, withTraceKind } from "../traces/trace.js";
+import { anyTraceSchema, type ChatTrace, type Trace } from "../traces/trace.js";
 
 interface ContentPart {
   readonly type: string;
@@ -63,8 +63,7 @@ export function reasoningField(texts: readonly (string | null | undefined)[]): {
 
 /** Parses the trace of a task or a chat in art-e's own format. Throws a UserError that names the invalid field. */
 export function parseTrace(value: unknown, where: string): ImportedTrace {
-  const trace = isJsonObject(value as JsonValue) ? withTraceKind(value as JsonObject) : value;
-  return inOrderOf(trace, checkValue(anyTraceSchema, trace, where)) as ImportedTrace;
+  return inOrderOf(value, checkValue(anyTraceSchema, value, where)) as ImportedTrace;
 }
 
 /**

@@ -18,9 +18,7 @@ const finishedTaskSchema = z.strictObject({
   score: z.number().nullable().describe("The first of the run's scores, or null if the task does not have that score."),
   costUsd: z.number().nullable().describe("US dollars, or null if the price is unknown."),
   durationMs: ms.describe("Milliseconds, including waiting."),
-  waitedMs: ms
-    .nullable()
-    .describe("Milliseconds of rate limiting, failed calls and pauses, or null in results from earlier versions."),
+  waitedMs: ms.describe("Milliseconds of rate limiting, failed calls and pauses."),
   retries: tasks,
   endedAt: z.string(),
 });

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { chunk } from "../platform/batches.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
@@ -27,7 +26,7 @@ interface SuiteTaskColumns {
   readonly task_id: TaskId;
   readonly source: string;
   readonly suiteTask: string;
-  readonly suiteTaskSha256: string | null;
+  readonly suiteTaskSha256: string;
 }
 
 type StoredTaskRow = Record<string, unknown> & { task_id: TaskId; message_ids: string; epoch: number } & (
@@ -263,13 +262,10 @@ export function suiteTasksOf(db: Db, runId: string): PlannedSuiteTask[] {
   return rows.map(toSuiteTask);
 }
 
-/** Earlier versions stored impossible dates, and their runs can still be resumed. */
-const storedQuestionSchema = questionSchema.extend({ query_date: z.string() });
-
 function toTask({ epoch, ...row }: StoredTaskRow): PlannedTask {
   if (row.suiteTask !== null) return { kind: "suite", task: toSuiteTask(row as SuiteTaskColumns), epoch };
   const place = { table: "art_e_tasks", row: row.task_id, column: "message_ids" };
-  const question = storedQuestionSchema.safeParse({
+  const question = questionSchema.safeParse({
     ...row,
     message_ids: parseColumn(row.message_ids, "array", place),
   });
@@ -360,7 +356,7 @@ export function averageTask(db: Db, agentId: string, model: string): AverageTask
               avg(${RESULT} ->> '$.usage.outputTokens') AS outputTokens,
               avg(${RESULT} ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
               avg(coalesce(${RESULT} ->> '$.usage.cacheWriteTokens', 0)) AS cacheWriteTokens,
-              avg(${RESULT} ->> '$.turns') AS turns, avg(coalesce(${RESULT} ->> '$.modelTimeMs' + ${RESULT} ->> '$.toolTimeMs', ${RESULT} ->> '$.executionTimeMs')) / 1000 AS seconds
+              avg(${RESULT} ->> '$.turns') AS turns, avg(${RESULT} ->> '$.modelTimeMs' + ${RESULT} ->> '$.toolTimeMs') / 1000 AS seconds
        FROM results x JOIN runs r ON r.id = x.run_id WHERE r.agent_id = ? AND r.model = ? AND x.failed = 0`,
     )
     .get(agentId, model) as AverageTask;

@@ -4,7 +4,7 @@ import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { extrasShape } from "../models/request-extras.js";
 import { LONGEST_TIMER_MS } from "../platform/deadline.js";
 import { concurrencyValue, numberAbove, wholeNumber } from "../platform/flag-values.js";
-import { type JsonObject, jsonObjectSchema } from "../platform/json.js";
+import { jsonObjectSchema } from "../platform/json.js";
 import { judgeSettingsSchema } from "./trace.js";
 
 const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
@@ -186,9 +186,7 @@ export const ownRunSettingsSchema = z
     sent: sentParametersSchema
       .readonly()
       .exactOptional()
-      .describe(
-        "The settings sent to the provider with a call. Absent if no call was sent, or in runs of earlier versions.",
-      ),
+      .describe("The settings sent to the provider with a call. Absent if no call was sent."),
     maxTaskCostUsd,
     unsafeHostPython: z
       .literal(true)
@@ -283,34 +281,3 @@ export type RunSettings = OwnRunSettings | ExternalRunSettings | ImportedRunSett
 
 /** Settings of a run that art-e can execute, resume and repeat. */
 export type ExecutedRunSettings = OwnRunSettings | ExternalRunSettings;
-
-/** In imported runs of earlier versions, these values stood for unknown ones. */
-const EARLIER_DEFAULTS: ReadonlyMap<string, string> = new Map([
-  ["agentVersion", "0"],
-  ["prompt", '""'],
-  ["maxTokens", "2048"],
-  ["temperature", "null"],
-  ["taskTimeoutMs", "600000"],
-  ["maxTaskCostUsd", "null"],
-  ["selection", "{}"],
-]);
-
-/** Converts settings from an earlier version of art-e, which wrote no kind, and defaults for unknown values. */
-export function withRunKind(settings: JsonObject): JsonObject {
-  if ("kind" in settings) return settings;
-  const { elsewhere, ...rest } = settings;
-  const keep = (
-    kind: string,
-    { shape }: { readonly shape: object },
-    isKnown = (_name: string, _json: string) => true,
-  ) => {
-    const entries = Object.entries(rest).filter(
-      ([name, value]) => name in shape && isKnown(name, JSON.stringify(value)),
-    );
-    return { kind, ...Object.fromEntries(entries) };
-  };
-  if (elsewhere !== undefined) return { ...keep("external", externalRunSettingsSchema), externalAgent: elsewhere };
-  if ("environment" in settings) return keep("training", trainingRunSettingsSchema);
-  if (!("imported" in settings)) return { kind: "own", ...settings };
-  return keep("imported", importedRunSettingsSchema, (name, json) => EARLIER_DEFAULTS.get(name) !== json);
-}

@@ -8,7 +8,7 @@ import { runStatusSchema, spentSchema, taskResultSchema } from "./task-result.js
 import type { QUESTION_SLICES, SUITE_SLICES } from "./task-slices.js";
 
 const tasks = z.number().int().nonnegative();
-const meanTime = z.number().nonnegative().nullable().exactOptional();
+const meanTime = z.number().nonnegative().nullable();
 const share = z.number().min(0).max(1).nullable();
 
 const averages = {
@@ -135,9 +135,7 @@ export const runTotalsSchema = z.strictObject({
     .number()
     .nullable()
     .describe("Mean duration of a completed task in milliseconds, including waiting."),
-  avgModelTimeMs: meanTime.describe(
-    "Mean milliseconds of model calls per task. Null without tasks, absent in results from earlier versions.",
-  ),
+  avgModelTimeMs: meanTime.describe("Mean milliseconds of model calls per task, or null without tasks."),
   avgToolTimeMs: meanTime.describe("Mean milliseconds of tool calls per task."),
   avgWaitingTimeMs: meanTime.describe("Mean milliseconds of rate limiting, failed model calls and pauses per task."),
   totalTimeMs: z.number().int().describe("Milliseconds of work on the run."),

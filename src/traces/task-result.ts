@@ -119,12 +119,12 @@ export function timesOf({ turns, toolCalls }: Pick<Trace, "turns" | "toolCalls">
   };
 }
 
-/** Returns the sum of model and tool time, for comparing agents, or null for results without these times. */
+/** Returns the sum of model and tool time, for comparing agents. */
 export function modelAndToolTimeOf({
   modelTimeMs,
   toolTimeMs,
-}: Partial<Pick<TaskResult, "modelTimeMs" | "toolTimeMs">>): number | null {
-  return modelTimeMs === undefined || toolTimeMs === undefined ? null : modelTimeMs + toolTimeMs;
+}: Pick<TaskResult, "modelTimeMs" | "toolTimeMs">): number {
+  return modelTimeMs + toolTimeMs;
 }
 
 export function consumptionOf(turns: readonly Turn[]): Consumption {
@@ -204,13 +204,9 @@ export const taskResultSchema = z
       .nullable()
       .describe("Jaccard similarity between the word sets of the two answers."),
     executionTimeMs: z.number().nonnegative().describe("Duration in milliseconds, including waiting."),
-    modelTimeMs: time
-      .exactOptional()
-      .describe("Milliseconds of successful model calls. Absent in results from earlier versions."),
-    toolTimeMs: time.exactOptional().describe("Milliseconds of tool calls."),
-    waitingTimeMs: time
-      .exactOptional()
-      .describe("Milliseconds of rate limiting, failed model calls and the pauses between them."),
+    modelTimeMs: time.describe("Milliseconds of successful model calls."),
+    toolTimeMs: time.describe("Milliseconds of tool calls."),
+    waitingTimeMs: time.describe("Milliseconds of rate limiting, failed model calls and the pauses between them."),
     traceId: z.string().describe("Trace id."),
     error: z.string().exactOptional().describe("Error message. Absent if the task did not fail."),
     refusal: z

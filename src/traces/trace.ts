@@ -227,10 +227,7 @@ const voteSchema = z.object({
 export type Vote = z.output<typeof voteSchema>;
 
 export const judgementSchema = judgeSettingsSchema.omit({ examples: true }).extend({
-  promptHash: z
-    .string()
-    .exactOptional()
-    .describe("Start of the SHA-256 of the judge's instructions and examples. Absent in earlier versions."),
+  promptHash: z.string().describe("Start of the SHA-256 of the judge's instructions and examples."),
   verdict: z
     .enum(VERDICTS)
     .nullable()
@@ -460,13 +457,6 @@ export const chatTraceSchema = traceSchema
 export type ChatTrace = z.output<typeof chatTraceSchema>;
 
 export const anyTraceSchema = z.discriminatedUnion("kind", [traceSchema, suiteTraceSchema, chatTraceSchema]);
-
-/** Adds the kind to the JSON of a trace from an earlier version of art-e, which did not write it. */
-export function withTraceKind(trace: JsonObject): JsonObject {
-  if ("kind" in trace) return trace;
-  if (!("task" in trace) && "question" in trace) return { kind: "chat", ...trace };
-  return { kind: "grade" in trace ? "suite" : "question", ...trace };
-}
 
 /** Returns the question of a chat, or the instruction of a task. */
 export function askedOf(trace: AnyTrace): string {

@@ -270,6 +270,7 @@ const JUDGED = {
   baseUrl: null,
   protocol: "verdict" as const,
   version: 1,
+  promptHash: "0123456789ab",
   votes: 1,
   reason: "",
   agreement: 1,

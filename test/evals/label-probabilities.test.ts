@@ -23,7 +23,6 @@ import {
 } from "../../src/evals/labels.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { trace } from "../scoring/trace.js";
-import { writeEarlierCopy } from "../store/earlier-database.js";
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-probabilities-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -73,10 +72,10 @@ describe("the weights of labels", () => {
     db.close();
   });
 
-  it("come with the held-out labels that represent a run, without chosen traces and hard cases", () => {
+  it("come with the held-out labels that represent a run, without chosen traces", () => {
     const db = openStore(join(folder, "sample.db"), { mustExist: false });
     const ids = saveTraces(db, 60);
-    const draws = ["random", "enriched", "unknown", "hard"] as const;
+    const draws = ["random", "enriched", "unknown", "unknown"] as const;
     saveLabels(
       db,
       ids.map((traceId, i) => {
@@ -85,7 +84,7 @@ describe("the weights of labels", () => {
         return { ...GIVEN, traceId, label: i % 3 === 0 ? "bad" : "good", drawn, drawnFrom: 60 - i, probability };
       }),
     );
-    expect([...iterateLabelled(db, "overall", null)]).toHaveLength(45);
+    expect([...iterateLabelled(db, "overall", null)]).toHaveLength(60);
     const sample = sampledUnseenLabels(db, "overall", { createdAt: "2026-01-02" });
     expect(sample.size).toBeGreaterThan(10);
     for (const [traceId, { isGood, weight }] of sample) {
@@ -178,29 +177,6 @@ describe("saveGivenLabel", () => {
     expect(() => adjudicate(agreed)).toThrow(`Cannot adjudicate ${agreed}: no two annotators disagree`);
     adjudicate(disputed);
     expect(listDisagreements(db, "overall")).toMatchObject([{ traceId: disputed, adjudicated: "bad" }]);
-    db.close();
-  });
-});
-
-describe("a database without probabilities", () => {
-  it("keeps its labels, and accepts enriched ones", () => {
-    const [present, earlier] = [join(folder, "present.db"), join(folder, "earlier.db")];
-    const before = openStore(present, { mustExist: false });
-    const [first = "", second = ""] = saveTraces(before, 2);
-    saveLabels(before, [
-      { ...GIVEN, ...RANDOM, traceId: first, label: "bad", note: "wrong year", annotator: "ann" },
-      { ...GIVEN, traceId: second, label: "good", drawn: "hard", drawnFrom: null, probability: null, isRepeat: true },
-    ]);
-    const rowsOf = (db: Db) => db.prepare("SELECT * FROM eval_labels ORDER BY id").all();
-    const wanted = rowsOf(before);
-    before.close();
-    writeEarlierCopy(earlier, present, "label_probabilities");
-    const db = openStore(earlier, { mustExist: true });
-    expect(rowsOf(db)).toEqual(wanted);
-    const enriched = { ...GIVEN, traceId: first, label: "good", drawn: "enriched", drawnFrom: 2 } as const;
-    saveLabels(db, [{ ...enriched, probability: 0.25 }]);
-    expect(() => saveLabels(db, [{ ...enriched, probability: 1.5 }])).toThrow(/CHECK constraint failed/);
-    expect(() => saveLabels(db, [{ ...enriched, traceId: "nobody", probability: 1 }])).toThrow(/FOREIGN KEY/);
     db.close();
   });
 });

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Db } from "../../src/store/open-store.js";
 import { MAIL, QUESTIONS, ROOT, startProgram } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
-import { BEN, mail } from "../mail/small-corpus.js";
-import { writeEarlierFile } from "../store/earlier-database.js";
+import { fill, BEN, mail } from "../mail/small-corpus.js";
+import { createEarlierFile } from "../store/earlier-database.js";
 import { compileLibrary } from "./compile.js";
 import {
   countCalls,
@@ -61,7 +61,9 @@ beforeAll(async () => {
               UPDATE runs SET status = 'interrupted', completed_at = NULL;`),
   );
   const mails = Array.from({ length: 40 }, (_, i) => mail(`m${i}`, { body: `Größe ${i}, gas prices ${i}` }));
-  writeEarlierFile(join(state("earlier"), "art-e.db"), mails);
+  const earlier = createEarlierFile(join(state("earlier"), "art-e.db"), 1);
+  fill(earlier, mails);
+  earlier.close();
 }, 60_000);
 
 const results = (db: Db) =>
@@ -133,6 +135,7 @@ const COMMANDS: readonly FaultedCommand[] = [
     again: () => ["search", BEN, "gas", "--quiet"],
     outcome: (db) => [
       rows(db, "PRAGMA user_version"),
+      rows(db, "SELECT id FROM tools ORDER BY id"),
       rows(db, "SELECT message_id, body FROM emails ORDER BY message_id"),
       rows(db, "SELECT count(*) FROM emails_fts WHERE emails_fts MATCH 'gas'"),
     ],

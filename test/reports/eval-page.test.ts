@@ -54,6 +54,7 @@ function saveTest(db: Db, evalId: number): void {
   const agreement = measureAgreement(tested);
   const rest = {
     criterion: "overall",
+    agents: [],
     labelsHash: hashLabels([]),
     latencyMs: { p50: 1, p95: 1 },
     costUsdPerTrace: 0,

@@ -120,11 +120,6 @@ describe("runSummary", () => {
     expect(summary).not.toMatch(/NaN|null|undefined|Infinity/);
   });
 
-  it("notes that the time of an older run includes waiting", () => {
-    const { avgModelTimeMs: _, avgToolTimeMs: __, avgWaitingTimeMs: ___, ...old } = TOTALS;
-    expect(runSummary(old)).toContain("Time per task:  2.5 s including waiting\n");
-  });
-
   it("shows the cost as unknown if there is no price", () => {
     const priceless = "unknown (no price known for this model, or replies without their usage)";
     expect(runSummary({ ...TOTALS, costUsd: null })).toContain(priceless);

@@ -87,7 +87,7 @@ export function saveSuiteRun(db: Db, id: string, traces: readonly SuiteTrace[]):
       ...facts,
       suite: { name, root: "/suites/harbour" },
       folder: "/suites/harbour",
-      sha256: null,
+      sha256: "5".repeat(64),
       source: [],
       config: [],
       evaluation: null,

@@ -54,11 +54,15 @@ describe("traceText", () => {
     const line = (judge: Trace["judge"]) => /^Judge: .*$/m.exec(traceText({ ...ANSWERED, judge }))?.[0];
     const vote = { verdict: "correct", reason: "r", cached: false } as const;
     expect(line(null)).toBeUndefined();
-    expect(line(judged("correct", { cast: [vote] }))).toBe("Judge:    correct: so it is (acme/judge, verdict 1)");
-    expect(line(judged("wrong", { cast: [vote, vote, vote], agreement: 2 / 3 }))).toBe(
-      "Judge:    wrong: so it is (acme/judge, verdict 1, 3 votes, agreement 0.667)",
+    expect(line(judged("correct", { cast: [vote] }))).toBe(
+      "Judge:    correct: so it is (acme/judge, verdict 1, prompt 0123456789ab)",
     );
-    expect(line(judged(null))).toBe("Judge:    no verdict: the judge failed (acme/judge, verdict 1)");
+    expect(line(judged("wrong", { cast: [vote, vote, vote], agreement: 2 / 3 }))).toBe(
+      "Judge:    wrong: so it is (acme/judge, verdict 1, prompt 0123456789ab, 3 votes, agreement 0.667)",
+    );
+    expect(line(judged(null))).toBe(
+      "Judge:    no verdict: the judge failed (acme/judge, verdict 1, prompt 0123456789ab)",
+    );
   });
 
   it("shows the error of a failed task, and dashes if data is missing", () => {

@@ -283,6 +283,9 @@ describe("a results file", () => {
     exactMatch: false,
     semanticScore: 0.5,
     executionTimeMs: 12,
+    modelTimeMs: 11,
+    toolTimeMs: 1,
+    waitingTimeMs: 0,
     traceId: `trace_${taskId}`,
     ending: "answered",
     turns: 3,
@@ -344,17 +347,17 @@ describe("a run's figures", () => {
 
   function tallied() {
     const tally = new RunTally(MEANINGS, "semanticScore");
-    tally.add(task(1, 1, { executionTimeMs: 10, inbox: "b@x" }), ANSWERED);
+    tally.add(task(1, 1, { modelTimeMs: 10, toolTimeMs: 0, inbox: "b@x" }), ANSWERED);
     tally.add(
-      task(2, 0.6, { executionTimeMs: 20, inbox: "a@x", readGold: false, howRealistic: 0.699999988 }),
+      task(2, 0.6, { modelTimeMs: 15, toolTimeMs: 5, inbox: "a@x", readGold: false, howRealistic: 0.699999988 }),
       ANSWERED,
     );
     tally.add(
-      task(3, 0.2, { executionTimeMs: 60, inbox: "a@x", foundGold: false, readGold: false, turns: 3 }),
+      task(3, 0.2, { modelTimeMs: 60, toolTimeMs: 0, inbox: "a@x", foundGold: false, readGold: false, turns: 3 }),
       ANSWERED,
     );
     const failed = { ending: "model_error", error: "503 no", scores: {} } as const;
-    tally.add(task(4, 0, { ...failed, executionTimeMs: 9_000 }), FAILED);
+    tally.add(task(4, 0, { ...failed, modelTimeMs: 9_000 }), FAILED);
     return tally.figures();
   }
 

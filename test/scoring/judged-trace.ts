@@ -7,6 +7,7 @@ export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}
     baseUrl: null,
     protocol: "verdict",
     version: 1,
+    promptHash: "0123456789ab",
     votes: 1,
     verdict,
     reason: verdict === null ? "the judge failed" : "so it is",

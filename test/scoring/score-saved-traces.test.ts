@@ -3,6 +3,7 @@ import { NO_EVALS } from "../../src/evals/scoring-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { ModelError } from "../../src/models/model.js";
 import { scoreRun } from "../../src/runs/score-traces.js";
+import { promptHash } from "../../src/scoring/judge.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../src/scoring/scorers.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
 import { acquireRunLock, getRun } from "../../src/traces/runs-store.js";
@@ -39,7 +40,7 @@ function judge(verdictOf: (answer: string | null) => Verdict | null, settings: P
     settings: own,
     judge({ question, answer }) {
       asked.push(question);
-      return Promise.resolve(judged(verdictOf(answer), own));
+      return Promise.resolve(judged(verdictOf(answer), { ...own, promptHash: promptHash(own) }));
     },
   };
   return { made, asked };

@@ -11,7 +11,9 @@ import { openReadOnly, openStore, withTickTransaction } from "../../src/store/op
 import { Database } from "../../src/store/sqlite.js";
 import { importSource } from "../import-source.js";
 import { checkIndex, mail, openWithMails } from "../mail/corpus-setup.js";
+import { fill, mail as smallMail } from "../mail/small-corpus.js";
 import { openEmpty } from "../runs/demo-setup.js";
+import { createEarlierFile } from "./earlier-database.js";
 
 describe("openStore", () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-open-"));
@@ -67,6 +69,11 @@ describe("openStore", () => {
       ["a file in a folder that does not exist", "db_folder_missing", () => join(folder, "no/such/place.db")],
       ["tables of a newer version", "db_newer", () => ourFile("PRAGMA user_version = 99")],
       ["changed migrations", "db_other_history", () => ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")],
+      [
+        "a file of an unreleased version with more migrations",
+        "db_other_history",
+        () => ourFile("UPDATE migrations SET sha256 = 'x'; PRAGMA user_version = 24"),
+      ],
       ["a missing migration", "db_other_history", () => ourFile("DELETE FROM migrations WHERE number = 1")],
     ];
 
@@ -141,6 +148,20 @@ describe("openStore", () => {
       db.close();
     });
 
+    it("applies the migrations that an earlier version did not have, and keeps the rows", () => {
+      const path = newPath();
+      const earlier = createEarlierFile(path, 1);
+      fill(earlier, [smallMail("kept")]);
+      earlier.close();
+      const db = openStore(path, { mustExist: true });
+      expect(db.prepare("SELECT message_id FROM emails").pluck().all()).toEqual(["<kept@plains.example>"]);
+      expect(db.prepare("SELECT count(*) FROM tools WHERE id = 'email_search'").pluck().get()).toBe(1);
+      expect(db.prepare("SELECT max(number) FROM migrations").pluck().get()).toBe(
+        db.pragma("user_version", { simple: true }),
+      );
+      db.close();
+    });
+
     it("lets the documented queries of the schema work", async () => {
       const meeting = mail({ subject: "Meetings", to: ["bob@x.example", "cy@x.example"] });
       const { db, close } = await openWithMails(meeting, { ...meeting, messageId: "<copy@test>" }, mail());
@@ -202,7 +223,7 @@ describe("openStore", () => {
         return { code, said: said.trim() };
       });
       const migrations = openCount(path, await Promise.all(runs));
-      expect(migrations).toBeGreaterThan(3);
+      expect(migrations).toBeGreaterThan(2);
     });
 
     function openCount(path: string, runs: readonly { code: number; said: string }[]): number {

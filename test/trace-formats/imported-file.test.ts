@@ -8,7 +8,6 @@ import type { ImportedTrace } from "../../src/trace-formats/imported-trace.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
 import { contextOf } from "./context.js";
 import { inspectJsonLog } from "./inspect-json-log.js";
-import { CHAT, SUITE } from "./kinds-of-traces.js";
 import { ANSWERED } from "./traces.js";
 
 const folder = mkdtempSync(join(tmpdir(), "art-e-"));
@@ -57,18 +56,6 @@ describe.each(Object.entries(FILES))("a file in %s", (_, documents) => {
       /cannot be unpacked with gzip: unexpected end/,
     );
   });
-});
-
-it.each([ANSWERED, SUITE, CHAT])("a trace that an earlier version exported gets its kind: $kind", async (trace) => {
-  for (const format of ["jsonl", "atif", "inspect-json"] as const) {
-    const file =
-      format === "inspect-json"
-        ? inspectJsonLog([trace], contextOf())
-        : [...FORMATS[format].lines([trace], contextOf())].join("");
-    const earlier = file.replace(new RegExp(String.raw`\\?"kind\\?": ?\\?"${trace.kind}\\?",\s*`), "");
-    expect(earlier.length, format).toBeLessThan(file.length);
-    expect(await read(earlier), format).toEqual(await read(file));
-  }
 });
 
 it("readDocuments finds the end of a document wherever a chunk ends", async () => {

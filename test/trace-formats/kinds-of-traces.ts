@@ -70,6 +70,7 @@ export const BY_TOOL: QuestionTrace = {
     baseUrl: null,
     protocol: "verdict",
     version: 1,
+    promptHash: "0123456789ab",
     votes: 1,
     verdict: "partly",
     reason: "near enough",

@@ -12,13 +12,11 @@ import { canonicalJson } from "./canonical-json.js";
 
 type Figures = Omit<FileValidation, "figuresHash">;
 
-const figuresSchema = fileValidationSchema.omit({ figuresHash: true });
-
-/** Returns a test in the form for files, or null if an earlier version stored it without some of its figures. */
-export function toFileValidation(report: EvalTest, definitionHash: string, testedAt: string): FileValidation | null {
+/** Returns a test in the form for files. */
+export function toFileValidation(report: EvalTest, definitionHash: string, testedAt: string): FileValidation {
   const { isImported: _, ...figures } = report;
-  const { data } = figuresSchema.safeParse({ definitionHash, testedAt, ...figures });
-  return data === undefined ? null : { ...data, figuresHash: hashFigures(data) };
+  const checked = fileValidationSchema.omit({ figuresHash: true }).parse({ definitionHash, testedAt, ...figures });
+  return { ...checked, figuresHash: hashFigures(checked) };
 }
 
 /**

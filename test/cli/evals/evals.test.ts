@@ -234,15 +234,6 @@ describe("an eval made from labels", () => {
     );
     expect((await artE("evals suggest")).stdout).toMatch(/next: art-e evals test short_answer@1$/m);
   });
-
-  it("is not made from labels of hard cases, which earlier versions selected", async () => {
-    const lines = jsonLines(read("labels.jsonl")).map((line) => JSON.stringify({ ...line, drawn: "hard" }));
-    write("hard.jsonl", lines.slice(0, 60).join("\n"));
-    await json("evals label --from hard.jsonl --criterion hard");
-    expect((await artE("evals suggest --criterion hard")).stderr).toMatch(
-      /the training half has 0 good and 0 bad traces for hard \(minimum 5 of each\)/,
-    );
-  });
 });
 
 describe("versions of an eval", () => {

@@ -213,12 +213,6 @@ describe("art-e doctor --recover", () => {
     await expectSound();
   });
 
-  it("adds the kind to the traces of an earlier version", async () => {
-    change("UPDATE traces SET trace = json_remove(trace, '$.kind')");
-    expect((await recover()).tables).toMatchObject({ runs: 1, traces: 73 });
-    expect(new Set(ids("SELECT trace ->> '$.kind' FROM traces", "new.db"))).toEqual(new Set(["question"]));
-  });
-
   it("writes the traces of a lost run to a file that can be imported", async () => {
     change("DELETE FROM runs");
     const { tables } = await recover();

@@ -165,7 +165,6 @@ const DRAW_WORDS: Readonly<Record<LabelDraw, string>> = {
   random: "at random",
   enriched: "enriched, weighted in all figures",
   all: "all of a run",
-  hard: "hard cases of an earlier version, not counted",
   unknown: "unknown",
 };
 
