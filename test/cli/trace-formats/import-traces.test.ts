@@ -96,7 +96,7 @@ describe("art-e import-traces", () => {
       "other.jsonl: is not a file of traces, an Inspect log, OTLP's TracesData or an ATIF trajectory.",
     ],
     ["deep.jsonl", `{"traceId":${"[".repeat(500)}`, "deep.jsonl, line 1: is nested more than"],
-    ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
+    ["half.jsonl", `${JSON.stringify(ANSWERED)}\n{"kind":"question","traceId":"x"}`, "half.jsonl, line 2: sessionId: "],
     ["twice.jsonl", `${JSON.stringify(ANSWERED)}\n${JSON.stringify(ANSWERED)}`, "is already in this database."],
     ["ids.otlp", '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}', "expected hex digits"],
   ])("refuses %s, and imports nothing from it", async (name, content, message) => {
