@@ -3,7 +3,9 @@ import type { EvalDraft } from "../../src/evals/definition.js";
 import { hashLabels } from "../../src/evals/labels.js";
 import { saveDraft, saveEvalTest } from "../../src/evals/store.js";
 import { measureAgreement } from "../../src/evals/test-eval.js";
+import { agentOfRun } from "../../src/evals/validated-agents.js";
 import type { Db } from "../../src/store/open-store.js";
+import { getRun } from "../../src/traces/runs-store.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
 import { TestBrowser } from "../browser.js";
 import { needs } from "../machine-requirements.js";
@@ -54,7 +56,7 @@ function saveTest(db: Db, evalId: number): void {
   const agreement = measureAgreement(tested);
   const rest = {
     criterion: "overall",
-    agents: [],
+    agents: [agentOfRun(getRun(db, "run_evals"))],
     labelsHash: hashLabels([]),
     latencyMs: { p50: 1, p95: 1 },
     costUsdPerTrace: 0,
