@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Db } from "../../src/store/open-store.js";
 import { MAIL, QUESTIONS, ROOT, startProgram } from "../cli/art-e.js";
 import { needs } from "../machine-requirements.js";
-import { fill, BEN, mail } from "../mail/small-corpus.js";
+import { BEN, fill, mail } from "../mail/small-corpus.js";
 import { createEarlierFile } from "../store/earlier-database.js";
 import { compileLibrary } from "./compile.js";
 import {
