@@ -146,7 +146,7 @@ export async function openExternalAgent(
   {
     model: { priceOf, throttle },
     options,
-    context: { settings, openPerson },
+    context: { settings, openPerson, note },
     resources,
   }: {
     readonly model: { readonly priceOf: PriceOf; readonly throttle: RateLimiter | null };
@@ -154,7 +154,7 @@ export async function openExternalAgent(
       readonly requestTimeout: number;
       readonly agentFunction?: NamedAgentFunction | undefined;
     };
-    readonly context: Pick<AppContext, "settings" | "openPerson">;
+    readonly context: Pick<AppContext, "settings" | "openPerson" | "note">;
     readonly resources: ToolResources;
   },
 ): Promise<OpenExternalAgent> {
@@ -219,7 +219,7 @@ export async function openExternalAgent(
         timeoutMs: run.taskTimeoutMs,
         extras: openExtras(run, options, env),
       };
-      return retried(endpointAgent({ name: run.agentId, endpoint, priceOf }));
+      return retried(endpointAgent({ name: run.agentId, endpoint, priceOf, note }));
     }
   }
 }

@@ -4,6 +4,7 @@ import { parseHttpUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { ModelError } from "./model.js";
 import { providerError, sentenceIn } from "./provider-errors.js";
+import { textSchema } from "./reply-fields.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
 
 export interface EndpointSettings {
@@ -63,31 +64,47 @@ export function urlBelow(baseUrl: string, path: string, version = /(?!)/): strin
   return url.href;
 }
 
+const partSchema = z.union([z.string(), z.object({ text: z.string() }).transform(({ text }) => text)]).catch("");
+
 /** Message text of a chat completion. Some servers send it in parts. */
-export const chatContentSchema = z.union([
-  z.string(),
-  z.array(z.looseObject({ text: z.string().optional() })).transform((parts) => parts.map((p) => p.text ?? "").join("")),
-]);
+export const chatContentSchema = z
+  .union([z.string(), z.array(partSchema).transform((parts) => parts.join(""))])
+  .catch("");
 
 /** Returns whether the base URL belongs to OpenAI. Null means OpenAI's default server. */
 export function isOpenaiServer(baseUrl: string | null): boolean {
   return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
 }
 
-const statusSchema = z.object({ error: z.object({ code: z.coerce.number().int().min(400).max(599) }) });
+const failureSchema = z
+  .object({
+    code: z.coerce.number().int().min(400).max(599).nullable().catch(null),
+    type: textSchema,
+    status: textSchema,
+  })
+  .catch({ code: null, type: "", status: "" });
 
 /**
  * Returns the failure in a reply with status 200, or null for a successful reply. OpenRouter and other gateways report
- * failures of the upstream server this way. A failure without a status counts as a server error.
+ * failures of the upstream server this way. A failure without a status counts as a server error, unless it says that
+ * the request is invalid.
  */
 export function failureInReply(body: unknown): ModelError | null {
   // Very few replies contain a failure, and checking a schema would take longer than the rest of the parsing.
   if (typeof body !== "object" || body === null) return null;
   if ("base_resp" in body) return minimaxFailure(body);
-  if (!("error" in body) || "choices" in body) return null;
+  if (!("error" in body) || body.error === null || "choices" in body) return null;
   const sentence = sentenceIn(body);
   if (sentence === null) return null;
-  return providerError({ status: statusSchema.safeParse(body).data?.error.code ?? 500, message: sentence, body });
+  const { code, type, status } = failureSchema.parse(body.error);
+  const isInvalid = /invalid|bad_request|unsupported/i.test(`${type} ${status}`) || isDeclinedResponse(body);
+  return providerError({ status: code ?? (isInvalid ? 400 : 500), message: sentence, body });
+}
+
+/** Returns whether a failed reply of the Responses API has another code than that of a fault of the server. */
+function isDeclinedResponse(body: object): boolean {
+  const failed = z.object({ status: z.literal("failed"), error: z.object({ code: z.string() }) }).safeParse(body).data;
+  return failed !== undefined && failed.error.code !== "server_error";
 }
 
 const minimaxSchema = z.object({

@@ -7,7 +7,20 @@ import { type FinishReason, ModelError } from "./model.js";
 export type ReplyEnd = Exclude<FinishReason, "other"> | "broke_off";
 
 export const FINISH_REASON_NAMES: Readonly<Record<ReplyEnd, readonly string[]>> = {
-  stop: ["stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete", "completed"],
+  stop: [
+    "stop",
+    "end",
+    "end_turn",
+    "stop_sequence",
+    "eos",
+    "eos_token",
+    "complete",
+    "completed",
+    "done",
+    "finished",
+    "normal",
+    "success",
+  ],
   tool_calls: ["tool_calls", "tool_call", "tool_use", "function_call"],
   length: [
     "length",
@@ -80,7 +93,7 @@ const ENDS: ReadonlyMap<string, ReplyEnd> = new Map(
  * @throws ModelError, which is retryable if the reply broke off, but not if the name is unknown and there are no calls
  */
 export function finishReasonOf(raw: string, calls: number): Exclude<FinishReason, "other"> {
-  const end = raw === "" ? "stop" : ENDS.get(raw.toLowerCase());
+  const end = raw === "" ? "stop" : ENDS.get(raw.toLowerCase().replace(/[-\s]/g, "_"));
   if (end === "broke_off") throw brokeOff(raw);
   if (calls > 0 && end !== "length" && end !== "refusal") return "tool_calls";
   if (end === undefined) {

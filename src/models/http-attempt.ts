@@ -1,10 +1,10 @@
-import { type Endpoint, secretsOf } from "./endpoint.js";
+import { type Endpoint, failureInReply, secretsOf } from "./endpoint.js";
 import { type Completion, type FinishReason, ModelError, type ModelErrorKind } from "./model.js";
 import { toModelError } from "./provider-errors.js";
-import type { JsonReply } from "./provider-http.js";
 import { MAX_NAME } from "./reply-fields.js";
 import { type ReportedUsage, reportedUsage } from "./reported-usage.js";
 import type { AdaptedTools } from "./tool-schemas.js";
+import type { Send } from "./wire/stream-reply.js";
 
 /** The parts of a completion that depend on the wire format. */
 export type Reply = Omit<Completion, "latencyMs" | "retries" | keyof ReportedUsage>;
@@ -17,7 +17,7 @@ export type Reply = Omit<Completion, "latencyMs" | "retries" | keyof ReportedUsa
 export async function attempt(
   endpoint: Endpoint,
   signal: AbortSignal,
-  send: () => Promise<JsonReply>,
+  send: Send,
   read: (body: unknown) => Reply,
   tools: Pick<AdaptedTools, "notes" | "restore">,
 ): Promise<Completion> {
@@ -27,6 +27,8 @@ export async function attempt(
     const received = await send();
     const latencyMs = performance.now() - startedAt;
     reported = reportedUsage(received);
+    const problem = failureInReply(received.body);
+    if (problem !== null) throw problem;
     const reply = read(received.body);
     // A refused reply is truncated, so its calls and its text are incomplete.
     const calls = reply.finishReason === "refusal" ? [] : reply.toolCalls;

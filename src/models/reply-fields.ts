@@ -1,4 +1,10 @@
 import { z } from "zod";
+import { jsonValueSchema } from "../platform/json.js";
+
+/**
+ * Fields of replies. A field of another type than documented counts as missing, so that it never invalidates a reply
+ * that was already paid.
+ */
 
 /** A name is a few words, but a server might send anything. */
 export const MAX_NAME = 200;
@@ -16,3 +22,21 @@ export const modelNameSchema = nameSchema.transform((model) => (model === undefi
 
 /** Converts a reply's ID to a property of `Reply`, which is absent if the ID is missing. */
 export const responseIdSchema = nameSchema.transform((responseId) => (responseId === undefined ? {} : { responseId }));
+
+/** Text, or an empty string. */
+export const textSchema = z.string().catch("");
+
+/** An ID, which some servers send as a number, or an empty string. */
+export const idSchema = z.union([z.string(), z.number().transform(String)]).catch("");
+
+/** A position, which some servers send as text, or null. */
+export const indexSchema = z
+  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+  .nullable()
+  .catch(null);
+
+/** An object without the values of a type that nobody expects, or an empty object. */
+export const fieldsSchema = z.record(z.string(), jsonValueSchema).catch({});
+
+/** The objects in a list, or none. */
+export const listSchema = z.array(fieldsSchema).catch([]);

@@ -9,6 +9,7 @@ import {
   roomFor,
   rulesAfterRefusal,
 } from "./reasoning-effort.js";
+import { Omissions, type RequestBody } from "./wire/omissions.js";
 
 /** The request parameters accepted by a model. Text values explain why a parameter is not accepted. */
 interface ParameterRules {
@@ -190,6 +191,7 @@ export function sentOf(rules: ParameterRules, request: ModelRequest): SentParame
 export class AdaptiveParameters {
   private changes = 0;
   private readonly notes: string[] = [];
+  private readonly omissions = new Omissions();
 
   /** @param limitField the usual field for the limit, if the wire format has two */
   constructor(
@@ -203,31 +205,52 @@ export class AdaptiveParameters {
   }
 
   /**
-   * Makes a call with the parameters for a request, and repeats it with other parameters if the server refuses one.
-   * Each parameter is refused at most once per model and run, because later calls omit it.
+   * Makes a call with the parameters for a request, and repeats it if the server refuses one of them, or another part
+   * of the body that can be left out. Each is refused at most once per model and run, because later calls omit it.
    */
-  async complete(
+  async complete<Body extends RequestBody>(
     request: ModelRequest,
-    call: (sentParameters: SentParameters) => Promise<Completion>,
+    bodyOf: (sentParameters: SentParameters) => Body,
+    call: (sentParameters: SentParameters, body: Body) => Promise<Completion>,
   ): Promise<Completion> {
     for (;;) {
       const [sentParameters, before] = [sentOf(this.rules, request), this.changes];
+      const body = this.omissions.applyTo(bodyOf(sentParameters));
       try {
-        const reply = await call(sentParameters);
+        const reply = await call(sentParameters, body);
         return this.notes.length === 0 ? reply : { ...reply, notes: [...(reply.notes ?? []), ...this.notes] };
       } catch (error) {
         const mayLearn = this.changes === before && this.changes < MAX_CHANGES;
-        if (error instanceof ModelError && mayLearn) this.learn(error, sentParameters);
+        if (error instanceof ModelError && mayLearn) this.learn(error, sentParameters, request, body);
         if (this.changes === before) throw error;
       }
     }
   }
 
-  private learn({ kind, status, message }: ModelError, sentParameters: SentParameters): void {
-    if (kind !== "bad_request" || (status !== 400 && status !== 422)) return;
+  private learn(error: ModelError, sentParameters: SentParameters, request: ModelRequest, body: RequestBody): void {
+    const { status } = error;
+    const message = error.message.replace(/^\d{3} /, "");
+    if (status !== 400 && status !== 422) return;
+    const before = this.changes;
+    // A part of the history can have the name of a parameter.
+    if (!IN_HISTORY.test(message)) this.learnParameter(message, sentParameters, request);
+    const omitted = this.changes === before ? this.omissions.learn(message, body) : null;
+    if (omitted !== null)
+      this.change({}, omitted, `left out or changed: the server rejects it (${message.slice(0, 150)})`);
+  }
+
+  private learnParameter(message: string, sentParameters: SentParameters, request: ModelRequest): void {
     const isUnsupported = UNSUPPORTED.test(message);
     const explanation = `the server rejects it (${message.slice(0, 150)})`;
-    const most = maximumIn(message, sentParameters.maxTokens);
+    const { maxTokens } = sentParameters;
+    const fitting = fittingTokens(message, maxTokens);
+    if (fitting !== null && maxTokens > request.maxTokens) {
+      // The next turns have longer prompts.
+      const tokens = Math.max(request.maxTokens, Math.floor(fitting / 2));
+      this.change({ mostTokens: { tokens, reason: explanation } }, `max_tokens above ${tokens}`, explanation);
+      return;
+    }
+    const most = maximumIn(message, maxTokens);
     switch (refusedParameter(message, sentParameters)) {
       case "maxTokens":
         if (most !== null)
@@ -244,7 +267,7 @@ export class AdaptiveParameters {
         if (isUnsupported) this.change({ noTemperature: explanation }, "temperature", `not sent: ${explanation}`);
         break;
       case "toolChoice":
-        if (isUnsupported) this.change({ noForcedTools: explanation }, "tool_choice", `sent as auto: ${explanation}`);
+        this.change({ noForcedTools: explanation }, "tool_choice", `sent as auto: ${explanation}`);
         break;
       case "reasoningEffort": {
         const { reasoningEffort: effort = null } = sentParameters;
@@ -266,6 +289,9 @@ export class AdaptiveParameters {
 
 /** Maximum number of changes, more than there are parameters. Stops retrying if a server contradicts itself. */
 const MAX_CHANGES = 10;
+
+/** Matches errors about a part of the conversation: `messages.2.reasoning_content`, `input[1]`. */
+const IN_HISTORY = /\b(?:messages|input|contents)(?:\.|\[)\d/;
 
 const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
   maxTokens: /max_(completion_|output_)?tokens|maxOutputTokens/i,
@@ -311,6 +337,19 @@ function maximumIn(message: string, sentTokens: number): number | null {
     if (tokens >= 1 && tokens < sentTokens) return tokens;
   }
   return null;
+}
+
+/**
+ * Returns the tokens that a server's context leaves for the reply, or null if the error is not about that. Servers name
+ * the context, the prompt and the limit that was sent, and possibly the sum of the last two, in any words and order.
+ */
+function fittingTokens(message: string, sentTokens: number): number | null {
+  const numbers = [...new Set((message.match(/\d+/g) ?? []).map(Number))];
+  if (!numbers.includes(sentTokens)) return null;
+  const isSum = (number: number) => numbers.includes(number - sentTokens);
+  const others = numbers.filter((number) => number > 9 && number !== sentTokens && !isSum(number));
+  const [prompt = 0, context = 0] = others.sort((a, b) => a - b);
+  return others.length === 2 && context > prompt && prompt + sentTokens > context ? context - prompt : null;
 }
 
 /** Returns the output tokens reserved for reasoning: the requested number, otherwise a default for the model. */

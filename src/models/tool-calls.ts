@@ -1,4 +1,4 @@
-import { isJsonObject, isShallow, type JsonValue, jsonValueSchema } from "../platform/json.js";
+import { isJsonObject, isShallow, type JsonValue, jsonValueSchema, parseJsonOrNull } from "../platform/json.js";
 import type { Message, ToolCall } from "./model.js";
 
 /**
@@ -17,7 +17,9 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
   if (raw.trim() === "") return { arguments: {} };
   try {
     // JSON.parse only returns valid JSON values, so a schema check is unnecessary.
-    const value = JSON.parse(raw) as JsonValue;
+    const decoded = JSON.parse(raw) as JsonValue;
+    // Some servers encode the text twice.
+    const value = typeof decoded === "string" ? (parseJsonOrNull(decoded) as JsonValue) : decoded;
     return isJsonObject(value) && isShallow(value) ? { arguments: value } : { arguments: {}, invalid: raw };
   } catch {
     return { arguments: {}, invalid: raw };

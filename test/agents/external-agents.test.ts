@@ -31,13 +31,17 @@ describe("an endpoint agent", () => {
     context: { inbox: "a@b.example", cutoff: null, signal: new AbortController().signal },
   };
 
+  const notes: string[] = [];
+
   async function ask(script: Script) {
     server = await startPlayground(() => script);
+    notes.length = 0;
     const transcript: Transcript = { messages: [], toolCalls: [], turns: [] };
     const agent = endpointAgent({
       name: "my-agent",
       endpoint: { apiKey: "test-key", baseUrl: `${server.url}/v1`, timeoutMs: 20_000 },
       priceOf: ({ inputTokens }) => inputTokens / 1_000,
+      note: (text) => void notes.push(text),
     });
     const done = await agent.answer(TASK, transcript).catch((error: unknown) => error);
     return { done, transcript, seen: server.seen };

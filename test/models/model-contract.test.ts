@@ -77,7 +77,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     [401, "auth", false],
     [403, "auth", false],
     [404, "not_found", false],
-    [413, "bad_request", false],
+    [413, "context_overflow", false],
     [422, "bad_request", false],
     [408, "timeout", true],
     [409, "server", true],

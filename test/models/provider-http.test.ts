@@ -10,8 +10,10 @@ import type { ModelError } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { toModelError } from "../../src/models/provider-errors.js";
-import { jsonBytes, jsonHeaders, postJson, sdkFetch, sdkReply, withDeadline } from "../../src/models/provider-http.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
+import { ChatAssembler } from "../../src/models/wire/chat-stream.js";
+import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../../src/models/wire/http-sender.js";
+import { postForReply } from "../../src/models/wire/stream-reply.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import { failsEveryTask } from "../../src/runs/detect-dead-server.js";
 import { SELF_SIGNED } from "../providers/self-signed.js";
@@ -24,7 +26,12 @@ async function listen(server: TcpServer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("postJson", () => {
+type Options = Pick<Parameters<typeof postForReply>[0], "signal" | "timeoutMs">;
+
+const postJson = (url: string, headers: Record<string, string>, body: Buffer, options: Options) =>
+  postForReply({ url, headers, body, ...options, secrets: [] }, new ChatAssembler(() => {}, []));
+
+describe("postForReply", () => {
   interface Canned {
     readonly status: number;
     readonly body: string;

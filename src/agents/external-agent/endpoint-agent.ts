@@ -1,22 +1,11 @@
-import { z } from "zod";
+import { completeChat } from "../../models/agent-requests.js";
 import { chargeOf } from "../../models/call-cost.js";
-import {
-  chatContentSchema,
-  chatUrl,
-  type Endpoint,
-  failureInReply,
-  openaiHeaders,
-  secretsOf,
-} from "../../models/endpoint.js";
-import { finishReasonOf } from "../../models/finish-reasons.js";
+import { chatUrl, type Endpoint, secretsOf } from "../../models/endpoint.js";
 import { withBilled } from "../../models/http-attempt.js";
 import { ModelError, type Usage } from "../../models/model.js";
-import { toModelError } from "../../models/provider-errors.js";
-import { jsonBytes, jsonHeaders, postJson } from "../../models/provider-http.js";
-import { modelNameSchema, responseIdSchema } from "../../models/reply-fields.js";
 import { separateReasoning } from "../../models/reply-text.js";
-import { reportedUsage } from "../../models/reported-usage.js";
 import { NO_EXTRAS, withExtraBody } from "../../models/request-extras.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { redact } from "../../platform/secrets.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
 import { readAnswer, refusalReason, rolloutOf } from "../rollout.js";
@@ -26,34 +15,18 @@ interface EndpointAgent {
   readonly name: string;
   readonly endpoint: Endpoint;
   priceOf(usage: Usage): number | null;
+  /** Receives a note about a truncated answer, once. */
+  readonly note: (text: string) => void;
 }
-
-const replySchema = z.object({
-  model: modelNameSchema,
-  id: responseIdSchema,
-  choices: z.tuple(
-    [
-      z.object({
-        message: z.looseObject({
-          content: chatContentSchema.nullish(),
-          refusal: z.string().nullish(),
-          tool_calls: z.array(z.unknown()).nullish(),
-        }),
-        finish_reason: z.string().nullish(),
-      }),
-    ],
-    z.unknown(),
-  ),
-});
 
 /**
  * Sends one chat completion request per question. The system message and `metadata` contain the mailbox and day, and
  * the user message is the question. The answer is the reply's text, or the `{"answer", "sources"}` JSON in it.
  */
-export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): AgentBackend {
+export function endpointAgent({ name, endpoint, priceOf, note }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
   const { extras = NO_EXTRAS } = endpoint;
-  const headers = jsonHeaders(openaiHeaders(endpoint), extras.headers);
+  let isNoted = false;
   return {
     async answer(task, transcript) {
       const { signal } = task.context;
@@ -66,20 +39,23 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
       const began = performance.now();
       let billed: { usage: Usage | null; costUsd: number | null } | null = null;
       try {
-        const reply = await postJson(url, headers, jsonBytes(body), { signal, timeoutMs: endpoint.timeoutMs });
-        const { usage, costUsd } = chargeOf(reportedUsage(reply), priceOf);
-        billed = { usage, costUsd };
-        const { rawFinishReason, finishReason, named, reasoning, ...answerParts } = readReply(reply.body);
-        const content = redact(answerParts.content, secretsOf(endpoint));
+        const reply = await completeChat(url, endpoint, body, signal, (reported) => {
+          const { usage, costUsd } = chargeOf(reported, priceOf);
+          billed = { usage, costUsd };
+        });
+        const { rawFinishReason, finishReason, model, responseId } = reply;
+        const { text, reasoning } = separateReasoning(reply.content);
+        if (reply.toolCalls.length > 0 && text === "") throw toolCallRequested();
+        const content = redact(text, secretsOf(endpoint));
         const thought = reasoning === "" ? {} : { reasoning: redact(reasoning, secretsOf(endpoint)) };
         transcript.messages.push({ role: "assistant", content, toolCalls: [], ...thought });
         transcript.turns.push({
           startedAt,
-          ...named,
+          ...definedProperties({ model, responseId }),
           latencyMs: performance.now() - began,
           finishReason,
           rawFinishReason,
-          ...billed,
+          ...(billed ?? NOT_BILLED),
           retries: [],
           cached: false,
         });
@@ -88,10 +64,15 @@ export function endpointAgent({ name, endpoint, priceOf }: EndpointAgent): Agent
           return { ...transcript, ending: "refused", answer: null, sources: [], reason };
         }
         const { answer, sources } = readAnswer(content);
-        return rolloutOf(transcript, answer, sources);
+        const rollout = rolloutOf(transcript, answer, sources);
+        if (finishReason !== "length") return rollout;
+        if (!isNoted)
+          note(`${name}: answers are cut off (finish reason "${rawFinishReason}"). Raise the agent's token limit.`);
+        isNoted = true;
+        return { ...rollout, reason: `The answer was cut off (finish reason "${rawFinishReason}").` };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw withBilled(toModelError(error, secretsOf(endpoint)), billed);
+        throw withBilled(error, billed);
       }
     },
   };
@@ -114,25 +95,9 @@ function toBody(name: string, task: AgentTask) {
   };
 }
 
-function readReply(body: unknown) {
-  const failure = failureInReply(body);
-  if (failure !== null) throw failure;
-  const { choices, model, id } = replySchema.parse(body);
-  const [{ message, finish_reason }] = choices;
-  const { text, reasoning } = separateReasoning(message.content ?? "");
-  const refusal = message.refusal ?? "";
-  const content = text || refusal;
-  const rawFinishReason = finish_reason ?? "";
-  if ((message.tool_calls ?? []).length > 0 && content === "") {
-    throw new ModelError("protocol", "it requested a tool call, but an external agent must run its own tools", {
-      retryable: false,
-    });
-  }
-  return {
-    content,
-    reasoning,
-    named: { ...model, ...id },
-    finishReason: refusal === "" ? finishReasonOf(rawFinishReason, 0) : ("refusal" as const),
-    rawFinishReason,
-  };
+const NOT_BILLED = { usage: null, costUsd: null };
+
+function toolCallRequested(): ModelError {
+  const message = "it requested a tool call, but an external agent must run its own tools";
+  return new ModelError("protocol", message, { retryable: false });
 }

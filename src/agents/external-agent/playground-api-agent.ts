@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { postForEvents } from "../../models/agent-requests.js";
 import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind, type ToolCall } from "../../models/model.js";
 import { toModelError } from "../../models/provider-errors.js";
 import { separateReasoning } from "../../models/reply-text.js";
-import { readServerSentEvents } from "../../models/sse-reader.js";
 import { readArguments } from "../../models/tool-calls.js";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
@@ -89,7 +89,7 @@ export function playgroundApiAgent(agent: PlaygroundApiAgent): AgentBackend {
         apiKey: agent.token,
       };
       try {
-        for await (const data of readServerSentEvents(streamRequest, task.context.signal)) {
+        for await (const data of postForEvents(streamRequest, task.context.signal)) {
           if (data.trim() === "[DONE]") return reader.end();
           const event = readEvent(data);
           if (event !== null) reader.take(event);

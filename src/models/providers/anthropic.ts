@@ -6,14 +6,15 @@ import { type Endpoint, secretsOf, urlBelow, withExtraHeaders } from "../endpoin
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
-import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
-import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
+import { idSchema, modelNameSchema, responseIdSchema, textSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
-import { AnthropicAssembler } from "../streaming/anthropic-stream.js";
-import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
+import { AnthropicAssembler } from "../wire/anthropic-stream.js";
+import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../wire/http-sender.js";
+import type { RequestBody } from "../wire/omissions.js";
+import { postForReply, StreamSupport } from "../wire/stream-reply.js";
 
 type AnthropicBlock = { [key: string]: JsonValue };
 
@@ -49,33 +50,37 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
   const streaming = new StreamSupport();
   return {
     id: `${PROVIDER}/${name}`,
-    complete: (request, signal) =>
-      parameters.complete(request, (sentParameters) => {
-        const tools = adapt(request.tools);
-        const body = withExtraBody(toBody(name, request, tools, sentParameters), extras.body);
-        const headers = headersFor(endpoint, "temperature" in body);
-        const sendPlain = () =>
-          withDeadline(signal, endpoint.timeoutMs, (within) =>
-            sdkReply(client.post(url, { body, headers, signal: within })),
-          );
-        const { onDelta } = request;
-        const sendStreamed = (onDelta: OnDelta) =>
-          streamReply(
-            {
-              url,
-              headers: withExtraHeaders(endpoint)(jsonHeaders({ "anthropic-version": SDK_VERSION, ...headers })),
-              body: jsonBytes({ ...body, stream: true }),
-              signal,
-              timeoutMs: endpoint.timeoutMs,
-              secrets: secretsOf(endpoint),
-            },
-            new AnthropicAssembler(onDelta),
-          );
-        const send = () =>
-          onDelta === undefined ? sendPlain() : streaming.send([() => sendStreamed(onDelta), sendPlain]);
-        const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: sentParameters });
-        return attempt(endpoint, signal, send, read, tools);
-      }),
+    complete(request, signal) {
+      const { onDelta } = request;
+      const tools = adapt(request.tools);
+      return parameters.complete(
+        request,
+        (sentParameters): RequestBody => withExtraBody(toBody(name, request, tools, sentParameters), extras.body),
+        (sentParameters, body) => {
+          const headers = headersFor(endpoint, "temperature" in body);
+          const sendPlain = () =>
+            withDeadline(signal, endpoint.timeoutMs, (within) =>
+              sdkReply(client.post(url, { body, headers, signal: within })),
+            );
+          const sendStreamed = () =>
+            postForReply(
+              {
+                url,
+                headers: withExtraHeaders(endpoint)(jsonHeaders({ "anthropic-version": SDK_VERSION, ...headers })),
+                body: jsonBytes({ ...body, stream: true }),
+                signal,
+                timeoutMs: endpoint.timeoutMs,
+                secrets: secretsOf(endpoint),
+                isStreamed: true,
+              },
+              new AnthropicAssembler(onDelta ?? (() => {})),
+            );
+          const send = onDelta === undefined ? sendPlain : () => streaming.send(sendStreamed, sendPlain);
+          const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: sentParameters });
+          return attempt(endpoint, signal, send, read, tools);
+        },
+      );
+    },
   };
 }
 
@@ -187,18 +192,11 @@ const stateSchema = z.array(z.record(z.string(), jsonValueSchema));
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
-  content: stateSchema,
-  stop_reason: z.string().nullish(),
+  content: z.union([z.string().transform((text) => [{ type: "text", text }]), stateSchema]),
+  stop_reason: textSchema,
 });
 
-const textSchema = z.object({ type: z.literal("text"), text: z.string() });
-
-const toolUseSchema = z.object({
-  type: z.literal("tool_use"),
-  id: z.string(),
-  name: z.string(),
-  input: z.unknown().optional(),
-});
+const toolUseSchema = z.object({ id: idSchema, name: textSchema, input: z.unknown() });
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const reply = replySchema.parse(body);
@@ -210,9 +208,9 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const toolCalls = uses.map((use, i) => ({ id: ids[i] ?? use.id, name: use.name, ...readArguments(use.input) }));
   const content = reply.content
     .filter((block) => block.type === "text")
-    .map((block) => textSchema.parse(block).text)
+    .map((block) => textSchema.parse(block.text))
     .join("");
-  const raw = reply.stop_reason ?? "";
+  const raw = reply.stop_reason;
   return {
     content,
     toolCalls,

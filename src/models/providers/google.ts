@@ -6,14 +6,15 @@ import { type Endpoint, secretsOf, urlBelow, withExtraHeaders } from "../endpoin
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
-import { jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
-import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
+import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, googleRules } from "../request-parameters.js";
-import { GoogleAssembler } from "../streaming/google-stream.js";
-import { StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
+import { GoogleAssembler } from "../wire/google-stream.js";
+import { jsonBytes, jsonHeaders } from "../wire/http-sender.js";
+import type { RequestBody } from "../wire/omissions.js";
+import { postForReply, StreamSupport } from "../wire/stream-reply.js";
 
 type GooglePart = { [key: string]: JsonValue };
 
@@ -35,31 +36,26 @@ export function googleModel(name: string, endpoint: Endpoint): Model {
   const parameters = new AdaptiveParameters(googleRules(name));
   return {
     id: `${PROVIDER}/${name}`,
-    complete: (request, signal) =>
-      parameters.complete(request, (sentParameters) => {
-        const tools = adapt(request.tools);
-        const body = jsonBytes(withExtraBody(toBody(request, tools, sentParameters), extras.body));
-        const sendPlain = () => postJson(url, headers, body, { signal, timeoutMs });
-        const { onDelta } = request;
-        const send = () =>
-          onDelta === undefined
-            ? sendPlain()
-            : streaming.send([
-                () =>
-                  streamReply(
-                    { url: streamUrl, headers, body, signal, timeoutMs, secrets },
-                    new GoogleAssembler(onDelta),
-                  ),
-                sendPlain,
-              ]);
-        return attempt(
-          endpoint,
-          signal,
-          send,
-          (reply) => ({ sent: sentParameters, ...fromBody(reply, request.messages) }),
-          tools,
-        );
-      }),
+    complete(request, signal) {
+      const { onDelta } = request;
+      const tools = adapt(request.tools);
+      return parameters.complete(
+        request,
+        (sentParameters): RequestBody => withExtraBody(toBody(request, tools, sentParameters), extras.body),
+        (sentParameters, fields) => {
+          const body = jsonBytes(fields);
+          const send = (url: string, isStreamed: boolean) => () =>
+            postForReply(
+              { url, headers, body, signal, timeoutMs, secrets, isStreamed },
+              new GoogleAssembler(onDelta ?? (() => {})),
+            );
+          const sendPlain = send(url, false);
+          const read = (reply: unknown) => ({ sent: sentParameters, ...fromBody(reply, request.messages) });
+          const sendFirst = onDelta === undefined ? sendPlain : () => streaming.send(send(streamUrl, true), sendPlain);
+          return attempt(endpoint, signal, sendFirst, read, tools);
+        },
+      );
+    },
   };
 }
 
@@ -179,34 +175,31 @@ const rawPartSchema = z.record(z.string(), jsonValueSchema);
 const stateSchema = z.object({ parts: z.array(rawPartSchema), ids: z.array(z.string()) });
 
 const partSchema = z.object({
-  text: z.string().optional(),
-  thought: z.boolean().optional(),
-  thoughtSignature: z.string().optional(),
-  functionCall: z.object({ id: z.string().nullish(), name: z.string(), args: z.unknown().optional() }).optional(),
+  text: textSchema,
+  thought: z.boolean().catch(false),
+  thoughtSignature: textSchema,
+  functionCall: z.object({ id: idSchema, name: textSchema, args: z.unknown() }).optional().catch(undefined),
 });
 
 const replySchema = z.object({
   modelVersion: modelNameSchema,
   responseId: responseIdSchema,
   candidates: z
-    .array(
-      z.object({
-        content: z.object({ parts: z.array(rawPartSchema).nullish() }).nullish(),
-        finishReason: z.string().nullish(),
-      }),
-    )
-    .nullish(),
-  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
+    .array(z.object({ content: z.object({ parts: listSchema }).catch({ parts: [] }), finishReason: textSchema }))
+    .catch([]),
+  promptFeedback: z.object({ blockReason: textSchema }).catch({ blockReason: "" }),
 });
 
 /** Rejects an empty object: a reply must contain a candidate or the reason for blocking it. */
-const wholeReplySchema = replySchema.refine((reply) => reply.candidates?.length || reply.promptFeedback?.blockReason);
+const wholeReplySchema = replySchema.refine(
+  (reply) => reply.candidates.length > 0 || reply.promptFeedback.blockReason !== "",
+);
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const reply = wholeReplySchema.parse(body);
-  const candidate = reply.candidates?.[0];
-  if (!candidate) {
-    const raw = reply.promptFeedback?.blockReason ?? "";
+  const [candidate] = reply.candidates;
+  if (candidate === undefined) {
+    const raw = reply.promptFeedback.blockReason;
     return {
       content: "",
       toolCalls: [],
@@ -216,18 +209,18 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
       ...reply.responseId,
     };
   }
-  const rawParts = candidate.content?.parts ?? [];
+  const rawParts = candidate.content.parts;
   const parts = rawParts.map((part) => partSchema.parse(part));
   const calls = parts.flatMap((part) => part.functionCall ?? []);
   const ids = uniqueIds(
-    calls.map((call) => call.id ?? ""),
+    calls.map((call) => call.id),
     earlier,
   );
   const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.args) }));
-  const raw = candidate.finishReason ?? "";
+  const raw = candidate.finishReason;
   const needed = parts.some((part) => part.thoughtSignature || part.thought || part.functionCall?.id);
   return {
-    content: parts.map((part) => (part.thought ? "" : (part.text ?? ""))).join(""),
+    content: parts.map((part) => (part.thought ? "" : part.text)).join(""),
     toolCalls,
     finishReason: finishReasonOf(raw, toolCalls.length),
     rawFinishReason: raw,

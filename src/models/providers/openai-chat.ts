@@ -1,27 +1,20 @@
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import {
-  chatContentSchema,
-  chatUrl,
-  type Endpoint,
-  failureInReply,
-  isOpenaiServer,
-  openaiHeaders,
-  secretsOf,
-} from "../endpoint.js";
+import { chatContentSchema, chatUrl, type Endpoint, isOpenaiServer, openaiHeaders, secretsOf } from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
-import { joinObjects, jsonBytes, jsonHeaders, postJson } from "../provider-http.js";
-import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
+import { idSchema, modelNameSchema, responseIdSchema, textSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
-import { ChatAssembler } from "../streaming/chat-stream.js";
-import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
+import { ChatAssembler } from "../wire/chat-stream.js";
+import { joinObjects, jsonBytes, jsonHeaders } from "../wire/http-sender.js";
+import type { RequestBody } from "../wire/omissions.js";
+import { postForReply, StreamSupport } from "../wire/stream-reply.js";
 
 type Fields = Record<string, unknown>;
 
@@ -57,47 +50,55 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
   const bodyOf = bodyWriter(name, parameters);
   const adapt = toolAdapter("openai");
-  const toolsOf = toolsWriter();
+  const toolFields = toolsWriter();
   const streaming = new StreamSupport();
+  const secrets = secretsOf(endpoint);
   return {
     id: `openai/${name}`,
-    complete: (request, signal) =>
-      parameters.complete(request, (sentParameters) => {
-        // Created before the call, so that only the bytes stay in memory while it is running.
-        const tools = adapt(request.tools);
-        const bytesOf = (body: object) =>
-          joinObjects(jsonBytes(withExtraBody(body, extras.body)), toolsOf(tools, sentParameters.toolChoice));
-        const plain = bodyOf(request, sentParameters);
-        const body = bytesOf(plain);
-        const sendPlain = () => postJson(url, headers, body, { signal, timeoutMs });
-        const { onDelta } = request;
-        const secrets = secretsOf(endpoint);
-        const stream = (body: Buffer, onDelta: OnDelta) =>
-          streamReply(
-            { url, headers, body, signal, timeoutMs, secrets },
-            new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
+    complete(request, signal) {
+      const { onDelta = ignore } = request;
+      const isStreamed = request.onDelta !== undefined;
+      const tools = adapt(request.tools);
+      return parameters.complete(
+        request,
+        (sentParameters) => ({
+          ...withExtraBody(bodyOf(request, sentParameters), extras.body),
+          ...(isStreamed ? STREAMED : {}),
+          ...toolFields.objectOf(tools, sentParameters.toolChoice),
+        }),
+        (sentParameters, body) => {
+          // Created before the call, so that only the bytes stay in memory while it is running.
+          const [streamed, plain] = [body, withoutStream(body)].map((one) => toolFields.bytesOf(one)) as [
+            Buffer,
+            Buffer,
+          ];
+          const send = (body: Buffer, isStreamed: boolean) => () =>
+            postForReply(
+              { url, headers, body, signal, timeoutMs, secrets, isStreamed },
+              new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
+            );
+          const sendPlain = send(plain, false);
+          const read = (reply: unknown) => ({ sent: sentParameters, ...readChatReply(reply, request.messages) });
+          return attempt(
+            endpoint,
+            signal,
+            isStreamed ? () => streaming.send(send(streamed, true), sendPlain) : sendPlain,
+            read,
+            tools,
           );
-        const send = () =>
-          onDelta === undefined
-            ? sendPlain()
-            : streaming.send([
-                () => stream(bytesOf({ ...plain, ...STREAMED, stream_options: { include_usage: true } }), onDelta),
-                // Some servers reject the option. Most of these report usage anyway.
-                () => stream(bytesOf({ ...plain, ...STREAMED }), onDelta),
-                sendPlain,
-              ]);
-        return attempt(
-          endpoint,
-          signal,
-          send,
-          (reply) => ({ sent: sentParameters, ...fromBody(reply, request.messages) }),
-          tools,
-        );
-      }),
+        },
+      );
+    },
   };
 }
 
-const STREAMED = { stream: true };
+const ignore = () => {};
+
+const STREAMED = { stream: true, stream_options: { include_usage: true } };
+
+function withoutStream({ stream_options: _, ...body }: RequestBody): RequestBody {
+  return { ...body, stream: false };
+}
 
 /** Writes all fields except the tools. */
 function bodyWriter(name: string, parameters: AdaptiveParameters) {
@@ -111,18 +112,36 @@ function bodyWriter(name: string, parameters: AdaptiveParameters) {
   });
 }
 
-/** Writes the tool fields once, because all calls in a run share them and they make up a third of most requests. */
+/**
+ * Writes the tool fields once, because all calls in a run share them and they make up a third of most requests. Fields
+ * that were changed for a server are written each time.
+ */
 function toolsWriter() {
-  let last: { tools: AdaptedTools; toolChoice: SentParameters["toolChoice"]; bytes: Buffer } | undefined;
-  return (tools: AdaptedTools, toolChoice: SentParameters["toolChoice"]): Buffer => {
-    if (last?.tools !== tools || last.toolChoice !== toolChoice) {
-      last = { tools, toolChoice, bytes: jsonBytes(toToolFields(tools, toolChoice)) };
-    }
-    return last.bytes;
+  let last:
+    | { tools: AdaptedTools; toolChoice: SentParameters["toolChoice"]; fields: ToolFields; bytes: Buffer }
+    | undefined;
+  return {
+    objectOf(tools: AdaptedTools, toolChoice: SentParameters["toolChoice"]): ToolFields {
+      if (last?.tools !== tools || last.toolChoice !== toolChoice) {
+        const fields = toToolFields(tools, toolChoice);
+        last = { tools, toolChoice, fields, bytes: jsonBytes(fields) };
+      }
+      return last.fields;
+    },
+    bytesOf(body: RequestBody): Buffer {
+      const { tools, tool_choice, ...others } = body;
+      const isShared = tools !== undefined && tools === last?.fields.tools && tool_choice === last.fields.tool_choice;
+      return isShared && last !== undefined ? joinObjects(jsonBytes(others), last.bytes) : jsonBytes(body);
+    },
   };
 }
 
-function toToolFields({ tools }: AdaptedTools, toolChoice: SentParameters["toolChoice"]) {
+interface ToolFields {
+  readonly tools?: readonly object[];
+  readonly tool_choice?: SentParameters["toolChoice"];
+}
+
+function toToolFields({ tools }: AdaptedTools, toolChoice: SentParameters["toolChoice"]): ToolFields {
   if (tools.length === 0) return {};
   return {
     tools: tools.map(({ name, description, parameters }) => ({
@@ -177,17 +196,15 @@ function toMessage(message: Message): Record<string, JsonValue> {
 const stateSchema = z.record(z.string(), jsonValueSchema);
 const callStateSchema = z.record(z.string(), stateSchema);
 
+const callSchema = z.looseObject({
+  id: idSchema,
+  function: z.object({ name: textSchema, arguments: z.unknown() }).catch({ name: "", arguments: undefined }),
+});
+
 const messageSchema = z.looseObject({
-  content: chatContentSchema.nullish(),
-  refusal: z.string().nullish(),
-  tool_calls: z
-    .array(
-      z.looseObject({
-        id: z.string().nullish(),
-        function: z.object({ name: z.string().nullish(), arguments: z.unknown().optional() }),
-      }),
-    )
-    .nullish(),
+  content: chatContentSchema,
+  refusal: textSchema,
+  tool_calls: z.array(callSchema).catch([]),
 });
 
 const replySchema = z.object({
@@ -197,42 +214,35 @@ const replySchema = z.object({
     [
       z.object({
         message: messageSchema,
-        finish_reason: z.string().nullish(),
+        finish_reason: textSchema,
         // OpenRouter's report of a provider that failed during a reply
         // (https://openrouter.ai/docs/api-reference/errors).
-        error: z
-          .looseObject({ message: z.string().optional().catch(undefined) })
-          .nullish()
-          .catch(null),
+        error: z.looseObject({ message: textSchema }).nullish().catch(null),
       }),
     ],
     z.unknown(),
   ),
 });
 
-function fromBody(body: unknown, earlier: readonly Message[]): Reply {
-  const failure = failureInReply(body);
-  if (failure !== null) throw failure;
-
+/** Reads the body of a chat completion. */
+export function readChatReply(body: unknown, earlier: readonly Message[]): Reply {
   const reply = replySchema.parse(body);
-  const [{ message, finish_reason, error }] = reply.choices;
-  const calls = message.tool_calls ?? [];
+  const [{ message, finish_reason: raw, error }] = reply.choices;
+  const calls = message.tool_calls;
   const ids = uniqueIds(
-    calls.map((call) => call.id ?? ""),
+    calls.map((call) => call.id),
     earlier,
   );
   const toolCalls = calls.map((call, i) => ({
     id: ids[i] ?? "",
-    name: call.function.name ?? "",
+    name: call.function.name,
     ...readArguments(call.function.arguments),
   }));
-  const isRefusal = message.refusal != null && message.refusal !== "";
-  const raw = finish_reason ?? "";
-  if (error) throw brokeOff(raw, error.message ?? "");
+  if (error) throw brokeOff(raw, error.message);
   return {
-    content: message.content || (message.refusal ?? ""),
+    content: message.content || message.refusal,
     toolCalls,
-    finishReason: isRefusal ? "refusal" : finishReasonOf(raw, toolCalls.length),
+    finishReason: message.refusal === "" ? finishReasonOf(raw, toolCalls.length) : "refusal",
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,

@@ -8,14 +8,15 @@ import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { providerError } from "../provider-errors.js";
-import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../provider-http.js";
-import { modelNameSchema, responseIdSchema } from "../reply-fields.js";
+import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
-import { ResponsesAssembler } from "../streaming/responses-stream.js";
-import { type OnDelta, StreamSupport, streamReply } from "../streaming/stream-reply.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
+import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../wire/http-sender.js";
+import type { RequestBody } from "../wire/omissions.js";
+import { ResponsesAssembler } from "../wire/responses-stream.js";
+import { postForReply, StreamSupport } from "../wire/stream-reply.js";
 
 type ResponseItem = { [key: string]: JsonValue };
 
@@ -54,36 +55,41 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const streamHeaders = withExtraHeaders(endpoint)(jsonHeaders(headers));
   return {
     id: `openai/${name}`,
-    complete: (request, signal) =>
-      parameters.complete(request, (sentParameters) => {
-        const tools = adapt(request.tools);
-        const body = withExtraBody(toBody(name, request, tools, sentParameters, reasons), extras.body);
-        const sendPlain = () =>
-          withDeadline(signal, endpoint.timeoutMs, (within) =>
-            sdkReply(client.post(url, { body, headers, signal: within })),
-          );
-        const { onDelta } = request;
-        const sendStreamed = (onDelta: OnDelta) =>
-          streamReply(
-            {
-              url,
-              headers: streamHeaders,
-              body: jsonBytes({ ...body, stream: true }),
-              signal,
-              timeoutMs: endpoint.timeoutMs,
-              secrets: secretsOf(endpoint),
-            },
-            new ResponsesAssembler(onDelta, failure),
-          );
-        const send = () =>
-          onDelta === undefined ? sendPlain() : streaming.send([() => sendStreamed(onDelta), sendPlain]);
-        const read = (answer: unknown) => {
-          const reply = replySchema.parse(answer);
-          reasons ||= reply.output.some(({ type }) => type === "reasoning");
-          return { ...fromReply(reply, request.messages), sent: sentParameters };
-        };
-        return attempt(endpoint, signal, send, read, tools);
-      }),
+    complete(request, signal) {
+      const { onDelta } = request;
+      const tools = adapt(request.tools);
+      return parameters.complete(
+        request,
+        (sentParameters): RequestBody =>
+          withExtraBody(toBody(name, request, tools, sentParameters, reasons), extras.body),
+        (sentParameters, body) => {
+          const sendPlain = () =>
+            withDeadline(signal, endpoint.timeoutMs, (within) =>
+              sdkReply(client.post(url, { body, headers, signal: within })),
+            );
+          const sendStreamed = () =>
+            postForReply(
+              {
+                url,
+                headers: streamHeaders,
+                body: jsonBytes({ ...body, stream: true }),
+                signal,
+                timeoutMs: endpoint.timeoutMs,
+                secrets: secretsOf(endpoint),
+                isStreamed: true,
+              },
+              new ResponsesAssembler(onDelta ?? (() => {})),
+            );
+          const send = onDelta === undefined ? sendPlain : () => streaming.send(sendStreamed, sendPlain);
+          const read = (answer: unknown) => {
+            const reply = replySchema.parse(answer);
+            reasons ||= reply.output.some(({ type }) => type === "reasoning");
+            return { ...fromReply(reply, request.messages), sent: sentParameters };
+          };
+          return attempt(endpoint, signal, send, read, tools);
+        },
+      );
+    },
   };
 }
 
@@ -155,37 +161,46 @@ function withoutTrailingReasoning(items: ResponseItem[]): ResponseItem[] {
 
 const itemSchema = z.record(z.string(), jsonValueSchema);
 
-const replySchema = z.object({
-  model: modelNameSchema,
-  id: responseIdSchema,
-  status: z.string().nullish(),
-  error: z.object({ code: z.string().nullish(), message: z.string() }).nullish(),
-  incomplete_details: z.object({ reason: z.string().nullish() }).nullish(),
-  output: z.array(itemSchema),
-});
+const replySchema = z
+  .object({
+    model: modelNameSchema,
+    id: responseIdSchema,
+    status: textSchema,
+    incomplete_details: z.object({ reason: textSchema }).catch({ reason: "" }),
+    output: listSchema,
+    // Some servers send the text only here.
+    output_text: textSchema,
+  })
+  .refine(({ status, output, output_text }) => status !== "" || output.length > 0 || output_text !== "");
 
-const callSchema = z.object({ call_id: z.string().nullish(), name: z.string(), arguments: z.unknown().optional() });
+const callSchema = z.object({ call_id: idSchema, name: textSchema, arguments: z.unknown() });
+
+const partSchema = z.object({ type: textSchema, text: textSchema, refusal: textSchema });
 
 const outputMessageSchema = z.object({
-  content: z.array(z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() })),
+  content: z.union([
+    z.string().transform((text) => [{ type: "output_text", text, refusal: "" }]),
+    z.array(partSchema).catch([]),
+  ]),
 });
 
 function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Message[]): Reply {
-  if (reply.status === "failed" || reply.status === "cancelled") throw failure(reply.error);
-
+  if (reply.status === "failed" || reply.status === "cancelled") {
+    throw providerError({ status: 500, message: "the reply failed for an unknown reason" });
+  }
   const parts = reply.output
     .filter((item) => item.type === "message")
     .flatMap((item) => outputMessageSchema.parse(item).content);
   const calls = reply.output.filter((item) => item.type === "function_call").map((item) => callSchema.parse(item));
   const ids = uniqueIds(
-    calls.map((call) => call.call_id ?? ""),
+    calls.map((call) => call.call_id),
     earlier,
   );
   const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.arguments) }));
   const isRefusal = parts.some((part) => part.type === "refusal");
-  const raw = reply.incomplete_details?.reason ?? reply.status ?? "";
+  const raw = reply.incomplete_details.reason || reply.status;
   return {
-    content: parts.map((part) => part.text ?? part.refusal ?? "").join(""),
+    content: parts.map((part) => part.text || part.refusal).join("") || reply.output_text,
     toolCalls,
     finishReason: isRefusal ? "refusal" : finishReasonOf(raw, toolCalls.length),
     rawFinishReason: isRefusal ? "refusal" : raw,
@@ -193,13 +208,6 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     ...reply.id,
     ...stateOf(reply.output, ids),
   };
-}
-
-/** Returns the error of a failed reply, which has status 200 and an error code in its body. */
-function failure(error: z.output<typeof replySchema>["error"]) {
-  const message = error?.message ?? "the reply failed for an unknown reason";
-  const status = error?.code === "rate_limit_exceeded" ? 429 : error?.code === "server_error" || !error ? 500 : 400;
-  return providerError({ status, message, body: { error } });
 }
 
 /**

@@ -1,13 +1,15 @@
 import { z } from "zod";
-import { chatContentSchema, failureInReply } from "../endpoint.js";
-import type { OnDelta, ReplyAssembler } from "./stream-reply.js";
+import { parseJsonOrNull } from "../../platform/json.js";
+import { chatContentSchema } from "../endpoint.js";
+import { idSchema, indexSchema, textSchema } from "../reply-fields.js";
+import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Fields = Record<string, unknown>;
 
 const callSchema = z.looseObject({
-  index: z.number().int().nonnegative().nullish(),
-  id: z.string().nullish(),
-  function: z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() }).nullish(),
+  index: indexSchema,
+  id: idSchema,
+  function: z.looseObject({ name: textSchema, arguments: z.unknown() }).catch({ name: "", arguments: "" }),
 });
 
 const chunkSchema = z.looseObject({
@@ -16,16 +18,18 @@ const chunkSchema = z.looseObject({
       z.looseObject({
         delta: z
           .looseObject({
-            content: chatContentSchema.nullish(),
-            refusal: z.string().nullish(),
-            tool_calls: z.array(callSchema).nullish(),
+            content: chatContentSchema,
+            refusal: textSchema,
+            tool_calls: z.array(callSchema).catch([]),
           })
-          .nullish(),
-        finish_reason: z.string().nullish(),
+          .catch({ content: "", refusal: "", tool_calls: [] }),
+        finish_reason: z.string().nullish().catch(null),
         error: z.unknown().optional(),
+        // Moonshot sends its usage here.
+        usage: z.unknown().optional(),
       }),
     )
-    .nullish(),
+    .catch([]),
   usage: z.unknown().optional(),
   // Groq sends its usage here.
   x_groq: z.looseObject({ usage: z.unknown().optional() }).nullish().catch(null),
@@ -41,6 +45,7 @@ interface Call {
   arguments: unknown;
   /** Other fields of the call. */
   readonly fields: Fields;
+  isAnnounced: boolean;
 }
 
 /** Assembles a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming) from its chunks. */
@@ -50,6 +55,7 @@ export class ChatAssembler implements ReplyAssembler {
   private readonly choice: Fields = {};
   private content = "";
   private refusal = "";
+  private hasEmptyReason = false;
   private readonly calls: Call[] = [];
   private readonly callAt = new Map<number, Call>();
 
@@ -59,30 +65,32 @@ export class ChatAssembler implements ReplyAssembler {
     private readonly fields: readonly string[],
   ) {}
 
-  get isComplete(): boolean {
-    return typeof this.choice.finish_reason === "string";
+  /** Some servers send an empty finish reason in every chunk. Only `[DONE]` then shows that the reply is complete. */
+  isComplete(isDone: boolean): boolean {
+    return typeof this.choice.finish_reason === "string" || (isDone && this.hasEmptyReason);
   }
 
-  add(data: unknown): boolean {
-    const failure = failureInReply(withoutChoices(data));
-    if (failure !== null) throw failure;
-    const { choices, usage, x_groq, ...chunk } = chunkSchema.parse(data);
-    Object.assign(this.head, pickSet(chunk, ["id", "model"]), pickSet({ usage: usage ?? x_groq?.usage }, ["usage"]));
-    const choice = choices?.[0];
+  add(event: EventFields): boolean {
+    const { choices, usage, x_groq, ...chunk } = chunkSchema.parse(event);
+    const [choice] = choices;
+    const reported = usage ?? x_groq?.usage ?? choice?.usage;
+    Object.assign(this.head, pickSet(chunk, ["id", "model"]), pickSet({ usage: reported }, ["usage"]));
     if (choice === undefined) return false;
+    this.hasEmptyReason ||= choice.finish_reason === "";
     Object.assign(this.choice, pickSet(choice, ["finish_reason", "error"]));
-    const { content, refusal, tool_calls, ...others } = choice.delta ?? {};
+    const { content, refusal, tool_calls, ...others } = choice.delta;
     this.keepFields(others);
     if (content) {
       this.content += content;
       this.onDelta({ type: "text", text: content });
     }
-    this.refusal += refusal ?? "";
-    for (const part of tool_calls ?? []) this.addCall(part);
+    this.refusal += refusal;
+    for (const part of tool_calls) this.addCall(part);
     return false;
   }
 
   body(): unknown {
+    for (const call of this.calls) this.announce(call);
     const calls = this.calls.map(({ id, name, arguments: args, fields }) => ({
       ...fields,
       id,
@@ -106,48 +114,62 @@ export class ChatAssembler implements ReplyAssembler {
   }
 
   private addCall(part: CallPart): void {
-    const { index, id, function: functionPart, type: _, ...fields } = part;
+    const { index: _index, id, function: functionPart, type: _type, ...fields } = part;
     const call = this.callOf(part);
-    if (id) call.id = id;
+    if (id !== "") call.id = id;
     Object.assign(call.fields, fields);
-    const at = this.calls.indexOf(call);
-    if (functionPart?.name && call.name === "") {
-      call.name = functionPart.name;
-      this.onDelta({ type: "tool_call", index: at, id: call.id, name: call.name });
-    }
-    const args = functionPart?.arguments ?? "";
+    call.name = joinedName(call.name, functionPart.name);
+    const args = functionPart.arguments ?? "";
     if (args === "") return;
+    this.announce(call);
     call.arguments = typeof args === "string" ? `${call.arguments}${args}` : args;
-    this.onDelta({
-      type: "tool_arguments",
-      index: at,
-      text: typeof args === "string" ? args : JSON.stringify(args),
-    });
+    const text = typeof args === "string" ? args : JSON.stringify(args);
+    this.onDelta({ type: "tool_arguments", index: this.calls.indexOf(call), text });
+  }
+
+  /** Reports the beginning of a call, whose name is complete when its arguments begin. */
+  private announce(call: Call): void {
+    if (call.isAnnounced || call.name === "") return;
+    call.isAnnounced = true;
+    this.onDelta({ type: "tool_call", index: this.calls.indexOf(call), id: call.id, name: call.name });
   }
 
   /**
-   * Returns the call that a part belongs to. Some servers number all calls of a reply zero, or send no number, and only
-   * the id shows that another call starts.
+   * Returns the call that a part belongs to. Some servers number all calls of a reply zero, or send no number. Then
+   * another call starts with another ID, or with more content after complete arguments.
    */
-  private callOf({ index, id, function: functionPart }: CallPart): Call {
-    const existing = index == null ? this.calls.at(-1) : this.callAt.get(index);
-    const isOther = existing !== undefined && id && existing.id !== "" && id !== existing.id && functionPart?.name;
+  private callOf({ index, id, function: { name, arguments: args = "" } }: CallPart): Call {
+    const existing = index === null ? this.calls.at(-1) : this.callAt.get(index);
+    const isOther =
+      existing !== undefined &&
+      ((id !== "" && existing.id !== "" && id !== existing.id && name !== "") ||
+        (isWhole(existing.arguments) && ((name !== "" && name !== existing.name) || hasContent(args))));
     if (existing !== undefined && !isOther) return existing;
-    const call: Call = { id: "", name: "", arguments: "", fields: {} };
+    const repeatedName = isOther && name === "" ? existing.name : "";
+    const call: Call = { id: "", name: repeatedName, arguments: "", fields: {}, isAnnounced: false };
     this.calls.push(call);
-    if (index != null) this.callAt.set(index, call);
+    if (index !== null) this.callAt.set(index, call);
     return call;
   }
 }
 
-/** OpenRouter sends the error of a reply together with an empty choice. */
-function withoutChoices(data: unknown): unknown {
-  if (typeof data !== "object" || data === null || !("error" in data) || data.error === null) return null;
-  return { error: data.error };
+/** Whether arguments are a complete object, after which nothing can follow. */
+function isWhole(args: unknown): boolean {
+  if (typeof args !== "string") return true;
+  return args.trimEnd().endsWith("}") && isFields(parseJsonOrNull(args));
+}
+
+const hasContent = (args: unknown) => typeof args !== "string" || args.trim() !== "";
+
+/** Joins the parts of a name. Some servers repeat the entire name, or send the name so far. */
+function joinedName(before: string, part: string): string {
+  return part.startsWith(before) ? part : `${before}${part}`;
 }
 
 function pickSet(from: Fields, names: readonly string[]): Fields {
-  return Object.fromEntries(names.filter((name) => from[name] != null).map((name) => [name, from[name]]));
+  return Object.fromEntries(
+    names.filter((name) => from[name] != null && from[name] !== "").map((name) => [name, from[name]]),
+  );
 }
 
 /** Fields that identify a part and are repeated or sent once, unlike text. */

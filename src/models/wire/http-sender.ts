@@ -1,11 +1,11 @@
+import { pipeline, Readable, type Transform } from "node:stream";
 import { ReadableStream } from "node:stream/web";
-import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { openDeadline } from "../platform/deadline.js";
-import { parseJsonOrNull } from "../platform/json.js";
-import { openConnections } from "../platform/outgoing-connections.js";
-import { ANSWERED_WEB_PAGE, ModelError } from "./model.js";
+import { openDeadline } from "../../platform/deadline.js";
+import { parseJsonOrNull } from "../../platform/json.js";
+import { openConnections } from "../../platform/outgoing-connections.js";
+import { ANSWERED_WEB_PAGE, ModelError } from "../model.js";
 
 /** A reply with status 200. */
 export interface JsonReply {
@@ -23,6 +23,8 @@ interface HttpOptions {
   readonly signal: AbortSignal;
   /** Timeout in milliseconds, or null to rely only on the signal. */
   readonly timeoutMs: number | null;
+  /** Whether the timeout starts again with each part of the reply. */
+  readonly isIdleTimeout?: boolean;
 }
 
 type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -79,28 +81,11 @@ export async function sdkReply(call: {
   return { body: data, header: (name) => response.headers.get(name) };
 }
 
-/**
- * Posts JSON and returns the JSON reply. Used for the wire format of local servers, because the OpenAI SDK would use
- * 10% of the event-loop time per call there.
- *
- * @param headers from `jsonHeaders`
- * @throws the errors of `sendRequest`, an `HttpError`, or a SyntaxError if the reply is not JSON
- */
-export async function postJson(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: Buffer,
-  options: HttpOptions,
-): Promise<JsonReply> {
-  const reply = await sendRequest(url, { method: "POST", headers, body }, options);
-  if (reply.ok) return { body: JSON.parse(await reply.text()), header: (name) => reply.headers.get(name) };
-  // The status is informative even if the body cannot be read.
-  throw httpError(reply.status, reply.headers, await reply.text().catch(() => ""));
-}
-
 /** Returns the error for a reply that is neither a success nor a followed redirect. */
-export function httpError(status: number, headers: Headers, text: string): Error {
-  return new HttpError(status, headers, parseJsonOrNull(text), text.trim() || "without a body");
+export async function httpError(reply: HttpReply): Promise<Error> {
+  // The status is informative even if the body cannot be read.
+  const text = await reply.text().catch(() => "");
+  return new HttpError(reply.status, reply.headers, parseJsonOrNull(text), text.trim() || "without a body");
 }
 
 /** Allowed request headers. SDKs add others based on environment variables that are meant for other programs. */
@@ -123,44 +108,34 @@ const BYTE_ORDER_MARK = 0xfeff;
 /** Opened on the first call, so that the call reports an unusable proxy. */
 let connections: Dispatcher | undefined;
 
-const DECODERS: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
-  gzip: promisify(gunzip),
-  "x-gzip": promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-};
-
 function toHeaderRecord(headers: RequestInit["headers"]): Record<string, string> {
   return Object.fromEntries([...new Headers(headers)].filter(([name]) => ALLOWED.has(name)));
 }
 
 /**
- * Sends one request and returns its reply. Uses undici's dispatcher, which takes a fifth of the time of `fetch`. Most
- * of `fetch`'s time goes into streams, and replies are read completely here.
+ * Sends one request and returns its reply when the headers have arrived. Uses undici's dispatcher, which takes a fifth
+ * of the time of `fetch`. Follows redirects only within one origin, because the key and the prompt are meant for the
+ * user's chosen server.
  *
  * @throws the signal's reason, a `timeout` ModelError, or a network error like those of the platform's fetch
  */
-async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<WholeReply> {
+export async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<HttpReply> {
   options.signal.throwIfAborted();
   let at = url;
   for (let redirects = 0; ; redirects++) {
     const reply = await dispatch(at, request, options);
     // The headers are read only for a redirect, because that takes time.
-    const target = REDIRECTS.has(reply.status) ? redirectTarget(at, reply.headers, reply.status, redirects) : null;
+    const target = REDIRECTS.has(reply.status) ? redirectTarget(at, reply, redirects) : null;
     if (target === null) return reply;
-    await reply.bytes;
+    // The next request can then use the same connection.
+    await reply.text();
     at = target;
   }
 }
 
-/**
- * Returns the URL that a reply redirects to, or null if it is not a redirect that repeats the request. Follows
- * redirects only within one origin, because the key and the prompt are meant for the user's chosen server.
- *
- * @param redirects number of redirects before this one
- */
-export function redirectTarget(from: string, headers: Headers, status: number, redirects: number): string | null {
-  const location = REDIRECTS.has(status) ? headers.get("location") : null;
+/** Returns the URL that a reply redirects to, or null if it names none. */
+function redirectTarget(from: string, { status, headers }: HttpReply, redirects: number): string | null {
+  const location = headers.get("location");
   if (location === null) return null;
   const to = URL.parse(location, from);
   // The error has the same kind as for an unknown address, because every further call would also fail.
@@ -169,12 +144,12 @@ export function redirectTarget(from: string, headers: Headers, status: number, r
   if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
   if (to.origin === new URL(from).origin) return to.href;
   throw refuse(
-    `redirects to ${to.origin}. The key and the prompt are not sent there. If it is the right server, pass its URL with --base-url`,
+    `redirects to ${to.origin}. The key and the prompt are not sent there. If it is the right server, pass its URL instead (--base-url, --agent-url or --api-url)`,
   );
 }
 
 /** Resolves when the headers have arrived. */
-function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<WholeReply> {
+function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<HttpReply> {
   const { origin, pathname, search } = new URL(url);
   // Allows one connection per running call. Each call has its own deadline, so undici's timeouts are off.
   connections ??= openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
@@ -187,89 +162,100 @@ function dispatch(url: string, { method, headers, body }: HttpRequest, options: 
 }
 
 /**
- * Collects one reply. Status and headers resolve immediately, and the body resolves when complete. Implements the
- * deadline itself, because an AbortSignal per call uses 5% of the event-loop time of a call.
+ * Receives one reply. Implements the deadline itself, because an AbortSignal per call uses 5% of the event-loop time of
+ * a call.
  */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = [];
-  private length = 0;
   private readonly timer: NodeJS.Timeout | undefined;
   private controller: Dispatcher.DispatchController | null = null;
-  private stopped: Error | null = null;
-  private finish: (body: Buffer) => void = () => {};
-  private fail: (error: Error) => void;
+  private hasEnded = false;
+  private failure: Error | null = null;
+  private wake: () => void = () => {};
 
   constructor(
     private readonly options: HttpOptions,
-    private readonly resolve: (reply: WholeReply) => void,
-    reject: (error: Error) => void,
+    private readonly resolve: (reply: HttpReply) => void,
+    private readonly reject: (error: Error) => void,
   ) {
-    this.fail = reject;
     const { signal, timeoutMs } = options;
     signal.addEventListener("abort", this.abort, { once: true });
-    if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(timeoutError(timeoutMs)), timeoutMs);
+    if (timeoutMs !== null) this.timer = setTimeout(() => this.stop(timeoutError(options)), timeoutMs);
   }
 
   private readonly abort = (): void => this.stop(this.options.signal.reason as Error);
 
   /** Rejects immediately, even while connecting. */
-  private stop(why: Error): void {
-    this.stopped = why;
-    this.end();
+  readonly stop = (why: Error): void => {
+    if (this.hasEnded) return;
     this.fail(why);
     this.controller?.abort(why);
-  }
+  };
 
   private end(): void {
+    this.hasEnded = true;
     clearTimeout(this.timer);
     this.options.signal.removeEventListener("abort", this.abort);
+    this.wake();
+  }
+
+  private fail(why: Error): void {
+    this.failure ??= why;
+    this.end();
+    this.reject(this.failure);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    if (this.stopped !== null) controller.abort(this.stopped);
+    if (this.failure !== null) controller.abort(this.failure);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ReceivedHeaders): void {
     // An informational response before the reply, such as 103 Early Hints.
-    if (status < 200) return;
-    const body = new Promise<Buffer>((finish, fail) => {
-      this.finish = finish;
-      this.fail = fail;
-    });
-    // The body might fail after the caller has stopped listening.
-    body.catch(() => undefined);
-    this.resolve(new WholeReply(status, headers, body));
+    if (status >= 200) this.resolve(new HttpReply(status, headers, this.read(), this.stop));
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.length += chunk.length;
-    if (this.length > MAX_BYTES) this.stop(replyTooLarge());
-    else this.chunks.push(chunk);
+    if (this.options.isIdleTimeout) this.timer?.refresh();
+    this.chunks.push(chunk);
+    this.wake();
   }
 
   onResponseEnd(): void {
     this.end();
-    const [first] = this.chunks;
-    const body = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks);
-    this.finish(body);
   }
 
   /** Wraps the error like the platform's fetch, because `toModelError` recognizes that form. */
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.end();
     this.fail(new TypeError("fetch failed", { cause: error }));
+  }
+
+  private async *read(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const chunk = this.chunks.shift();
+      if (chunk !== undefined) yield chunk;
+      else if (this.failure !== null) throw this.failure;
+      else if (this.hasEnded) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.wake = resolve;
+        });
+      }
+    }
   }
 }
 
-class WholeReply {
+/** A reply whose body is read once, either in chunks or as a whole. */
+export class HttpReply {
   readonly ok: boolean;
   private read: Headers | null = null;
 
   constructor(
     readonly status: number,
     private readonly received: ReceivedHeaders,
-    readonly bytes: Promise<Buffer>,
+    private readonly raw: AsyncGenerator<Buffer>,
+    /** Closes the connection. */
+    readonly stop: (why: Error) => void,
   ) {
     this.ok = status >= 200 && status < 300;
   }
@@ -285,14 +271,38 @@ class WholeReply {
     return this.read;
   }
 
-  async text(): Promise<string> {
-    const bytes = await this.bytes;
+  /** The decompressed body, in parts as they arrive. */
+  chunks(): AsyncGenerator<Buffer> {
     // Compression is never requested, but some proxies use it anyway.
-    const encoding = "content-encoding" in this.received ? this.headers.get("content-encoding") : null;
-    const decode = DECODERS[encoding?.trim().toLowerCase() ?? ""];
-    const text = (decode === undefined ? bytes : await decompress(decode, bytes)).toString("utf8");
+    return "content-encoding" in this.received ? decoded(this.raw, this.headers.get("content-encoding")) : this.raw;
+  }
+
+  /** Returns the entire body. Of a successful reply, throws a ModelError if it is a web page or too large. */
+  async text(): Promise<string> {
+    const text = (await wholeOf(this.chunks(), this.stop)).toString("utf8");
     return this.ok ? replyText(text, this.status) : text;
   }
+}
+
+/** Many times the size of any model's longest reply. A larger reply indicates a faulty server. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Reads a body. A larger one than any valid reply is not retried, because a retry would probably be just as large. */
+export async function wholeOf(chunks: AsyncIterable<Buffer>, stop: (why: Error) => void): Promise<Buffer> {
+  const all: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    all.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) {
+      const why = `the reply is larger than ${MAX_BYTES / 1024 / 1024} MB`;
+      const tooLarge = new ModelError("protocol", why, { retryable: false });
+      stop(tooLarge);
+      throw tooLarge;
+    }
+  }
+  const [first] = all;
+  return all.length === 1 && first !== undefined ? first : Buffer.concat(all);
 }
 
 /** Returns a successful reply's text without a byte order mark. Throws a ModelError if it is a web page. */
@@ -304,11 +314,52 @@ export function replyText(text: string, status: number): string {
 /** The start of an HTML page, which means that the address does not belong to an API or requires a login first. */
 const WEB_PAGE = /^\s*<(?:!doctype\s+html|html)\b/i;
 
-async function decompress(decode: (typeof DECODERS)[string], bytes: Buffer): Promise<Buffer> {
+const GZIP = [0x1f, 0x8b];
+
+/** Whether the first bytes are a zlib header (RFC 1950). Some servers send deflate without it. */
+const isZlib = (first: Buffer) => first.readUInt8() % 16 === 8 && first.length > 1 && first.readUInt16BE() % 31 === 0;
+
+/** Decoders by encoding. They receive the first bytes of the body. */
+const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
+  gzip: () => createGunzip(),
+  "x-gzip": () => createGunzip(),
+  deflate: (first) => (isZlib(first) ? createInflate() : createInflateRaw()),
+  br: () => createBrotliDecompress(),
+};
+
+/** The start of a body that is not compressed, although a proxy that decompressed it left the header. */
+const PLAIN = /^\s*(?:[[{]\s*["{[\]}]|(?:data|event|id|retry)?:|<[!a-z])/i;
+
+/** Removes encodings in reverse order of their application (RFC 9110, section 8.4). */
+function decoded(chunks: AsyncGenerator<Buffer>, encodings: string | null): AsyncGenerator<Buffer> {
+  const names = (encodings ?? "").toLowerCase().split(",");
+  return names.reduceRight((at, name) => {
+    const open = DECODERS[name.trim()];
+    return open === undefined ? at : decodedWith(at, open, name.includes("gzip"));
+  }, chunks);
+}
+
+async function* decodedWith(chunks: AsyncGenerator<Buffer>, open: (first: Buffer) => Transform, isGzip: boolean) {
+  const { value: first = Buffer.alloc(0) } = await chunks.next();
+  async function* all(): AsyncGenerator<Buffer> {
+    yield first;
+    yield* chunks;
+  }
+  const hasMagic = GZIP.every((byte, i) => first[i] === byte);
+  if (first.length === 0 || (isGzip ? !hasMagic : PLAIN.test(first.toString("latin1", 0, 100)))) {
+    yield* all();
+    return;
+  }
+  const decoder = open(first);
+  pipeline(Readable.from(all()), decoder, () => undefined);
   try {
-    return await decode(bytes, { maxOutputLength: MAX_BYTES });
+    yield* decoder as AsyncIterable<Buffer>;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw replyTooLarge();
+    if (
+      !String((error as NodeJS.ErrnoException).code).startsWith("Z_") &&
+      !(error as NodeJS.ErrnoException).code?.startsWith("ERR_")
+    )
+      throw error;
     throw new ModelError("protocol", "the reply cannot be decompressed, or is incomplete", { retryable: true });
   }
 }
@@ -340,7 +391,7 @@ export function sdkFetch(change: (headers: Record<string, string>) => Record<str
 }
 
 /** If the body breaks off, the error appears when the SDK reads it. */
-async function* bodyOf(reply: WholeReply): AsyncGenerator<Uint8Array> {
+async function* bodyOf(reply: HttpReply): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(await reply.text());
 }
 
@@ -354,7 +405,7 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const deadline = openDeadline(signal, timeoutMs, () => timeoutError(timeoutMs));
+  const deadline = openDeadline(signal, timeoutMs, () => timeoutError({ timeoutMs }));
   const inner = deadline.signal;
   try {
     return await new Promise<T>((resolve, reject) => {
@@ -367,14 +418,7 @@ export async function withDeadline<T>(
   }
 }
 
-function timeoutError(timeoutMs: number): ModelError {
-  return new ModelError("timeout", `no complete reply within ${timeoutMs / 1000} s`, { retryable: true });
-}
-
-/** Many times the size of any model's longest reply. A larger reply indicates a faulty server. */
-const MAX_BYTES = 8 * 1024 * 1024;
-
-/** Not retryable, because a retry would be billed again and probably be just as large. */
-function replyTooLarge(): ModelError {
-  return new ModelError("protocol", `the reply is larger than ${MAX_BYTES / 1024 / 1024} MB`, { retryable: false });
+function timeoutError({ timeoutMs, isIdleTimeout }: Pick<HttpOptions, "timeoutMs" | "isIdleTimeout">): ModelError {
+  const what = isIdleTimeout ? "no data" : "no complete reply";
+  return new ModelError("timeout", `${what} within ${(timeoutMs ?? 0) / 1000} s`, { retryable: true });
 }

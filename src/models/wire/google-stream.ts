@@ -1,23 +1,21 @@
 import { z } from "zod";
-import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
-import { failureInReply } from "../endpoint.js";
-import type { OnDelta, ReplyAssembler } from "./stream-reply.js";
+import type { JsonValue } from "../../platform/json.js";
+import { idSchema, listSchema, textSchema } from "../reply-fields.js";
+import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Part = { [key: string]: JsonValue };
 
-const chunkSchema = z.looseObject({
-  candidates: z
-    .array(
-      z.looseObject({
-        content: z.looseObject({ parts: z.array(z.record(z.string(), jsonValueSchema)).nullish() }).nullish(),
-        finishReason: z.string().nullish(),
-      }),
-    )
-    .nullish(),
-  promptFeedback: z.looseObject({ blockReason: z.string().nullish() }).nullish(),
+const candidateSchema = z.looseObject({
+  content: z.looseObject({ parts: listSchema }).catch({ parts: [] }),
+  finishReason: textSchema,
 });
 
-const callSchema = z.object({ id: z.string().nullish(), name: z.string(), args: z.unknown().optional() });
+const chunkSchema = z.looseObject({
+  candidates: z.array(candidateSchema).catch([]),
+  promptFeedback: z.looseObject({ blockReason: textSchema }).nullish().catch(null),
+});
+
+const callSchema = z.object({ id: idSchema, name: textSchema, args: z.unknown().optional() });
 
 /**
  * Assembles a reply of Gemini's `streamGenerateContent` (https://ai.google.dev/api/generate-content). Each chunk has
@@ -26,28 +24,26 @@ const callSchema = z.object({ id: z.string().nullish(), name: z.string(), args: 
 export class GoogleAssembler implements ReplyAssembler {
   private last: Record<string, unknown> = {};
   private readonly parts: Part[] = [];
-  private finishReason: string | null = null;
+  private finishReason = "";
   private isBlocked = false;
   private hasCandidate = false;
   private calls = 0;
 
   constructor(private readonly onDelta: OnDelta) {}
 
-  get isComplete(): boolean {
-    return this.finishReason !== null || this.isBlocked;
+  isComplete(): boolean {
+    return this.finishReason !== "" || this.isBlocked;
   }
 
-  add(data: unknown): boolean {
-    const failure = failureInReply(data);
-    if (failure !== null) throw failure;
-    const { candidates, ...others } = chunkSchema.parse(data);
+  add(event: EventFields): boolean {
+    const { candidates, ...others } = chunkSchema.parse(event);
     this.last = { ...this.last, ...others };
     this.isBlocked ||= Boolean(others.promptFeedback?.blockReason);
-    const candidate = candidates?.[0];
+    const [candidate] = candidates;
     if (candidate === undefined) return false;
     this.hasCandidate = true;
-    this.finishReason = candidate.finishReason ?? this.finishReason;
-    for (const part of candidate.content?.parts ?? []) this.addPart(part);
+    this.finishReason = candidate.finishReason || this.finishReason;
+    for (const part of candidate.content.parts) this.addPart(part);
     return false;
   }
 
@@ -68,7 +64,7 @@ export class GoogleAssembler implements ReplyAssembler {
     const call = functionCall === undefined ? null : callSchema.safeParse(functionCall).data;
     if (!call) return;
     const index = this.calls++;
-    this.onDelta({ type: "tool_call", index, id: call.id ?? "", name: call.name });
+    this.onDelta({ type: "tool_call", index, id: call.id, name: call.name });
     this.onDelta({ type: "tool_arguments", index, text: JSON.stringify(call.args ?? {}) });
   }
 }

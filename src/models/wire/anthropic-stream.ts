@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { parseJsonOrNull } from "../../platform/json.js";
+import { fieldsSchema, indexSchema, textSchema } from "../reply-fields.js";
+import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
+
+const deltaSchema = z
+  .object({
+    type: textSchema,
+    text: textSchema,
+    partial_json: textSchema,
+    thinking: textSchema,
+    signature: textSchema,
+    stop_reason: textSchema,
+  })
+  .catch({ type: "", text: "", partial_json: "", thinking: "", signature: "", stop_reason: "" });
+
+const eventSchema = z.object({
+  type: textSchema,
+  index: indexSchema,
+  message: fieldsSchema,
+  content_block: fieldsSchema,
+  delta: deltaSchema,
+  usage: fieldsSchema,
+});
+
+type Fields = Record<string, unknown>;
+
+/** Assembles a message from the events in https://platform.claude.com/docs/en/build-with-claude/streaming. */
+export class AnthropicAssembler implements ReplyAssembler {
+  private message: Fields = {};
+  private readonly usage: Fields = {};
+  private stopReason = "";
+  private readonly blocks = new Map<number, Fields>();
+  /** JSON text of the arguments per block. */
+  private readonly inputs = new Map<number, string>();
+
+  constructor(private readonly onDelta: OnDelta) {}
+
+  isComplete(): boolean {
+    return this.stopReason !== "";
+  }
+
+  add(event: EventFields): boolean {
+    const { type, index, message, content_block, delta, usage } = eventSchema.parse(event);
+    switch (type) {
+      case "message_start":
+        this.message = message;
+        this.countUsage(fieldsSchema.parse(message.usage));
+        break;
+      case "content_block_start":
+        this.start(index ?? this.blocks.size, content_block);
+        break;
+      case "content_block_delta":
+        // Without a start, a delta belongs to the last block.
+        this.extend(index ?? Math.max(0, this.blocks.size - 1), delta);
+        break;
+      case "message_delta":
+        this.stopReason = delta.stop_reason || this.stopReason;
+        this.countUsage(usage);
+        break;
+    }
+    return type === "message_stop";
+  }
+
+  body(): unknown {
+    const content = [...this.blocks].map(([index, block]) =>
+      block.type === "tool_use" ? { ...block, input: this.inputOf(index, block) } : block,
+    );
+    return { ...this.message, content, stop_reason: this.stopReason, usage: this.usage };
+  }
+
+  private start(index: number, block: Fields): void {
+    this.blocks.set(index, { ...block });
+    if (block.type === "tool_use") {
+      const [id, name] = [block.id, block.name].map((value) => String(value ?? ""));
+      this.onDelta({ type: "tool_call", index: this.callIndex(index), id: id ?? "", name: name ?? "" });
+    }
+    if (typeof block.text === "string" && block.text !== "") this.onDelta({ type: "text", text: block.text });
+  }
+
+  private extend(index: number, delta: z.output<typeof deltaSchema>): void {
+    const { type, text, partial_json, thinking, signature } = delta;
+    const block = this.blocks.get(index) ?? { type: /^(thinking|signature)/.test(type) ? "thinking" : "text" };
+    this.blocks.set(index, block);
+    if (text !== "") {
+      block.text = `${block.text ?? ""}${text}`;
+      this.onDelta({ type: "text", text });
+    }
+    if (thinking !== "") {
+      block.thinking = `${block.thinking ?? ""}${thinking}`;
+      this.onDelta({ type: "reasoning", text: thinking });
+    }
+    if (signature !== "") block.signature = `${block.signature ?? ""}${signature}`;
+    if (partial_json !== "") {
+      this.inputs.set(index, (this.inputs.get(index) ?? "") + partial_json);
+      this.onDelta({ type: "tool_arguments", index: this.callIndex(index), text: partial_json });
+    }
+  }
+
+  /** Numbers the calls separately from the other blocks. */
+  private callIndex(index: number): number {
+    return [...this.blocks].filter(([at, { type }]) => at < index && type === "tool_use").length;
+  }
+
+  /** Returns text that is not JSON unchanged, so that the call counts as unreadable. */
+  private inputOf(index: number, { input }: Fields): unknown {
+    const text = this.inputs.get(index);
+    return text === undefined ? (input ?? {}) : (parseJsonOrNull(text) ?? text);
+  }
+
+  /** The counts of later events are totals, and null means unchanged. */
+  private countUsage(counts: Fields): void {
+    for (const [name, value] of Object.entries(counts)) if (value !== null) this.usage[name] = value;
+  }
+}

@@ -1,0 +1,233 @@
+import { failureInReply } from "../endpoint.js";
+import { ModelError, type ReplyDelta } from "../model.js";
+import { toModelError } from "../provider-errors.js";
+import { reportedUsage } from "../reported-usage.js";
+import { DONE, isEventStream, readEvents, type StreamEvent } from "./event-stream.js";
+import { type HttpReply, httpError, type JsonReply, replyText, sendRequest, wholeOf } from "./http-sender.js";
+
+/**
+ * Sends one request and reads its reply, streamed or not. Each wire format has an assembler, which reports the parts of
+ * a streamed reply as they arrive and builds the body that the server would have sent without streaming. From there on,
+ * both kinds of replies are read by the same code.
+ */
+
+/** Receives the parts of a reply. Must not throw. */
+export type OnDelta = (delta: ReplyDelta) => void;
+
+/** The object in an event. Its type is the event's name if it has none of its own. */
+export type EventFields = Readonly<Record<string, unknown>>;
+
+/** Builds the body of a plain reply from the events of a streamed one. */
+export interface ReplyAssembler {
+  /**
+   * Adds an event and returns whether it is the last one. Ignores unknown events and parts of events. Throws a
+   * ModelError if the event reports a failure.
+   */
+  add(event: EventFields): boolean;
+  /**
+   * Returns whether the server has declared the reply finished. A stream that ends earlier was cut off.
+   *
+   * @param isDone whether the stream ended with `[DONE]`
+   */
+  isComplete(isDone: boolean): boolean;
+  /** The body so far. */
+  body(): unknown;
+}
+
+interface ModelCall {
+  readonly url: string;
+  /** From `jsonHeaders`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly signal: AbortSignal;
+  /** Timeout of the entire reply in milliseconds. */
+  readonly timeoutMs: number;
+  /** Keys to redact from errors. */
+  readonly secrets: readonly string[];
+  /** Whether a stream is requested. A server can also stream without a request. */
+  readonly isStreamed?: boolean;
+}
+
+/** A way to send a request. */
+export type Send = () => Promise<JsonReply>;
+
+/**
+ * Posts a request and returns the body of the reply. From a stream, `assembler` builds the body. A server that replies
+ * with JSON does not stream, and its reply is returned unchanged.
+ *
+ * @throws ModelError, which includes the usage that the server reported before a failure, or the signal's reason
+ */
+export async function postForReply(call: ModelCall, assembler: ReplyAssembler): Promise<JsonReply> {
+  const { url, signal, timeoutMs, secrets, isStreamed = false } = call;
+  const headers = isStreamed ? { ...call.headers, accept: "text/event-stream" } : call.headers;
+  let header: JsonReply["header"] = () => null;
+  try {
+    const reply = await sendRequest(url, { method: "POST", headers, body: call.body }, { signal, timeoutMs });
+    header = (name) => reply.headers.get(name);
+    if (!reply.ok) throw await httpError(reply);
+    return {
+      body: await (isStreamed ? streamedBody(reply, assembler, signal) : plainBody(reply, assembler, signal)),
+      header,
+    };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const failure = toModelError(error, secrets);
+    const { usage, costUsd = null } = reportedUsage({ body: assembler.body(), header });
+    throw failure instanceof ModelError && usage !== null ? failure.with({ billed: { usage, costUsd } }) : failure;
+  }
+}
+
+async function plainBody(reply: HttpReply, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
+  const text = await reply.text();
+  const { status } = reply;
+  if (status === 202 || text.trim() === "") {
+    const message =
+      status === 202 ? "202: the server accepted the request, but did not reply" : `${status} without a body`;
+    throw new ModelError("protocol", message, { status, retryable: status === 200 });
+  }
+  return bodyIn(text, assembler, signal);
+}
+
+/** Returns the body in a complete text: JSON, an event stream, lines of JSON, or a JSON array of events (Gemini). */
+async function bodyIn(text: string, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
+  if (isEventStream(text)) return assembled(readEvents(oneChunk(text)), assembler, signal);
+  const lines = () => text.split("\n").filter((line) => line.trim() !== "");
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    body = lines().map((line) => {
+      try {
+        return JSON.parse(line) as unknown;
+      } catch {
+        throw error;
+      }
+    });
+  }
+  return Array.isArray(body) ? assembled(eventsOf(body), assembler, signal) : body;
+}
+
+async function* oneChunk(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text);
+}
+
+async function* eventsOf(values: readonly unknown[]): AsyncGenerator<StreamEvent> {
+  for (const value of values) yield { name: "", data: JSON.stringify(value) };
+}
+
+/** Reads an event stream as it arrives, whatever its content type. Any other body is read as a whole. */
+async function streamedBody(reply: HttpReply, assembler: ReplyAssembler, signal: AbortSignal): Promise<unknown> {
+  const chunks = reply.chunks();
+  const read: Buffer[] = [];
+  let start = "";
+  while (start.trim().length < LONGEST_START) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    read.push(value);
+    start += value.toString("latin1");
+    if (start.includes(":")) break;
+  }
+  async function* all(): AsyncGenerator<Buffer> {
+    yield* read;
+    yield* chunks;
+  }
+  // The byte order mark, in Latin-1.
+  if (isEventStream(start.replace(/^\xef\xbb\xbf/, "")))
+    return assembled(readEvents(all()), assembler, signal, reply.stop);
+  const text = (await wholeOf(all(), reply.stop)).toString("utf8");
+  return bodyIn(replyText(text, reply.status), assembler, signal);
+}
+
+/** Characters that show whether a body is an event stream: `retry:`, after a byte order mark. */
+const LONGEST_START = 12;
+
+/** Returns the body that `assembler` builds from events up to the last one. */
+async function assembled(
+  events: AsyncGenerator<StreamEvent>,
+  assembler: ReplyAssembler,
+  signal: AbortSignal,
+  stop: (why: Error) => void = () => {},
+): Promise<unknown> {
+  let isDone = false;
+  try {
+    for (let isLast = false; !isLast; ) {
+      const { value: event, done } = await events.next();
+      // Parts that arrive after an abort are not reported.
+      signal.throwIfAborted();
+      isDone = event?.data.trim() === DONE;
+      isLast = done === true || isDone || addEvent(event as StreamEvent, assembler);
+    }
+  } catch (error) {
+    stop(error as Error);
+    throw error;
+  }
+  void drain(events, stop);
+  if (!assembler.isComplete(isDone)) throw cutOff();
+  return assembler.body();
+}
+
+/** Adds an event, or throws the failure that it reports: an event of that name or type, or an `error` in it. */
+function addEvent({ name, data }: StreamEvent, assembler: ReplyAssembler): boolean {
+  // Any other text keeps the connection open.
+  const value: unknown = /^\s*[{[]/.test(data) ? JSON.parse(data) : null;
+  if (typeof value !== "object" || value === null) return false;
+  const event: EventFields = { type: name, ...value };
+  if (event.error != null || name === "error" || event.type === "error") {
+    const failure = failureInReply({ error: event.error ?? value });
+    if (failure !== null) throw failure;
+  }
+  return assembler.add(event);
+}
+
+/** Maximum milliseconds between the last event and the end of its stream. */
+const DRAIN_MS = 1_000;
+
+/** Reads to the end of a stream, because the next call can then use the same connection. */
+async function drain(events: AsyncGenerator<StreamEvent>, stop: (why: Error) => void): Promise<void> {
+  const timer = setTimeout(() => stop(cutOff()), DRAIN_MS);
+  timer.unref();
+  try {
+    for (let at = await events.next(); !at.done; ) at = await events.next();
+  } catch {
+    // The reply is complete, so a failure only costs the connection.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function cutOff(): ModelError {
+  return new ModelError("network", "the reply stream ended before the reply was complete", { retryable: true });
+}
+
+/** Statuses for a request that the server does not support. */
+const UNSUPPORTED = new Set([400, 403, 404, 405, 415, 422, 501]);
+const UNKNOWN_PATH = new Set([404, 405, 501]);
+
+/**
+ * Remembers how a server can be asked for a reply: with streaming, or without it if the server refuses to stream, such
+ * as OpenAI for an organization that is not verified.
+ */
+export class StreamSupport {
+  private isRefused = false;
+
+  /** @param hasOwnPath whether streaming has its own path, which a compatible server might not have */
+  constructor(private readonly hasOwnPath = false) {}
+
+  async send(streamed: Send, plain: Send): Promise<JsonReply> {
+    if (this.isRefused) return plain();
+    try {
+      return await streamed();
+    } catch (error) {
+      if (!this.refuses(error)) throw error;
+      const reply = await plain();
+      this.isRefused = true;
+      return reply;
+    }
+  }
+
+  private refuses(error: unknown): boolean {
+    if (!(error instanceof ModelError) || error.status === null) return false;
+    if (this.hasOwnPath && UNKNOWN_PATH.has(error.status)) return true;
+    return UNSUPPORTED.has(error.status) && /stream(?!_options)/i.test(error.message);
+  }
+}
