@@ -158,7 +158,7 @@ export async function resolveModel(
     }
     default: {
       // Prices belong inside the retries, because a failed attempt might have been billed.
-      const model = priced(withSuccessorHint(withSeparatedText(await remoteModel(name, connection)), name));
+      const model = priced(withHints(withSeparatedText(await remoteModel(name, connection)), name, connection.baseUrl));
       // The rate limiter also belongs inside the retries, so that a call waiting for its next attempt does not occupy a
       // slot.
       return withRetry(throttle === null ? model : withRateLimit(model, throttle), retry);
@@ -232,10 +232,13 @@ export function playgroundTokenOf(url: string, env: Environment): string {
 
 const isRedirect = (status: number | null) => status !== null && status >= 300 && status < 400;
 
-/** Decorates a model: if the server does not recognize the model, the error suggests its successor. */
-function withSuccessorHint(model: Model, name: ModelName): Model {
+/**
+ * Decorates a model: if the server does not recognize the model or the path, the error suggests the model's successor, or
+ * the path that most servers have.
+ */
+function withHints(model: Model, name: ModelName, baseUrl: string | null): Model {
   const successor = successorOf(name);
-  if (successor === null) return model;
+  const lacksVersion = name.provider === "openai" && baseUrl !== null && !/\/v\d/.test(baseUrl);
   return {
     id: model.id,
     async complete(request, signal): Promise<Completion> {
@@ -244,6 +247,9 @@ function withSuccessorHint(model: Model, name: ModelName): Model {
       } catch (error) {
         // A redirect to another server has the same kind, but does not mean that the model is unknown.
         if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
+        const isPath = lacksVersion && error.status === 404 && !/model/i.test(error.message);
+        if (isPath) throw error.with({ message: `${error.message}; the base URL might lack /v1: try ${baseUrl}/v1` });
+        if (successor === null) throw error;
         throw error.with({
           message: `${error.message}; the successor of ${name.name} is ${name.provider}/${successor}`,
         });

@@ -26,8 +26,8 @@ const UNREACHABLE_CODES =
 /** System and undici codes. Excludes Node's own `ERR_...` codes, which indicate incorrect calls. */
 const NETWORK_CODES = /^(E(?!RR_)[A-Z_]+|UND_ERR_[A-Z_]+)$/;
 
-/** undici's error for a tunnel that a proxy declines. */
-const PROXY_PASSWORD = /Proxy response \(407\)/;
+/** undici's errors for a proxy that requires a password. */
+const PROXY_PASSWORD = /\(407\)/;
 
 const NETWORK = /fetch failed|terminated|connection error|other side closed|socket hang up/i;
 

@@ -57,7 +57,7 @@ export function adaptTools(tools: readonly ToolSpec[], dialect: SchemaDialect): 
   const changed: Record<keyof typeof CHANGES, string[]> = { alternatives: [], names: [] };
   const renamed = new Map<string, Renamed>();
   const adapted = tools.map(({ name, description, parameters }) => {
-    const folded = foldAlternatives(parameters);
+    const folded = foldAlternatives(withItems(parameters) as JsonSchema);
     if (folded.hint !== null) changed.alternatives.push(name);
     const names = dialect === "openai" ? new Map<string, string>() : acceptedNames(folded.schema);
     const schema = names.size === 0 ? folded.schema : (rename(folded.schema, names) as JsonSchema);
@@ -93,11 +93,13 @@ const REFUSED_AT_TOP = ["allOf", "anyOf", "oneOf", "not", "enum", "const", "if",
  * and requires only the properties that all of them require. `hint` explains to the model which properties belong
  * together, or is null if nothing was folded.
  */
-function foldAlternatives(parameters: JsonSchema): { readonly schema: JsonSchema; readonly hint: string | null } {
+function foldAlternatives(
+  parameters: JsonSchema,
+  root: Root = { schema: parameters, parts: 0 },
+): { readonly schema: JsonSchema; readonly hint: string | null } {
   if (parameters.$ref === undefined && !REFUSED_AT_TOP.some((key) => key in parameters)) {
     return { schema: parameters, hint: null };
   }
-  const root: Root = { schema: parameters, parts: 0 };
   const whole = resolve(parameters, root) ?? {};
   const options = [whole.anyOf, whole.oneOf].map((alternatives) =>
     asArray(alternatives)
@@ -195,6 +197,25 @@ function acceptedNames(schema: JsonSchema): Map<string, string> {
     names.set(name, accepted);
   }
   return names;
+}
+
+/**
+ * Gives each array one schema for its items, at any depth. OpenAI rejects arrays without one, and JSON Schema 2020-12,
+ * which Anthropic requires, has no lists of schemas for the items of a tuple.
+ */
+function withItems(schema: JsonValue, depth = 0): JsonValue {
+  if (Array.isArray(schema)) return schema.map((item) => withItems(item, depth + 1));
+  if (!isJsonObject(schema) || depth > MAX_NESTING) return schema;
+  const entries = Object.entries(schema).map(([keyword, value]): [string, JsonValue] => {
+    if (VALUES.has(keyword)) return [keyword, value];
+    if (!SCHEMAS_BY_NAME.has(keyword) || !isJsonObject(value)) return [keyword, withItems(value, depth + 1)];
+    return [keyword, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withItems(one, depth + 1)]))];
+  });
+  const { additionalItems: _, ...whole } = Object.fromEntries(entries);
+  const { items, prefixItems } = whole;
+  if (Array.isArray(items)) return { ...whole, items: items.length === 1 ? (items[0] ?? {}) : { anyOf: items } };
+  const isArray = asArray(schema.type).includes("array");
+  return isArray && items === undefined && prefixItems === undefined ? { ...whole, items: {} } : whole;
 }
 
 /** Renames the properties of a schema, at any depth. */
@@ -350,7 +371,10 @@ export function googleSchema(parameters: JsonSchema): JsonSchema | null {
 }
 
 function convert(schema: JsonValue | undefined, root: Root, depth: number): Node {
-  const source = resolve(schema, root);
+  const resolved = resolve(schema, root);
+  // Alternatives of an object with properties say which of them belong together.
+  const isObject = isJsonObject(resolved?.properties) && Object.keys(resolved.properties).length > 0;
+  const source = resolved !== null && isObject ? foldAlternatives(resolved, root).schema : resolved;
   if (depth > MAX_DEPTH || source === null || root.parts++ > MAX_PARTS) return { type: "string" };
   const out: Node = {};
   const notes = typeof source.description === "string" ? [source.description] : [];

@@ -28,7 +28,10 @@ export interface AddressedKey {
 export function readEnvironment(): Environment {
   let text: string;
   try {
-    text = readNamedFile(".env").toString();
+    // A byte order mark would become part of the first name.
+    text = readNamedFile(".env")
+      .toString()
+      .replace(/^\ufeff/, "");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "EISDIR") return process.env;

@@ -69,7 +69,7 @@ function openGuarded(request: WebRequest): Dispatcher {
     keepAliveTimeout: 1,
   };
   const proxies = proxySettings();
-  if (proxies === null) return new Agent(options);
+  if (proxies === null || proxies.isDirect(new URL(request.url))) return new Agent(options);
   // A proxy resolves names by itself, so it gets a tunnel to the checked IP address instead.
   class AddressTunnels extends Pool {
     override async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
@@ -80,7 +80,7 @@ function openGuarded(request: WebRequest): Dispatcher {
     }
   }
   const clientFactory = (origin: URL, pool: object) => new AddressTunnels(origin, { ...pool, connections: 1 });
-  return new EnvHttpProxyAgent({ ...options, ...proxies, clientFactory } as EnvHttpProxyAgent.Options);
+  return new EnvHttpProxyAgent({ ...options, ...proxies.agent, clientFactory } as EnvHttpProxyAgent.Options);
 }
 
 function resolveChecked(hostname: string, lookup: LookupFunction): Promise<string> {

@@ -57,12 +57,30 @@ export function jsonObjectsIn(text: string): JsonObject[] {
   let at = text.indexOf("{");
   for (let attempts = 0; at !== -1 && attempts < MAX_BRACES; attempts++) {
     const end = closingBrace(text, at);
-    const value = end === -1 ? null : parseJsonOrNull(text.slice(at, end + 1));
+    const value =
+      end === -1 ? null : (parseJsonOrNull(text.slice(at, end + 1)) ?? parsePythonOrNull(text.slice(at, end + 1)));
     if (isJsonObject(value) && isShallow(value)) objects.push(value);
     at = text.indexOf("{", value === null ? at + 1 : end + 1);
   }
   return objects;
 }
+
+/** Parses a Python literal with strings in single quotes, as some models write it instead of JSON. */
+function parsePythonOrNull(text: string): JsonValue {
+  const json = text.replace(PYTHON_TOKEN, (token) => {
+    if (token.startsWith("'")) return JSON.stringify(token.slice(1, -1).replaceAll("\\'", "'"));
+    return PYTHON_WORDS.get(token) ?? token;
+  });
+  return json === text ? null : parseJsonOrNull(json);
+}
+
+const PYTHON_TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\b(?:True|False|None)\b/g;
+
+const PYTHON_WORDS = new Map([
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+]);
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

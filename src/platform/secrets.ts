@@ -100,10 +100,7 @@ export function redactJson<T extends JsonValue>(value: T, secrets: readonly stri
   return clean(value) as T;
 }
 
-/**
- * Returns the number of extra characters to buffer of a text truncated while reading, for `redactEnd` and
- * `redactStart`.
- */
+/** Returns the number of extra characters to buffer of a text truncated while reading, for `redactEnd`. */
 export function longestSecret(secrets: readonly string[]): number {
   // Encoded secrets can be broken into lines and groups.
   return 2 * (formsOf(secrets).whole[0]?.length ?? 0);
@@ -113,10 +110,4 @@ export function longestSecret(secrets: readonly string[]): number {
 export function redactEnd(text: string, isCut: boolean, maxChars: number, secrets: readonly string[]): string {
   const clean = redact(text, secrets);
   return (isCut ? clean.slice(longestSecret(secrets)) : clean).slice(-maxChars);
-}
-
-/** Returns a text whose start was buffered, without a partial secret at its end. */
-export function redactStart(text: string, isCut: boolean, secrets: readonly string[]): string {
-  const clean = redact(text, secrets);
-  return isCut ? clean.slice(0, Math.max(0, clean.length - longestSecret(secrets))) : clean;
 }

@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { coverageOf, failUnder, type Gate, type GateValidation, noWorseThan } from "../analysis/gate.js";
 import {
@@ -230,7 +230,9 @@ async function readBaseline(name: string, { settings }: AppContext): Promise<Com
 function appendSummary(path: string, markdown: string, { note, settings }: AppContext): void {
   try {
     refuseInputs({ flag: "GITHUB_STEP_SUMMARY", path }, [], settings.db);
-    appendFileSync(path, markdown);
+    // The last line of an earlier step might not be ended, and a heading must start a line.
+    const isAtLineStart = !existsSync(path) || /(^|\n)$/.test(readFileSync(path, "utf8").slice(-1));
+    appendFileSync(path, isAtLineStart ? markdown : `\n\n${markdown}`);
   } catch (error) {
     note(`art-e: cannot write the step summary: ${(error as Error).message}`);
   }

@@ -65,7 +65,7 @@ it("redact does not change text without secrets, or short values in base64", () 
   expect(redact(text, [])).toBe(text);
 });
 
-it("redactEnd and redactStart show no partial secret in a truncated text", () => {
+it("redactEnd shows no partial secret in a truncated text", () => {
   const kept = `${SECRET.slice(4)}${"x".repeat(longestSecret(SECRETS))} end`;
   expect(redactEnd(kept, true, 100, SECRETS)).not.toContain(SECRET.slice(-4));
 });

@@ -109,7 +109,7 @@ const NO_EVENT: LogEvent = eventSchema.parse({});
 
 export const sampleSchema = z.looseObject({
   id: z.union([z.number(), z.string()]),
-  epoch: z.int().positive(),
+  epoch: z.int().positive().default(1),
   input: z.union([z.string(), z.array(messageSchema)]),
   target: z.union([z.string(), z.array(z.string())]),
   messages: listOf(messageSchema),
