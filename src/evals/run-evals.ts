@@ -17,7 +17,7 @@ import { type DataEval, type EvalDefinition, type EvalOf, type EvaluatedTrace, i
 import { failedOutcome, type MeasuredOutcome, withoutPassOfFailure } from "./eval-outcome.js";
 import { runPythonEval } from "./run-evals/run-python-evals.js";
 import { runDataEvals } from "./run-evals/run-rules.js";
-import { runTypescriptEval } from "./run-evals/run-typescript-evals.js";
+import { runTypescriptEval, typescriptIsolation } from "./run-evals/run-typescript-evals.js";
 
 /** The parts of an eval that its backend needs. */
 interface BackendInput {
@@ -98,7 +98,9 @@ function pythonBackend(onOutcome?: () => void): EvalBackend<"python"> {
 }
 
 function typescriptBackend(onOutcome?: () => void): EvalBackend<"typescript"> {
-  return runsOrFails((definition, traces, signal) => runTypescriptEval(definition, traces, signal, onOutcome));
+  return runsOrFails(async (definition, traces, signal) =>
+    runTypescriptEval(definition, traces, await typescriptIsolation(), signal, onOutcome),
+  );
 }
 
 /** Opens the backends on this machine. A missing sandbox or model becomes an error in each outcome. */

@@ -44,8 +44,8 @@ export function checkRowCount(rows: number, fileBytes: number): void {
 }
 
 /**
- * Throws if a page is damaged or would take too much memory. Run-length encoding packs any number of equal values into a
- * few bytes.
+ * Throws if a page is damaged or would take too much memory. Run-length encoding packs any number of equal values into
+ * a few bytes.
  */
 export async function checkPages(chunk: ColumnChunk, read: ReadBytes, readHeader: ReadPageHeader): Promise<void> {
   for (let at = chunk.start; at < chunk.end; ) {

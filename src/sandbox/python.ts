@@ -182,7 +182,8 @@ export function foldersOf(files: readonly string[]): string[] {
   return [...new Set(files.map((file) => dirname(file)))];
 }
 
-async function sharedLibraries(files: readonly string[]): Promise<string[]> {
+/** Returns the dynamic linker and all shared libraries of these programs. */
+export async function sharedLibraries(files: readonly string[]): Promise<string[]> {
   const { stdout } = await run("ldd", [...files], { timeout: 10_000, maxBuffer: 2 ** 24 });
   const paths = [...stdout.matchAll(/^[ \t]+(?:\S+ => )?(\/\S+) \(0x[0-9a-f]+\)$/gm)].map(([, path = ""]) => path);
   return [...new Set(paths)].sort();

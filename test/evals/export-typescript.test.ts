@@ -3,7 +3,11 @@ import { evalFiles } from "../../src/evals/as-python.js";
 import { evalDefinitionSchema } from "../../src/evals/definition.js";
 import { withoutPassOfFailure } from "../../src/evals/eval-outcome.js";
 import { runDataEvals } from "../../src/evals/run-evals/run-rules.js";
-import { describeTypescript, runTypescriptEval } from "../../src/evals/run-evals/run-typescript-evals.js";
+import {
+  describeTypescript,
+  runTypescriptEval,
+  typescriptIsolation,
+} from "../../src/evals/run-evals/run-typescript-evals.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { trace } from "../scoring/trace.js";
 
@@ -56,7 +60,12 @@ describe("evalFiles as TypeScript", () => {
     const definition = assertionsEval(all);
     const code = exported(definition);
     expect(describeTypescript(code)).toEqual({ criterion: "The answer is /* well * / formed.", usesReference: false });
-    const outcomes = await runTypescriptEval({ code, reference: false }, traces, new AbortController().signal);
+    const outcomes = await runTypescriptEval(
+      { code, reference: false },
+      traces,
+      await typescriptIsolation(),
+      new AbortController().signal,
+    );
     const expected = traces.flatMap((one) =>
       runDataEvals([definition], one).map((outcome) => withoutPassOfFailure(outcome, one.ending)),
     );
@@ -73,7 +82,12 @@ describe("evalFiles as TypeScript", () => {
     const rubric = { ...common, name: "polite", kind: "rubric", rubric: "Polite.", model: "openai/gpt" };
     const code = exported(evalDefinitionSchema.parse(rubric));
     expect(code).toContain('"rubric": "Polite."');
-    const [outcome] = await runTypescriptEval({ code, reference: false }, traces.slice(0, 1), never);
+    const [outcome] = await runTypescriptEval(
+      { code, reference: false },
+      traces.slice(0, 1),
+      await typescriptIsolation(),
+      never,
+    );
     expect(outcome).toMatchObject({
       score: null,
       error: expect.stringMatching(/needs its model's key.*import its JSON file/),

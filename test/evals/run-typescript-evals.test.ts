@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import type { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { describeTypescript, runTypescriptEval } from "../../src/evals/run-evals/run-typescript-evals.js";
+import {
+  describeTypescript,
+  runTypescriptEval,
+  typescriptIsolation,
+} from "../../src/evals/run-evals/run-typescript-evals.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { importSource } from "../import-source.js";
 import { needs, slow } from "../machine-requirements.js";
@@ -20,8 +24,10 @@ const traces: QuestionTrace[] = Array.from({ length: 8 }, (_, i) => ({
   scores: { semanticScore: { value: 0.25 } },
 }));
 
+const isolation = await typescriptIsolation();
+
 const run = (code: string, { reference = false, over = traces, signal = never } = {}) =>
-  runTypescriptEval({ code, reference }, over, signal);
+  runTypescriptEval({ code, reference }, over, isolation, signal);
 
 /** Returns a module whose exported function has this body. */
 const body = (text: string) =>
@@ -93,12 +99,12 @@ describe("runTypescriptEval", () => {
     [
       "reads a file",
       "require('node:fs').readFileSync('/etc/hostname');",
-      "Error: Access to this API has been restricted",
+      "Error: Cannot import node:fs: an eval can import assert, ",
     ],
     [
       "starts a program",
       "require('node:child_process').execSync('id');",
-      "Error: Access to this API has been restricted",
+      "Error: Cannot import node:child_process: an eval can import ",
     ],
     ["ends its parent", "process.kill(process.ppid, 'SIGKILL');", "TypeError: process.kill is not a function"],
     [
@@ -109,7 +115,7 @@ describe("runTypescriptEval", () => {
     [
       "forges an outcome",
       "process.send({ id: 99, ms: 0, score: 1, reason: '', error: null }); for (;;);",
-      "it sent a message",
+      "TypeError: process.send is not a function",
     ],
   ])("records an error for a trace on which the code %s, and goes on", async (_, bad, error) => {
     const outcomes = await run(body(`if (input.taskId === 3) { ${bad} }\nreturn { score: 1, reason: "" };`));
@@ -121,7 +127,7 @@ describe("runTypescriptEval", () => {
   it("reports each outcome, including that of a trace that ended the process", async () => {
     let outcomes = 0;
     const code = body("if (input.taskId === 3) process.exit(3);\nreturn { score: 1, reason: '' };");
-    await runTypescriptEval({ code, reference: false }, traces, never, () => outcomes++);
+    await runTypescriptEval({ code, reference: false }, traces, isolation, never, () => outcomes++);
     expect(outcomes).toBe(8);
   });
 
@@ -180,13 +186,16 @@ describe("runTypescriptEval", () => {
   it("leaves no process in an endless loop if the program is killed", needs("linux"), async () => {
     const loop = JSON.stringify({ code: body("for (;;);"), reference: false });
     const program = `
-      ${importSource("evals/run-evals/run-typescript-evals", "runTypescriptEval")}
+      ${importSource("evals/run-evals/run-typescript-evals", "runTypescriptEval", "typescriptIsolation")}
       import { readFileSync } from "node:fs";
-      void runTypescriptEval(${loop}, ${JSON.stringify(traces)}, new AbortController().signal);
-      const processes = () => readFileSync("/proc/self/task/" + process.pid + "/children", "utf8").trim().split(" ");
+      void runTypescriptEval(${loop}, ${JSON.stringify(traces)}, await typescriptIsolation(), new AbortController().signal);
+      const childrenOf = (pid) => {
+        const found = readFileSync("/proc/" + pid + "/task/" + pid + "/children", "utf8").split(" ").filter(Boolean);
+        return [...found, ...found.flatMap(childrenOf)];
+      };
       const busyMs = (pid) => Number(readFileSync("/proc/" + pid + "/schedstat", "utf8").split(" ")[0]) / 1e6;
       setInterval(() => {
-        const found = processes().find((pid) => pid !== "" && busyMs(pid) > 1_000);
+        const found = childrenOf(process.pid).find((pid) => busyMs(pid) > 1_000);
         if (found !== undefined) console.log(found);
       }, 100);`;
     const parent = spawn(process.execPath, ["--input-type=module", "-e", program], {

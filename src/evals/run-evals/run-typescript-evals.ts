@@ -1,16 +1,11 @@
 // Runs evals in TypeScript and JavaScript, each in its own process.
-import { type ChildProcess, spawn } from "node:child_process";
-import { realpathSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { performance } from "node:perf_hooks";
+import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { writeFileAtomically } from "../../platform/files.js";
 import { JITI, LIBRARY_ALIASES } from "../../platform/module-workers.js";
-import { killedWithParentPrefix, waitedForProcessorMs } from "../../platform/processes.js";
 import { builtFile, programFile } from "../../platform/program-files.js";
-import { makeTemporaryFolder } from "../../sandbox/workspace.js";
+import { chooseNodeIsolation, type NodeIsolation, NodeProcess, type NodeProgram } from "../../sandbox/node-process.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
 import { LostTraces } from "./lost-traces.js";
@@ -18,28 +13,27 @@ import { evalArguments } from "./run-python-evals.js";
 
 const WORKER = fileURLToPath(programFile("bin/eval-worker.mjs"));
 
+const PROGRAM: NodeProgram = {
+  file: WORKER,
+  args: [JITI, JSON.stringify(LIBRARY_ALIASES)],
+  readable: [fileURLToPath(builtFile("")), dirname(dirname(fileURLToPath(JITI)))],
+};
+
 /** Time limit for loading the module, which includes compiling it. */
 const LOAD_MS = 10_000;
 const TRACE_MS = 5_000;
-const MAX_HEAP_MB = 256;
 
-/** A message of the process. The eval can send messages too, so they are as untrusted as its return values. */
-const messageSchema = z.union([
-  z.object({ loaded: z.literal(true) }),
-  z.object({ broken: z.string().max(2_000) }),
-  z.object({
-    id: z.int().nonnegative(),
-    ms: z.number().nonnegative(),
-    score: z.number().min(0).max(1).nullable(),
-    reason: z.string().max(2_000),
-    error: z.string().max(2_000).nullable(),
-  }),
-]);
+const loadedSchema = z.union([z.object({ loaded: z.literal(true) }), z.object({ broken: z.string().max(2_000) })]);
 
-type ProcessMessage = z.output<typeof messageSchema>;
+const outcomeSchema = z.object({
+  id: z.string(),
+  ms: z.number().nonnegative(),
+  score: z.number().min(0).max(1).nullable(),
+  reason: z.string().max(2_000),
+  error: z.string().max(2_000).nullable(),
+});
 
-/** The next message from a process, or the reason why there are no more. */
-type Received = ProcessMessage | { readonly ended: string };
+const NOT_ITS_OUTCOME = "it sent a message that is not its outcome";
 
 /** Facts about an eval's code that do not require running it. */
 interface TypescriptDescription {
@@ -49,59 +43,74 @@ interface TypescriptDescription {
   readonly usesReference: boolean;
 }
 
+/** Returns how the processes of evals are isolated on this machine. */
+export function typescriptIsolation(): Promise<NodeIsolation> {
+  return chooseNodeIsolation(PROGRAM);
+}
+
 /**
- * Runs an eval over traces, one at a time. The process has no environment variables and limited memory. Node's
- * permission model keeps it from files other than its code, from other programs and from threads, but up to Node 24 not
- * from the network. It is killed when a trace takes too long, and the remaining traces get a new one. Anything the code
- * does becomes an outcome. Throws only the signal's reason.
+ * Runs an eval over traces, one at a time. The process has no environment variables, limited memory, and nothing in
+ * reach but modules that only compute. It is killed when a trace takes too long, and the remaining traces get a new
+ * one. Anything the code does becomes an outcome. Throws only the signal's reason.
  */
 export async function runTypescriptEval(
   { code, reference }: Pick<EvalOf<"typescript">, "code" | "reference">,
   traces: readonly EvaluatedTrace[],
+  isolation: NodeIsolation,
   signal: AbortSignal,
   onOutcome: () => void = () => {},
 ): Promise<MeasuredOutcome[]> {
-  const folder = await makeTemporaryFolder("eval");
   const outcomes: MeasuredOutcome[] = [];
-  let worker: EvalProcess | null = null;
+  let worker: NodeProcess | null = null;
   const lost = new LostTraces();
   try {
-    await writeFileAtomically(join(folder, "eval.ts"), [code]);
-    for (const [id, trace] of traces.entries()) {
+    for (const [index, trace] of traces.entries()) {
       signal.throwIfAborted();
       if (worker === null) {
-        worker = new EvalProcess(folder);
-        const first = await worker.receive(LOAD_MS, signal);
-        if (!("loaded" in first)) {
-          const why = "broken" in first ? first.broken : `the code could not be loaded: ${endingOf(first)}`;
-          return [...outcomes, ...traces.slice(id).map(() => failedOutcome(why))];
-        }
+        const loaded = await loadEval(code, isolation, signal);
+        if (typeof loaded === "string") return [...outcomes, ...traces.slice(index).map(() => failedOutcome(loaded))];
+        worker = loaded;
       }
+      // A new id per trace, so that code cannot answer for a trace that it has not received.
+      const id = randomUUID();
       worker.send({ id, ...typescriptArguments(trace, reference) });
       const received = await worker.receive(TRACE_MS, signal);
-      if ("id" in received && received.id === id) {
-        const { score, reason, error, ms } = received;
+      const outcome = "ended" in received ? null : (outcomeSchema.safeParse(received.value).data ?? null);
+      if (outcome?.id === id) {
+        const { score, reason, error, ms } = outcome;
         outcomes.push({ score, reason, error, ms, costUsd: 0 });
         lost.add(false);
       } else {
-        worker.kill();
+        await worker.kill();
         worker = null;
-        outcomes.push(failedOutcome(endingOf(received)));
+        outcomes.push(failedOutcome("ended" in received ? received.ended : NOT_ITS_OUTCOME));
         lost.add(true);
       }
       onOutcome();
       const why = lost.reasonToStop;
-      if (why !== null) return [...outcomes, ...traces.slice(id + 1).map(() => failedOutcome(why))];
+      if (why !== null) return [...outcomes, ...traces.slice(index + 1).map(() => failedOutcome(why))];
     }
     return outcomes;
   } finally {
-    worker?.kill();
-    await rm(folder, { recursive: true, force: true });
+    await worker?.kill();
   }
 }
 
-function endingOf(received: Received): string {
-  return "ended" in received ? received.ended : "it sent a message that is not its outcome";
+/** Starts a process with the eval's code. Returns the reason if the code cannot be loaded. */
+async function loadEval(code: string, isolation: NodeIsolation, signal: AbortSignal): Promise<NodeProcess | string> {
+  const worker = await NodeProcess.start(isolation, PROGRAM, signal);
+  try {
+    worker.send({ code });
+    const received = await worker.receive(LOAD_MS, signal);
+    const ended = "ended" in received ? received.ended : NOT_ITS_OUTCOME;
+    const loaded = "ended" in received ? undefined : loadedSchema.safeParse(received.value).data;
+    if (loaded !== undefined && "loaded" in loaded) return worker;
+    await worker.kill();
+    return loaded === undefined ? `the code could not be loaded: ${ended}` : loaded.broken;
+  } catch (error) {
+    await worker.kill();
+    throw error;
+  }
 }
 
 /** Returns the arguments of the function: `(input, output, trace)`. */
@@ -110,106 +119,6 @@ function typescriptArguments(trace: EvaluatedTrace, reference: boolean) {
   const { user_message: question, inbox, query_date: date, task_id: taskId, suite } = task;
   const known = reference ? { reference: metadata } : {};
   return { input: { question, inbox, date, taskId, suite, ...known }, output: trace.answer ?? "", trace: visible };
-}
-
-class EvalProcess {
-  private readonly child: ChildProcess;
-  private readonly received: Received[] = [];
-  private wake: () => void = () => undefined;
-
-  constructor(folder: string) {
-    const flags = [`--max-old-space-size=${MAX_HEAP_MB}`, ...permissions(folder)];
-    const program = [
-      process.execPath,
-      ...flags,
-      WORKER,
-      join(folder, "eval.ts"),
-      JITI,
-      JSON.stringify(LIBRARY_ALIASES),
-    ];
-    const [file = process.execPath, ...args] = [...killedWithParentPrefix(), ...program];
-    this.child = spawn(file, args, {
-      cwd: folder,
-      env: {},
-      // Discards its output, so that it cannot fill a disk.
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-      // Its own process group, so that processes it started are killed with it.
-      detached: true,
-    });
-    const put = (received: Received) => {
-      this.received.push(received);
-      this.wake();
-    };
-    this.child.on("message", (message) => {
-      const { data } = messageSchema.safeParse(message);
-      put(data ?? { ended: "it sent a message that is not its outcome" });
-    });
-    this.child.on("error", (error) => put({ ended: `its process failed: ${error.message}` }));
-    this.child.on("exit", (exitCode, signal) => put({ ended: endOf(exitCode, signal) }));
-  }
-
-  send(message: object): void {
-    // An ended process is reported by `receive`.
-    this.child.send(message, () => undefined);
-  }
-
-  /**
-   * Returns the next message, or the reason why the process sends no more. While the process waits for a processor, the
-   * limit's clock stops, so that a busy machine does not change a verdict. Throws the signal's reason.
-   */
-  async receive(limitMs: number, signal: AbortSignal): Promise<Received> {
-    const start = performance.now();
-    const waitedBefore = await this.waitedMs();
-    const remainingMs = async () => limitMs - (performance.now() - start) + (await this.waitedMs()) - waitedBefore;
-    let remaining = limitMs;
-    while (this.received.length === 0 && remaining > 0 && !signal.aborted) {
-      await this.arrival(remaining, signal);
-      remaining = await remainingMs();
-    }
-    signal.throwIfAborted();
-    return this.received.shift() ?? { ended: `it took more than ${limitMs / 1_000} s` };
-  }
-
-  private async waitedMs(): Promise<number> {
-    return this.child.pid === undefined ? 0 : waitedForProcessorMs(this.child.pid);
-  }
-
-  /** Waits for a message for at most `ms`, or until the signal aborts. */
-  private arrival(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.wake = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", this.wake);
-        resolve();
-      };
-      signal.addEventListener("abort", this.wake);
-    });
-  }
-
-  kill(): void {
-    const { pid } = this.child;
-    if (pid === undefined) return;
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      // It has ended already.
-    }
-  }
-}
-
-/** Returns Node's flags for reading only the eval, the worker, the compiler and art-e's own code. */
-function permissions(folder: string): string[] {
-  const flag = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
-  const program = fileURLToPath(builtFile(""));
-  const readable = [folder, WORKER, program, dirname(dirname(fileURLToPath(JITI)))].map((path) => realpathSync(path));
-  return [flag, ...readable.map((path) => `--allow-fs-read=${path}`)];
-}
-
-/** SIGABRT is how V8 ends at its memory limit. */
-function endOf(exitCode: number | null, signal: NodeJS.Signals | null): string {
-  if (signal === "SIGABRT" || exitCode === 134) return "it ran out of memory";
-  return signal === null ? `its process exited with code ${exitCode}` : `its process was ended by ${signal}`;
 }
 
 /** An exported function or object. The number of spaces is limited, so that reading a file takes linear time. */

@@ -60,8 +60,8 @@ const TIME_ZONES = "/usr/share/zoneinfo";
 /** File descriptors for `Launch.filter` and for bwrap's status. */
 const FILTER = "3";
 const STATUS = "4";
-/** File descriptor on which Python reports that it is waiting for its program. */
-const READY = 5;
+/** File descriptor on which the program in the sandbox reports that it is waiting for work. */
+export const READY = 5;
 /**
  * Size in bytes of /workspace and of /tmp: the limit for both together, plus the unused part of each file's last page.
  */
@@ -108,7 +108,7 @@ export async function findBubblewrap(): Promise<SandboxChoice> {
       },
       launch: ({ owner }) => ({
         program,
-        args: bubblewrapArguments(python),
+        args: bubblewrapArguments(contentsFor(python)),
         env: {},
         owner,
         folder: "/",
@@ -120,26 +120,47 @@ export async function findBubblewrap(): Promise<SandboxChoice> {
   };
 }
 
+/** The contents of a sandbox. */
+interface Contents {
+  /** Files and folders of this machine, visible at the same paths and read-only. */
+  readonly readable: readonly string[];
+  /** Folders within `readable` that appear empty. */
+  readonly empty: readonly string[];
+  /** Paths of folders in memory, the only ones that can be written. The first one is the working directory. */
+  readonly writable: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly command: readonly string[];
+}
+
 /**
- * Returns bwrap's arguments. Everything is unshared, and only Python's own files are visible, read-only. There is no
- * /proc, /sys or /etc. /workspace and /tmp are file systems in memory with a fixed maximum size, so that no write
+ * Returns bwrap's arguments. Everything is unshared, and only the program's own files are visible, read-only. There is
+ * no /proc, /sys or /etc. Writable folders are file systems in memory with a fixed maximum size, so that no write
  * reaches a disk.
  */
-function bubblewrapArguments(python: FoundPython): string[] {
-  const readable = [python.program, ...python.library, ...python.shared];
+export function bubblewrapArguments({ readable, empty, writable, environment, command }: Contents): string[] {
   return [
     ["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"],
     ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"],
     ["--seccomp", FILTER, "--json-status-fd", STATUS],
-    ["--clearenv", ...Object.entries(environment(python)).flatMap(([name, value]) => ["--setenv", name, value])],
+    ["--clearenv", ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value])],
     readable.flatMap((path) => ["--ro-bind", path, path]),
-    python.packages.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
+    empty.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
     ["--ro-bind-try", TIME_ZONES, TIME_ZONES],
     DEVICES.flatMap((device) => ["--dev-bind", device, device]),
-    [TEMPORARY, INSIDE].flatMap((path) => ["--perms", "0700", "--size", String(SIZE), "--tmpfs", path]),
-    ["--remount-ro", "/", "--chdir", INSIDE],
-    ["--", python.program, ...PYTHON_FLAGS, "-c", pythonPreamble({ strict: true, ready: READY })],
+    writable.flatMap((path) => ["--perms", "0700", "--size", String(SIZE), "--tmpfs", path]),
+    ["--remount-ro", "/", "--chdir", writable[0] ?? "/"],
+    ["--", ...command],
   ].flat();
+}
+
+function contentsFor(python: FoundPython): Contents {
+  return {
+    readable: [python.program, ...python.library, ...python.shared],
+    empty: python.packages,
+    writable: [INSIDE, TEMPORARY],
+    environment: environment(python),
+    command: [python.program, ...PYTHON_FLAGS, "-c", pythonPreamble({ strict: true, ready: READY })],
+  };
 }
 
 function environment({ shared }: FoundPython): Record<string, string> {
