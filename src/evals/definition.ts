@@ -94,6 +94,9 @@ export const LABEL_SOURCES = ["person", "import", "judge", "score"] as const;
 
 export type LabelSource = (typeof LABEL_SOURCES)[number];
 
+/** Number of labels by source. */
+export type LabelSources = Partial<Record<LabelSource, number>>;
+
 /** A positive is a trace labeled good. */
 const confusionSchema = z.object({
   goodPassed: countSchema,

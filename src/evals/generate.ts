@@ -10,7 +10,7 @@ import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import type { EvalLanguage, StoredEval } from "./definition.js";
+import type { EvalLanguage, LabelSources, StoredEval } from "./definition.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
 import {
   bodyOf,
@@ -28,7 +28,7 @@ import {
   type WrittenEval,
   writeRequest,
 } from "./generate/prompts.js";
-import { hashLabels, labelledPages } from "./labels.js";
+import { hashLabels, labelledPages, otherSources } from "./labels.js";
 import { runRubric } from "./run-evals/run-rubric.js";
 import { openEvalBackends, requireSandbox } from "./run-evals.js";
 import { saveDraft } from "./store.js";
@@ -52,6 +52,8 @@ export interface Generation {
   /** Good traces of the training half. The held-out half is never read. */
   readonly good: number;
   readonly bad: number;
+  /** These labels by source. Absent if all are by people. */
+  readonly sources?: LabelSources;
   readonly criteria: readonly string[];
   readonly variations: readonly GeneratedVariation[];
   /** New calls and their cost. Replies cached by an earlier attempt are not counted. */
@@ -168,7 +170,15 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
         return { ...one, saved: saveDraft(db, draft, createdAt) };
       });
       const { calls, spentUsd } = limit;
-      return { good, bad: training.length - good, criteria, variations, calls, spentUsd };
+      return {
+        good,
+        bad: training.length - good,
+        ...otherSources(page.map(({ label }) => label)),
+        criteria,
+        variations,
+        calls,
+        spentUsd,
+      };
     } catch (error) {
       if (!signal.aborted) throw error;
       throw new Interrupted("interrupted. Paid replies are cached. Run the same command again to continue.");

@@ -15,7 +15,7 @@ import { getRun } from "../traces/runs-store.js";
 import { bandOf } from "../traces/score-bands.js";
 import type { Feedback, Trace } from "../traces/trace.js";
 import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
-import { LABEL_SOURCES, type LabelSource } from "./definition.js";
+import { LABEL_SOURCES, type LabelSource, type LabelSources } from "./definition.js";
 import {
   drawnFromSchema,
   EVAL_LABELS,
@@ -52,8 +52,6 @@ interface ImportedLabels {
   /** For scores: the scorer. */
   readonly score?: string;
 }
-
-type LabelSources = Partial<Record<LabelSource, number>>;
 
 interface DerivedTraceLabel {
   readonly traceId: string;

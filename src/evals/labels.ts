@@ -5,12 +5,12 @@ import { clusteredKappa, clusteredRate, type Proportion } from "../statistics/ag
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { wilson } from "../statistics/intervals.js";
 import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
-import { samplingWeight } from "../statistics/sampling-weight.js";
+import { MAX_CHANCES, samplingWeight } from "../statistics/sampling-weight.js";
 import { skipDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { parseTrace } from "../traces/traces-store.js";
 import { criterionSentence } from "./criteria.js";
-import { type EvaluatedTrace, LABEL_SOURCES, type LabelSource } from "./definition.js";
+import { type EvaluatedTrace, LABEL_SOURCES, type LabelSource, type LabelSources } from "./definition.js";
 import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
 
 export interface LabelledTrace {
@@ -239,6 +239,19 @@ export function* labelledPages(db: Db, criterion: string, half: Half, size = PAG
     page = [];
   }
   if (page.length > 0) yield page;
+}
+
+/** Counts labels by source. */
+export function countSources(labels: Iterable<Pick<EffectiveLabel, "source">>): LabelSources {
+  const counts: LabelSources = {};
+  for (const { source } of labels) counts[source] = (counts[source] ?? 0) + 1;
+  return counts;
+}
+
+/** Returns the sources of labels, or nothing if all are by people. */
+export function otherSources(labels: Iterable<Pick<EffectiveLabel, "source">>): { readonly sources?: LabelSources } {
+  const sources = countSources(labels);
+  return Object.keys(sources).every((source) => source === "person") ? {} : { sources };
 }
 
 export function summarizeLabels(db: Db, criterion: string): LabelSummary {
@@ -625,9 +638,6 @@ export type LabelDraw = (typeof LABEL_DRAWS)[number];
 export const drawnFromSchema = z.int().positive().max(1_000_000_000);
 
 export const probabilitySchema = z.number().positive().max(1);
-
-/** Maximum ratio between the chances of two traces. The draws of art-e stay below 20. */
-const MAX_CHANCES = 1_000;
 
 /** Adds the checks of a draw to an object that contains it. Weights beyond the limits would decide every figure. */
 export function withValidDraw<T extends z.ZodObject>(object: T): T {

@@ -10,8 +10,8 @@ import {
   type MeasuredTemplate,
   type TrainingLabels,
 } from "./choose-templates.js";
-import { BY_TEMPLATES, type EvalDraft, type RegressionCase, type StoredEval } from "./definition.js";
-import { type EffectiveLabel, hashLabels, iterateLabelled } from "./labels.js";
+import { BY_TEMPLATES, type EvalDraft, type LabelSources, type RegressionCase, type StoredEval } from "./definition.js";
+import { type EffectiveLabel, hashLabels, iterateLabelled, otherSources } from "./labels.js";
 import { FEATURES, viewOf } from "./run-evals/features.js";
 import { hasGold, regressionCaseOf } from "./run-evals/run-rules.js";
 import { saveDraft } from "./store.js";
@@ -29,6 +29,8 @@ export interface Suggestion {
   /** Good traces of the training half. The held-out half is never read. */
   readonly good: number | null;
   readonly bad: number | null;
+  /** These labels by source. Absent if all are by people, or if there are too few. */
+  readonly sources?: LabelSources;
   /** Why no template was tried, or null. The counts are null if there are too few labels. */
   readonly tooFew: string | null;
   readonly candidates: readonly SuggestedTemplate[];
@@ -61,8 +63,7 @@ interface Training {
   readonly labels: TrainingLabels;
   readonly good: number;
   readonly bad: number;
-  /** Hash of the used labels. */
-  readonly hash: string;
+  readonly used: readonly EffectiveLabel[];
 }
 
 /** Chooses templates based on the labels of the training half, and saves them as drafts. */
@@ -71,9 +72,9 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     const cases = options.cases ? collectCases(db, options.criterion) : [];
     const training = measureIfEnough(db, options, cases.length > 0);
     if ("tooFew" in training) return saveCasesOnly(db, cases, training);
-    const { measured, labels, good, bad, hash } = training;
+    const { measured, labels, good, bad, used } = training;
     const tried = chooseTemplates(measured, labels, options.seed);
-    const origin = { by: "templates", seed: options.seed, labels: hash } as const;
+    const origin = { by: "templates", seed: options.seed, labels: hashLabels(used) } as const;
     const drafts: EvalDraft[] = tried
       .filter(({ rejection }) => rejection === null)
       .map(({ measured: { template }, cut }) => templateEval(template, cut ?? 0, origin));
@@ -81,7 +82,7 @@ export function suggestEvals(options: SuggestOptions, settings: AppSettings): Pr
     const createdAt = new Date().toISOString();
     const evals = drafts.map((draft) => saveDraft(db, draft, createdAt));
     const candidates = tried.map((one) => ({ ...one, detection: detectionOf(one.alignment, bad) }));
-    return { good, bad, tooFew: null, candidates, evals };
+    return { good, bad, ...otherSources(used), tooFew: null, candidates, evals };
   });
 }
 
@@ -142,7 +143,13 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
   requireLabels({ half: "training", good, bad: bad.length - good, criterion });
   const folds = questions.map((question) => foldOf(question, FOLDS, seed));
   const labels = { bad, questions, folds, weights: used.map(({ weight }) => weight) };
-  return { measured: columns, labels, good, bad: bad.length - good, hash: hashLabels(used) };
+  return {
+    measured: columns,
+    labels,
+    good,
+    bad: bad.length - good,
+    used,
+  };
 }
 
 /**

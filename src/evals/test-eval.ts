@@ -1,5 +1,6 @@
 // Tests evals: agreement with labels, contradictions to review, and validation on the held-out half.
 import type { AppContext } from "../platform/app-context.js";
+import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
@@ -25,6 +26,7 @@ import {
 import { tableOfWeights } from "./error-free-rates.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import {
+  countSources,
   type EffectiveLabel,
   hashLabels,
   heldOutTraceIds,
@@ -139,7 +141,8 @@ export function reviewUncaught(
   return withStore(settings, async (db) => {
     const evals = evalsWithoutModels(newestOf(listEvals(db)));
     const uncaught: UncaughtTrace[] = [];
-    for (const labelled of labelledPages(db, criterion, "training")) {
+    for await (const labelled of yieldBetween(labelledPages(db, criterion, "training"))) {
+      signal.throwIfAborted();
       const bad = labelled.filter(({ label }) => label.label === "bad");
       const outcomes = await evals.run(
         bad.map(({ trace }) => trace),
@@ -349,7 +352,8 @@ async function runOnHalf(
   let unknownDraws = 0;
   const used: EffectiveLabel[] = [];
   let others = 0;
-  for (const labelled of batched(labelledPages(db, criterion, half), batchesOf)) {
+  for await (const labelled of yieldBetween(batched(labelledPages(db, criterion, half), batchesOf))) {
+    signal.throwIfAborted();
     const page = labelled.filter(counts);
     others += labelled.length - page.length;
     used.push(...page.map(({ label }) => label));
@@ -490,12 +494,6 @@ export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
     confusion: confusionOf(scored),
     ...presentProperties({ weighted }),
   };
-}
-
-function countSources(tested: readonly TestedTrace[]): NonNullable<Agreement["sources"]> {
-  const counts: Partial<Record<LabelSource, number>> = {};
-  for (const { source } of tested) counts[source] = (counts[source] ?? 0) + 1;
-  return counts;
 }
 
 interface Bounds {

@@ -6,6 +6,7 @@ import {
   type EvalTest,
   LABEL_SOURCES,
   type LabelSource,
+  type LabelSources,
   type StoredEval,
   type TracedAgent,
 } from "../evals/definition.js";
@@ -195,6 +196,11 @@ export function agreementTable(agreement: Agreement): string {
   return table(["figure", "value (95% interval)"], rows);
 }
 
+/** Formats who labeled if not only people did, such as ` (by a judge)`. */
+export function otherSourcesText({ person = 0, ...others }: LabelSources): string {
+  return Object.keys(others).length === 0 ? "" : ` (${labelSourcesText({ person, ...others })})`;
+}
+
 const SOURCE_WORDS: Readonly<Record<LabelSource, string>> = {
   person: "by people",
   import: "from a file that does not say who labeled",
@@ -203,7 +209,7 @@ const SOURCE_WORDS: Readonly<Record<LabelSource, string>> = {
 };
 
 /** Formats who labeled, such as `by people`, or `12 by people, 40 by a judge`. */
-export function labelSourcesText(sources: Readonly<Partial<Record<LabelSource, number>>>): string {
+export function labelSourcesText(sources: Readonly<LabelSources>): string {
   const used = LABEL_SOURCES.filter((source) => (sources[source] ?? 0) > 0);
   return used
     .map((source) => (used.length === 1 ? SOURCE_WORDS[source] : `${sources[source]} ${SOURCE_WORDS[source]}`))

@@ -14,5 +14,12 @@ export interface SequentialDraw {
  */
 export function samplingWeight({ drawnFrom, probability }: SequentialDraw, remaining: number): number {
   if (drawnFrom === 1) return 1;
-  return 1 + (remaining / (drawnFrom - 1)) * (1 / (drawnFrom * probability) - 1);
+  const weight = 1 + (remaining / (drawnFrom - 1)) * (1 / (drawnFrom * probability) - 1);
+  return Math.min(MAX_CHANCES, Math.max(1 / MAX_CHANCES, weight));
 }
+
+/**
+ * Maximum ratio between the chances of two items, and so between their weights. Higher weights would decide every
+ * figure alone. The draws of art-e stay below 20.
+ */
+export const MAX_CHANCES = 1_000;

@@ -18,7 +18,7 @@ import {
 } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import { bandText } from "../../../reports/band-text.js";
-import { evalLabel } from "../../../reports/eval-text.js";
+import { evalLabel, otherSourcesText } from "../../../reports/eval-text.js";
 import { SEVERAL } from "../../../reports/mode-text.js";
 import { JUDGE_FLAGS } from "../../../runs/run-flags.js";
 import { share, table, usd } from "../../../text/format.js";
@@ -58,7 +58,7 @@ export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (argv
   out.result({ ...rest, candidates: rows }, () => suggestionText(suggestion, flags.criterion));
 });
 
-function suggestionText({ good, bad, tooFew, candidates, evals }: Suggestion, criterion: string): string {
+function suggestionText({ good, bad, sources = {}, tooFew, candidates, evals }: Suggestion, criterion: string): string {
   if (tooFew !== null) {
     return [
       `${tooFew} Only regression cases were made.`,
@@ -69,7 +69,7 @@ function suggestionText({ good, bad, tooFew, candidates, evals }: Suggestion, cr
   const acceptedCandidates = candidates.filter(({ rejection }) => rejection === null);
   const rejectedCandidates = candidates.filter(({ rejection }) => rejection !== null);
   const lines = [
-    `Training half: ${good} good, ${bad} bad. The figures are cross-validated within it.`,
+    `Training half: ${good} good, ${bad} bad${otherSourcesText(sources)}. The figures are cross-validated within it.`,
     "",
     acceptedCandidates.length === 0
       ? "No template separates good from bad traces better than chance."
@@ -251,12 +251,15 @@ function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedV
   };
 }
 
-function generationText({ good, bad, criteria, variations, calls, spentUsd }: Generation, criterion: string): string {
+function generationText(
+  { good, bad, sources = {}, criteria, variations, calls, spentUsd }: Generation,
+  criterion: string,
+): string {
   const saved = variations.flatMap((one) =>
     one.saved === null || one.best === null ? [] : [{ ...one, stored: one.saved.stored, best: one.best }],
   );
   const lines = [
-    `Training half: ${good} good, ${bad} bad. The figures below are based on these labels, which the model saw, so they do not validate the evals.`,
+    `Training half: ${good} good, ${bad} bad${otherSourcesText(sources)}. The figures below are based on these labels, which the model saw, so they do not validate the evals.`,
     "",
     "Criteria:",
     ...criteria.map((sentence) => `  ${oneLine(sentence)}`),

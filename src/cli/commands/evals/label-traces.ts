@@ -7,7 +7,7 @@ import {
   sentenceSchema,
   writeCriterion,
 } from "../../../evals/criteria.js";
-import type { EvaluatedTrace, LabelSource } from "../../../evals/definition.js";
+import type { EvaluatedTrace, LabelSources } from "../../../evals/definition.js";
 import type { Labelling, TraceToLabel } from "../../../evals/labelling.js";
 import type {
   AnnotatorAgreement,
@@ -124,12 +124,7 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
 });
 
 /** Says what labels can be used for that are not by people. */
-function noPersonLines({
-  person = 0,
-  import: imported = 0,
-  judge = 0,
-  score = 0,
-}: Partial<Record<LabelSource, number>>) {
+function noPersonLines({ person = 0, import: imported = 0, judge = 0, score = 0 }: LabelSources) {
   return compact([
     imported + judge + score > 0 &&
       `Evals can be made from them. Only labels by people test an eval or correct a rate${person > 0 ? "" : `: ${commandLine`art-e evals label`}`}.`,
