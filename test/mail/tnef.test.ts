@@ -10,7 +10,7 @@ const u32 = (value: number) => Buffer.from(Uint32Array.of(value).buffer);
 const padded = (value: Buffer) => Buffer.concat([value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
 
 const attribute = (level: 1 | 2, id: number, value: Buffer) =>
-  Buffer.concat([Buffer.of(level), u16(id), u16(6), u32(value.length), value, u16(0)]);
+  Buffer.concat([Buffer.of(level), u16(id), u16(6), u32(value.length), value, u16(value.reduce((a, b) => a + b, 0))]);
 const message = (id: number, value: Buffer) => attribute(1, id, value);
 const attachment = (id: number, value: Buffer) => attribute(2, id, value);
 const tnef = (...attributes: Buffer[]) => Buffer.concat([u32(0x223e9f78), u16(1), ...attributes]);
@@ -70,7 +70,20 @@ describe("readTnef", () => {
       "hex",
     );
     const all = properties(binary(0x1009, compressed));
-    expect(readTnef(tnef(message(0x9003, all)))?.body).toEqual({ type: "text/plain", text: "hello world" });
+    const body = { type: "text/plain", text: "hello world" };
+    expect(readTnef(tnef(message(0x9003, all)))).toMatchObject({ body, isDamaged: false });
+  });
+
+  it("reports wrong checksums of attributes and of compressed RTF, and truncation", () => {
+    const whole = tnef(message(0x800c, Buffer.from("plums\0")));
+    expect(readTnef(whole)?.isDamaged).toBe(false);
+    const changed = Buffer.from(whole);
+    changed.write("pears", whole.indexOf("plums"));
+    const rtf = "2d0000002b0000004c5a4675f1c5c7a803000a007263706731323542320af32068656c090020627705b06c647d0a800fa0";
+    const wrongRtf = tnef(message(0x9003, properties(binary(0x1009, Buffer.from(rtf, "hex")))));
+    for (const damaged of [changed, whole.subarray(0, -3), wrongRtf]) {
+      expect(readTnef(damaged)?.isDamaged).toBe(true);
+    }
   });
 
   it("lists attachments by their long names, otherwise by their titles", () => {
@@ -94,7 +107,7 @@ describe("readTnef", () => {
     const data = tnef(message(0x800c, Buffer.from("text")), message(0x9003, properties(wide(0x1013, "<p>x</p>"))));
     for (let length = 6; length < data.length; length++) expect(readTnef(data.subarray(0, length))).not.toBeNull();
     expect(readTnef(data.subarray(0, 25))?.body?.text).toBe("text");
-    expect(readTnef(tnef(message(0x9003, Buffer.alloc(8, 0xff))))).toEqual({ body: null, attachments: [] });
+    expect(readTnef(tnef(message(0x9003, Buffer.alloc(8, 0xff))))).toMatchObject({ body: null, attachments: [] });
   });
 });
 
@@ -132,6 +145,14 @@ describe("an email that contains winmail.dat", () => {
         `- (no name) (message/rfc822, 88 bytes)\n\n----- Attachment: table.csv -----\n\na;b\n1;2`,
         `\n----- Forwarded mail: Prices -----\n\nFrom: mia\nTo: \nSubject: Prices\n\n3.20`,
       ].join("\n"),
+    );
+  });
+
+  it("says in its text that winmail.dat is damaged", async () => {
+    const data = tnef(message(0x800c, Buffer.from("Two plums.\0")));
+    data.write("pears", data.indexOf("plums"));
+    expect(await bodyOf(mail(winmail(data)))).toBe(
+      "Two pears.\n\n[The part in Outlook's format is damaged: text can be wrong or missing.]",
     );
   });
 

@@ -136,7 +136,7 @@ function isTnef({ value, params }: HeaderValue, disposition: HeaderValue): boole
   return value === TNEF_TYPE || value === "application/vnd.ms-tnef" || /^winmail\.dat$/i.test(name);
 }
 
-function tnefChildren({ body, attachments }: TnefMail): MimePart[] {
+function tnefChildren({ body, attachments, isDamaged }: TnefMail): MimePart[] {
   const leaf = (type: HeaderValue, disposition: HeaderValue, content: Buffer): MimePart => ({
     type,
     disposition,
@@ -144,10 +144,11 @@ function tnefChildren({ body, attachments }: TnefMail): MimePart[] {
     children: [],
     encryption: null,
   });
-  const text =
-    body === null
-      ? []
-      : [leaf(headerValue(body.type, { charset: "utf-8" }), headerValue("inline", {}), Buffer.from(body.text))];
+  const inline = (type: string, text: string) =>
+    leaf(headerValue(type, { charset: "utf-8" }), headerValue("inline", {}), Buffer.from(text));
+  const text = body === null ? [] : [inline(body.type, body.text)];
+  if (isDamaged)
+    text.push(inline("text/plain", "[The part in Outlook's format is damaged: text can be wrong or missing.]"));
   return [
     ...text,
     ...attachments.map(({ name, type, content }) =>

@@ -2,12 +2,15 @@
  * Reads TNEF (winmail.dat, [MS-OXTNEF]), in which Outlook and Exchange wrap the text and the attachments of emails. The
  * npm packages for it are unmaintained, or depend on a logger and a command-line library.
  */
+import { crc32 } from "node:zlib";
 import { decodeCodePage, rtfToText } from "./rtf-text.js";
 
 export interface TnefMail {
   /** The text in its best form, or null if there is none. */
   readonly body: TnefBody | null;
   readonly attachments: readonly TnefAttachment[];
+  /** Whether a checksum or a length is wrong, so that text or attachments can be wrong or missing. */
+  readonly isDamaged: boolean;
 }
 
 interface TnefBody {
@@ -86,7 +89,9 @@ function readMessage(data: Buffer, depth: number): Message | null {
   let plain = "";
   let properties: Properties = new Map();
   const files: FileAttributes[] = [];
-  for (const { id, value } of attributesOf(data)) {
+  let isDamaged = false;
+  for (const { id, value, isIntact } of attributesOf(data)) {
+    isDamaged ||= !isIntact;
     const file = files.at(-1) ?? { title: null, data: null, properties: new Map() };
     switch (id) {
       case ATT_CODE_PAGE:
@@ -115,18 +120,22 @@ function readMessage(data: Buffer, depth: number): Message | null {
   const texts = textsOf(properties, codePage);
   const body = bodyOf(plain, properties, texts);
   const attachments = files.flatMap((file) => attachmentsOf(file, codePage, depth));
-  return { mail: { body, attachments }, header: headerOf(properties, texts) };
+  isDamaged ||= !hasIntactRtf(properties);
+  return { mail: { body, attachments, isDamaged }, header: headerOf(properties, texts) };
 }
 
 /**
- * Yields the attributes: level, tag, length, value, and a checksum, which is not verified. If data is damaged, stops
- * there.
+ * Yields the attributes: level, tag, length, value, and a checksum, which is the sum of the value's bytes. An attribute
+ * that ends after the data is the last one.
  */
-function* attributesOf(data: Buffer): Generator<{ id: number; value: Buffer }> {
+function* attributesOf(data: Buffer): Generator<{ id: number; value: Buffer; isIntact: boolean }> {
   for (let at = HEADER_BYTES; at + 9 <= data.length; ) {
     const id = data.readUInt16LE(at + 1);
     const end = at + 9 + data.readUInt32LE(at + 5);
-    yield { id, value: data.subarray(at + 9, end) };
+    const value = data.subarray(at + 9, end);
+    let sum = 0;
+    for (const byte of value) sum = (sum + byte) & 0xffff;
+    yield { id, value, isIntact: end + 2 <= data.length && data.readUInt16LE(end) === sum };
     at = end + 2;
   }
 }
@@ -280,6 +289,15 @@ function uncompressedRtf(data: Buffer): Buffer | null {
   const input = data.subarray(RTF_HEADER_BYTES);
   if (kind === UNCOMPRESSED) return input.subarray(0, data.readUInt32LE(4));
   return kind === COMPRESSED ? decompressed(input, Math.min(data.readUInt32LE(4), MAX_RTF_BYTES)) : null;
+}
+
+/** Whether the email has no compressed RTF, or one with the right length and CRC (MS-OXRTFCP 2.1.3.1.1 and 3.1.3.2). */
+function hasIntactRtf(properties: Properties): boolean {
+  const data = properties.get(RTF_COMPRESSED)?.value;
+  if (data === undefined || data.length < RTF_HEADER_BYTES || data.readUInt32LE(8) !== COMPRESSED) return true;
+  const input = data.subarray(RTF_HEADER_BYTES, data.readUInt32LE(0) + 4);
+  // This CRC does not invert its first and last value, unlike that of zlib.
+  return ~crc32(input, 0xffffffff) >>> 0 === data.readUInt32LE(12);
 }
 
 /** Expands runs of eight tokens. Each is a byte, or a position (12 bits) and length (4 bits) in the dictionary. */
