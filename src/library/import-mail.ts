@@ -59,6 +59,7 @@ export async function importMail(
   sources: string | readonly string[] = [],
   options: ImportMailOptions = {},
 ): Promise<ImportMailResult> {
+  const context = contextOf(options);
   const { importMail: importSources } = await import("../mail/import.js");
   const { ownOptions, parseOptions } = await import("./options/parse-options.js");
   const { importSchema } = await import("./options/mail-options.js");
@@ -67,7 +68,7 @@ export async function importMail(
   const { onProgress } = options;
   const { summary, ...outcome } = await importSources(
     { sources: parsed.sources, format, limit, batchSize: BATCH_MAILS, filter, ownerMap, strict },
-    contextOf(options),
+    context,
     { show: (progress) => onProgress?.(progress), stop() {}, letSignalsEnd: () => () => {} },
   );
   const { forms: _, ...counts } = summary;

@@ -8,6 +8,7 @@ export interface LoadTasksOptions extends Omit<LibraryOptions, "db">, QuestionSe
 
 /** Loads and selects questions. Throws an `ArtEError` for an unreadable file or if no question matches. */
 export async function loadTasks(options: LoadTasksOptions = {}): Promise<Question[]> {
+  const context = contextOf(options);
   const { loadSelection, refuseContradictions } = await import("../questions/dataset.js");
   const { rememberOrigin } = await import("./benchmark/task-list.js");
   const { ownOptions, parseOptions } = await import("./options/parse-options.js");
@@ -15,7 +16,7 @@ export async function loadTasks(options: LoadTasksOptions = {}): Promise<Questio
   const selected = definedProperties(ownOptions(options));
   const selection = parseOptions({ limit: 0, ...selected }, questionSchema).parsed;
   refuseContradictions(selection);
-  const { set, questions } = await loadSelection(selection, contextOf(options));
+  const { set, questions } = await loadSelection(selection, context);
   const tasks = questions.map((question) => ({ ...question })) as Question[];
   rememberOrigin(tasks, set);
   return tasks;

@@ -8,15 +8,14 @@ import type { ChatTrace, Trace } from "./published-types.js";
  * Opens an existing database. Like every command, this migrates a database of an earlier release. Throws an `ArtEError`
  * if the file does not exist or is not a database of art-e.
  */
-export async function openDatabase(db?: string, options: Omit<LibraryOptions, "db"> = {}): Promise<ArtEDatabase> {
+export async function openDatabase(db?: string, options: LibraryOptions = {}): Promise<ArtEDatabase> {
   const { openArtEDatabase } = await import("./open-database/stored-data.js");
   return openArtEDatabase(contextOf({ ...options, ...definedProperties({ db }) }));
 }
 
 /** Returns one trace, and closes the database again. To fetch many, open the database once. */
 export async function fetchTrace(traceId: string, options: LibraryOptions = {}): Promise<Trace | ChatTrace> {
-  const { db, ...rest } = options;
-  const database = await openDatabase(db, rest);
+  const database = await openDatabase(undefined, options);
   try {
     return database.fetchTrace(traceId);
   } finally {

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { AgentFunction } from "../../src/agents/agent-function.js";
 import { resumeArtEBenchmark, runArtEBenchmark } from "../../src/library/benchmark.js";
 import type { BenchmarkConfig, Scorer } from "../../src/library/benchmark-config.js";
 import { importMail } from "../../src/library/import-mail.js";
 import { loadTasks } from "../../src/library/load-tasks.js";
-import { openDatabase } from "../../src/library/open-database.js";
+import { fetchTrace, openDatabase } from "../../src/library/open-database.js";
 import type { Question, Trace } from "../../src/library/published-types.js";
 import { MAIL, QUESTIONS, ROOT, startProgram, workFolder } from "../cli/art-e.js";
 
@@ -97,6 +98,62 @@ describe("an agent function", () => {
   it("that ignores its signal ends with the task's time limit", async () => {
     const results = await run(() => new Promise<string>(() => {}), { taskTimeout: 0.2 }, tasks.slice(0, 1));
     expect(results.endings).toEqual({ timeout: 1 });
+  });
+
+  it("that changes what it receives or has passed changes neither the trace nor other tasks", async () => {
+    const seen: string[] = [];
+    const agent: AgentFunction = async ({ question, tools, callTool }) => {
+      seen.push(JSON.stringify(tools));
+      for (const tool of tools) (tool.parameters as { properties: object }).properties = {};
+      const args = { query: question };
+      const result = (await callTool("email_search", args)) as { emails: unknown[] };
+      args.query = "changed";
+      result.emails = [];
+      return "x";
+    };
+    const { runId } = await run(agent, { concurrency: 1 });
+    expect(new Set(seen).size).toBe(1);
+    const calls = JSON.stringify((await tracesOf(runId)).map(({ toolCalls }) => toolCalls));
+    expect(calls).toContain('"message_id"');
+    expect(calls).not.toMatch(/"changed"|"emails":\[\]/);
+  });
+
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  it.each([
+    ["a BigInt", { query: 1n }, "its arguments are not JSON"],
+    ["a cycle", cycle, "its arguments are not JSON"],
+    ["an argument of two million characters", { query: "x".repeat(2_000_000) }, "its arguments exceed"],
+  ])("that passes %s to a tool fails its task, and the others continue", async (_, args, message) => {
+    const agent: AgentFunction = async ({ id, callTool }) => {
+      if (id === tasks[0]?.id) await callTool("email_search", args as never);
+      return "x";
+    };
+    const results = await run(agent);
+    expect(results).toMatchObject({ completedTasks: 2, failedTasks: 1 });
+    expect(results.taskResults.find(({ error }) => error !== undefined)?.error).toContain(message);
+  });
+
+  it.each([
+    ["an answer of 60 million characters", () => "word ".repeat(12_000_000)],
+    ["a million sources", () => ({ answer: "x", sources: Array(1_000_000).fill("<a@b>") })],
+  ])("that returns %s fails its task within seconds", async (_, returned) => {
+    const started = performance.now();
+    const results = await run(async () => returned(), { taskTimeout: 30 }, tasks.slice(0, 1));
+    expect(results.endings).toEqual({ model_error: 1 });
+    expect(performance.now() - started).toBeLessThan(30_000);
+  });
+
+  it("that calls a tool after its end learns that the task has ended", async () => {
+    const late: Promise<unknown>[] = [];
+    const agent: AgentFunction = async ({ callTool }) => {
+      const call = () => callTool("email_search", { query: "dues" }).catch((error: Error) => error.message);
+      late.push(call(), delay(100).then(call));
+      return "x";
+    };
+    await run(agent, {}, tasks.slice(0, 1));
+    const message = "Cannot call email_search: the task has ended.";
+    expect(await Promise.all(late)).toEqual([message, message]);
   });
 
   it("without an answer is out of turns", async () => {
@@ -233,6 +290,34 @@ describe("an invalid call", () => {
     database.close();
   });
 
+  it.each([
+    ["runArtEBenchmark", "signal", (bad: never) => run("baseline", { signal: bad })],
+    ["runArtEBenchmark", "onProgress", (bad: never) => run("baseline", { onProgress: bad })],
+    ["runArtEBenchmark", "env", (bad: never) => run("baseline", { env: bad })],
+    ["resumeArtEBenchmark", "options", (bad: never) => resumeArtEBenchmark("latest", bad)],
+    ["loadTasks", "cacheDir", (bad: never) => loadTasks({ cacheDir: bad })],
+    ["importMail", "options", (bad: never) => importMail(MAIL, bad)],
+    ["openDatabase", "db", (bad: never) => openDatabase(bad)],
+    ["fetchTrace", "traceId", (bad: never) => fetchTrace(bad, { db })],
+    ["getMail", "messageId", async (bad: never) => (await openDatabase(db)).getMail(bad)],
+    ["traces", "run", async (bad: never) => (await openDatabase(db)).traces(bad)],
+    ["results", "run", async (bad: never) => (await openDatabase(db)).results(bad)],
+    ["search", "query", async (bad: never) => (await openDatabase(db)).search("ann@x.example", bad)],
+  ])("of %s is refused if its %s has another type", async (_, name, call) => {
+    for (const bad of [5, Symbol("x")]) {
+      await expect(call(bad as never)).rejects.toMatchObject({
+        code: "option_invalid",
+        message: expect.stringMatching(new RegExp(`^${name}: expected `)),
+      });
+    }
+  });
+
+  it("of a closed database says that it is closed", async () => {
+    const database = await openDatabase(db);
+    database.close();
+    expect(() => database.runs()).toThrow(expect.objectContaining({ code: "db_closed" }));
+  });
+
   it("of runArtEBenchmark names the argument", async () => {
     const withoutTasks = runArtEBenchmark(null as unknown as Question[], { db, agent: "baseline" });
     await expect(withoutTasks).rejects.toMatchObject({
@@ -266,6 +351,22 @@ describe("a function scorer", () => {
     const [trace] = await tracesOf(runId);
     return [completedTasks, trace?.scores["function:odd"]];
   };
+
+  it("that changes its input changes neither the stored answer nor what the next scorer sees", async () => {
+    const changing: Scorer = {
+      name: "changing",
+      score: (trace) => {
+        Object.assign(trace, { answer: "changed", toolCalls: [] });
+        return 1;
+      },
+    };
+    const seeing: Scorer = { name: "seeing", score: ({ answer }) => (answer === "x" ? 1 : 0) };
+    const onProgress = ({ result }: { result: object }) => void Object.assign(result, { agentAnswer: "changed" });
+    const results = await run(async () => "x", { scorers: [changing, seeing], onProgress });
+    expect(results.scores["function:seeing"]).toMatchObject({ value: 1, n: 3 });
+    expect(results.taskResults.map(({ agentAnswer }) => agentAnswer)).toEqual(["x", "x", "x"]);
+    expect((await tracesOf(results.runId)).map(({ answer }) => answer)).toEqual(["x", "x", "x"]);
+  });
 
   it("that returns a number too large for a mean fails", async () => {
     const explanation = "the scorer returned neither a number (up to 1e100) nor null";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ModelError, type Usage } from "../../models/model.js";
 import { scrub } from "../../models/provider-errors.js";
+import type { JsonValue } from "../../platform/json-value.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
 import type { AgentFunction, AgentFunctionTask } from "../agent-function.js";
@@ -16,14 +17,24 @@ interface FunctionAgent {
   priceOf(usage: Usage): number | null;
 }
 
-const tokens = z.number().int().nonnegative();
+/** Characters of an answer, of a source, and of the arguments of a call. Scoring a longer answer takes minutes. */
+const MAX_CHARS = 1_000_000;
+const MAX_SOURCES = 10_000;
 
-/** What the function returned. It is the caller's code, and may not be type-checked. */
+const tokens = z.number().int().nonnegative();
+const shortText = z.string().max(MAX_CHARS);
+
+/** Checked before its items, because checking a million of them blocks the event loop. */
+const listOfTexts = z
+  .custom<unknown[]>((value) => Array.isArray(value) && value.length <= MAX_SOURCES)
+  .pipe(z.array(shortText));
+
+/** The function's result. It is user code, so the value may have any type. */
 const returnedSchema = z.union([
-  z.string().transform((answer) => ({ answer, sources: undefined, usage: undefined, costUsd: undefined })),
+  shortText.transform((answer) => ({ answer, sources: undefined, usage: undefined, costUsd: undefined })),
   z.object({
-    answer: z.string().nullable(),
-    sources: z.array(z.string()).optional(),
+    answer: shortText.nullable(),
+    sources: listOfTexts.optional(),
     usage: z.object({ inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens.default(0) }).optional(),
     costUsd: z.number().nonnegative().optional(),
   }),
@@ -36,15 +47,16 @@ export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent
       transcript.messages.push({ role: "user", content: task.instruction });
       const began = { startedAt: new Date().toISOString(), started: performance.now() };
       const { signal } = task.context;
-      const functionTask = toFunctionTask(task, transcript, toolsFor(task.context));
-      const returned = await settleBefore(signal, async () => answer(functionTask)).catch((error: unknown) => {
-        signal.throwIfAborted();
-        const message = error instanceof Error ? error.message : String(error);
-        throw new ModelError("server", scrub(message, []), { retryable: false });
-      });
+      const { functionTask, end } = toFunctionTask(task, transcript, toolsFor(task.context));
+      const returned = await settleBefore(signal, async () => answer(functionTask))
+        .catch((error: unknown) => {
+          signal.throwIfAborted();
+          throw new ModelError("server", scrub(messageOf(error), []), { retryable: false });
+        })
+        .finally(end);
       const { data } = returnedSchema.safeParse(returned);
       if (data === undefined) {
-        const expected = "expected a text or { answer, sources?, usage?, costUsd? }";
+        const expected = `expected a text or { answer, sources?, usage?, costUsd? }, with at most ${MAX_CHARS} characters per text and ${MAX_SOURCES} sources`;
         throw new ModelError("server", `The agent ${name} returned no answer: ${expected}.`, { retryable: false });
       }
       const text = data.answer?.trim() ?? "";
@@ -54,30 +66,68 @@ export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent
   };
 }
 
-function toFunctionTask(task: AgentTask, transcript: Transcript, tools: readonly Tool[]): AgentFunctionTask {
+/**
+ * Returns the task for the function, and a function that ends it. The task shares no object with the transcript or the
+ * tools, because the function may change what it receives.
+ */
+function toFunctionTask(task: AgentTask, transcript: Transcript, tools: readonly Tool[]) {
   const { id, epoch, instruction, maxTurns, context } = task;
   const { inbox_address, query_date } = mailboxOf(task);
   const byId = new Map(tools.map((tool) => [tool.id, tool]));
   let calls = 0;
-  return {
+  let hasEnded = false;
+  const checkEnded = (tool: string) => {
+    if (hasEnded) throw new Error(`Cannot call ${tool}: the task has ended.`);
+  };
+  const functionTask: AgentFunctionTask = {
     id: id ?? "",
     epoch,
     question: instruction,
     inbox: inbox_address,
     queryDate: query_date,
     maxTurns,
-    tools: tools.map(({ id: name, description, parameters }) => ({ name, description, parameters })),
+    tools: structuredClone(tools.map(({ id: name, description, parameters }) => ({ name, description, parameters }))),
     signal: context.signal,
     async callTool(toolName, args) {
-      const call = { id: `call_${++calls}`, name: toolName, arguments: args };
-      const { message, record, result } = await callTool(call, 0, byId, context);
+      const name = String(toolName);
+      checkEnded(name);
+      context.signal.throwIfAborted();
+      const call = { id: `call_${++calls}`, name, arguments: jsonArguments(name, args) };
+      const { message, record, result } = await callTool(call, 0, byId, context).finally(() => checkEnded(name));
       context.signal.throwIfAborted();
       transcript.messages.push({ role: "assistant", content: "", toolCalls: [call] }, message);
       transcript.toolCalls.push(record);
       if (!result.ok) throw new Error(result.error);
-      return record.result;
+      return structuredClone(record.result);
     },
   };
+  return {
+    functionTask,
+    end() {
+      hasEnded = true;
+    },
+  };
+}
+
+/** Returns a copy of the arguments as JSON. Throws an error for the function if they are not JSON, such as a BigInt. */
+function jsonArguments(tool: string, args: unknown): JsonValue {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(args) ?? "{}";
+  } catch (error) {
+    throw new Error(`Cannot call ${tool}: its arguments are not JSON: ${messageOf(error)}`);
+  }
+  if (json.length > MAX_CHARS) throw new Error(`Cannot call ${tool}: its arguments exceed ${MAX_CHARS} characters.`);
+  return JSON.parse(json);
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  try {
+    return String(error);
+  } catch {
+    return "an error without a message";
+  }
 }
 
 /** Returns the work's result, or rejects with the signal's reason, because the work may ignore the signal. */

@@ -15,7 +15,8 @@ import { withStore } from "../../store/open-store.js";
 import type { Emit } from "../../traces/progress.js";
 import type { Score } from "../../traces/score.js";
 import type { BenchmarkConfig, BenchmarkOptions, ResumeConfig, Scorer } from "../benchmark-config.js";
-import { invalidOption, parseOptions } from "../options/parse-options.js";
+import { invalidOption } from "../options/context.js";
+import { parseOptions } from "../options/parse-options.js";
 import type { BenchmarkResult, Question, TaskResult, Trace } from "../published-types.js";
 import { toTaskList } from "./task-list.js";
 
@@ -79,12 +80,13 @@ function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: A
       try {
         return checkedScore(
           await endedBy(openDeadline(signal ?? new AbortController().signal, timeoutMs, tooSlow), async () =>
-            score(trace as Trace),
+            // A copy, because the function may change what it receives.
+            score(structuredClone(trace) as Trace),
           ),
         );
       } catch (error) {
         signal?.throwIfAborted();
-        return failedScore(error instanceof Error ? error.message : String(error));
+        return failedScore(error instanceof Error ? error.message : "the scorer threw a value that is not an error");
       }
     },
   };
@@ -102,6 +104,9 @@ async function endedBy<T>({ signal, close }: Deadline, run: () => Promise<T>): P
 /** Larger scores would overflow in sums of squares. */
 const LARGEST_SCORE = 1e100;
 
+/** In characters. */
+const LONGEST_EXPLANATION = 10_000;
+
 function checkedScore(returned: unknown): Score {
   const { value, explanation } =
     typeof returned === "object" && returned !== null
@@ -109,7 +114,8 @@ function checkedScore(returned: unknown): Score {
       : { value: returned, explanation: undefined };
   const isValue = value === null || (typeof value === "number" && Math.abs(value) <= LARGEST_SCORE);
   if (!isValue) return failedScore("the scorer returned neither a number (up to 1e100) nor null");
-  return { value, ...(typeof explanation === "string" ? { explanation } : {}) };
+  const text = typeof explanation === "string" ? { explanation: explanation.slice(0, LONGEST_EXPLANATION) } : {};
+  return { value, ...text };
 }
 
 function failedScore(explanation: string): Score {
@@ -157,7 +163,7 @@ function progressOf(onProgress: BenchmarkOptions["onProgress"]): Emit {
     if (event.type === "task_kept") finishedTasks++;
     if (event.type !== "task_finished") return;
     finishedTasks++;
-    onProgress?.({ runId, finishedTasks, totalTasks, result: event.result as TaskResult });
+    onProgress?.({ runId, finishedTasks, totalTasks, result: structuredClone(event.result) as TaskResult });
   };
 }
 

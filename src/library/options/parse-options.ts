@@ -1,8 +1,8 @@
 // Checks the options that a program passes to the library, because JavaScript does not.
 import type { z } from "zod";
-import { UserError } from "../../platform/errors.js";
 import { traitsOf } from "../../platform/flag-values.js";
 import type { LibraryOptions } from "../options.js";
+import { invalidOption } from "./context.js";
 
 /** Options after the checks of the flags with the same names. */
 interface ParsedOptions<T> {
@@ -13,6 +13,7 @@ interface ParsedOptions<T> {
 
 /** Checks options with the schema of the flags. Throws a UserError for the first unknown or invalid option. */
 export function parseOptions<T extends z.ZodObject>(options: object, schema: T): ParsedOptions<z.output<T>> {
+  if (typeof options !== "object" || options === null) throw invalidOption("options", "expected an object");
   const explicit = Object.entries(options).filter(([, value]) => value !== undefined);
   const result = schema.safeParse(
     Object.fromEntries(explicit.map(([name, value]) => [name, asFlag(schema, name, value)])),
@@ -36,8 +37,4 @@ function asFlag({ shape }: z.ZodObject, name: string, value: unknown): unknown {
 export function ownOptions<T extends LibraryOptions & { readonly onProgress?: unknown }>(options: T) {
   const { db: _, cacheDir, env, signal, onNote, onProgress, ...own } = options;
   return own;
-}
-
-export function invalidOption(option: string, message: string): UserError {
-  return new UserError("option_invalid", `${option}: ${message}.`, "See docs/library.md.");
 }
