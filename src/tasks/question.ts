@@ -1,6 +1,7 @@
 import { basename, join, relative } from "node:path";
 import { z } from "zod";
 import { isDontKnow } from "../text/abstention.js";
+import { utcDay } from "../text/utc-day.js";
 import { SUITE_DIALECTS, type SuiteTask, TASK_STATES } from "./suite-task.js";
 
 /** The origin of a run's tasks, recorded with the run. The same content can exist in several places. */
@@ -73,16 +74,9 @@ export const SPLITS = ["train", "test"] as const;
 
 export type Split = (typeof SPLITS)[number];
 
-/** A date, optionally followed by a time, which is dropped. Rejects dates that do not exist, such as 2001-02-31. */
-const day = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}(?!\d)/, "must start with a date (YYYY-MM-DD)")
-  .transform((text) => text.slice(0, 10))
-  .pipe(z.iso.date("is not a calendar date"));
-
 /**
- * A question with its gold answer, in the format of `corbt/enron_emails_sample_questions`. Drops unknown columns and
- * the time of `query_date`.
+ * A question with its gold answer, in the format of `corbt/enron_emails_sample_questions`. Drops unknown columns.
+ * `query_date` is a date in UTC.
  */
 export const questionSchema = z.object({
   id: z.number().int(),
@@ -94,7 +88,7 @@ export const questionSchema = z.object({
     .string()
     .min(1)
     .transform((address) => address.trim().toLowerCase()),
-  query_date: day,
+  query_date: utcDay,
   split: z.enum(SPLITS).optional(),
 });
 

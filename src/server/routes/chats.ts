@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
+import { utcDay } from "../../text/utc-day.js";
 import { ApiError, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
 import { type ChatRequest, type PreparedChat, prepareChat } from "../chat/chat-session.js";
@@ -22,11 +23,7 @@ export const inboxAddress = z
   .toLowerCase()
   .regex(/^[^\s{}"'`]{1,320}$/, "expected an email address");
 
-export const queryDate = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}/, "expected a date, YYYY-MM-DD")
-  .transform((date) => date.slice(0, 10))
-  .pipe(z.iso.date("expected a date, YYYY-MM-DD"));
+export const queryDate = utcDay;
 
 const maxTurns = z.coerce.number().int().min(1).max(1000);
 

@@ -121,7 +121,7 @@ describe("a suite made from questions", () => {
     const check = await artE("suite check wrong");
     expect(check.code).toBe(1);
     expect(check.stdout).toContain("error arguments_invalid: 2");
-    expect(check.stdout).toContain("config[0].arguments.query_date: must start with a date (YYYY-MM-DD)");
+    expect(check.stdout).toContain("config[0].arguments.query_date: expected a date (YYYY-MM-DD)");
     await artE(`run -a baseline --suite wrong --task ${id} --quiet -o wrong.json`);
     const [result] = resultsOf("wrong.json").taskResults;
     expect(result).toMatchObject({ ending: "not_started", suite: { state: "setup_error", score: null } });

@@ -1,0 +1,20 @@
+import { z } from "zod";
+
+const EXPECTED = "expected a date (YYYY-MM-DD), optionally with a time and its zone";
+
+/** RFC 3339, with a space in place of the T, without seconds, and with a zone like -0500. */
+const DATE_TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(?:([Zz]|UTC|GMT)|([+-]\d{2}):?(\d{2})?)?)?$/;
+
+/**
+ * A date as YYYY-MM-DD. A time with a zone becomes its date in UTC, like the dates of mail: 2001-04-06T23:30:00-05:00
+ * is 2001-04-07. A time without a zone is in UTC. Rejects dates and times that do not exist, such as 2001-02-31.
+ */
+export const utcDay = z.string().transform((text, issues): string => {
+  const [, date = "", time, , hours, minutes = "00"] = DATE_TIME.exec(text.trim()) ?? [];
+  const zone = hours === undefined ? "Z" : `${hours}:${minutes}`;
+  const at = new Date(time === undefined ? `${date}T00:00Z` : `${date}T${time}${zone}`);
+  if (z.iso.date().safeParse(date).success && !Number.isNaN(at.getTime())) return at.toISOString().slice(0, 10);
+  issues.addIssue({ code: "custom", message: date === "" ? EXPECTED : "is not a calendar date or time" });
+  return z.NEVER;
+});
