@@ -10,7 +10,9 @@ import { type Completion, completionSchema, type Message, type Model, type Model
 
 export const journalEntrySchema = z.strictObject({
   caller: z.enum(["agent", "judge"]),
-  /** SHA-256 of the model's id and everything in the request that affects the reply. */
+  /** The caller's sender (`Senders`) when the reply was paid. */
+  sender: z.string(),
+  /** SHA-256 of the sender, the model's id and everything in the request that affects the reply. */
   request: z.string(),
   reply: completionSchema,
 });
@@ -19,6 +21,12 @@ export const journalEntrySchema = z.strictObject({
 export type JournalEntry = z.output<typeof journalEntrySchema>;
 
 type Caller = JournalEntry["caller"];
+
+/**
+ * Digest per caller of what affects a reply and is not part of the request: the model, its server, and the headers and
+ * body fields that the user adds. A reply to another sender is not used.
+ */
+export type Senders = Readonly<Record<Caller, string>>;
 
 /** The paid replies of one task. */
 export class TaskJournal {
@@ -31,6 +39,7 @@ export class TaskJournal {
   constructor(
     readonly stored: readonly JournalEntry[],
     private readonly store: (entry: JournalEntry, position: number) => Promise<void>,
+    readonly senders: Senders,
     private nextPosition = stored.length,
   ) {
     this.unusedEntries = [...stored];
@@ -63,7 +72,8 @@ export class TaskJournal {
  * budget, because a stored reply is already paid. Replies from the cache are not stored.
  */
 export function withJournal(model: Model, journal: TaskJournal, caller: Caller): Model {
-  const digests = new RequestDigests(model.id);
+  const sender = journal.senders[caller];
+  const digests = new RequestDigests(model.id, sender);
   return {
     id: model.id,
     async complete(request, signal) {
@@ -74,7 +84,7 @@ export function withJournal(model: Model, journal: TaskJournal, caller: Caller):
         return { ...reply, resumed: true };
       }
       const newReply = await model.complete(request, signal);
-      if (newReply.cached !== true) await journal.add({ caller, request: digest, reply: newReply });
+      if (newReply.cached !== true) await journal.add({ caller, sender, request: digest, reply: newReply });
       return newReply;
     },
   };
@@ -88,7 +98,10 @@ export class RequestDigests {
   private hashed: Hash;
   private messages: readonly Message[] = [];
 
-  constructor(private readonly modelId: string) {
+  constructor(
+    private readonly modelId: string,
+    private readonly sender: string,
+  ) {
     this.hashed = createHash("sha256");
   }
 
@@ -102,7 +115,7 @@ export class RequestDigests {
     const parameters = { toolChoice, maxTokens, reasoningTokens, reasoningEffort, temperature };
     return this.hashed
       .copy()
-      .update(JSON.stringify([this.modelId, system, parameters]))
+      .update(JSON.stringify([this.sender, this.modelId, system, parameters]))
       .update(toolsJson(tools))
       .digest("hex");
   }

@@ -5,7 +5,7 @@ import type { Suite } from "../agents/task-suite.js";
 import { readFingerprint } from "../mail/corpus.js";
 import { type CorpusServer, fetchCorpus } from "../mail/corpus-transfer.js";
 import { BudgetReached, type CallBudget } from "../models/call-budget.js";
-import { TaskJournal } from "../models/reply-journal.js";
+import { type JournalEntry, TaskJournal } from "../models/reply-journal.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { programVersion } from "../platform/program-files.js";
@@ -15,6 +15,7 @@ import { answerHere, buildAnswerContext, resourcesOf, type TaskAnswerer } from "
 import { type LimitReached, limitReached } from "../runs/budget.js";
 import { type ServerFault, ServerWatch } from "../runs/detect-dead-server.js";
 import { type CreatedModel, createModel } from "../runs/model-of-run.js";
+import { sendersOf } from "../runs/run-journal.js";
 import { createRunJudge } from "../scoring/judge-settings.js";
 import { limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
 import { type IdentifiedSuite, identifySuite } from "../suites/suite.js";
@@ -575,11 +576,12 @@ class WorkerRun {
       stored = await readCompressed("Its replies", replies, storedRepliesSchema);
       await addSharedReplies(redis, runId, id, stored);
     }
-    return new TaskJournal(stored, async (entry) => {
+    const store = async (entry: JournalEntry) => {
       const isStored = addSharedReplies(redis, runId, id, [entry]).catch(this.onFault);
       // While Redis is away, the task goes on, and the reply is sent when Redis is back.
       if (!redis.isAway) await isStored;
-    });
+    };
+    return new TaskJournal(stored, store, sendersOf(this.manifest.settings));
   }
 
   private async answer(message: TaskMessage, signal: AbortSignal): Promise<ResultMessage | null> {

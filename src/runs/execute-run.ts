@@ -28,7 +28,7 @@ import { fromDatabase, saveResults } from "./results-file.js";
 import { ControlServer } from "./run-control/control-server.js";
 import { RunControls } from "./run-control/run-controls.js";
 import type { RunOptions } from "./run-flags.js";
-import { RunJournal } from "./run-journal.js";
+import { RunJournal, sendersOf } from "./run-journal.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { runTasks, type SessionEnd } from "./run-tasks.js";
 import type { Until } from "./run-until/claim-watch.js";
@@ -243,8 +243,8 @@ async function answerAll(
   try {
     const owner = options.force ? forcedProcess : thisProcess;
     const session = await plan.begin(owner, { ...waiting, signal: context.signal });
-    const journal = new RunJournal(db, plan.runId, writer);
-    if (journal.note !== null) context.note(journal.note);
+    const journal = new RunJournal(db, plan.runId, writer, sendersOf(plan.settings));
+    for (const note of journal.notes) context.note(note);
     const budget = await openBudget(db, plan, journal);
     const mailbox = openMailbox(mailDb);
     const watch = until?.watch(db, plan.runId) ?? null;

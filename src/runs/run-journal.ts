@@ -1,10 +1,12 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { turnOf } from "../agents/new-trace.js";
-import { type JournalEntry, TaskJournal } from "../models/reply-journal.js";
+import { type JournalEntry, type Senders, TaskJournal } from "../models/reply-journal.js";
+import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { type UnfinishedTask, unfinishedTasks } from "../traces/journal-store.js";
 import type { ResultWriter } from "../traces/result-writer.js";
+import type { ExecutedRunSettings } from "../traces/run-settings.js";
 import { type Consumption, consumptionOf, sumCost, sumUsage, type TaskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 
@@ -21,6 +23,7 @@ export class RunJournal {
     db: Db,
     private readonly runId: string,
     private readonly writer: Pick<ResultWriter, "addReply">,
+    private readonly senders: Senders,
   ) {
     for (const task of unfinishedTasks(db, runId)) this.unfinished.set(keyOf(task), task);
   }
@@ -30,14 +33,26 @@ export class RunJournal {
     return [...this.unfinished.values()].map(({ entries }) => costOfEntries(entries));
   }
 
-  /** Returns a line about the replies that need not be bought again, or null if there are none. */
-  get note(): string | null {
-    const replies = [...this.unfinished.values()].reduce((sum, { entries }) => sum + entries.length, 0);
-    if (replies === 0) return null;
-    const tasks = this.unfinished.size;
+  /**
+   * Returns lines about the stored replies of unfinished tasks: those that need not be bought again, and those to another
+   * model, server or request.
+   */
+  get notes(): string[] {
+    const isUsable = ({ caller, sender }: JournalEntry) => sender === this.senders[caller];
+    const usable = [...this.unfinished.values()].map(({ entries }) => entries.filter(isUsable).length);
+    const all = [...this.unfinished.values()].map(({ entries }) => entries.length);
+    const [kept, stored] = [usable, all].map((counts) => counts.reduce((sum, count) => sum + count, 0)) as [
+      number,
+      number,
+    ];
+    const tasks = usable.filter((count) => count > 0).length;
     const [many, whose] = tasks === 1 ? ["1 unfinished task", "Its"] : [`${tasks} unfinished tasks`, "Their"];
-    const stored = replies === 1 ? "1 stored reply" : `${replies} stored replies`;
-    return `art-e: ${many} will continue with ${stored}. ${whose} tool calls are executed again.`;
+    const unused = stored - kept;
+    return compact([
+      kept > 0 && `art-e: ${many} will continue with ${repliesText(kept)}. ${whose} tool calls are executed again.`,
+      unused > 0 &&
+        `art-e: ${repliesText(unused)} ${unused === 1 ? "is" : "are"} not used, because the model, its server or its requests have changed. The calls are made again.`,
+    ]);
   }
 
   /** Opens the journal of a task. Call this once per task. */
@@ -46,7 +61,7 @@ export class RunJournal {
     const stored = this.unfinished.get(keyOf(place));
     this.unfinished.delete(keyOf(place));
     const store = (entry: JournalEntry, position: number) => this.store(place, entry, position);
-    return new TaskJournal(stored?.entries ?? [], store, stored?.nextPosition);
+    return new TaskJournal(stored?.entries ?? [], store, this.senders, stored?.nextPosition);
   }
 
   /** Stores the journal of an unfinished task that was run elsewhere. */
@@ -57,6 +72,24 @@ export class RunJournal {
   private store({ taskId, epoch }: TaskEpoch, entry: JournalEntry, position: number): Promise<void> {
     return this.writer.addReply({ runId: this.runId, taskId, epoch, position, entry: JSON.stringify(entry) });
   }
+}
+
+/** Returns the senders of a run's calls. */
+export function sendersOf(settings: ExecutedRunSettings): Senders {
+  const { model, judge, extraHeaders, extraBody } = settings;
+  const [baseUrl, wireApi] = settings.kind === "own" ? [settings.baseUrl, settings.wireApi] : [null, null];
+  return {
+    agent: digestOf([model, baseUrl, wireApi, extraHeaders, extraBody]),
+    judge: digestOf([judge?.model, judge?.baseUrl, judge?.extraHeaders, judge?.extraBody]),
+  };
+}
+
+function digestOf(parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
+}
+
+function repliesText(count: number): string {
+  return count === 1 ? "1 stored reply" : `${count} stored replies`;
 }
 
 function keyOf({ taskId, epoch }: TaskEpoch): string {

@@ -336,7 +336,7 @@ function modelForTask(model: Model, { budget, journal }: TaskCalls): TaskModel {
   };
   return {
     taskModel: forTask(model, { budget: inDollars, journal }, "judge", () => null),
-    isStored: (request) => journal.has(new RequestDigests(model.id).of(request)),
+    isStored: (request) => journal.has(new RequestDigests(model.id, journal.senders.judge).of(request)),
   };
 }
 

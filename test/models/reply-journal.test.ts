@@ -49,11 +49,14 @@ const result = (content: string): Message => ({
 
 const throughJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-const digestOf = (asked: ModelRequest, model = "anthropic/m") => new RequestDigests(model).of(asked);
+const SENDERS = { agent: "the agent's server", judge: "the judge's server" };
+
+const digestOf = (asked: ModelRequest, model = "anthropic/m", sender = SENDERS.agent) =>
+  new RequestDigests(model, sender).of(asked);
 
 describe("RequestDigests", () => {
   it("gives a growing conversation the same digests as a new process does", () => {
-    const growing = new RequestDigests("anthropic/m");
+    const growing = new RequestDigests("anthropic/m", SENDERS.agent);
     const messages: Message[] = [];
     for (const text of ["first", "second", "third"]) {
       messages.push(assistant(reply(text)), result(text));
@@ -62,7 +65,7 @@ describe("RequestDigests", () => {
   });
 
   it("starts again if the conversation is not a continuation", () => {
-    const digests = new RequestDigests("anthropic/m");
+    const digests = new RequestDigests("anthropic/m", SENDERS.agent);
     digests.of(request(result("a"), result("b")));
     expect(digests.of(request(result("b")))).toBe(digestOf(request(result("b"))));
     expect(digests.of(request())).toBe(digestOf(request()));
@@ -94,17 +97,22 @@ describe("withJournal", () => {
 
   const storedEntry = (asked: ModelRequest, content: string): JournalEntry => ({
     caller: "agent",
+    sender: SENDERS.agent,
     request: digestOf(asked),
     reply: reply(content),
   });
 
   it("returns a reply only after it is stored", async () => {
     let isStored = false;
-    const journal = new TaskJournal([], async (entry, position) => {
-      expect([position, journalEntrySchema.parse(throughJson(entry)).reply]).toEqual([0, reply("paid")]);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      isStored = true;
-    });
+    const journal = new TaskJournal(
+      [],
+      async (entry, position) => {
+        expect([position, journalEntrySchema.parse(throughJson(entry)).reply]).toEqual([0, reply("paid")]);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        isStored = true;
+      },
+      SENDERS,
+    );
     const model = withJournal(
       modelWith(async () => reply("paid")),
       journal,
@@ -119,6 +127,7 @@ describe("withJournal", () => {
     const journal = new TaskJournal(
       [storedEntry(request(), "one"), storedEntry(request(), "two")],
       async ({ reply: { content } }, position) => void added.push([content, position]),
+      SENDERS,
     );
     const model = withJournal(
       modelWith(async () => reply("new")),
@@ -137,7 +146,7 @@ describe("withJournal", () => {
 
   it("does not use a stored reply to another request, and lists it as unused", async () => {
     const other = storedEntry(request(result("another result")), "other");
-    const journal = new TaskJournal([other], async () => {});
+    const journal = new TaskJournal([other], async () => {}, SENDERS);
     const model = withJournal(
       modelWith(async () => reply("new")),
       journal,
@@ -147,8 +156,20 @@ describe("withJournal", () => {
     expect(journal.unused).toEqual([other]);
   });
 
+  it("does not use a reply to the same request to another server, or with other headers or body fields", async () => {
+    const other = storedEntry(request(), "other");
+    const journal = new TaskJournal([other], async () => {}, { ...SENDERS, agent: "another server" });
+    const model = withJournal(
+      modelWith(async () => reply("new")),
+      journal,
+      "agent",
+    );
+    expect((await model.complete(request(), never)).content).toBe("new");
+    expect(journal.unused).toEqual([other]);
+  });
+
   it("does not store failures and cached replies", async () => {
-    const journal = new TaskJournal([], () => Promise.reject(new Error("stored")));
+    const journal = new TaskJournal([], () => Promise.reject(new Error("stored")), SENDERS);
     const failure = new ModelError("server", "500", { retryable: true });
     await expect(
       withJournal(
@@ -168,7 +189,7 @@ describe("withJournal", () => {
   });
 
   it("throws the signal's reason instead of returning a stored reply", async () => {
-    const journal = new TaskJournal([storedEntry(request(), "one")], async () => {});
+    const journal = new TaskJournal([storedEntry(request(), "one")], async () => {}, SENDERS);
     const model = withJournal(
       modelWith(async () => reply("new")),
       journal,

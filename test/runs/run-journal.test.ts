@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { RunJournal } from "../../src/runs/run-journal.js";
+import { RunJournal, sendersOf } from "../../src/runs/run-journal.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import type { Tool } from "../../src/tools/tool.js";
 import { unfinishedTasks } from "../../src/traces/journal-store.js";
 import { attemptPages } from "../../src/traces/results-store.js";
-import { costOfRun } from "../../src/traces/runs-store.js";
+import type { OwnRunSettings } from "../../src/traces/run-settings.js";
+import { costOfRun, getRun } from "../../src/traces/runs-store.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import type { ParsedRequest } from "../providers/wire-request.js";
 import { demoSet, never, openDemo, type TestDb } from "./demo-setup.js";
@@ -130,13 +131,27 @@ describe("an unfinished task", () => {
   });
 
   it("is announced with its stored replies when the run is resumed", async () => {
-    const noteOf = (runId: string) => new RunJournal(demo.db, runId, { addReply: async () => {} }).note;
+    const notesOf = (runId: string, changes: Partial<OwnRunSettings> = {}) => {
+      const settings = { ...(getRun(demo.db, runId).settings as OwnRunSettings), ...changes };
+      return new RunJournal(demo.db, runId, { addReply: async () => {} }, sendersOf(settings)).notes;
+    };
     const runId = await stoppedRun(() => "the same");
-    expect(noteOf(runId)).toBe(
-      "art-e: 3 unfinished tasks will continue with 6 stored replies. Their tool calls are executed again.",
-    );
+    const used = "art-e: 3 unfinished tasks will continue with 6 stored replies. Their tool calls are executed again.";
+    expect(notesOf(runId)).toEqual([used]);
+    expect(notesOf(runId, { concurrency: 1 })).toEqual([used]);
+    const changes: Partial<OwnRunSettings>[] = [
+      { model: "openai/other" },
+      { baseUrl: "http://other.example" },
+      { extraBody: { seed: 42 } },
+      { extraHeaders: { "openai-project": "other" } },
+    ];
+    for (const change of changes) {
+      expect(notesOf(runId, change)).toEqual([
+        expect.stringMatching(/^art-e: 6 stored replies are not used, because /),
+      ]);
+    }
     await resumed(demo.db, await wanted(() => "the same"), runId);
-    expect(noteOf(runId)).toBeNull();
+    expect(notesOf(runId)).toEqual([]);
   });
 
   it("ignores a damaged entry without losing the others", async () => {

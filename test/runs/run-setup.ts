@@ -15,7 +15,7 @@ import { Budget, mostOfTask } from "../../src/runs/budget.js";
 import { ServerWatch } from "../../src/runs/detect-dead-server.js";
 import { createRun, type RunSession } from "../../src/runs/execute-run/create-run.js";
 import { resumeRun } from "../../src/runs/execute-run/resume.js";
-import { RunJournal } from "../../src/runs/run-journal.js";
+import { RunJournal, sendersOf } from "../../src/runs/run-journal.js";
 import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
@@ -98,7 +98,7 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
   };
   const shared = answering(db, wanted, runId);
   const writer = writerTo(db);
-  const journal = new RunJournal(db, runId, writer);
+  const journal = new RunJournal(db, runId, writer, sendersOf(settingsOf(db, wanted)));
   for (const cost of journal.costs) budget.charge(cost, true);
   const request: RunTasksRequest = {
     runId,

@@ -40,6 +40,8 @@ import {
 import { type Answer, type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import type { WireFormat } from "../providers/wire-request.js";
 
+const SENDERS = { agent: "", judge: "" };
+
 describe("openJudge", () => {
   const ITEM = { question: "How much are the dues?", gold: "$40", answer: "forty dollars" };
   const QUICK = { ...DEFAULT_RETRY, baseMs: 1, maxMs: 2 };
@@ -161,7 +163,10 @@ describe("openJudge", () => {
       const provider = await provide([says("correct")]);
       const spent: unknown[] = [];
       const budget = { beforeCall: async () => {}, afterCall: async (call: unknown) => void spent.push(call) };
-      await judge(await reach(provider)).judge(ITEM, never, { budget, journal: new TaskJournal([], async () => {}) });
+      await judge(await reach(provider)).judge(ITEM, never, {
+        budget,
+        journal: new TaskJournal([], async () => {}, SENDERS),
+      });
       expect(spent).toEqual([{ costUsd: 0.1, tokens: 0 }]);
     });
 
@@ -171,9 +176,9 @@ describe("openJudge", () => {
       const stored: JournalEntry[] = [];
       const budget = { beforeCall: async () => {}, afterCall: async () => {} };
       const write = async (entry: JournalEntry) => void stored.push(entry);
-      const first = await judge(model).judge(ITEM, never, { budget, journal: new TaskJournal([], write) });
+      const first = await judge(model).judge(ITEM, never, { budget, journal: new TaskJournal([], write, SENDERS) });
       expect(stored.map(({ caller }) => caller)).toEqual(["judge"]);
-      const journal = new TaskJournal(stored, write);
+      const journal = new TaskJournal(stored, write, SENDERS);
       const again = await judge(model).judge(ITEM, never, { budget, journal });
       expect(again).toEqual(first);
       expect(again.costUsd).toBe(0.1);
