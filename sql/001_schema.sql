@@ -136,7 +136,8 @@ SELECT
   o.position AS rowid
 FROM messages x
 JOIN mails m ON m.id = x.mail_id
-LEFT JOIN mail_order o ON o.mail_id = m.id
+-- Not a LEFT JOIN, from whose right side SQLite cannot start: a join with emails_fts would scan all mail.
+JOIN mail_order o ON o.mail_id = m.id
 JOIN imports i ON i.id = x.import_id
 LEFT JOIN owners w ON w.id = x.owner_id;
 

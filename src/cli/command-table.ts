@@ -269,6 +269,9 @@ const LOCAL_DATABASE = "Remove it. The mail is always imported into a file on th
  * Cloudflare D1.
  */
 export const MISSING_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ["benchmark", "Run the benchmark: art-e run --agent baseline."],
+  ["bench", "Run the benchmark: art-e run --agent baseline."],
+  ["eval", "Run the benchmark: art-e run. Make and run checks of traces: art-e evals."],
   ["evals refine", "Fit the thresholds to the labels again: art-e evals suggest."],
   ["judge", "Add the judge as an eval and test it: art-e evals add judge --judge MODEL, art-e evals test judge."],
   ["import --local", LOCAL_DATABASE],

@@ -30,6 +30,8 @@ interface Parser {
   explain(error: unknown): unknown;
 }
 
+const NO_COMMAND = "No command given.";
+
 type HelpText = typeof import("./help/help-text.js");
 
 /** Output options for an error. */
@@ -145,7 +147,7 @@ function globalParser(args: readonly string[]): Argv {
     .options(Object.fromEntries(flags))
     .parserConfiguration(PARSER_CONFIGURATION)
     .strict()
-    .demandCommand(1, "No command given.")
+    .demandCommand(1, NO_COMMAND)
     .help("help")
     .alias("help", "h")
     .version(programVersion())
@@ -172,6 +174,15 @@ function describe(error: unknown): Described {
     return { code: "interrupted", message: error.message, hint: null, exitCode: EXIT.interrupted };
   }
   if (error instanceof UserError) return error;
+  if (error instanceof Error && "code" in error && (error.code === "EMFILE" || error.code === "ENFILE")) {
+    const hint = "Allow more (ulimit -n 4096), or run fewer tasks at the same time (--concurrency).";
+    return {
+      code: "too_many_open_files",
+      message: `Too many open files: ${error.message}.`,
+      hint,
+      exitCode: EXIT.failed,
+    };
+  }
   const message = error instanceof Error ? error.message : String(error);
   const hint = "This is a bug in art-e. Run it again with --verbose for the details.";
   return { code: "bug", message, hint, exitCode: EXIT.failed };
@@ -203,6 +214,10 @@ function usageError(
   const help = `See ${["art-e", path, "--help"].filter((part) => part !== null).join(" ")}.`;
   const replacement = MISSING_COMMANDS.get(compact([path, words?.[0]]).join(" "));
   if (replacement !== undefined) return new UserError("usage", reword(line, words, inUse, path), replacement);
+  const isGlobal = writtenFlags(GLOBAL_FLAGS).includes(args[0]?.replace(/=.*/s, "") ?? "");
+  if (line === NO_COMMAND && args[0]?.startsWith("-") && !isGlobal) {
+    return new UserError("usage", NO_COMMAND, `To run the benchmark: art-e run ${args.join(" ")}. ${help}`);
+  }
   const near = words === null ? "" : didYouMean(words[0] ?? "", inUse?.known ?? commands);
   return new UserError("usage", reword(line, words, inUse, path), `${near}${help}`);
 }

@@ -1,5 +1,5 @@
 import { commandLine } from "../platform/command-line.js";
-import { type Db, isUnwritable } from "../store/open-store.js";
+import { type Db, isUnwritable, missingFromSchema } from "../store/open-store.js";
 import { updateFingerprint } from "./corpus.js";
 import { DATE_RANGE_SQL } from "./date-range.js";
 import { FTS_TABLES, rebuildBigrams, rebuildCorpusIndex } from "./import/corpus-index.js";
@@ -27,6 +27,10 @@ const HOT_QUERIES: Readonly<Record<string, string>> = {
 /** Checks the entire file. Takes about as long as indexing. */
 export function* checkHealth(db: Db): Generator<Finding> {
   yield sqliteIntegrity(db);
+  const schema = wholeSchema(db);
+  yield schema;
+  // The other checks would fail with SQL errors.
+  if (!schema.ok) return;
   yield foreignKeys(db);
   yield indexIntegrity(db);
   yield counts(db);
@@ -46,6 +50,15 @@ function sqliteIntegrity(db: Db): Finding {
   const faults = db.prepare("PRAGMA integrity_check(5)").pluck().all() as string[];
   const ok = faults.length === 1 && faults[0] === "ok";
   return { check: "SQLite integrity", ok, detail: ok ? "no damage" : faults.join("; ") };
+}
+
+function wholeSchema(db: Db): Finding {
+  const missing = missingFromSchema(db);
+  const ok = missing.length === 0;
+  const detail = ok
+    ? "all tables exist"
+    : `${missing.join(", ")} missing; ${commandLine`art-e doctor --recover NEW.db`} copies the rest`;
+  return { check: "Schema", ok, detail };
 }
 
 function foreignKeys(db: Db): Finding {

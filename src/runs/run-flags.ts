@@ -504,7 +504,7 @@ export const REQUEST_FLAGS = {
   },
   body: {
     schema: bodyFields.optional(),
-    help: "Field to add to the body of the model's requests, such as seed=42 (repeatable)",
+    help: "Field to add to the body of the model's requests, such as seed=42 (repeatable). Recorded with the run",
     config: "model.body",
     notFor: ["command", "api", "human", "function"],
     isForAsk: true,

@@ -215,6 +215,19 @@ export function checkDatabaseFile(path: string, mustExist: boolean): void {
   }
 }
 
+/** Returns the names of tables and views that the file lacks, although its migrations create them. */
+export function missingFromSchema(db: Db): string[] {
+  const names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name";
+  const whole = new Database(":memory:");
+  try {
+    migrate(whole, ":memory:");
+    const present = new Set(db.prepare(names).pluck().all());
+    return (whole.prepare(names).pluck().all() as string[]).filter((name) => !present.has(name));
+  } finally {
+    whole.close();
+  }
+}
+
 function checkApplicationId(db: Db, path: string): void {
   // Count tables first: a process that creates this file concurrently sets the id before it adds tables.
   const tables = db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() as number;

@@ -137,6 +137,9 @@ describe("wrong usage", () => {
   describe("an invalid command line", () => {
     it.each([
       ["--quiet", "No command given.", "See art-e --help."],
+      ["--stats", "No command given.", "To run the benchmark: art-e run --stats. See art-e --help."],
+      ["-a baseline", "No command given.", "To run the benchmark: art-e run -a baseline. See art-e --help."],
+      ["benchmark", "Unknown command: benchmark.", "Run the benchmark: art-e run --agent baseline."],
       ["frobnicate", "Unknown command: frobnicate.", "See art-e --help."],
       ["rnu", "Unknown command: rnu.", "Did you mean run? See art-e --help."],
       ["run --modle-id x", "Unknown flag: --modle-id.", "Did you mean --model-id? See art-e run --help."],

@@ -18,6 +18,8 @@ describe("checkMail reports the damaged part of a file", () => {
     ["an index without its emails", "Full-text index", "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')"],
     ["an email without a Message-ID", "Counts", "DELETE FROM messages WHERE mail_id = 1"],
     ["a stray row", "Foreign keys", "PRAGMA foreign_keys = OFF; UPDATE filings SET owner_id = 999 WHERE mail_id = 1"],
+    ["a missing table", "Schema", "DROP TABLE feedback"],
+    ["a missing view", "Schema", "DROP VIEW emails"],
     ["an index that cannot be queried", "Query plans", "DROP INDEX idx_mail_order_date"],
   ])("%s: %s", (_what, check, damage) => {
     test.db.exec(damage);
@@ -28,7 +30,7 @@ describe("checkMail reports the damaged part of a file", () => {
 describe("an intact file", () => {
   it("passes every check, and is not changed", () => {
     const before = contentOf(test.db);
-    expect([...checkHealth(test.db)].map(({ ok }) => ok)).toEqual(Array(5).fill(true));
+    expect([...checkHealth(test.db)].map(({ ok }) => ok)).toEqual(Array(6).fill(true));
     expect(contentOf(test.db)).toEqual(before);
   });
 

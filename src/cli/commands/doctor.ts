@@ -169,7 +169,9 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
     const checked = await withStore(context.settings, async (db) => {
       if (repair) showRepair(context, (update) => repairIndex(db, update));
       context.note("Reading the entire file. A large file takes a while.");
-      const findings = [...checkHealth(db), checkStoredValues(db)];
+      const health = [...checkHealth(db)];
+      const isWhole = health.every(({ check, ok }) => check !== "Schema" || ok);
+      const findings = isWhole ? [...health, checkStoredValues(db)] : health;
       return { findings, facts: await factsOf(db, path), owners: listOwners(db) };
     });
     const isDamaged = checked.findings.some(({ check, ok }) => !ok && DAMAGE_CHECKS.has(check));
@@ -178,6 +180,8 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
     const { databaseError } = await import("../../store/database-error.js");
     const userError = error instanceof UserError ? error : databaseError(error, path);
     if (userError === null || !existsSync(path) || !statSync(path).isFile()) throw error;
+    // A sparse file without data. Reading gigabytes of zeros would take a minute.
+    if (statSync(path).blocks === 0) throw userError;
     context.note("The database is damaged. Checking each table.");
     const tables = await examine(path).catch(() => {
       throw userError;
