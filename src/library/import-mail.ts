@@ -39,6 +39,15 @@ export interface ImportMailResult {
     /** The first ones. All are in `skippedFile`. */
     readonly first: readonly { readonly where: string; readonly reason: string }[];
   };
+  /** Tables of which columns or dates were not read. */
+  readonly tables: readonly {
+    readonly where: string;
+    readonly unread: readonly string[];
+    readonly missing: readonly string[];
+    readonly dates: number;
+    readonly unreadDates: number;
+    readonly foreignCells: number;
+  }[];
   /** Number of emails dropped per rule of the filter, or null without it. */
   readonly dropped: Readonly<Record<string, number>> | null;
   readonly inboxes: number;

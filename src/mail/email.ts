@@ -67,10 +67,27 @@ export interface BadEmail {
   readonly isSideFile?: true;
 }
 
+/** What was not read from a mail table. */
+export interface ReadTable {
+  readonly where: string;
+  /** Names of the columns that were not read. */
+  readonly unread: readonly string[];
+  /** Fields without a column. */
+  readonly missing: readonly string[];
+  /** Number of cells with a date. */
+  readonly dates: number;
+  /** Number of these that are not readable. */
+  readonly unreadDates: number;
+  /** Number of cells that are not UTF-8 and were read as windows-1252. */
+  readonly foreignCells: number;
+}
+
 /** A batch of emails from a reader, with the bad emails and the reader's progress in its source. */
 export interface CorpusBatch<Mail = FiledEmail> {
   readonly mails: readonly Mail[];
   readonly bad: readonly BadEmail[];
+  /** Tables that were read to their end in this batch. */
+  readonly tables?: readonly ReadTable[];
   /** Bytes of the source read so far, comparable with `CorpusSource.totalBytes`. */
   readonly bytesRead: number;
 }

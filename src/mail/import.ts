@@ -172,7 +172,11 @@ function openSkippedFile(path: string): SkippedFile {
       writeSync(file, `${[where, reason].map((cell) => cell.replace(/[\t\r\n]+/g, " ")).join("\t")}\n`);
     },
     finish() {
-      if (file === null) return null;
+      if (file === null) {
+        // The list of an earlier import.
+        rmSync(path, { force: true });
+        return null;
+      }
       close();
       renameSync(partial, path);
       return path;

@@ -67,7 +67,7 @@ function endsOf(place: string): string[] {
 /**
  * Finds the address of every owner folder, in this order: the address in the map file; the sender in the sent folders
  * that matches the folder's name (an assistant might send more); the recipient that matches it; the most frequent
- * sender; the most frequent recipient. Returns whether an address changed.
+ * sender; the most frequent address that both sends and receives; the most frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const owners = listOwners(db);
@@ -79,9 +79,13 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
     db,
     nameless.map((owner) => owner.id),
   );
+  const correspondents = countCorrespondents(
+    db,
+    nameless.filter((owner) => !senders.has(owner.id)).map((owner) => owner.id),
+  );
   let changed = false;
   for (const owner of open) {
-    const [address, basis] = resolve(owner, mapped.get(owner.id), senders, recipients);
+    const [address, basis] = resolve(owner, mapped.get(owner.id), senders, recipients, correspondents);
     if (address === owner.address && basis === owner.basis) continue;
     // Keep an address from an earlier map file unless a newer map changes it.
     if (owner.basis === "map" && basis !== "map") continue;
@@ -121,6 +125,7 @@ function resolve(
   mapped: string | undefined,
   senders: AddressCounts,
   recipients: AddressCounts,
+  correspondents: AddressCounts,
 ): [string | null, OwnerBasis | null] {
   if (mapped !== undefined) return [mapped, "map"];
   const ownAddress = namedSender(owner, senders);
@@ -130,6 +135,9 @@ function resolve(
   if (addressed !== undefined) return [addressed.address, "received"];
   const sender = senders.get(owner.id)?.[0];
   if (sender !== undefined) return [sender.address, "sent"];
+  // A mailing list can be the most frequent recipient, but it does not send.
+  const both = correspondents.get(owner.id)?.[0];
+  if (both !== undefined) return [both.address, "received"];
   const recipient = received[0];
   return recipient === undefined ? [null, null] : [recipient.address, "received"];
 }
@@ -230,6 +238,18 @@ export function countRecipients(db: Db, ownerIds: readonly number[]): Map<number
     `SELECT f.owner_id AS ownerId, r.value AS address, count(*) AS mails
      FROM filings f JOIN mails m ON m.id = f.mail_id, json_each(m.recipients) r
      WHERE f.owner_id = ? GROUP BY r.value ORDER BY mails DESC, address LIMIT 200`,
+  );
+  return group(ownerIds.flatMap((id) => statement.all(id) as OwnerCount[]));
+}
+
+/** Counts the mail per address that both sends and receives mail in an owner's folders, most frequent first. */
+function countCorrespondents(db: Db, ownerIds: readonly number[]): Map<number, AddressCount[]> {
+  const statement = db.prepare(
+    `WITH own AS (SELECT f.owner_id, m.sender, m.recipients FROM filings f JOIN mails m ON m.id = f.mail_id WHERE f.owner_id = ?),
+       sent AS (SELECT owner_id, sender AS address, count(*) AS mails FROM own WHERE sender <> '' GROUP BY sender),
+       received AS (SELECT r.value AS address, count(*) AS mails FROM own, json_each(own.recipients) r GROUP BY r.value)
+     SELECT owner_id AS ownerId, address, sent.mails + received.mails AS mails FROM sent JOIN received USING (address)
+     ORDER BY 3 DESC, received.mails DESC, address LIMIT 1`,
   );
   return group(ownerIds.flatMap((id) => statement.all(id) as OwnerCount[]));
 }

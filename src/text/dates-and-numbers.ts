@@ -44,8 +44,27 @@ const AMBIGUOUS: ReadonlySet<string> = new Set(["m", "mm", "b"]);
 
 const PHONE = /(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4})(?!\d)/g;
 
-const DIGITS =
-  /(?<!\w)(?<!\d\.)([-−](?=[$€£]?[\d.]))?[$€£]?\s?(?=\.?\d)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?(?:[\s-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\b|(mm|k|m|b)\b)?(\s?%|\s?(?:percent|per cent|pct)\b)?/g;
+/**
+ * The digits of a number in groups: `21,500`, `21 500`, `21'500`, `1.234.500`, `1,23,456`. The source of a regular
+ * expression.
+ */
+const GROUPED =
+  "\\d{1,3}(?:(?:,\\d{3})+|(?:[ \\u00a0\\u202f]\\d{3})+|(?:['’]\\d{3})+|(?:\\.\\d{3}){2,}|(?:\\.\\d{3})+(?=,\\d{2}(?!\\d))|(?:,\\d{2})+,\\d{3})(?!\\d)";
+
+/** Decimals after a point, or two digits after a comma. */
+const DECIMALS = "\\.\\d+|,\\d{2}(?![\\d,])";
+
+/** A number with its groups and decimals, as the source of a regular expression. */
+export const NUMBER = `(?:${GROUPED}|\\d+)(?:${DECIMALS})?`;
+
+const DIGITS = new RegExp(
+  `(?<!\\w)(?<!\\d\\.)([-−](?=[$€£]?[\\d.]))?[$€£]?\\s?(?=\\.?\\d)(${GROUPED}|\\d+)?(${DECIMALS})?(?:[\\s-]?(hundred|dozen|thousand|million|mil|billion|bn|trillion)s?\\b|(mm|k|m|b)\\b)?(\\s?%|\\s?(?:percent|per cent|pct)\\b)?`,
+  "g",
+);
+
+/** Currencies whose sums have a point between groups: `15.500 EUR`. */
+const BEFORE_SUM = /(?:€|\b(?:eur|chf))\s?$/;
+const AFTER_SUM = /^\s?(?:€|(?:eur|euros?|chf)\b)/;
 
 const SMALL_NUMBERS = [
   "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
@@ -73,10 +92,14 @@ export function parseNumbers(text: string): ParsedNumber[] {
   text
     .toLowerCase()
     .replace(PHONE, (_, area: string, exchange: string, line: string) => add([Number(area + exchange + line)]))
-    .replace(DIGITS, (_, minus, digits, decimals, scale, letter, percent) => {
-      const unscaled = Number(
-        `${minus === undefined ? "" : "-"}${(digits ?? "0").replaceAll(",", "")}${decimals ?? ""}`,
-      );
+    .replace(DIGITS, (match: string, minus, digits, decimals, scale, letter, percent, at: number, all: string) => {
+      // The currency can be the start of the match.
+      const before = all.slice(Math.max(0, at - 5), at) + match.slice(0, match.search(/\d/));
+      const isSum = BEFORE_SUM.test(before) || AFTER_SUM.test(all.slice(at + match.length, at + match.length + 7));
+      const isGroup = isSum && /^\.\d{3}$/.test(decimals ?? "");
+      const whole = `${digits ?? "0"}${isGroup ? decimals : ""}`.replace(/\D/g, "");
+      const fraction = isGroup ? "" : (decimals ?? "").replace(",", ".");
+      const unscaled = Number(`${minus === undefined ? "" : "-"}${whole}${fraction}`);
       const scaled = unscaled * (SCALES[scale ?? letter ?? ""] ?? 1);
       const values = AMBIGUOUS.has(letter ?? "") ? [scaled, unscaled] : [scaled];
       return add(percent === undefined ? values : [...values, scaled / 100]);
@@ -169,6 +192,8 @@ export const DATE_AND_NUMBER_RULES = {
   AMBIGUOUS: [...AMBIGUOUS],
   PHONE,
   DIGITS,
+  BEFORE_SUM,
+  AFTER_SUM,
   WORD_VALUES: Object.fromEntries(WORD_VALUES),
   SPELLED,
 };

@@ -242,6 +242,15 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
+    it("is the address that both sends and receives, even if a mailing list gets more mail", async () => {
+      const mails = [
+        { folder: "2001/5", from: PAT, to: JANE, times: 3 },
+        { folder: "2001/5", from: JANE, to: "x@example.com", times: 2 },
+        { folder: "2001/5", from: PAT, to: "all.staff@example.com", times: 9 },
+      ];
+      expect((await ownersFrom(mails)).owners).toEqual({ "2001": [JANE, "received"] });
+    });
+
     it("is unknown if it cannot be derived from the mail", async () => {
       const { db, owners } = await ownersFrom([{ folder: "doe-j/inbox", from: "", to: "" }]);
       expect(owners).toEqual({ "doe-j": [null, null] });

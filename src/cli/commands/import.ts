@@ -106,9 +106,30 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
       : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
   rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${seconds.toFixed(1)} s`]);
-  const lines = skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`);
+  const lines = [
+    ...summary.tables.map(tableLine),
+    ...skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`),
+  ];
   if (skippedFile !== null) lines.push(`All skipped emails: ${skippedFile}`);
   return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...lines].join("\n");
+}
+
+/** Says what was not read from a table. */
+function tableLine({
+  where,
+  unread,
+  missing,
+  dates,
+  unreadDates,
+  foreignCells,
+}: ImportSummary["tables"][number]): string {
+  return compact([
+    `table ${where}:`,
+    unread.length > 0 && `columns not read: ${unread.join(", ")}.`,
+    missing.length > 0 && `No column for ${missing.join(", ")}.`,
+    unreadDates > 0 && `${count(unreadDates)} of ${count(dates)} dates are not readable.`,
+    foreignCells > 0 && `${count(foreignCells)} cells are not UTF-8 and were read as windows-1252.`,
+  ]).join(" ");
 }
 
 function formCounts(forms: ImportSummary["forms"]): string {

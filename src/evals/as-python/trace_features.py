@@ -257,7 +257,14 @@ def parse_numbers(text):
 
     def read_digits(match):
         minus, digits, decimals, scale, letter, percent = match.groups()
-        plain = float(("-" if minus else "") + (digits or "0").replace(",", "") + (decimals or ""))
+        number = match.group()
+        start, end = match.span()
+        before = match.string[max(0, start - 5):start] + number[:re.search("[0-9]", number).start()]
+        is_sum = regex(BEFORE_SUM).search(before) or regex(AFTER_SUM).search(match.string[end:end + 7])
+        is_group = is_sum and re.fullmatch("[.][0-9]{3}", decimals or "")
+        whole = re.sub("[^0-9]", "", (digits or "0") + (decimals if is_group else ""))
+        fraction = "" if is_group else (decimals or "").replace(",", ".")
+        plain = float(("-" if minus else "") + whole + fraction)
         scaled = plain * SCALES.get(scale or letter or "", 1)
         values = [scaled, plain] if letter in AMBIGUOUS else [scaled]
         return add(values if percent is None else [*values, scaled / 100])

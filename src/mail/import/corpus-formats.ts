@@ -4,9 +4,9 @@ import { basename, dirname, join } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { CORPUS_FORMATS, type CorpusFormat, type CorpusSource } from "../email.js";
 import { batchMails, type ReadItems } from "./readers/batch-mails.js";
-import { findMailIn, readFolder, recognizeFile } from "./readers/folder.js";
+import { readFolder, recognizeFile, whyNoMailIn } from "./readers/folder.js";
 import { gunzip } from "./readers/gunzip.js";
-import { diskFile, type MailFile, peek, placeIn, readHead } from "./readers/mail-file.js";
+import { diskFile, isInMaildir, type MailFile, peek, placeIn, readHead } from "./readers/mail-file.js";
 import { MailboxLayout, sourceFolders } from "./readers/mailbox-layout.js";
 import { openParquetFile, readParquet } from "./readers/parquet.js";
 import { readInnerFile, readMailFile, requireTable } from "./readers/read-mail-file.js";
@@ -77,14 +77,22 @@ async function openFolder(path: string, format: CorpusFormat | null): Promise<Co
   }
   if (format !== null && format !== "maildir") throw wrongFormat(path, format, "a folder", "maildir");
   if (format === null) {
-    const { kind, files } = await findMailIn(path);
-    if (kind === null) {
-      throw unknownFormat(path, files === 0 ? "it is an empty folder" : `none of its ${files} files contains mail`);
-    }
+    const reasons = await whyNoMailIn(path);
+    if (reasons !== null) throw unknownFormat(path, reasonOfFolder(reasons));
   }
   return sourceOf("maildir", null, (onRead) =>
     readFolder(path, (file) => readInnerFile(file, { depth: 0, onRead: () => undefined }), onRead),
   );
+}
+
+/** Number of reasons named in an error. */
+const MAX_REASONS = 3;
+
+function reasonOfFolder(reasons: ReadonlyMap<string, number>): string {
+  const files = [...reasons.values()].reduce((sum, number) => sum + number, 0);
+  if (files === 0) return "it is an empty folder";
+  const sorted = [...reasons].sort(([, a], [, b]) => b - a).slice(0, MAX_REASONS);
+  return `none of its ${files} files contains mail (${sorted.map(([reason, number]) => `${number}: ${reason}`).join("; ")})`;
 }
 
 /**
@@ -177,7 +185,7 @@ async function contentKind(path: string): Promise<FileKind> {
     const peeked = await peek(content, HEAD_BYTES);
     await peeked.close();
     head = peeked.head;
-    const inner = recognize(head, peeked.isWhole);
+    const inner = recognize(head, peeked.isWhole, basename(path).replace(/\.gz$/i, ""), isInMaildir(path));
     if (inner.kind === "unknown" && peeked.failure !== null) throw brokenSource(path, "at its start", peeked.failure);
     if (inner.kind !== "gzip")
       return inner.kind === "unknown" ? { ...inner, reason: `it is a gzip file, and ${inner.reason}` } : inner;
@@ -199,14 +207,17 @@ function formatOf(kind: FileKind): CorpusFormat | null {
   }
 }
 
+/** Formats without a signature, which a user can know better than the program. */
+const TEXT_FORMATS: ReadonlySet<CorpusFormat> = new Set(["mbox", "eml", "kaggle-csv", "parsed-csv"]);
+
 /**
  * Accepts a specified format if the content might have it, for example a tar file that is too old to have the `ustar`
  * mark.
  */
 function checkFormat(path: string, format: CorpusFormat, detectedFormat: CorpusFormat | null): void {
   if (format === detectedFormat) return;
-  const bothCsv = format.endsWith("-csv") && detectedFormat?.endsWith("-csv");
-  if (format !== "maildir" && (detectedFormat === null || bothCsv)) return;
+  const isText = detectedFormat === null || TEXT_FORMATS.has(detectedFormat);
+  if (format !== "maildir" && (detectedFormat === null || (TEXT_FORMATS.has(format) && isText))) return;
   throw wrongFormat(path, format, detectedFormat ?? "a file", detectedFormat);
 }
 

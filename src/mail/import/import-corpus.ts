@@ -4,7 +4,7 @@ import { sumOrNull } from "../../statistics/sum-or-null.js";
 import type { Db } from "../../store/open-store.js";
 import { withImportTransaction } from "../../store/write-transaction.js";
 import { readCorpusStats, updateFingerprint } from "../corpus.js";
-import type { BadEmail, CorpusSource, FiledEmail, MailForm } from "../email.js";
+import type { BadEmail, CorpusSource, FiledEmail, MailForm, ReadTable } from "../email.js";
 import { nameOwners, resolveOwners } from "../owners.js";
 import { ART_RULES, type ArtRule, applyArtRules, artFilter } from "./art-filter.js";
 import { rebuildCorpusIndex } from "./corpus-index.js";
@@ -53,6 +53,8 @@ export interface ImportSummary {
   /** Number of emails stored with a suffix, because their Message-ID belongs to a different email. */
   readonly renamed: number;
   readonly skipped: Skipped;
+  /** Tables of which something was not read. */
+  readonly tables: readonly ReadTable[];
   /** Number of emails dropped per ART rule, or null without the filter. */
   readonly dropped: Readonly<Record<ArtRule, number>> | null;
   readonly inboxes: number;
@@ -129,6 +131,7 @@ async function readAll(
   const formats = new Set<string>();
   const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
   const skipped = countSkipped(request);
+  const tables: ReadTable[] = [];
   const totalBytes = sumOrNull(sources.map(({ source }) => source.totalBytes));
   let changed = false;
   let read = 0;
@@ -141,6 +144,7 @@ async function readAll(
     for await (const batch of source.batches(signal)) {
       signal.throwIfAborted();
       for (const bad of batch.bad) skipped.add(bad);
+      tables.push(...(batch.tables ?? []).filter(isIncomplete));
       read += batch.bad.length;
       for (const mail of batch.mails) {
         read++;
@@ -171,6 +175,7 @@ async function readAll(
     duplicates: outcomes.known,
     renamed: outcomes.renamed,
     skipped: skipped.all(),
+    tables: withoutRepeats(tables),
     dropped: request.filter === "art" ? dropped : null,
     changed,
   };
@@ -180,6 +185,26 @@ async function readAll(
 function formatOf({ format }: CorpusSource<StorableMail>, forms: ReadonlySet<MailForm>): string {
   const isFolderOfEmails = [...forms].every((form) => form === "maildir" || form === "eml");
   return format !== "maildir" || isFolderOfEmails ? format : [...forms].join(", ");
+}
+
+function isIncomplete({ unread, missing, unreadDates, foreignCells }: ReadTable): boolean {
+  return unread.length + missing.length + unreadDates + foreignCells > 0;
+}
+
+/** Joins tables with the same columns, such as the shards of a data set. */
+function withoutRepeats(tables: readonly ReadTable[]): ReadTable[] {
+  const joined = new Map<string, ReadTable>();
+  for (const table of tables) {
+    const key = JSON.stringify([table.unread, table.missing]);
+    const first = joined.get(key) ?? { ...table, dates: 0, unreadDates: 0, foreignCells: 0 };
+    joined.set(key, {
+      ...first,
+      dates: first.dates + table.dates,
+      unreadDates: first.unreadDates + table.unreadDates,
+      foreignCells: first.foreignCells + table.foreignCells,
+    });
+  }
+  return [...joined.values()];
 }
 
 function countSkipped({ strict, onSkipped }: ImportRequest) {
@@ -224,8 +249,8 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
       const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
       const prepare = (email: FiledEmail) =>
         toStorableMail(email, isKnown, filter === "art" ? applyArtRules(email) : null);
-      for await (const { mails, bad, bytesRead } of source.batches(signal)) {
-        yield { mails: mails.map(prepare), bad, bytesRead };
+      for await (const { mails, ...rest } of source.batches(signal)) {
+        yield { mails: mails.map(prepare), ...rest };
       }
     },
   };

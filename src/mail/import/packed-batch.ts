@@ -1,4 +1,4 @@
-import type { BadEmail, CorpusBatch } from "../email.js";
+import type { BadEmail, CorpusBatch, ReadTable } from "../email.js";
 import type { MailContent, StorableMail } from "./storable-mail.js";
 
 /**
@@ -8,11 +8,12 @@ import type { MailContent, StorableMail } from "./storable-mail.js";
 export interface PackedBatch {
   readonly fields: readonly unknown[];
   readonly bad: readonly BadEmail[];
+  readonly tables: readonly ReadTable[] | undefined;
   readonly bytesRead: number;
 }
 
 /** Lists of field names would save the repetition, but reading by name takes 5% of an import. */
-export function packBatch({ mails, bad, bytesRead }: CorpusBatch<StorableMail>): PackedBatch {
+export function packBatch({ mails, bad, tables, bytesRead }: CorpusBatch<StorableMail>): PackedBatch {
   const fields: unknown[] = [];
   for (const { messageId, path, owner, inbox, form, contentHash, art, names, content } of mails) {
     fields.push(messageId, path, owner, inbox, form, contentHash, art, names, content !== null);
@@ -20,10 +21,10 @@ export function packBatch({ mails, bad, bytesRead }: CorpusBatch<StorableMail>):
     const { subject, sender, recipients, toCount, ccCount, date, body } = content;
     fields.push(subject, sender, recipients, toCount, ccCount, date, body);
   }
-  return { fields, bad, bytesRead };
+  return { fields, bad, tables, bytesRead };
 }
 
-export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatch<StorableMail> {
+export function unpackBatch({ fields, bad, tables, bytesRead }: PackedBatch): CorpusBatch<StorableMail> {
   const mails: StorableMail[] = [];
   let at = 0;
   // The properties are read in the order in which they were packed.
@@ -50,5 +51,5 @@ export function unpackBatch({ fields, bad, bytesRead }: PackedBatch): CorpusBatc
       content: next<boolean>() ? content() : null,
     });
   }
-  return { mails, bad, bytesRead };
+  return { mails, bad, ...(tables && { tables }), bytesRead };
 }

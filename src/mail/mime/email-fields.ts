@@ -10,6 +10,9 @@ import { parseMailDate, withoutComments } from "./mail-date.js";
 /** An email has at least one of these headers. */
 const IDENTIFYING_HEADERS = ["message-id", "date", "from", "sender", "to", "subject"];
 
+/** Worded as the end of a sentence. */
+export const NO_HEADER = "it does not have an email header (Message-ID, Date, From, To or Subject)";
+
 export interface BodyHeaders {
   readonly contentType: string;
   readonly transferEncoding: string;
@@ -50,9 +53,7 @@ export interface EmailFields {
 export function readMailFields(bytes: Buffer): RawMail | string {
   const { headers, body } = splitMessage(bytes);
   if (!IDENTIFYING_HEADERS.some((name) => headers.has(name))) {
-    return bytes.subarray(0, 4096).includes(0)
-      ? "it is binary data, not an email"
-      : "it does not have an email header (Message-ID, Date, From, To or Subject)";
+    return bytes.subarray(0, 4096).includes(0) ? "it is binary data, not an email" : NO_HEADER;
   }
   const first = (name: string) => headers.get(name)?.find((value) => value !== "") ?? "";
   const all = (name: string) => headers.get(name)?.join(", ") ?? "";
@@ -272,7 +273,8 @@ function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: numb
       if (EMACS_BORDER.test(line)) return { end: lineStart, bodyStart: next };
       // Skip mbox separators, including quoted ones, and damaged lines between fields, such as badly folded ones.
       const isDamage = hasField && MAIL_FIELD.test(afterFolds(raw, next));
-      if (!/^>?From /.test(line) && !isDamage) return { end: lineStart, bodyStart: lineStart };
+      const isSeparator = /^>?From /.test(line) || (lineStart === start && SEPARATOR_END.test(line));
+      if (!isSeparator && !isDamage) return { end: lineStart, bodyStart: lineStart };
     } else {
       hasField = true;
     }
@@ -280,6 +282,9 @@ function endOfHeader(raw: Buffer, start: number): { end: number; bodyStart: numb
   }
   return { end: raw.length, bodyStart: raw.length };
 }
+
+/** The end of an mbox separator whose start is missing. */
+const SEPARATOR_END = /\d{1,2}:\d{2}(?::\d{2})?(?: [A-Z]{1,5}| [+-]\d{4})? \d{4}\s*$/;
 
 /** Header fields that practically never occur at the start of a line of prose. */
 const MAIL_FIELD =

@@ -91,18 +91,39 @@ export function dateOfEpoch(value: number): string | null {
 
 /** Parses a cell of a mail table's date column. */
 export function parseTableDate(text: string): string | null {
-  const trimmed = text.trim().replace(/^(?:pd\.)?Timestamp\(\s*'([^']*)'.*\)$/, "$1");
+  const trimmed = withoutCall(text.trim());
   // pandas writes large numbers in exponent notation.
   if (/^(?:\d{9,19}(?:\.\d*)?|\d\.\d{4,}e\+?\d{1,2})$/i.test(trimmed)) return dateOfEpoch(Number(trimmed));
-  // Day first: `14.05.2001`, or `14/05/2001` if the first number cannot be a month.
-  const dayFirst = /^(\d{1,2})([./])(\d{1,2})\2(\d{4})(.*)$/s.exec(trimmed);
-  if (dayFirst !== null && (dayFirst[2] === "." || Number(dayFirst[1]) > 12)) {
-    const [, day = "", , month = "", year = "", rest = ""] = dayFirst;
-    return parseIsoDate(`${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}${rest}`);
+  // Placeholders for a missing date: .NET's MinValue, MySQL's zero date.
+  if (/^000[01]-0[01]-0[01]/.test(trimmed)) return null;
+  const basic = /^(\d{4})(\d{2})(\d{2})(?:[T ]?(\d{2})(\d{2})(\d{2})?(.*))?$/s.exec(trimmed);
+  if (basic !== null) {
+    const [, year, month, day, hour = "00", minute = "00", second = "00", zone = ""] = basic;
+    return parseIsoDate(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`);
+  }
+  // Day first: `14.05.2001`, `14-05-2001`, or `14/05/2001` if the first number cannot be a month.
+  const dayFirst = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?!\d)(.*)$/s.exec(trimmed);
+  if (dayFirst !== null && (Number(dayFirst[1]) > 12 || dayFirst[2] !== "/")) {
+    const [, first = "", , second = "", year = "", rest = ""] = dayFirst;
+    const [day, month] = Number(second) > 12 ? [second, first] : [first, second];
+    return parseIsoDate(`${fullYear(year)}-${month.padStart(2, "0")}-${day.padStart(2, "0")}${rest}`);
   }
   const usDay = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(trimmed);
   if (usDay !== null) return toUtc(Number(usDay[3]), Number(usDay[1]), Number(usDay[2]), 0, 0, 0, 0);
   return parseIsoDate(trimmed) ?? parseMailDate(trimmed);
+}
+
+/** Returns the date in a Python expression: `Timestamp('...')`, `datetime.datetime(2001, 5, 14)`, or a tuple. */
+function withoutCall(text: string): string {
+  const quoted = /^(?:\w+\.)*(?:Timestamp|datetime64)\(\s*'([^']*)'.*\)$/s.exec(text)?.[1];
+  if (quoted !== undefined) return quoted;
+  const numbers = /^(?:(?:\w+\.)*(?:datetime|date|struct_time))?\(((?:\s*\d+\s*,?){3,9})(?:,?\s*\w+=.*)?\)$/s.exec(
+    text,
+  )?.[1];
+  if (numbers === undefined) return text;
+  const [year = "", ...rest] = (numbers.match(/\d+/g) ?? []).map((number) => number.padStart(2, "0"));
+  const [month, day, hour = "00", minute = "00", second = "00"] = rest;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}`;
 }
 
 /** Formats a Date as ISO 8601 in UTC, to the second. Returns null for an invalid Date or a year outside 0 to 9999. */

@@ -1,6 +1,6 @@
 // Finds dates, amounts, phone numbers and similar values in emails, and the topic of an email, for template questions.
 import { plainSubject } from "../../mail/email.js";
-import { MONTH_NAMES, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
+import { MONTH_NAMES, NUMBER, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
 import { contentWords, stemsOf } from "../../text/passages.js";
 import type { QuestionKind } from "../provenance.js";
 
@@ -44,9 +44,10 @@ const STREET =
 const EVENT =
   /\b(meeting|call|conference|lunch|dinner|breakfast|interview|presentation|session|class|appointment|party|flight|training)\b/i;
 const DEADLINE = /\b(?:due|deadline|no later than|by)\W+(?:\w+\W+){0,2}$/i;
-const CURRENCY = "(?:[$€£]|\\b(?:USD|EUR|GBP|CHF)\\b)";
+const CODES = "USD|EUR|GBP|CHF|CAD|AUD|NZD|HKD|SGD|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK";
+// `US$`, `C$` and `HK$` are other currencies than `$`.
+const CURRENCY = `(?:(?:US|CA?|AU?|HK|NZ|S|R)?[$€£¥]|\\b(?:${CODES})\\b)`;
 const UNIT = "(?:\\s?(?:million|billion|thousand|mm|bn|[mbk])\\b)?(?:\\s?\\/\\s?[a-z]+(?:-[a-z]+)?)?";
-const SUM = "\\d(?:[\\d.,]*\\d)?";
 
 /** Ordered by how reliably a value can be recognized. */
 export const VALUE_PATTERNS: readonly ValuePattern[] = [
@@ -64,7 +65,7 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
   {
     name: "date",
     kind: "when",
-    value: new RegExp(`${WEEKDAY}(?<!\\w)(?:${NAMED_DAY}|${NUMERIC_DAY})(?![\\w/]|\\s?[-–]\\s?\\d)`, "gi"),
+    value: new RegExp(`${WEEKDAY}(?<!\\w)(?:${NAMED_DAY}|${NUMERIC_DAY})`, "gi"),
     context: null,
     isContact: false,
     ask: ({ before }) =>
@@ -74,7 +75,7 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
     name: "amount of money",
     kind: "how_much",
     value: new RegExp(
-      `${CURRENCY}\\s?${SUM}${UNIT}|(?<![\\w.,])${SUM}\\s?(?:€|(?:USD|EUR|GBP|CHF|dollars|euros)\\b)`,
+      `${CURRENCY}\\s?${NUMBER}${UNIT}|(?<![\\d.,])${NUMBER}\\s?(?:€|(?:${CODES}|dollars|euros)\\b)`,
       "gi",
     ),
     context: null,
@@ -84,8 +85,7 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
   {
     name: "telephone number",
     kind: "what",
-    value:
-      /(?<![\d-])(?:(?:\+?1[-. ])?\(?\d{3}\)?[-. ]{1,2}\d{3}[-. ]\d{4}|\+\d{1,3}(?:[-. ]?\(?\d{1,5}\)?){2,5})(?!\d)/g,
+    value: /(?<![\d-])(?:(?:\+?1[-. ])?\(?\d{3}\)?[-. ]{1,2}\d{3}[-. ]\d{4}|\+\d{1,3}(?:[-./ ]?\(?\d{1,5}\)?){2,5})/g,
     context: /\b(call|phone|number|fax|dial|cell|reach|pager|contact|tel)\b/i,
     isContact: true,
     ask: ({ passage }) => ({ what: `Which ${/\bfax\b/i.test(passage) ? "fax" : "telephone"} number`, verb: "give" }),
@@ -112,16 +112,42 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
   {
     name: "mail address",
     kind: "what",
-    value: /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g,
+    // RFC 5322 3.2.3 and RFC 6531: all characters of an atom.
+    value: /[\p{L}\p{N}_][\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]*@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu,
     context: /\b(e-?mail|address|contact|send|sent|write|reach|forward|account)\b/i,
     isContact: true,
     ask: () => ({ what: "Which e-mail address", verb: "give" }),
   },
 ];
 
+/** Before a value: white space, an opening bracket or quote, or punctuation that does not continue a word. */
+const START = /(?:^|[\s"“”„«»‹›([{<:;,!?*|~>—…]|(?<![\p{L}\p{N}])['’‘_])$/u;
+/** After a value: white space, or punctuation that no letter, digit or sign follows. */
+const END = /^(?:$|\s|—|[.,;:!?)\]}>"“”»’'…*|_~-]+(?:$|[\s"”)\]<>—]))/u;
+/** One value, or one of two joined by these words and signs, is part of a range: `7 to 8 pm`, `June 7 and 9`. */
+const RANGE_BEFORE =
+  /\d(?:st|nd|rd|th|\s?[ap]\.?m\.?)?\s*(?:-|–|—|\/|\b(?:to|and|or|until|till|bis|und|through)\b)\s*$/i;
+const RANGE_AFTER = /^\s*(?:-|–|—|\/|(?:to|and|or|until|till|bis|und|through)\b)\s*[$€£]?\d/i;
+
+/** Whether a value is not a part of a longer value, such as a number with more groups of digits. */
+function isWhole(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - 40), start);
+  const after = text.slice(end, end + 40);
+  const value = text.slice(start, end);
+  if (!START.test(before) || !END.test(after)) return false;
+  if (RANGE_BEFORE.test(before) || (/[\dm.]$/.test(value) && RANGE_AFTER.test(after))) return false;
+  if (/^\d{3}(?!\d)/.test(value) && /\d\s$/.test(before)) return false;
+  if (/\d$/.test(value) && /^[ \u00a0\u202f]\d{3}(?!\d)/.test(after)) return false;
+  // A sum in brackets is a loss.
+  return !(/^[$€£¥]/.test(value) && before.endsWith("(") && after.startsWith(")"));
+}
+
 /** Returns the distinct values in a text, as written except for white space. */
 export function valuesIn({ value, name }: ValuePattern, text: string): string[] {
-  const values = [...text.matchAll(value)].map((match) => (match[1] ?? match[0]).replace(/\s+/g, " ").trim());
+  const values = [...text.matchAll(value)].flatMap(({ 0: match, 1: group = match, index }) => {
+    const start = index + match.indexOf(group);
+    return isWhole(text, start, start + group.length) ? [group.replace(/\s+/g, " ").trim()] : [];
+  });
   // "20/30 minutes" is not a date.
   const valid = name === "date" ? values.filter((one) => parseDatesAndTimes(one).days.length > 0) : values;
   return [...new Map(valid.map((one) => [one.toLowerCase(), one])).values()];

@@ -1,6 +1,6 @@
-import type { BadEmail, CorpusBatch, FiledEmail } from "../../email.js";
+import type { BadEmail, CorpusBatch, FiledEmail, ReadTable } from "../../email.js";
 
-export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEmail };
+export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEmail } | { readonly table: ReadTable };
 
 export type ReadItems = AsyncGenerator<ReadResult | readonly ReadResult[]>;
 
@@ -20,9 +20,11 @@ export async function* batchMails(
   signal.throwIfAborted();
   let mails: FiledEmail[] = [];
   let bad: BadEmail[] = [];
+  let tables: ReadTable[] = [];
   let text = 0;
   const takeBatch = (): CorpusBatch => {
-    const batch = { mails, bad, bytesRead: bytesRead() };
+    const batch = { mails, bad, tables, bytesRead: bytesRead() };
+    tables = [];
     mails = [];
     bad = [];
     text = 0;
@@ -34,8 +36,10 @@ export async function* batchMails(
         if ("email" in item) {
           mails.push(item.email);
           text += item.email.body.length;
-        } else {
+        } else if ("bad" in item) {
           bad.push(item.bad);
+        } else {
+          tables.push(item.table);
         }
         if (mails.length + bad.length < MAILS_PER_BATCH && text < CHARS_PER_BATCH) continue;
         yield takeBatch();
@@ -43,8 +47,8 @@ export async function* batchMails(
       }
     }
   } catch (error) {
-    if (mails.length + bad.length > 0) yield takeBatch();
+    if (mails.length + bad.length + tables.length > 0) yield takeBatch();
     throw error;
   }
-  if (mails.length + bad.length > 0) yield takeBatch();
+  if (mails.length + bad.length + tables.length > 0) yield takeBatch();
 }

@@ -7,7 +7,7 @@ import type { ReadResult } from "./batch-mails.js";
 import { fileEmail, locateRow } from "./filed-email.js";
 import { inLargeChunks, type MailFile } from "./mail-file.js";
 import { BrokenSource } from "./source-errors.js";
-import { addressList, textOrEmpty } from "./table-cells.js";
+import { addressList, TableReport, textOrEmpty } from "./table-cells.js";
 
 /** A CSV file with one email per row, either raw (Kaggle's form) or in columns. */
 export interface CsvTable {
@@ -37,19 +37,22 @@ interface FieldEnd {
   readonly quoted: boolean;
 }
 
-/** Accepted column names per field, normalized to lower-case letters and digits. */
+/** Accepted column names per field, best first, in the form of `normalizeName`. */
 const NAMES = {
   messageId: ["messageid"],
   subject: ["subject"],
-  from: ["from", "sender", "fromaddress", "senderaddress", "fromemail", "senderemail"],
-  to: ["to", "recipients", "recipient", "toaddress", "toaddresses", "toemail"],
-  cc: ["cc", "ccaddress", "ccaddresses"],
-  bcc: ["bcc", "bccaddress", "bccaddresses"],
-  date: ["date", "sentat", "timestamp", "datetime", "datesent"],
-  body: ["body", "text", "content", "plaintext", "bodytext"],
+  from: ["from", "sender"],
+  to: ["to", "recipients", "recipient", "receivers", "receiver"],
+  cc: ["cc"],
+  bcc: ["bcc"],
+  date: ["date", "sentat", "timestamp", "datetime", "datesent", "sentdate", "senton", "sent"],
+  body: ["body", "text", "content", "plaintext", "message"],
   path: ["filename", "file", "path"],
   inbox: ["inbox"],
 } as const;
+
+/** Every accepted name. */
+const ALL_NAMES: ReadonlySet<string> = new Set(Object.values(NAMES).flat());
 
 export type MailColumn = keyof typeof NAMES;
 
@@ -133,11 +136,12 @@ const MESSAGE_NAMES = ["message", "rawmessage", "rawemail", "raw", "email", "eml
 
 /** Returns the column of raw emails in a table without other mail columns. Its rows show whether they are emails. */
 export function findMessageColumn(names: readonly string[]): string | null {
-  return names[findName(names, ["message", "rawmessage", "rawemail"])] ?? null;
+  return names[findName(names, MESSAGE_NAMES)] ?? null;
 }
 
 function findName(names: readonly string[], candidates: readonly string[]): number {
-  return candidates.map((k) => names.findIndex((name) => normalizeName(name) === k)).find((i) => i !== -1) ?? -1;
+  const plain = names.map(normalizeName);
+  return candidates.map((candidate) => plain.indexOf(candidate)).find((i) => i !== -1) ?? -1;
 }
 
 async function* readParsedMails(
@@ -146,28 +150,46 @@ async function* readParsedMails(
   { names }: CsvTable,
 ): AsyncGenerator<ReadResult[]> {
   const columns = mailColumns(names, file.where);
-  const positions = new Map([...columns].map(([column, name]) => [column, names.indexOf(name)]));
-  for await (const rows of batches) yield rows.map((row) => readMail(row, file, positions, names.length));
+  // A joined table can contain a column twice, once empty.
+  const positions = new Map(
+    [...columns].map(([column, name]) => [column, names.flatMap((other, i) => (other === name ? [i] : []))]),
+  );
+  const required = REQUIRED.find((set) => set.every((column) => columns.has(column))) ?? [];
+  const least = Math.max(...required.map((column) => positions.get(column)?.[0] ?? 0)) + 1;
+  const report = new TableReport(file.where, names, columns);
+  const table = { file, positions, least, width: names.length, report };
+  for await (const rows of batches) yield rows.map((row) => readMail(row, table));
+  yield [{ table: report.result() }];
 }
 
-function readMail(
-  { row, fields }: CsvRow,
-  file: MailFile,
-  positions: ReadonlyMap<MailColumn, number>,
-  width: number,
-): ReadResult {
-  const text = (column: MailColumn) => fields[positions.get(column) ?? -1]?.toString("utf8") ?? "";
+interface OpenTable {
+  readonly file: MailFile;
+  readonly positions: ReadonlyMap<MailColumn, readonly number[]>;
+  /** Number of fields that include all required ones. Spreadsheets omit empty cells at the end of a row. */
+  readonly least: number;
+  readonly width: number;
+  readonly report: TableReport;
+}
+
+function readMail({ row, fields }: CsvRow, { file, positions, least, width, report }: OpenTable): ReadResult {
+  const text = (column: MailColumn) => {
+    for (const at of positions.get(column) ?? []) {
+      const field = fields[at];
+      if (field !== undefined && field !== null && field.length > 0) return report.decode(field);
+    }
+    return "";
+  };
   const email = fields.includes(null)
     ? TOO_LARGE
-    : fields.length === width
-      ? buildEmailFromRow(fieldsOf(text))
+    : fields.length >= least && fields.length <= width
+      ? buildEmailFromRow(fieldsOf(text, report))
       : `it has ${fields.length} fields, but the header has ${width}`;
   if (typeof email === "string") return { bad: { where: `${file.where} row ${row}`, reason: email } };
   const inbox = textOrEmpty(text("inbox")).toLowerCase() || null;
   return { email: fileEmail(email, locateRow(textOrEmpty(text("path")), file.place.full), "parsed-csv", inbox) };
 }
 
-function fieldsOf(text: (column: MailColumn) => string): EmailFields {
+function fieldsOf(text: (column: MailColumn) => string, report: TableReport): EmailFields {
   return {
     messageId: textOrEmpty(text("messageId")),
     subject: text("subject"),
@@ -175,7 +197,7 @@ function fieldsOf(text: (column: MailColumn) => string): EmailFields {
     to: addressList(text("to")),
     cc: addressList(text("cc")),
     bcc: addressList(text("bcc")),
-    date: parseTableDate(text("date")),
+    date: report.dateOf(textOrEmpty(text("date")), parseTableDate),
     body: text("body"),
   };
 }
@@ -228,7 +250,7 @@ const REQUIRED: readonly (readonly MailColumn[])[] = [
 export function findColumns(names: readonly string[]): Columns {
   const columnNames = new Map<MailColumn, string>();
   for (const [column, candidates] of Object.entries(NAMES) as [MailColumn, readonly string[]][]) {
-    const name = candidates.map((k) => names.find((n) => normalizeName(n) === k)).find((n) => n !== undefined);
+    const name = names[findName(names, candidates)];
     if (name !== undefined) columnNames.set(column, name);
   }
   return columnNames;
@@ -252,9 +274,22 @@ export function mailColumns(names: readonly string[], file: string): Columns {
   );
 }
 
+/**
+ * Returns a name in lower-case letters and digits. If that is not an accepted name, removes what the column belongs to
+ * (`email_from`, `message_body`) and what it contains (`sender_address`, `recipient_emails`, `subject line`).
+ */
 function normalizeName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  if (ALL_NAMES.has(plain)) return plain;
+  const own = plain.replace(/^(?:e?mail|message|msg)(?=.)/, "");
+  if (own === "id" && own !== plain) return "messageid";
+  const short = [plain, own]
+    .flatMap((one) => [one, one.replace(CONTENT, ""), one.replace(CONTENT, "").replace(CONTENT, "")])
+    .find((one) => ALL_NAMES.has(one));
+  return short ?? plain;
 }
+
+const CONTENT = /(?<=.)(?:address(?:es)?|e?mails?|line|list|text|body)$/;
 
 /** Yields the rows below the header, one list per chunk of the file. Complete rows are yielded before an error. */
 async function* readRows(

@@ -5,9 +5,9 @@ import { reservedInodes } from "../../../platform/reserved-files.js";
 import type { BadEmail } from "../../email.js";
 import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
-import { diskFile, type MailFile, placeIn, readHead } from "./mail-file.js";
+import { diskFile, isInMaildir, type MailFile, placeIn, readHead } from "./mail-file.js";
 import { MailboxLayout, sourceFolders } from "./mailbox-layout.js";
-import { beginsWithField, type FileKind, HEAD_BYTES, recognize } from "./recognize.js";
+import { type FileKind, HEAD_BYTES, isPlainEmail, recognize } from "./recognize.js";
 import { unreadable } from "./source-errors.js";
 
 interface FolderFile {
@@ -63,7 +63,7 @@ const SMALL_BYTES = 4 * 1024 * 1024;
  * with promises on the reading thread takes ten times as long.
  */
 function readSmallFile(
-  { file, isLink }: FolderFile,
+  { file, name, isInMaildir, isLink }: FolderFile,
   databases: ReadonlySet<number>,
 ): { readonly email: Buffer | null; readonly size: number } | { readonly bad: BadEmail } {
   try {
@@ -71,9 +71,11 @@ function readSmallFile(
     if (databases.has(ino)) {
       return { bad: { where: file, reason: "it is the database of this import", isSideFile: true } };
     }
+    // nmh renames a deleted email instead of removing it.
+    if (/^,\d+$/.test(name)) return { bad: { where: file, reason: "it was deleted in MH", isSideFile: true } };
     if (isLink || size > SMALL_BYTES) return { email: null, size };
     const bytes = readFileSync(file);
-    return { email: beginsWithField(bytes) ? bytes : null, size: bytes.length };
+    return { email: isPlainEmail(bytes, name, isInMaildir) ? bytes : null, size: bytes.length };
   } catch (error) {
     return { bad: { where: file, reason: unreadable(file, error).message } };
   }
@@ -141,22 +143,20 @@ async function isLinkToTable(link: string, root: string): Promise<boolean> {
 
 export async function recognizeFile(path: string): Promise<FileKind> {
   const head = await readHead(path, HEAD_BYTES);
-  return recognize(head, head.length < HEAD_BYTES);
+  return recognize(head, head.length < HEAD_BYTES, basename(path), isInMaildir(path));
 }
 
-/**
- * Returns the kind of the first file that might contain mail. `kind` is null if none of the `files` files contains
- * mail.
- */
-export async function findMailIn(folder: string): Promise<{ readonly kind: FileKind | null; readonly files: number }> {
-  let files = 0;
+/** Returns null if a file in a folder might contain mail, otherwise the number of files per reason why they do not. */
+export async function whyNoMailIn(folder: string): Promise<ReadonlyMap<string, number> | null> {
+  const reasons = new Map<string, number>();
   for await (const entry of walk(folder, folder, "", new MailboxLayout([]))) {
     if ("bad" in entry) continue;
-    files++;
     const kind = await recognizeFile(entry.file).catch(() => null);
-    if (kind !== null && kind.kind !== "unknown") return { kind, files };
+    if (kind !== null && kind.kind !== "unknown") return null;
+    const reason = kind?.reason ?? "it cannot be read";
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
-  return { kind: null, files };
+  return reasons;
 }
 
 /**

@@ -92,6 +92,22 @@ export function isMboxStart(head: Buffer): boolean {
   return text.startsWith("From ") && isSeparator(text, "blank");
 }
 
+/**
+ * Whether a file that starts with something else, such as the rest of an email, contains a separator after a blank
+ * line. Excludes separators in an attachment or a quotation.
+ */
+export function hasSeparator(head: Buffer): boolean {
+  for (let at = head.indexOf("\nFrom "); at !== -1; at = head.indexOf("\nFrom ", at + 1)) {
+    const text = head.toString("latin1", at + 1, at + 1 + JUDGED_BYTES);
+    const { stored, hidden } = headerAfter(text);
+    if (stored < 2 || hidden < 1 || !isSeparator(text, lineBefore(head, at, 0))) continue;
+    const [, boundary = ""] =
+      /^content-type:[^\n]*(?:\n[ \t][^\n]*)*?boundary="?([^"\s;]+)/im.exec(head.toString("latin1", 0, at)) ?? [];
+    return boundary === "" || head.subarray(0, at).includes(`--${boundary}--`);
+  }
+  return false;
+}
+
 function firstLine(text: string): string {
   return /^[^\r\n]*/.exec(text)?.[0] ?? "";
 }
@@ -143,7 +159,7 @@ export class MboxMessages {
     yield* this.split(this.rest, true);
     const bytes = this.rest;
     this.rest = Buffer.alloc(0);
-    if (this.tooLarge || bytes.toString("latin1").trim() !== "") yield this.take(bytes);
+    if (this.tooLarge || !isBlank(bytes.toString("latin1"))) yield this.take(bytes);
   }
 
   private *split(bytes: Buffer, isEnd: boolean): Generator<Buffer | null> {
@@ -175,7 +191,7 @@ export class MboxMessages {
         }
         const mail = bytes.subarray(start, at + 1);
         // Blank lines before the first separator are not an email.
-        if (this.tooLarge || !/^[\s\xef\xbb\xbf]*$/.test(mail.toString("latin1", 0, 100))) yield this.take(mail);
+        if (this.tooLarge || !isBlank(mail.toString("latin1", 0, 100))) yield this.take(mail);
         start = at + 1;
       }
       from = at + 1;
@@ -186,7 +202,7 @@ export class MboxMessages {
   private take(bytes: Buffer): Buffer | null {
     const wasTooLarge = this.tooLarge;
     this.tooLarge = false;
-    return wasTooLarge ? null : unquote(withoutSeparator(bytes));
+    return wasTooLarge ? null : unquote(withoutSeparator(withoutMmdfLines(bytes)));
   }
 
   /** Keeps only the end of an oversized email, because the next separator could start there. */
@@ -225,7 +241,21 @@ function lineBefore(bytes: Buffer, at: number, start: number): Before {
   if (at === 0) return "blank";
   const line = bytes.toString("latin1", Math.max(previous + 1, start, at - 200), at);
   if (line.trim() === "") return "blank";
-  return /^--.*--\s*$/.test(line) ? "boundary" : "text";
+  return line.trimEnd() === MMDF_LINE || /^--.*--\s*$/.test(line) ? "boundary" : "text";
+}
+
+/** Whether a text consists of white space, a byte order mark and MMDF's separators. */
+function isBlank(text: string): boolean {
+  return /^[\s\xef\xbb\xbf]*$/.test(text.replaceAll("\x01", ""));
+}
+
+const MMDF_LINE = "\x01\x01\x01\x01";
+
+/** Removes the lines of four Ctrl-A around an email of an MMDF mailbox. */
+function withoutMmdfLines(bytes: Buffer): Buffer {
+  if (!bytes.includes(MMDF_LINE)) return bytes;
+  const lines = bytes.toString("latin1").split("\n");
+  return Buffer.from(lines.filter((line) => line.trimEnd() !== MMDF_LINE).join("\n"), "latin1");
 }
 
 function withoutSeparator(bytes: Buffer): Buffer {

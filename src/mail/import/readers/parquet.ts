@@ -12,7 +12,7 @@ import { parquetHeader } from "hyparquet/src/column.js";
 import { compressors } from "hyparquet-compressors";
 import { compact } from "../../../platform/optional-values.js";
 import { checkPages, checkRowCount } from "../../../platform/parquet-checks.js";
-import { buildEmailFromRow } from "../../mime/email-fields.js";
+import { buildEmailFromRow, readMailFields } from "../../mime/email-fields.js";
 import { dateOfEpoch, isoSeconds, parseTableDate } from "../../mime/mail-date.js";
 import { parseEmail } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";
@@ -20,7 +20,7 @@ import { type Columns, findColumns, findMessageColumn, isMailTable, type MailCol
 import { fileEmail, locateRow } from "./filed-email.js";
 import { sourceFolders } from "./mailbox-layout.js";
 import { BrokenSource, brokenSource } from "./source-errors.js";
-import { addressesOfValue, addressList, textOrEmpty } from "./table-cells.js";
+import { addressesOfValue, addressList, TableReport, textOrEmpty } from "./table-cells.js";
 
 /** Maximum number of rows in memory. A lower limit would read more pages twice, at the borders. */
 const ROWS_PER_READ = 100_000;
@@ -35,6 +35,8 @@ interface ParquetShard {
   readonly file: AsyncBuffer;
   readonly metadata: FileMetaData;
   readonly columns: Columns;
+  /** Names of all columns. */
+  readonly names: readonly string[];
   /** Column of raw emails, or null if the table has columns of parsed emails. */
   readonly messageColumn: string | null;
 }
@@ -78,9 +80,24 @@ async function openShard(
   }
   const [root] = metadata.schema;
   const names = topLevelNames(metadata, root?.num_children ?? 0);
-  const messageColumn = isMailTable(findColumns(names)) ? null : findMessageColumn(names);
+  const messageColumn = await rawMailColumn(file, metadata, names);
   const columns = messageColumn === null ? mailColumns(names, where) : findColumns(names);
-  return { name, file, metadata, columns, messageColumn };
+  return { name, file, metadata, names, columns, messageColumn };
+}
+
+/**
+ * Returns the column of raw emails, or null if the table has columns of parsed emails. If both are possible, the first
+ * row decides.
+ */
+async function rawMailColumn(file: AsyncBuffer, metadata: FileMetaData, names: string[]): Promise<string | null> {
+  const column = findMessageColumn(names);
+  if (column === null) return null;
+  const isParsed = isMailTable(findColumns(names));
+  // A damaged page is reported when the rows are read.
+  const read = parquetReadObjects({ file, metadata, compressors, columns: [column], rowEnd: 1, utf8: false });
+  const [row] = await read.catch(() => []);
+  if (row === undefined) return isParsed ? null : column;
+  return typeof readMailFields(rawBytes(row[column])) === "string" ? null : column;
 }
 
 /** Returns the column names. The schema is a flat list, depth first, and only the root's children are table columns. */
@@ -105,6 +122,7 @@ export async function* readParquet(
 ): AsyncGenerator<ReadResult> {
   for (const shard of shards) {
     const rows = Number(shard.metadata.num_rows);
+    const report = new TableReport(shard.name, shard.names, shard.columns);
     let rowStart = 0;
     for (const group of shard.metadata.row_groups) {
       const rowEnd = rowStart + Number(group.num_rows);
@@ -114,12 +132,13 @@ export async function* readParquet(
           onRead(shard.file.byteLength / rows);
           const where = `${shard.name} row ${++row}`;
           yield shard.messageColumn === null
-            ? readMail(values, shard, where)
+            ? readMail(values, shard, report, where)
             : await readRawMail(values, shard, shard.messageColumn, where);
         }
       }
       rowStart = rowEnd;
     }
+    if (shard.messageColumn === null) yield { table: report.result() };
   }
 }
 
@@ -146,14 +165,19 @@ async function readRows(shard: ParquetShard, rowStart: number, rowEnd: number): 
   const { file, metadata } = shard;
   const columns = readColumns(shard);
   try {
-    return await parquetReadObjects({ file, metadata, compressors, columns, rowStart, rowEnd });
+    return await parquetReadObjects({ file, metadata, compressors, columns, rowStart, rowEnd, utf8: false });
   } catch (error) {
     throw brokenSource(shard.name, `between rows ${rowStart + 1} and ${rowEnd} of ${metadata.num_rows}`, error);
   }
 }
 
-function readMail(row: Record<string, unknown>, { columns, place }: ParquetShard, where: string): ReadResult {
-  const value = (column: MailColumn) => row[columns.get(column) ?? ""];
+function readMail(
+  row: Record<string, unknown>,
+  { columns, place }: ParquetShard,
+  report: TableReport,
+  where: string,
+): ReadResult {
+  const value = (column: MailColumn) => decoded(row[columns.get(column) ?? ""], report);
   const text = (column: MailColumn) => textOf(value(column));
   const email = buildEmailFromRow({
     messageId: textOrEmpty(text("messageId")),
@@ -162,7 +186,7 @@ function readMail(row: Record<string, unknown>, { columns, place }: ParquetShard
     to: addressesOf(value("to")),
     cc: addressesOf(value("cc")),
     bcc: addressesOf(value("bcc")),
-    date: dateOf(value("date")),
+    date: report.dateOf(value("date"), dateOf),
     body: text("body"),
   });
   if (typeof email === "string") return { bad: { where, reason: email } };
@@ -176,10 +200,23 @@ async function readRawMail(
   messageColumn: string,
   where: string,
 ): Promise<ReadResult> {
-  const raw = row[messageColumn];
-  const email = await parseEmail(raw instanceof Uint8Array ? raw : Buffer.from(textOf(raw)));
+  const email = await parseEmail(rawBytes(row[messageColumn]));
   if (typeof email === "string") return { bad: { where, reason: email } };
-  return { email: fileEmail(email, locateRow(textOf(row[columns.get("path") ?? ""]), place), "parquet") };
+  return { email: fileEmail(email, locateRow(textOf(decoded(row[columns.get("path") ?? ""])), place), "parquet") };
+}
+
+/** Decodes the texts of a binary column, which can be in a list. */
+function decoded(value: unknown, report = new TableReport("", [], new Map())): unknown {
+  if (value instanceof Uint8Array) return report.decode(Buffer.from(value.buffer, value.byteOffset, value.length));
+  return Array.isArray(value) && value.some((item) => item instanceof Uint8Array)
+    ? value.map((item) => decoded(item, report))
+    : value;
+}
+
+function rawBytes(value: unknown): Buffer {
+  return value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.length)
+    : Buffer.from(textOf(value));
 }
 
 function addressesOf(value: unknown): string {

@@ -8,7 +8,7 @@ import { gunzip, isGzip } from "./gunzip.js";
 import { collect, type MailFile, type PeekedFile, peek, readHead } from "./mail-file.js";
 import { readMbox } from "./mbox.js";
 import { openParquetBytes, openParquetFile, readParquet } from "./parquet.js";
-import { type FileKind, HEAD_BYTES, reasonOf, recognize, SIDE_FILE } from "./recognize.js";
+import { claimsToBeMail, type FileKind, HEAD_BYTES, recognize, SIDE_FILE } from "./recognize.js";
 import { BrokenSource, DamagedData } from "./source-errors.js";
 import { readTar } from "./tar.js";
 import { readZip } from "./zip.js";
@@ -40,7 +40,9 @@ interface ReadOptions {
 export async function* readMailFile(file: MailFile, options: ReadOptions): ReadItems {
   const content = await openContent(file);
   const kind =
-    options.format === null ? recognize(content.head, content.isWhole) : kindOf(file, options.format, content);
+    options.format === null
+      ? recognize(content.head, content.isWhole, file.name, file.place.isInMaildir)
+      : kindOf(file, options.format, content);
   switch (kind.kind) {
     case "mbox":
       return yield* readMbox(file, content.chunks());
@@ -59,7 +61,7 @@ export async function* readMailFile(file: MailFile, options: ReadOptions): ReadI
       await content.close();
       // A damaged file is not described by its remains.
       if (content.failure !== null) throw content.failure;
-      yield unknownFile(file, kind, content.head);
+      yield unknownFile(file, kind);
   }
 }
 
@@ -166,14 +168,15 @@ async function* readHeld(
   }
 }
 
-function unknownFile(file: MailFile, kind: Extract<FileKind, { kind: "unknown" }>, head: Buffer): ReadResult {
-  const { where, name, size } = file;
-  if (size === 0 && file.place.isMailbox) return { bad: { where, reason: "it is an empty mailbox", isSideFile: true } };
+function unknownFile(file: MailFile, kind: Extract<FileKind, { kind: "unknown" }>): ReadResult {
+  const { where, name, size, place } = file;
+  if (size === 0 && place.isMailbox) return { bad: { where, reason: "it is an empty mailbox", isSideFile: true } };
   if (kind.isSideFile) return { bad: { where, reason: kind.reason, isSideFile: true } };
   if (SIDE_FILE.test(basename(name))) {
     return {
       bad: { where, reason: "it is a file that belongs to a mail program or the system, not mail", isSideFile: true },
     };
   }
-  return { bad: { where, reason: reasonOf(kind, head, name) } };
+  const isSideFile = !claimsToBeMail(basename(name), place.isInMaildir);
+  return { bad: { where, reason: kind.reason, ...(isSideFile && { isSideFile }) } };
 }

@@ -1,7 +1,7 @@
-import { readMailFields } from "../../mime/email-fields.js";
+import { NO_HEADER, type RawMail, readMailFields } from "../../mime/email-fields.js";
 import { type CsvTable, csvNames, findCsvTable } from "./csv.js";
 import { isGzip } from "./gunzip.js";
-import { isMboxStart } from "./mbox.js";
+import { hasSeparator, isMboxStart } from "./mbox.js";
 
 /** Recognizes the kind of a file from its first bytes, and explains why a file is not mail. */
 
@@ -22,11 +22,23 @@ interface KnownFile {
 /** Number of bytes to inspect. Enough for an mbox separator, a CSV header or the header of an email. */
 export const HEAD_BYTES = 64 * 1024;
 
-/**
- * Whether a file starts with a header field, which only emails do. Fast, because it is called for every file of a
- * corpus.
- */
-export function beginsWithField(bytes: Buffer): boolean {
+/** Returns whether a file's name or place says that it is a single email. One header field makes such a file an email. */
+export function claimsToBeEmail(name: string, isInMaildir: boolean): boolean {
+  return isInMaildir || /^\d+\.?$|\.(?:eml|emlx)$/i.test(name);
+}
+
+/** Returns whether a file that is not mail is unusable. All others, which programs keep next to mail, are left out. */
+export function claimsToBeMail(name: string, isInMaildir: boolean): boolean {
+  return claimsToBeEmail(name, isInMaildir) || /\.(?:mbox|mbx|csv|tsv|parquet|zip|tar|tgz|gz)$/i.test(name);
+}
+
+/** Whether a file that is in memory is a single email. Fast, because it is called for every file of a corpus. */
+export function isPlainEmail(bytes: Buffer, name: string, isInMaildir: boolean): boolean {
+  if (!beginsWithField(bytes)) return false;
+  return claimsToBeEmail(name, isInMaildir) || recognize(bytes, true, name).kind === "email";
+}
+
+function beginsWithField(bytes: Buffer): boolean {
   for (let i = 0; i < 100; i++) {
     const byte = bytes[i] ?? 0;
     if (byte === COLON) return i > 0 && !isTar(bytes);
@@ -44,20 +56,45 @@ const COLON = 0x3a;
 const HYPHEN = 0x2d;
 
 /** @param isWhole whether the head is the entire file */
-export function recognize(head: Buffer, isWhole: boolean): FileKind {
+export function recognize(head: Buffer, isWhole: boolean, name: string, isInMaildir = false): FileKind {
   if (head.length === 0) return { kind: "unknown", reason: "it is empty", isSideFile: false };
   if (head.subarray(0, 4).toString("latin1") === "PAR1") return { kind: "parquet" };
   if (isGzip(head)) return { kind: "gzip" };
   if (isTar(head)) return { kind: "tar" };
-  if (ZIP_STARTS.includes(head.toString("hex", 0, 4))) return { kind: "zip" };
+  if (ZIP_STARTS.includes(head.toString("hex", 0, 4))) {
+    if (/\.olm$/i.test(name)) return { kind: "unknown", reason: OLM, isSideFile: false };
+    return { kind: "zip" };
+  }
   if (isMboxStart(head)) return { kind: "mbox" };
   const start = head.toString("latin1", 0, 512);
   const file = KNOWN_FILES.find((format) => start.startsWith(format.start));
   if (file !== undefined) return { kind: "unknown", reason: file.reason, isSideFile: file.isSideFile };
-  if (beginsWithField(head)) return emailKind(head);
-  const table = findCsvTable(head, isWhole, null);
+  const isEmail = claimsToBeEmail(name, isInMaildir);
+  const table = isEmail && beginsWithField(head) ? null : findCsvTable(head, isWhole, null);
   if (table !== null) return { kind: "csv", table };
-  return emailKind(head);
+  const mail = head.subarray(emlxLineLength(head));
+  const fields = readMailFields(mail);
+  if (isEmail && typeof fields !== "string") return { kind: "email" };
+  // The first separator of an mbox can be missing, quoted or truncated.
+  if (hasSeparator(head)) return { kind: "mbox" };
+  if (typeof fields !== "string" && hasMailHeader(fields, mail)) return { kind: "email" };
+  return {
+    kind: "unknown",
+    reason: reasonOf(head, name, typeof fields === "string" ? fields : NO_HEADER),
+    isSideFile: false,
+  };
+}
+
+/**
+ * Whether a header has two fields of an email, or one with a field that mail servers and programs add. Notes, settings
+ * and HTTP responses can also begin with `Date:` or `To:`.
+ */
+function hasMailHeader({ fields }: RawMail, mail: Buffer): boolean {
+  const { messageId, subject, from, to, date } = fields;
+  const found = [messageId, subject, date ?? "", from.includes("@") ? from : "", to.includes("@") ? to : ""];
+  if (found.filter((field) => field !== "").length > 1) return true;
+  const header = mail.toString("latin1", 0, 8 * 1024).split(/\r?\n\r?\n/, 1)[0] ?? "";
+  return /^(?:received|return-path|mime-version|delivered-to|x-[\w-]+)[ \t]*:/im.test(header);
 }
 
 /** Signatures of a local file header, an empty archive, and the first part of a split one. */
@@ -66,11 +103,6 @@ const ZIP_STARTS = ["504b0304", "504b0506", "504b0708"];
 /** POSIX and GNU tar both write `ustar` at byte 257. */
 function isTar(head: Buffer): boolean {
   return head[257] === 0x75 && head.subarray(257, 262).toString("latin1") === "ustar";
-}
-
-function emailKind(head: Buffer): FileKind {
-  const fields = readMailFields(head.subarray(emlxLineLength(head)));
-  return typeof fields === "string" ? { kind: "unknown", reason: fields, isSideFile: false } : { kind: "email" };
 }
 
 /** Returns the length of the line with the byte count at the start of Apple Mail's .emlx, or 0 for any other file. */
@@ -100,13 +132,23 @@ const KNOWN_FILES: readonly KnownFile[] = [
   known("7z\xbc\xaf\x27\x1c", "it is a 7z archive: unpack it first"),
   known("Rar!\x1a\x07", "it is a RAR archive: unpack it first"),
   known("%PDF-", "it is a PDF, not mail"),
+  known("\x1a\0\0\x04\0\0", "it is a Lotus Notes database (.nsf): export it as .eml or mbox"),
+  known("version https://git-lfs.github.com/spec/", "it is a Git LFS pointer, not the file itself: run git lfs pull"),
 ];
 
-/** Returns the reason why a text is not mail, with more detail if it is a table. */
-export function reasonOf(kind: Extract<FileKind, { kind: "unknown" }>, head: Buffer, name: string): string {
-  if (!/\.(?:csv|tsv)$/i.test(name)) return kind.reason;
+const OLM = "it is an Outlook for Mac archive (.olm): export the mail as mbox or .eml";
+
+/** Returns the reason why a text is not mail, with more detail if it is a table, HTML or JSON. */
+function reasonOf(head: Buffer, name: string, reason: string): string {
+  const start = head
+    .toString("latin1", 0, 512)
+    .replace(/^\xef\xbb\xbf/, "")
+    .trimStart();
+  if (/^<(?:!doctype html|html|head|body)\b/i.test(start)) return "it is HTML, not an email: export it as .eml";
+  if (/^(?:\[\s*)?\{\s*"/.test(start)) return "it is JSON, not mail: convert it to CSV, Parquet or .eml";
+  if (!/\.(?:csv|tsv)$/i.test(name)) return reason;
   const names = csvNames(head);
-  return names.length < 2 ? kind.reason : `it is a table without mail columns: its columns are ${names.join(", ")}`;
+  return names.length < 2 ? reason : `it is a table without mail columns: its columns are ${names.join(", ")}`;
 }
 
 /** Names of files that mail programs and servers store next to mail. */

@@ -1,13 +1,64 @@
 import { z } from "zod";
 import { parseJsonOrNull } from "../../../platform/json.js";
+import type { ReadTable } from "../../email.js";
+import { decodeCharset } from "../../mime/charset.js";
 
 /**
  * Parses cells of CSV and Parquet tables in the formats that programs write, including lists in JSON, Python, numpy or
  * PostgreSQL syntax.
  */
 
+/** Fields that every mail table should contain. */
+const WANTED = ["messageId", "date", "from", "to", "subject", "body"];
+
+/** Columns in which pandas and spreadsheets keep row numbers. */
+const ROW_NUMBERS = /^(?:unnamed: *[\d.]+|__index_level_\d+__|index|)$/i;
+
+/** Counts what was not read from a table, for the summary of the import. */
+export class TableReport {
+  private readonly unread: readonly string[];
+  private readonly missing: readonly string[];
+  private dates = 0;
+  private unreadDates = 0;
+  private foreignCells = 0;
+
+  /** @param columns the columns that are read, by field */
+  constructor(
+    private readonly where: string,
+    names: readonly string[],
+    columns: ReadonlyMap<string, string>,
+  ) {
+    const read = new Set(columns.values());
+    this.unread = names.filter((name) => !read.has(name) && !ROW_NUMBERS.test(name));
+    this.missing = WANTED.filter((field) => !columns.has(field));
+  }
+
+  /** Decodes a cell. Like an email without a charset, one that is not UTF-8 is read as windows-1252. */
+  decode(cell: Buffer): string {
+    const text = cell.toString("utf8");
+    if (!text.includes("\ufffd")) return text;
+    const decoded = decodeCharset(cell, "");
+    if (decoded !== text) this.foreignCells++;
+    return decoded;
+  }
+
+  /** Parses a date and counts it. Empty cells are not dates. */
+  dateOf<Cell>(cell: Cell, parse: (cell: Cell) => string | null): string | null {
+    const date = parse(cell);
+    if (cell === "" || cell === null || cell === undefined) return date;
+    this.dates++;
+    if (date === null) this.unreadDates++;
+    return date;
+  }
+
+  result(): ReadTable {
+    const { where, unread, missing, dates, unreadDates, foreignCells } = this;
+    return { where, unread, missing, dates, unreadDates, foreignCells };
+  }
+}
+
 /** Cell texts that mean that the value is missing. */
-const MISSING = /^(?:nan|none|null|nil|nat|n\/a|<na>|undefined|)$/i;
+const MISSING = /^(?:nan|none|null|nil|nat|n\/a|<na>|undefined|\\n|)$/i;
 
 /** Trims a cell. Returns an empty string for a missing value. */
 export function textOrEmpty(cell: string): string {

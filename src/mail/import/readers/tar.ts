@@ -6,7 +6,7 @@ import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
 import { entryFile, isInMaildir, type MailFile } from "./mail-file.js";
 import { archiveFolders, MailboxLayout } from "./mailbox-layout.js";
-import { beginsWithField } from "./recognize.js";
+import { isPlainEmail } from "./recognize.js";
 import { type BrokenSource, brokenSource } from "./source-errors.js";
 
 type TarEntry = ReturnType<typeof extract> extends AsyncIterable<infer T> ? T : never;
@@ -74,8 +74,8 @@ async function* readEntryOf(
     return;
   }
   const bytes = await content.all();
-  if (beginsWithField(bytes)) {
-    const about = { where: `${archive.where} entry ${name}`, name: basename(path), isInMaildir: isInMaildir(path) };
+  const about = { where: `${archive.where} entry ${name}`, name: basename(path), isInMaildir: isInMaildir(path) };
+  if (isPlainEmail(bytes, about.name, about.isInMaildir)) {
     const result = readPlainEmail(bytes, about, () => layout.ofEmail(path));
     yield result instanceof Promise ? await result : result;
     return;
