@@ -16,7 +16,7 @@ import { type Ending, isFailure } from "../tasks/ending.js";
 import { TASK_STATES, type TaskState } from "../tasks/suite-task.js";
 import { DIFFICULTIES, difficultyOf, instructionStyleOf, realismBand } from "../tasks/task-groups.js";
 import type { Averages, RunTotals, ScoreFigures, Slice, SuiteTotals } from "../traces/run-totals.js";
-import type { ScoreDescription } from "../traces/score.js";
+import { isFailureZero, type ScoreDescription } from "../traces/score.js";
 import { type Consumption, repairedField, type Spent, type TaskResult } from "../traces/task-result.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../traces/task-slices.js";
 
@@ -184,12 +184,12 @@ class ErrorCounts {
  * like any other value. A failed episode has a reward, which does not count.
  */
 export function countsInScore(scorer: string, result: Pick<TaskResult, "ending" | "suite">): boolean {
-  return isEvalScore(scorer) || isGraded(result);
+  return isEvalScore(scorer) || result.suite !== undefined || isGraded(result);
 }
 
-/** A suite task can be graded after a timeout. Without a grade, its score is null, never 0. */
-function isGraded({ ending, suite }: Pick<TaskResult, "ending" | "suite">): boolean {
-  return suite !== undefined || !isFailure(ending);
+/** A suite task can be graded after a timeout. */
+export function isGraded({ ending, suite }: Pick<TaskResult, "ending" | "suite">): boolean {
+  return !isFailure(ending) || (suite?.score ?? null) !== null;
 }
 
 /**
@@ -460,8 +460,7 @@ class ScoreAggregate {
     const byInbox = new ClusteredMean();
     for (const { n, sum } of this.inboxes.values()) byInbox.add(n, sum);
     const { low, high } = estimate(byInbox);
-    const failureIsZero =
-      this.hasValues && entry.failedAsWrong !== false && better === "higher" && this.isFromZeroToOne(entry);
+    const failureIsZero = this.hasValues && isFailureZero({ ...entry, scale: this.scaleOf(entry) });
     return {
       label,
       kind,
@@ -474,10 +473,9 @@ class ScoreAggregate {
     };
   }
 
-  /** Decides by the scorer's scale, or by the values for a scorer of another version. */
-  private isFromZeroToOne({ kind, scale }: ScoreDescription): boolean {
-    if (scale !== undefined) return scale.min === 0 && scale.max === 1;
-    return kind === "rate" || (this.lowest >= 0 && this.highest <= 1);
+  /** Returns the scorer's scale, or one that follows from the values for a scorer of another version. */
+  private scaleOf({ scale }: ScoreDescription): Scale {
+    return scale ?? (this.lowest >= 0 && this.highest <= 1 ? SHARE : {});
   }
 
   private addTries(n: number, right: number): void {

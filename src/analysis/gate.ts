@@ -1,21 +1,30 @@
-import type { ValidatedScore } from "../evals/definition.js";
+// Decides whether a run meets a requirement: a threshold for a score, or no loss against a baseline. A gate passes only
+// on evidence: enough of the tasks have the score, failed tasks count as wrong, and enough questions exclude the loss.
 import type { OtherAgents } from "../evals/validated-agents.js";
+import { SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
-import { canBeRetried } from "../tasks/ending.js";
-import { scorerOfMetric } from "../traces/headline-score.js";
+import { pairsToExclude } from "../statistics/significance.js";
+import { canBeRetried, type FailedTasks } from "../tasks/ending.js";
+import type { TaskId } from "../tasks/question.js";
+import { isDontKnow } from "../text/abstention.js";
+import { scaleOf } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
-import type { MetricComparison, RunHead } from "./paired-comparison.js";
+import { countsInScore } from "./aggregate.js";
+import { type MetricComparison, type RunHead, widthOf } from "./paired-comparison.js";
 
 interface Threshold {
+  /** The metric as the user wrote it. */
   readonly metric: string;
+  /** The scorer for the metric. */
+  readonly scorer: string;
   readonly limit: number;
 }
 
-/** The tasks of a run that an eval covered: it judged them, or it does not apply to them. */
-interface EvalCoverage {
-  readonly judged: number;
+/** The tasks of a run that a score covers: they have it, or it does not apply to them. */
+export interface Coverage {
+  readonly scored: number;
   readonly notApplicable: number;
-  /** Number of tasks, including failed ones and those on which the eval failed. */
+  /** Number of tasks, including failed ones and those on which the scorer failed. */
   readonly tasks: number;
   /** Minimum covered fraction, 0 to 1. */
   readonly least: number;
@@ -25,57 +34,123 @@ interface EvalCoverage {
 export type GateValidation = "none" | "stale" | "passed" | "rejected" | "unknown";
 
 /** A run's requirement for passing, and the result. */
-export interface Gate {
+export interface Gate extends Threshold {
   readonly kind: "fail_under" | "no_worse_than";
-  /** The metric as the user wrote it. */
-  readonly metric: string;
-  /** The scorer for the metric. */
-  readonly scorer: string;
   readonly better: "higher" | "lower";
-  /** The threshold, or the margin below the baseline. */
-  readonly limit: number;
   /** Run id of the baseline, or null for a threshold. */
   readonly baseline: string | null;
   /** The score, or the paired difference from the baseline. */
   readonly figure: Estimate;
-  /** For an eval, the tasks that it covered, and the minimum fraction. Null for other scores. */
-  readonly coverage: EvalCoverage | null;
+  /** Whether failed tasks are wrong in the figure or left out. */
+  readonly failedTasks: FailedTasks;
+  /** The figure if failed tasks were counted the other way, or null if it is the same. */
+  readonly otherwise: Estimate | null;
+  /** Whether the interval's bound must reach the limit, and not only the value. True for corrected rates. */
+  readonly isBound: boolean;
+  readonly coverage: Coverage;
+  /** Coverage of the same score in the baseline. Null for a threshold. */
+  readonly baselineCoverage: Coverage | null;
   /** Whether the eval was validated. Null for other scores, and for regression cases, which cannot be tested. */
   readonly validation: GateValidation | null;
   /** For an eval, the agents that it was not validated on. Null if there are none, or if the run has enough labels. */
   readonly otherAgents: OtherAgents | null;
+  /** Why the figure decides nothing, one clause each. A gate with problems does not pass. */
+  readonly problems: readonly string[];
   readonly passed: boolean;
 }
 
-/** Counts the tasks that an eval judged, and the tasks that it does not apply to. */
-export function coverageOf(score: ValidatedScore, results: Iterable<TaskResult>, least: number): EvalCoverage {
-  let [judged, notApplicable, tasks] = [0, 0, 0];
-  for (const { scores, ending, failedScorers = [] } of results) {
-    tasks++;
-    const value = scores[score];
-    if (typeof value === "number") judged++;
-    else if (value === null && !canBeRetried(ending) && !failedScorers.includes(score)) notApplicable++;
+type EvidenceHead = Pick<RunHead, "scores" | "settings" | "suite">;
+
+/** Collects the coverage of all scores of a run, and whether its answers depend on the questions. */
+export class RunEvidence {
+  private tasks = 0;
+  private readonly counts = new Map<string, { scored: number; notApplicable: number }>();
+  private answer: string | null = null;
+  private hasDifferentAnswers = false;
+  private hasUsedTools = false;
+  private readonly questions = new Set<TaskId>();
+
+  constructor(private readonly head: EvidenceHead) {
+    for (const name of Object.keys(head.scores)) this.counts.set(name, { scored: 0, notApplicable: 0 });
   }
-  return { judged, notApplicable, tasks, least };
+
+  static of(head: EvidenceHead, results: Iterable<TaskResult>): RunEvidence {
+    const evidence = new RunEvidence(head);
+    for (const task of results) evidence.add(task);
+    return evidence;
+  }
+
+  private add(task: TaskResult): void {
+    this.tasks++;
+    for (const [name, counts] of this.counts) {
+      if (hasScore(name, this.head.scores[name]?.better, task)) counts.scored++;
+      else if (!isApplicable(name, task)) counts.notApplicable++;
+    }
+    if (canBeRetried(task.ending)) return;
+    this.questions.add(task.taskId);
+    this.answer ??= task.agentAnswer;
+    // Abstaining everywhere can be right, and shows in the scores.
+    this.hasDifferentAnswers ||= this.answer !== task.agentAnswer || isDontKnow(task.agentAnswer);
+    this.hasUsedTools ||= task.toolTimeMs === undefined || task.toolTimeMs > 0;
+  }
+
+  coverage(scorer: string, least: number): Coverage {
+    const { scored, notApplicable } = this.counts.get(scorer) ?? { scored: 0, notApplicable: 0 };
+    return { scored, notApplicable, tasks: this.tasks, least };
+  }
+
+  /**
+   * Returns the common answer of an agent that does nothing, such as the built-in `noop`, or null. Agents on suite tasks
+   * can leave the same answer and different files, so they count only if they did not call a tool. Tool calls of
+   * external agents might be invisible.
+   */
+  get onlyAnswer(): string | null {
+    const { head, questions, hasDifferentAnswers } = this;
+    if (hasDifferentAnswers || questions.size < 2) return null;
+    const isSuite = head.suite !== undefined;
+    const isExternal = (head.settings.externalAgent ?? null) !== null;
+    return isSuite && (this.hasUsedTools || isExternal) ? null : this.answer;
+  }
+}
+
+/** A task without an answer cannot be wrong, so it says nothing about a score that counts faults. */
+function hasScore(name: string, better: "higher" | "lower" = "higher", task: TaskResult): boolean {
+  if ((task.scores[name] ?? null) === null || !countsInScore(name, task)) return false;
+  return better === "higher" || task.suite !== undefined || task.agentAnswer.trim() !== "";
+}
+
+/** Evals and functions decide themselves, with a null score, which tasks they apply to. */
+function isApplicable(
+  name: string,
+  { groundTruth, goldSources, ending, scores, failedScorers = [] }: TaskResult,
+): boolean {
+  const description = SCORES[name];
+  if (description !== undefined) {
+    return description.appliesTo?.({ goldAnswer: groundTruth, goldMails: goldSources }) ?? true;
+  }
+  return scores[name] !== null || canBeRetried(ending) || failedScorers.includes(name);
 }
 
 /**
- * Checks whether a run's score over its completed tasks reaches the limit. The limit is a maximum if lower is better. A
- * missing score does not pass. An eval counts over the tasks that it judged, and must have covered enough of them.
+ * Checks whether a run's score reaches the limit, which is a maximum if lower is better. Failed tasks count as wrong if
+ * the score has a value for that.
  */
 export function failUnder(
-  { metric, limit }: Threshold,
+  { metric, scorer, limit }: Threshold,
   { scores }: Pick<RunHead, "scores">,
-  coverage: EvalCoverage | null = null,
-  /** Replaces the score's own figure. */
+  { evidence, failedTasks, least }: { evidence: RunEvidence; failedTasks: FailedTasks; least: number },
+  /** Replaces the score's own figure. Its bound must reach the limit, because it is uncertain even for this run. */
   corrected?: Estimate,
 ): Gate {
-  const scorer = scorerOfMetric(metric, scores);
   const score = scores[scorer];
   const better = score?.better ?? "higher";
-  const { value, n, low, high } = corrected ?? score ?? NO_ESTIMATE;
-  const isCovered = coverage === null || coverage.judged + coverage.notApplicable >= coverage.least * coverage.tasks;
-  const isReached = value !== null && (better === "higher" ? value >= limit : value <= limit);
+  const { wrong, exclude } = countings(score, corrected);
+  const [figure, other] = failedTasks === "wrong" ? [wrong, exclude] : [exclude, wrong];
+  const isBound = corrected !== undefined;
+  const decisive = isBound ? (better === "higher" ? figure.low : figure.high) : figure.value;
+  const isReached = decisive !== null && (better === "higher" ? decisive >= limit : decisive <= limit);
+  const coverage = evidence.coverage(scorer, least);
+  const problems = [...runProblems(scorer, coverage, null), ...answerProblem(evidence)];
   return {
     kind: "fail_under",
     metric,
@@ -83,35 +158,120 @@ export function failUnder(
     better,
     limit,
     baseline: null,
-    figure: { value, n, low, high },
+    figure,
+    failedTasks,
+    otherwise: other.value === figure.value ? null : other,
+    isBound,
     coverage,
+    baselineCoverage: null,
     validation: null,
     otherAgents: null,
-    passed: isReached && isCovered,
+    problems,
+    passed: isReached && problems.length === 0,
   };
 }
+
+/** Returns the figures with failed tasks as wrong, and without them. They are the same if a failure has no value. */
+function countings(score: RunHead["scores"][string] | undefined, corrected: Estimate | undefined) {
+  const exclude = only(corrected ?? score ?? NO_ESTIMATE);
+  if (score === undefined || score.overAll.n === 0) return { wrong: exclude, exclude };
+  if (corrected === undefined) return { wrong: only(score.overAll), exclude };
+  const fraction = score.n / score.overAll.n;
+  const scaled = (value: number | null) => (value === null ? null : value * fraction);
+  const { value, low, high } = exclude;
+  return { wrong: { value: scaled(value), n: score.overAll.n, low: scaled(low), high: scaled(high) }, exclude };
+}
+
+function only({ value, n, low, high }: Estimate): Estimate {
+  return { value, n, low, high };
+}
+
+/** Fewer questions never exclude a loss, however large the margin. */
+const MIN_QUESTIONS = 10;
 
 /**
  * Checks non-inferiority. Passes only if the 95% interval of the paired difference shows that the run is worse by less
  * than the limit. Does not pass if there are too few questions to show this.
  */
 export function noWorseThan(
-  { metric, limit }: Threshold,
-  baseline: string,
-  { metric: scorer, better, difference }: MetricComparison,
+  { metric, limit }: Pick<Threshold, "metric" | "limit">,
+  baseline: { readonly runId: string; readonly coverage: Coverage },
+  comparison: MetricComparison,
+  { evidence, failedTasks, least }: { evidence: RunEvidence; failedTasks: FailedTasks; least: number },
+  /** Metrics to use instead if the score is the same everywhere. */
+  others: readonly string[],
 ): Gate {
-  const worst = better === "higher" ? difference.low : difference.high === null ? null : -difference.high;
+  const { metric: scorer, better, difference, otherwise = null } = comparison;
+  const coverage = evidence.coverage(scorer, least);
+  const { value, n } = difference;
+  const low = better === "higher" ? difference.low : difference.high === null ? null : -difference.high;
+  const gain = value === null ? null : better === "higher" ? value : -value;
+  const isExcluded = low !== null && low > -limit;
+  const isTooFew = n > 0 && (n < MIN_QUESTIONS || (!isExcluded && gain !== null && gain > -limit));
+  const width = widthOf({ metric: scorer, kind: comparison.kind });
+  const needed = pairsToExclude(
+    {
+      gain: gain === null ? null : gain / width,
+      n,
+      low: low === null ? null : low / width,
+      isTied: comparison.ties === n,
+    },
+    limit / width,
+  );
+  const problems = [
+    ...runProblems(scorer, coverage, null),
+    ...runProblems(scorer, baseline.coverage, baseline.runId),
+    ...answerProblem(evidence),
+    ...constantProblem(comparison, others),
+    ...(isTooFew
+      ? [
+          `too few questions to exclude a loss of ${limit}${needed === null ? "" : `: about ${Math.max(MIN_QUESTIONS, needed)} are needed`}`,
+        ]
+      : []),
+  ];
   return {
     kind: "no_worse_than",
     metric,
     scorer,
     better,
     limit,
-    baseline,
+    baseline: baseline.runId,
     figure: difference,
-    coverage: null,
+    failedTasks,
+    otherwise,
+    isBound: true,
+    coverage,
+    baselineCoverage: baseline.coverage,
     validation: null,
     otherAgents: null,
-    passed: worst !== null && worst > -limit,
+    problems,
+    passed: isExcluded && problems.length === 0,
   };
+}
+
+/** A score that most tasks lack decides nothing. `run` is null for the run itself. */
+function runProblems(scorer: string, { scored, notApplicable, tasks, least }: Coverage, run: string | null): string[] {
+  if (scored === 0) return [`${run ?? "the run"} does not have this score`];
+  if (scored + notApplicable >= least * tasks) return [];
+  const others = notApplicable === 0 ? "" : `, ${notApplicable} do not apply`;
+  const where = run === null ? "" : ` of ${run}`;
+  return [
+    `${scorer} covers ${scored} of ${tasks} tasks${where}${others}, required: at least ${least} of the tasks (--min-coverage)`,
+  ];
+}
+
+function answerProblem({ onlyAnswer }: RunEvidence): string[] {
+  return onlyAnswer === null ? [] : [`every task has the same answer (${JSON.stringify(onlyAnswer.slice(0, 40))})`];
+}
+
+/**
+ * A score that is the same in all tasks of both runs is not evidence: if it is 0, nothing could be worse. Only the best
+ * value says something, if higher is better. If lower is better, agents that do nothing reach it.
+ */
+function constantProblem({ metric, kind, better, constant }: MetricComparison, others: readonly string[]): string[] {
+  const best = scaleOf(SCORES[metric] ?? { kind }).max;
+  if (constant === null || (better === "higher" && constant === best)) return [];
+  const [other] = others;
+  const instead = other === undefined ? "no other score differs" : `use --metric ${other}`;
+  return [`${metric} is ${constant} in all tasks of both runs, which is not evidence: ${instead}`];
 }

@@ -1,17 +1,21 @@
 // Compares two runs question by question, and a run with ART-E's published results.
 
 import { z } from "zod";
+import { isEvalScore } from "../evals/definition.js";
 import { UserError } from "../platform/errors.js";
 import { compact } from "../platform/optional-values.js";
+import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
-import { meanOf } from "../statistics/intervals.js";
+import { meanOf, NamedCounts } from "../statistics/intervals.js";
 import { computePower } from "../statistics/power.js";
 import { mcnemar, pairedDifference, signFlipTest } from "../statistics/significance.js";
-import { canBeRetried } from "../tasks/ending.js";
+import { canBeRetried, type FailedTasks } from "../tasks/ending.js";
 import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { headlineFirst, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
+import { scaleOf } from "../traces/score.js";
 import { modelAndToolTimeOf, type TaskResult, taskResultSchema } from "../traces/task-result.js";
+import { isGraded } from "./aggregate.js";
 
 /**
  * OpenPipe's published ART-E results (https://openpipe.ai/blog/art-e-mail-agent). They include no intervals and no
@@ -52,6 +56,8 @@ interface ComparedQuestion {
   readonly answer: string;
   /** The mean per metric over the completed epochs with a value. */
   readonly values: Readonly<Record<string, number>>;
+  /** The same with failed epochs as wrong, for the scores in which a failed task counts as 0. */
+  readonly withFailed: Readonly<Record<string, number>>;
 }
 
 export interface ComparableRun {
@@ -74,6 +80,8 @@ export interface RunComparison {
   readonly baseline: string;
   readonly candidate: string;
   readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
+  /** Whether failed tasks are wrong in the scores or left out, and their number in each run. */
+  readonly failed: { readonly counted: FailedTasks; readonly baseline: number; readonly candidate: number };
   /** Number of ungraded suite tasks, which score comparisons leave out. It is null for runs over questions. */
   readonly ungraded: { readonly baseline: number; readonly candidate: number } | null;
   /** Reasons why the runs are incomparable, if any. */
@@ -102,6 +110,8 @@ export interface MetricComparison {
   readonly wins: number;
   readonly losses: number;
   readonly ties: number;
+  /** The value of every question in both runs, or null if they vary. */
+  readonly constant: number | null;
   /** `better` and `worse` mean that the interval excludes 0 and p is below 0.05. Otherwise null. */
   readonly verdict: "better" | "worse" | null;
   /**
@@ -112,6 +122,11 @@ export interface MetricComparison {
   readonly detectable: number | null;
   /** Absent if not requested. Null for a metric without two ends, such as the cost. */
   readonly sequential?: SequentialFigures | null;
+  /**
+   * The difference if failed tasks are counted the other way: over the completed tasks, or with failed ones as wrong.
+   * Absent if it is the same.
+   */
+  readonly otherwise?: Estimate;
 }
 
 /** What an always-valid test says about one score of two runs. */
@@ -158,10 +173,16 @@ export function sharedMetrics(shared: ScoredTasks): string[] {
 const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
 /** Returns the questions with a value of the metric in both runs. */
-export function pairsOf(metric: string, baseline: ComparableRun, candidate: ComparableRun): QuestionPair[] {
-  return [...baseline.questions].flatMap(([taskId, { values }]) => {
-    const before = values[metric];
-    const after = candidate.questions.get(taskId)?.values[metric];
+export function pairsOf(
+  metric: string,
+  baseline: ComparableRun,
+  candidate: ComparableRun,
+  failed: FailedTasks = "wrong",
+): QuestionPair[] {
+  const values = failed === "wrong" ? "withFailed" : "values";
+  return [...baseline.questions].flatMap(([taskId, question]) => {
+    const before = question[values][metric];
+    const after = candidate.questions.get(taskId)?.[values][metric];
     if (before === undefined || after === undefined) return [];
     const isSame =
       Math.abs(after - before) <= ROUNDING.absolute + ROUNDING.relative * Math.max(Math.abs(before), Math.abs(after));
@@ -190,7 +211,7 @@ export function pairOutcomes(
 
 export function comparePairs(metric: MetricDescription, pairs: readonly ValuePair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
-  const difference = pairedDifference(differences);
+  const difference = pairedDifference(differences, widthOf(metric));
   const up = differences.filter((value) => value > 0).length;
   const down = differences.filter((value) => value < 0).length;
   const isBinary = pairs.every(({ before, after }) => [0, 1].includes(before) && [0, 1].includes(after));
@@ -208,10 +229,19 @@ export function comparePairs(metric: MetricDescription, pairs: readonly ValuePai
     wins: higherIsBetter ? up : down,
     losses: higherIsBetter ? down : up,
     ties: pairs.length - up - down,
+    constant: pairs.every(({ before, after }) => before === pairs[0]?.before && after === before)
+      ? (pairs[0]?.before ?? null)
+      : null,
     verdict: significanceOf(difference, p, higherIsBetter),
     moreQuestions: moreNeeded,
     detectable,
   };
+}
+
+/** Returns the distance between a metric's lowest and highest value. It is infinite for cost, time and turns. */
+export function widthOf({ metric, kind }: Pick<MetricDescription, "metric" | "kind">): number {
+  const { min, max } = scaleOf(SCORES[metric] ?? { kind });
+  return max - min;
 }
 
 function significanceOf(
@@ -236,18 +266,35 @@ const EFFORT = {
   turns: { label: "Turns per task", read: (task: TaskResult) => task.turns },
 } as const;
 
+interface QuestionSums {
+  readonly first: TaskResult;
+  answer: string;
+  /** Number of failed epochs without a grade. */
+  failed: number;
+  /** The same per eval that neither passed nor failed them. */
+  readonly unjudged: NamedCounts;
+  readonly byMetric: Map<string, [sum: number, n: number]>;
+}
+
 /** Groups the epochs of each question. Failed tasks have values only if they are suite tasks graded after a timeout. */
 export class QuestionTally {
-  private readonly sums = new Map<
-    TaskId,
-    { first: TaskResult; answer: string; byMetric: Map<string, [sum: number, n: number]> }
-  >();
+  private readonly sums = new Map<TaskId, QuestionSums>();
 
   add(task: TaskResult): void {
-    const question = this.sums.get(task.taskId) ?? { first: task, answer: "", byMetric: new Map() };
+    const question: QuestionSums = this.sums.get(task.taskId) ?? {
+      first: task,
+      answer: "",
+      failed: 0,
+      unjudged: new NamedCounts(),
+      byMetric: new Map(),
+    };
     this.sums.set(task.taskId, question);
     const failed = canBeRetried(task.ending);
     question.answer ||= outcomeText(task, failed).slice(0, MAX_CHARS);
+    if (!isGraded(task)) {
+      question.failed++;
+      for (const [name, value] of Object.entries(task.scores)) if (value === null) question.unjudged.add(name);
+    }
     const effort = failed ? [] : Object.entries(EFFORT).map(([name, { read }]) => [name, read(task)] as const);
     for (const [name, value] of [...Object.entries(task.scores), ...effort]) {
       if (value === null) continue;
@@ -256,20 +303,38 @@ export class QuestionTally {
     }
   }
 
-  questions(): Map<TaskId, ComparedQuestion> {
+  /** @param scores the run's scores */
+  questions(scores: RunHead["scores"]): Map<TaskId, ComparedQuestion> {
     const questions = new Map<TaskId, ComparedQuestion>();
-    for (const [taskId, { first, answer, byMetric }] of this.sums) {
+    for (const [taskId, sums] of this.sums) {
+      const { first, answer, byMetric } = sums;
       const values = Object.fromEntries([...byMetric].map(([name, [sum, n]]) => [name, sum / n]));
-      questions.set(taskId, { question: first.question.slice(0, MAX_CHARS), inbox: first.inbox, answer, values });
+      const withFailed = sums.failed === 0 ? values : { ...values, ...meansWithFailed(sums, scores) };
+      const question = first.question.slice(0, MAX_CHARS);
+      questions.set(taskId, { question, inbox: first.inbox, answer, values, withFailed });
     }
     return questions;
   }
 }
 
+/** Returns the mean per score over all epochs of a question, with failed ones as wrong. */
+function meansWithFailed({ first, failed, unjudged, byMetric }: QuestionSums, scores: RunHead["scores"]) {
+  const question = { goldAnswer: first.groundTruth, goldMails: first.goldSources };
+  const means: Record<string, number> = {};
+  for (const [name, { overAll }] of Object.entries(scores)) {
+    // The run's own figure decides whether failed tasks count as 0.
+    if (overAll.n === 0 || SCORES[name]?.appliesTo?.(question) === false) continue;
+    const [sum, n] = byMetric.get(name) ?? [0, 0];
+    const asWrong = isEvalScore(name) ? (unjudged.counts[name] ?? 0) : failed;
+    if (n + asWrong > 0) means[name] = sum / (n + asWrong);
+  }
+  return means;
+}
+
 export function comparableRun(head: RunHead, results: Iterable<TaskResult>): ComparableRun {
   const tally = new QuestionTally();
   for (const task of results) tally.add(task);
-  return { head, questions: tally.questions() };
+  return { head, questions: tally.questions(head.scores) };
 }
 
 function outcomeText({ suite, agentAnswer }: TaskResult, failed: boolean): string {
@@ -290,6 +355,7 @@ export function compareRuns(
   candidate: ComparableRun,
   scorers: readonly string[],
   flips: number,
+  failed: FailedTasks = "wrong",
 ): RunComparison {
   const common = [...baseline.questions.keys()].filter((id) => candidate.questions.has(id));
   const metrics = [...scorers.map((name) => describeMetric(name, baseline.head)), ...EFFORTS];
@@ -302,17 +368,39 @@ export function compareRuns(
       onlyBaseline: baseline.questions.size - common.length,
       onlyCandidate: candidate.questions.size - common.length,
     },
-    ungraded: ungradedTasks(baseline.head, candidate.head),
+    failed: { counted: failed, baseline: baseline.head.failedTasks, candidate: candidate.head.failedTasks },
+    ungraded: ungradedTasks(baseline.head, candidate.head, failed),
     incomparable: incomparable(baseline.head, candidate.head),
     settings: differingSettings(baseline.head, candidate.head),
-    metrics: metrics.map((metric) => comparePairs(metric, pairsOf(metric.metric, baseline, candidate))),
-    flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips) },
+    metrics: metrics.map((metric) => {
+      const compared = comparePairs(metric, pairsOf(metric.metric, baseline, candidate, failed));
+      return { ...compared, ...countedOtherwise(compared, baseline, candidate, failed) };
+    }),
+    flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips, failed) },
   };
 }
 
-function ungradedTasks(a: RunHead, b: RunHead): RunComparison["ungraded"] {
+function countedOtherwise(
+  metric: MetricComparison,
+  baseline: ComparableRun,
+  candidate: ComparableRun,
+  failed: FailedTasks,
+): Pick<MetricComparison, "otherwise"> {
+  if (baseline.head.failedTasks + candidate.head.failedTasks === 0) return {};
+  const pairs = pairsOf(metric.metric, baseline, candidate, failed === "wrong" ? "exclude" : "wrong");
+  const otherwise = pairedDifference(
+    pairs.map(({ before, after }) => after - before),
+    widthOf(metric),
+  );
+  const isSame = otherwise.n === metric.difference.n && otherwise.value === metric.difference.value;
+  return isSame ? {} : { otherwise };
+}
+
+function ungradedTasks(a: RunHead, b: RunHead, failed: FailedTasks): RunComparison["ungraded"] {
   if (a.suite === undefined || b.suite === undefined) return null;
-  return { baseline: a.totalTasks - a.suite.graded, candidate: b.totalTasks - b.suite.graded };
+  const leftOut = ({ totalTasks, suite, scores: { taskScore } }: RunHead) =>
+    totalTasks - Math.max(suite?.graded ?? 0, failed === "wrong" ? (taskScore?.overAll.n ?? 0) : 0);
+  return { baseline: leftOut(a), candidate: leftOut(b) };
 }
 
 /** Describes why two runs are not comparable: different questions, mail or cutoffs. Empty if they are comparable. */
@@ -358,9 +446,10 @@ function findFlips(
   baseline: ComparableRun,
   candidate: ComparableRun,
   limit: number,
+  failed: FailedTasks,
 ) {
   const sign = better === "higher" ? 1 : -1;
-  const changed = pairsOf(metric, baseline, candidate)
+  const changed = pairsOf(metric, baseline, candidate, failed)
     .map((pair) => ({ ...pair, gain: sign * (pair.after - pair.before) }))
     .filter(({ gain }) => gain !== 0)
     .toSorted((a, b) => Math.abs(b.gain) - Math.abs(a.gain) || compareTaskIds(a.taskId, b.taskId));

@@ -1,18 +1,17 @@
 // Comparisons that may be read while their runs are still working: claims about a run that stop it (`run --until`), and
 // always-valid intervals (`compare --sequential`).
-import { SCORES } from "../scoring/scorers.js";
 import { confidenceSequence, E_ESTABLISHED, EProcess, eValueOfDifference } from "../statistics/confidence-sequence.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { eBenjaminiHochberg, holm } from "../statistics/multiple-comparisons.js";
 import { seededRandom } from "../statistics/seeded-random.js";
-import { scaleOf } from "../traces/score.js";
+import type { FailedTasks } from "../tasks/ending.js";
 import {
   type ComparableRun,
   type MetricComparison,
-  type MetricDescription,
   pairsOf,
   type RunComparison,
   type SequentialFigures,
+  widthOf,
 } from "./paired-comparison.js";
 
 /**
@@ -151,6 +150,7 @@ export function withSequentialFigures(
   comparisons: readonly RunComparison[],
   baseline: ComparableRun,
   candidates: readonly ComparableRun[],
+  failed: FailedTasks = "wrong",
 ): RunComparison[] {
   const figures = new Map<MetricComparison, SequentialFigures>();
   const tested = comparisons.flatMap(({ metrics }, i) => {
@@ -164,7 +164,7 @@ export function withSequentialFigures(
     const inputs = same.map(({ metric: { better, p }, candidate }) => ({
       better,
       p,
-      differences: pairsOf(first.metric, baseline, candidate).map(({ before, after }) => after - before),
+      differences: pairsOf(first.metric, baseline, candidate, failed).map(({ before, after }) => after - before),
     }));
     sequentialFigures(inputs, width).forEach((each, i) => {
       const input = same[i];
@@ -175,12 +175,6 @@ export function withSequentialFigures(
     ...comparison,
     metrics: comparison.metrics.map((metric) => ({ ...metric, sequential: figures.get(metric) ?? null })),
   }));
-}
-
-/** Distance between a metric's lowest and highest possible value. Infinite for cost, time and turns. */
-function widthOf({ metric, kind }: MetricDescription): number {
-  const { min, max } = scaleOf(SCORES[metric] ?? { kind });
-  return max - min;
 }
 
 /**

@@ -1319,6 +1319,7 @@ export interface ScoreFigures {
     | "clustered_wilson_mean"
     | "t"
     | "clustered_t"
+    | "paired_wilson"
     | "paired_bootstrap"
     | "paired_t"
     | "bootstrap"
@@ -1340,7 +1341,7 @@ export interface ScoreFigures {
    */
   meaning: string;
   /**
-   * The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for suite tasks, because ungraded ones never count as 0.
+   * The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for a training environment's reward. Suite tasks that are not runnable or could not be graded are left out.
    */
   overAll: Estimate;
   /**
@@ -1412,6 +1413,7 @@ export interface Estimate {
     | "clustered_wilson_mean"
     | "t"
     | "clustered_t"
+    | "paired_wilson"
     | "paired_bootstrap"
     | "paired_t"
     | "bootstrap"

@@ -73,6 +73,7 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
         significanceText(metric, noun),
       ]),
     ),
+    ...failedLines(comparison),
     ...sequentialLines(metrics, comparisons > 1),
     ...(flipCount === 0
       ? []
@@ -80,6 +81,25 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
     ...flips.lost.flatMap((flip) => flipLines("lost", flip)),
     ...flips.won.flatMap((flip) => flipLines("won", flip)),
   ]).join("\n");
+}
+
+/** Says how failed tasks count, with the differences that change if they count the other way. */
+function failedLines({ failed, metrics }: RunComparison): string[] {
+  if (failed.baseline + failed.candidate === 0) return [];
+  const isWrong = failed.counted === "wrong";
+  const number = `${count(failed.baseline)} in the first, ${count(failed.candidate)} in the second`;
+  const other = isWrong ? "Without them" : "With them as wrong";
+  return [
+    "",
+    isWrong
+      ? `Failed tasks count as wrong (${number}). --failed-tasks exclude leaves them out.`
+      : `Failed tasks are left out (${number}).`,
+    ...metrics.flatMap(({ label, otherwise }) =>
+      otherwise === undefined
+        ? []
+        : [`  ${other}: ${label} ${differenceText(otherwise, share)} n=${count(otherwise.n)}`],
+    ),
+  ];
 }
 
 /** Which of the two intervals may be read when. */

@@ -9,41 +9,40 @@ import { runTitle } from "./wording.js";
 const MAX_NAME_CHARS = 120;
 
 /**
- * Writes a run as JUnit XML, in chunks: a test suite with one test case per gate, and for each score a test suite with
- * one test case per task. Wrong answers are failures, failed tasks are errors, and tasks without that score are
- * skipped. Iterates the results twice, because the counts come first.
+ * Writes a run as JUnit XML, in chunks: a test suite with one test case per gate, and one with one test case per task.
+ * Missed gates are failures. If `isStrict`, wrong answers are failures too and failed tasks are errors, otherwise both
+ * are skipped with the reason, because a run can pass its gates with wrong answers. Tasks without the score are skipped.
+ * Iterates the results twice, because the counts come first.
  */
 export function* junit(
   run: RunHead,
-  scores: readonly OutcomeScore[],
+  score: OutcomeScore,
   gates: readonly Gate[],
   results: () => Iterable<TaskResult>,
+  isStrict: boolean,
 ): Generator<string> {
-  const suites = scores.map((score) => ({ score, counts: { right: 0, wrong: 0, failed: 0, unscored: 0 } }));
+  const counts = { right: 0, wrong: 0, failed: 0, unscored: 0 };
   const gateCounts = { right: 0, wrong: 0, failed: 0, unscored: 0 };
   for (const { passed } of gates) gateCounts[passed ? "right" : "wrong"]++;
   let ms = 0;
   for (const task of results()) {
-    for (const { score, counts } of suites) counts[taskOutcome(task, score)]++;
+    const outcome = taskOutcome(task, score);
+    counts[isStrict || outcome === "right" ? outcome : "unscored"]++;
     ms += task.executionTimeMs;
   }
-  const all = [gateCounts, ...suites.map(({ counts }) => counts)];
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
-  yield `<testsuites name="art-e" ${sumsOf(all, ms * suites.length)}>\n`;
+  yield `<testsuites name="art-e" ${sumsOf([gateCounts, counts], ms)}>\n`;
   if (gates.length > 0) {
     const name = escapeAttribute(`${runTitle(run)}, gates`);
     yield `  <testsuite name="${name}" id="${escapeAttribute(`${run.runId} gates`)}" ${sumsOf([gateCounts], 0)}>\n`;
     for (const gate of gates) yield gateCase(gate);
     yield "  </testsuite>\n";
   }
-  for (const { score, counts } of suites) {
-    const { scorer } = score;
-    const name = escapeAttribute(`${runTitle(run)}, ${scorer}`);
-    const id = escapeAttribute(suites.length === 1 ? run.runId : `${run.runId} ${scorer}`);
-    yield `  <testsuite name="${name}" id="${id}" ${sumsOf([counts], ms)}>\n`;
-    for (const task of results()) yield testCase(task, scorer, taskOutcome(task, score));
-    yield "  </testsuite>\n";
-  }
+  const { scorer } = score;
+  const name = escapeAttribute(`${runTitle(run)}, ${scorer}`);
+  yield `  <testsuite name="${name}" id="${escapeAttribute(run.runId)}" ${sumsOf([counts], ms)}>\n`;
+  for (const task of results()) yield testCase(task, scorer, taskOutcome(task, score), isStrict);
+  yield "  </testsuite>\n";
   yield "</testsuites>\n";
 }
 
@@ -60,13 +59,13 @@ function gateCase(gate: Gate): string {
   return gate.passed ? `${head}/>\n` : `${head}>\n      <failure type="gate" message="${text}"/>\n    </testcase>\n`;
 }
 
-function testCase(task: TaskResult, scorer: string, outcome: TaskOutcome): string {
+function testCase(task: TaskResult, scorer: string, outcome: TaskOutcome, isStrict: boolean): string {
   const { taskId, epoch, question } = task;
   const id = epoch === 1 ? `${taskId}` : `${taskId}/${epoch}`;
   const short = question.length <= MAX_NAME_CHARS ? question : `${question.slice(0, MAX_NAME_CHARS - 1)}…`;
   const head = `    <testcase classname="${escapeAttribute(groupOf(task))}" name="${escapeAttribute(`${id} ${short}`)}" time="${seconds(task.executionTimeMs)}"`;
   if (outcome === "right") return `${head}/>\n`;
-  return `${head}>\n      ${outcomeElement(task, scorer, outcome)}\n    </testcase>\n`;
+  return `${head}>\n      ${outcomeElement(task, scorer, outcome, isStrict)}\n    </testcase>\n`;
 }
 
 /** Viewers group test cases by this name: the mailbox, or the suite and the folder of its task. */
@@ -74,10 +73,19 @@ function groupOf({ inbox, suite }: TaskResult): string {
   return suite === undefined ? inbox : [suite.name, suite.tool].filter((part) => part !== "").join("/");
 }
 
-function outcomeElement(task: TaskResult, scorer: string, outcome: Exclude<TaskOutcome, "right">): string {
+function outcomeElement(
+  task: TaskResult,
+  scorer: string,
+  outcome: Exclude<TaskOutcome, "right">,
+  isStrict: boolean,
+): string {
   if (outcome === "unscored") return `<skipped message="${escapeAttribute(`no ${scorer}`)}"/>`;
   if (outcome === "failed") {
-    return `<error type="${task.ending}" message="${escapeAttribute(task.error ?? task.ending)}">${escapeText(`Trace: ${task.traceId}`)}</error>`;
+    const message = escapeAttribute(task.error ?? task.ending);
+    const text = escapeText(`Trace: ${task.traceId}`);
+    return isStrict
+      ? `<error type="${task.ending}" message="${message}">${text}</error>`
+      : `<skipped message="${escapeAttribute(`failed (${task.ending}): `)}${message}">${text}</skipped>`;
   }
   const lines = [
     `Question: ${task.question}`,
@@ -86,8 +94,11 @@ function outcomeElement(task: TaskResult, scorer: string, outcome: Exclude<TaskO
     `Ending:   ${task.ending}`,
     `Trace:    ${task.traceId}`,
   ];
-  const message = `${scorer} ${task.scores[scorer]}`;
-  return `<failure type="${escapeAttribute(scorer)}" message="${escapeAttribute(message)}">${escapeText(lines.join("\n"))}</failure>`;
+  const message = escapeAttribute(`${scorer} ${task.scores[scorer]}`);
+  const text = escapeText(lines.join("\n"));
+  return isStrict
+    ? `<failure type="${escapeAttribute(scorer)}" message="${message}">${text}</failure>`
+    : `<skipped message="wrong: ${message}">${text}</skipped>`;
 }
 
 function seconds(ms: number): string {

@@ -4,6 +4,7 @@ import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
+import type { Estimate } from "../statistics/estimate.js";
 import type { QuestionStatistics, TaskId } from "../tasks/question.js";
 import {
   count,
@@ -215,12 +216,15 @@ function hint(runId: string, [first]: readonly TaskLine[]): string[] {
   return ["", `Show a complete task: ${commandLine`art-e show ${name}`}`];
 }
 
-/** Formats `missed  accuracy (exactMatch) 0.742 [0.690, 0.789] n=300, required: at least 0.8`. */
+/** Formats `missed  accuracy (sourcesCorrect) 0.742 [0.690, 0.789] n=300, required: at least 0.8`. */
 export function gateText(gate: Gate): string {
-  const { metric, scorer, figure, coverage, passed } = gate;
-  const isMissing = figure.n === 0 && (coverage === null || coverage.judged + coverage.notApplicable === 0);
+  const { metric, scorer, passed, problems } = gate;
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  return `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}${isMissing ? ": the run does not have this score" : formatCoverage(gate)}${formatValidation(gate)}${formatOtherAgents(gate)}`;
+  const notes = [...problems, ...coverageNote(gate), ...validationNote(gate), ...otherAgentsNote(gate)];
+  return [
+    `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}`,
+    ...notes,
+  ].join("; ");
 }
 
 /** Why an eval's figure is not reliable. */
@@ -231,34 +235,40 @@ export const VALIDATION_TEXTS: Readonly<Record<Exclude<GateValidation, "passed">
   unknown: "the database does not contain the eval",
 };
 
-function formatValidation({ validation }: Gate): string {
-  return validation === null || validation === "passed" ? "" : `; not validated: ${VALIDATION_TEXTS[validation]}`;
+function validationNote({ validation }: Gate): string[] {
+  return validation === null || validation === "passed" ? [] : [`not validated: ${VALIDATION_TEXTS[validation]}`];
 }
 
-function formatOtherAgents({ otherAgents }: Gate): string {
-  if (otherAgents === null) return "";
+function otherAgentsNote({ otherAgents }: Gate): string[] {
+  if (otherAgents === null) return [];
   const { count, command } = otherAgents.label;
-  return `; ${otherAgentsText(otherAgents)}: label ${count} of its traces (${command})`;
+  return [`${otherAgentsText(otherAgents)}: label ${count} of its traces (${command})`];
 }
 
-/** Formats `; judged 16 of 30 tasks, 4 do not apply: covered 0.667, required: at least 0.9 (--min-coverage)`. */
-function formatCoverage({ coverage }: Gate): string {
-  if (coverage === null || coverage.judged === coverage.tasks) return "";
-  const { judged, notApplicable, tasks, least } = coverage;
-  const covered = judged + notApplicable;
-  const others = notApplicable === 0 ? "" : `, ${notApplicable} do not apply`;
-  const counts = `; judged ${judged} of ${tasks} tasks${others}`;
-  if (covered >= least * tasks) return counts;
-  return `${counts}: covered ${share(covered / tasks)}, required: at least ${least} (--min-coverage)`;
+/** Formats `covers 16 of 30 tasks, 14 do not apply`, if the coverage is enough. Otherwise, it is a problem. */
+function coverageNote({ coverage, problems }: Gate): string[] {
+  const { scored, notApplicable, tasks } = coverage;
+  if (scored === tasks || problems.length > 0) return [];
+  return [`covers ${scored} of ${tasks} tasks${notApplicable === 0 ? "" : `, ${notApplicable} do not apply`}`];
 }
 
-function formatFigure({ kind, figure }: Gate): string {
-  const sign = kind === "no_worse_than" && (figure.value ?? 0) > 0 ? "+" : "";
-  return `${sign}${estimate(figure)}`;
+/** Formats `0.260 [0.219, 0.305] n=400 with failed tasks as wrong (0.963 n=108 without them)`. */
+function formatFigure({ kind, figure, failedTasks, otherwise }: Gate): string {
+  const signed = (value: Estimate, text: string) =>
+    `${kind === "no_worse_than" && (value.value ?? 0) > 0 ? "+" : ""}${text}`;
+  const shown = signed(figure, estimate(figure));
+  if (otherwise === null) return shown;
+  const other = signed(otherwise, `${share(otherwise.value)} n=${count(otherwise.n)}`);
+  return failedTasks === "wrong"
+    ? `${shown} with failed tasks as wrong (${other} without them)`
+    : `${shown} without failed tasks (${other} with them as wrong)`;
 }
 
-function formatThreshold({ kind, better, limit, baseline }: Gate): string {
-  if (kind === "fail_under") return `${better === "higher" ? "at least" : "at most"} ${limit}`;
+function formatThreshold({ kind, better, limit, baseline, isBound }: Gate): string {
+  if (kind === "fail_under") {
+    const least = better === "higher" ? "at least" : "at most";
+    return isBound ? `the interval ${least} ${limit}` : `${least} ${limit}`;
+  }
   const bound = better === "higher" ? `the interval above -${limit}` : `the interval below ${limit}`;
   return `${bound} against ${baseline}`;
 }

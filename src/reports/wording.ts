@@ -56,12 +56,26 @@ export function metricFormat(metric: string): (value: number) => string {
   return EFFORT_FORMATS[metric] ?? share;
 }
 
+/** The verdict that may be read: the always-valid one if there is one. Null if it is open. */
+export function verdictOf({ verdict, sequential }: MetricComparison): MetricComparison["verdict"] {
+  return sequential === undefined ? verdict : (sequential?.verdict ?? null);
+}
+
 /** Formats a table cell: `better`, `worse`, or the reason for a missing verdict. */
-export function significanceText({ verdict, moreQuestions, difference }: MetricComparison, noun: TaskNoun): string {
+export function significanceText(metric: MetricComparison, noun: TaskNoun): string {
+  const { sequential, moreQuestions, difference, metric: name } = metric;
+  const verdict = verdictOf(metric);
   if (verdict !== null) return verdict;
   if (difference.n === 0) return `no ${noun} in common`;
-  if (moreQuestions === null) return "no difference";
-  return moreQuestions === 0 ? "could be chance" : `could be chance; ~${count(moreQuestions)} more ${noun}s needed`;
+  if (sequential !== undefined) return sequential === null ? "not tested" : "open";
+  if (difference.value === 0) return `no difference seen${possibleText(difference, metricFormat(name))}`;
+  if (moreQuestions === null || moreQuestions === 0) return "could be chance";
+  return `could be chance; ~${count(moreQuestions)} more ${noun}s needed`;
+}
+
+/** Formats how large a difference can be that was not seen. */
+function possibleText({ low, high }: Estimate, format: (value: number) => string): string {
+  return low === null || high === null ? "" : `, up to ${format(Math.max(-low, high))} possible`;
 }
 
 /** Formats the verdict on one metric as a sentence, with the figures that it is based on. */
@@ -76,14 +90,21 @@ function alwaysValidSentence({ difference }: SequentialFigures, metric: string):
 }
 
 function fixedNumberSentence(metric: MetricComparison, noun: TaskNoun): string {
-  const { label, verdict, baseline, candidate, difference, p, moreQuestions } = metric;
+  const { label, baseline, candidate, difference, p, moreQuestions, sequential } = metric;
   if (baseline === null || candidate === null) return `${label}: no ${noun} in common has a value.`;
+  const verdict = verdictOf(metric);
   const format = metricFormat(metric.metric);
   const many = counted(difference.n, noun);
   const figures = `${format(candidate)} against ${format(baseline)}, a difference of ${differenceText(difference, format)} with p ${pText(p)}`;
   if (verdict !== null) return `${label} is ${verdict}: ${figures}, over ${many}.`;
-  if (moreQuestions === null) return `${label} is the same: ${format(candidate)} on both sides, over ${many}.`;
-  const more = moreQuestions === 0 ? "" : ` About ${count(moreQuestions)} more ${noun}s are needed to tell.`;
+  if (difference.value === 0) {
+    return `${label} is the same: ${format(candidate)} on both sides, over ${many}${possibleText(difference, format)}.`;
+  }
+  if (sequential !== undefined) return `The verdict is open. ${label} is ${figures}, over ${many}.`;
+  const more =
+    moreQuestions === null || moreQuestions === 0
+      ? ""
+      : ` About ${count(moreQuestions)} more ${noun}s are needed to tell.`;
   return `No clear difference. ${label} is ${figures}, which could be chance over ${many}.${more}`;
 }
 

@@ -113,7 +113,7 @@ export async function collectReport(
       ...tally.figures(),
       label: labels[index] ?? run.head.runId,
     });
-    comparable.push({ head: run.head, questions: questions.questions() });
+    comparable.push({ head: run.head, questions: questions.questions(run.head.scores) });
   }
   const head: ReportHead = {
     version: programVersion(),

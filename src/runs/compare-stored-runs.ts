@@ -13,6 +13,7 @@ import {
 import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
+import type { FailedTasks } from "../tasks/ending.js";
 import { publishedDifferences } from "./published-conditions.js";
 import { RunSources, unfinished } from "./results-file.js";
 
@@ -27,6 +28,7 @@ interface CompareOptions {
   readonly force: boolean;
   /** Add always-valid intervals. */
   readonly sequential: boolean;
+  readonly failedTasks: FailedTasks;
 }
 
 export interface Comparison {
@@ -60,7 +62,7 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
   const comparisons = candidates.map((candidate) => {
     const shared = sharedScores(baseline.head.scores, candidate.head.scores);
     const scorers = scorersAmong(options.metric ?? sharedMetrics(shared), shared);
-    const comparison = compareRuns(baseline, candidate, scorers, options.flips);
+    const comparison = compareRuns(baseline, candidate, scorers, options.flips, options.failedTasks);
     if (!options.force) refuseIncomparable(comparison);
     return comparison;
   });
@@ -69,7 +71,9 @@ function compareAll(runs: readonly ComparableRun[], options: CompareOptions): Co
   const differences = Object.fromEntries(beside.map(({ head }) => [head.runId, publishedDifferences(head)]));
   return {
     runs: runs.map(({ head }) => head),
-    comparisons: options.sequential ? withSequentialFigures(comparisons, baseline, candidates) : comparisons,
+    comparisons: options.sequential
+      ? withSequentialFigures(comparisons, baseline, candidates, options.failedTasks)
+      : comparisons,
     published: beside.length === 0 ? null : { figures: PUBLISHED.figures, differences },
   };
 }

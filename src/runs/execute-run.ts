@@ -158,9 +158,9 @@ async function withPlan<T>(
 ): Promise<T> {
   const request = withJudgeOfEval(db, runRequest);
   const gates = await openGates(request, context);
-  if (request.requireValidated) gates.requireValidatedInUse();
   const plan = await planRun(db, request, context);
   try {
+    gates.requireValidatedInUse({ ...plan.settings });
     if (plan.settings.kind === "own") for (const note of notesOnSent(plan.settings)) context.note(note);
     gates.checkComparable({ ...plan.over, settings: { ...plan.settings } });
     checkPriced(plan.model, plan.settings, plan.limits);

@@ -1,12 +1,14 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { coverageOf, failUnder, type Gate, type GateValidation, noWorseThan } from "../analysis/gate.js";
+import { failUnder, type Gate, type GateValidation, noWorseThan, RunEvidence } from "../analysis/gate.js";
 import {
   type ComparableRun,
   comparableRun,
   compareRuns,
   incomparable,
   type RunHead,
+  sharedMetrics,
+  sharedScores,
 } from "../analysis/paired-comparison.js";
 import { evalOfScore, isEvalScore, isValidatedScore, type ValidatedScore, validationOf } from "../evals/definition.js";
 import { agreementFor, measuredErrors, PassTally } from "../evals/pass-rates.js";
@@ -25,15 +27,22 @@ import { isFunctionScore } from "../scoring/function-scorers.js";
 import { SCORES, scaleOfScore } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { openStore, withStore } from "../store/open-store.js";
+import type { FailedTasks } from "../tasks/ending.js";
 import { refuseInputs } from "../trace-formats/output-files.js";
-import { JUDGED, METRIC_ALIASES, scorerOfMetric } from "../traces/headline-score.js";
+import { ACCURACY, JUDGED, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { scaleText } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { judgeSettingsSchema } from "../traces/trace.js";
 import { type RunSource, RunSources, unfinished } from "./results-file.js";
 import type { GateOptions } from "./run-flags.js";
 
-const DEFAULT_MARGIN = 0.02;
+/** 73 questions that are all tied exclude this loss. A margin of 0.02 would take 189, more than most gates run. */
+const DEFAULT_MARGIN = 0.05;
+
+interface Baseline {
+  readonly run: ComparableRun;
+  readonly evidence: RunEvidence;
+}
 
 /** Opens the gates of a run. Reads the baseline before anything is spent. */
 export async function openGates(options: GateOptions, context: AppContext): Promise<Gates> {
@@ -54,13 +63,17 @@ export async function openGates(options: GateOptions, context: AppContext): Prom
 
 class Gates {
   private readonly metric: string;
+  private readonly minCoverage: number;
+  private readonly failedTasks: FailedTasks;
 
   constructor(
     private readonly options: GateOptions,
     private readonly context: AppContext,
-    private readonly baseline: ComparableRun | null,
+    private readonly baseline: Baseline | null,
   ) {
-    this.metric = options.metric ?? "accuracy";
+    this.metric = options.metric ?? ACCURACY;
+    this.minCoverage = options.minCoverage ?? MIN_COVERAGE;
+    this.failedTasks = options.failedTasks ?? "wrong";
   }
 
   get isRequested(): boolean {
@@ -68,7 +81,7 @@ class Gates {
   }
 
   checkComparable(run: Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">): void {
-    const differ = this.baseline === null ? [] : incomparable(this.baseline.head, run);
+    const differ = this.baseline === null ? [] : incomparable(this.baseline.run.head, run);
     if (differ.length === 0) return;
     throw new UserError(
       "runs_incomparable",
@@ -79,64 +92,62 @@ class Gates {
 
   async check({ head, results }: RunSource): Promise<Gate[]> {
     this.checkComparable(head);
-    const minCoverage = this.options.minCoverage ?? MIN_COVERAGE;
+    const evidence = RunEvidence.of(head, results());
+    const rules = { evidence, failedTasks: this.failedTasks, least: this.minCoverage };
     const gates = (this.options.failUnder ?? []).map(({ metric, limit }) => {
-      const scorer = uncorrected(metric);
-      if (!isValidatedScore(scorer) || (scorer === JUDGED && scorer === metric)) {
-        return failUnder({ metric, limit }, head);
-      }
-      const trust = this.trustIn(scorer, { head, results });
-      const coverage = coverageOf(scorer, results(), minCoverage);
-      if (scorer === metric) return { ...failUnder({ metric, limit }, head, coverage), ...trust };
-      const figure = correctedFigure(scorer, head, results(), this.context);
-      return { ...failUnder({ metric: scorer, limit }, head, coverage, figure), metric, ...trust };
+      const scorer = scorerOfMetric(uncorrected(metric), expectedScores(head));
+      const corrected = uncorrected(metric) === metric ? [] : [this.correctedFigure(scorer, head, results())];
+      const trust = isValidatedScore(scorer) ? this.trustIn(scorer, head.settings, { head, results }) : {};
+      return { ...failUnder({ metric, scorer, limit }, head, rules, ...corrected), ...trust };
     });
-    if (this.baseline !== null) gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results())));
-    // The gates' scores decide which answers count as wrong in the JUnit report and the step summary.
-    const requestedMetric = this.options.metric ?? (gates.length === 0 ? "accuracy" : null);
-    const named = requestedMetric === null ? [] : [scorerOfMetric(requestedMetric, head.scores)];
-    const [scorer = "exactMatch", ...others] = new Set([...named, ...gates.map((gate) => gate.scorer)]);
-    const outcomeScore = (name: string): OutcomeScore => ({
-      scorer: name,
-      ...(SCORES[name] ?? { better: head.scores[name]?.better ?? "higher" }),
-    });
-    const { junit: path } = this.options;
-    const scores = [scorer, ...others].map(outcomeScore);
+    if (this.baseline !== null) {
+      gates.push(this.compareWithBaseline(this.baseline, comparableRun(head, results()), evidence));
+    }
+    // Decides which answers are wrong in the step summary, and in the JUnit report with --junit-tasks.
+    const scorer = scorerOfMetric(this.metric, expectedScores(head));
+    const score: OutcomeScore = { scorer, ...(SCORES[scorer] ?? { better: head.scores[scorer]?.better ?? "higher" }) };
+    const { junit: path, junitTasks = false } = this.options;
     if (path !== undefined) {
       const { junit } = await import("../reports/junit-report.js");
-      await writeFileAtomically(path, junit(head, scores, gates, results));
+      await writeFileAtomically(path, junit(head, score, gates, results, junitTasks));
     }
     const summary = this.context.settings.env.GITHUB_STEP_SUMMARY;
     if (summary) {
       const { stepSummary } = await import("../reports/markdown-report.js");
-      appendSummary(summary, stepSummary(head, gates, outcomeScore(scorer), results()), this.context);
+      appendSummary(summary, stepSummary(head, gates, score, results()), this.context);
     }
     return gates;
   }
 
-  /** Throws with `--require-validated` if a version in use was not validated. Called before anything is spent. */
-  requireValidatedInUse(): void {
+  /**
+   * Throws with `--require-validated` if a version in use or the run's judge was not validated. Called before anything
+   * is spent.
+   */
+  requireValidatedInUse(settings: RunHead["settings"]): void {
+    if (this.options.requireValidated !== true) return;
     for (const { metric } of this.options.failUnder ?? []) {
-      const scorer = uncorrected(metric);
-      if (isEvalScore(scorer)) this.trustIn(scorer, null);
+      const scorer = scorerOfMetric(uncorrected(metric), expectedScores({ scores: {}, settings }));
+      if (isEvalScore(scorer)) this.trustIn(scorer, null, null);
+      if (scorer === JUDGED) this.trustIn(scorer, settings, null);
     }
   }
 
   /**
-   * Returns the newest test's result for the version that scored the run, or the version in use if `run` is null, and
-   * whether the test covers the run's agent.
+   * Returns the newest test's result for the version that scored the run, or for the version in use if `settings` is
+   * null, and whether the test covers the run's agent.
    */
   private trustIn(
     score: ValidatedScore,
+    settings: RunHead["settings"] | null,
     run: Pick<RunSource, "head" | "results"> | null,
   ): Pick<Gate, "validation" | "otherAgents"> {
     const { db: path } = this.context.settings;
     if (statOf(path) === undefined) return { validation: this.accepted(score, "unknown"), otherAgents: null };
     const db = openStore(path, { mustExist: true });
     try {
-      const active = run === null && isEvalScore(score) ? activeEval(db, evalOfScore(score)) : null;
-      const settings = run === null ? null : { settings: scored.parse(run.head.settings) };
-      const described = active === null ? describedEvalOfRun(db, score, settings) : describeStored(db, active);
+      const active = settings === null && isEvalScore(score) ? activeEval(db, evalOfScore(score)) : null;
+      const ofRun = settings === null ? null : { settings: scored.parse(settings) };
+      const described = active === null ? describedEvalOfRun(db, score, ofRun) : describeStored(db, active);
       if (described?.stored.definition.kind === "cases") return { validation: null, otherAgents: null };
       const validation = this.accepted(score, described === null ? "unknown" : validationOf(described.test));
       const errors = measuredErrors(db, described);
@@ -149,8 +160,10 @@ class Gates {
     }
   }
 
-  private accepted(score: ValidatedScore, validation: GateValidation): GateValidation {
-    if (this.options.requireValidated !== true || validation === "passed") return validation;
+  /** A judge does not need an eval, so only the result of an existing test is worth a word. */
+  private accepted(score: ValidatedScore, validation: GateValidation): GateValidation | null {
+    if (validation === "passed") return validation;
+    if (this.options.requireValidated !== true) return score === JUDGED && validation === "unknown" ? null : validation;
     throw new UserError(
       "eval_unvalidated",
       `Cannot gate on ${score}: ${VALIDATION_TEXTS[validation]}.`,
@@ -158,13 +171,41 @@ class Gates {
     );
   }
 
-  private compareWithBaseline(baseline: ComparableRun, run: ComparableRun): Gate {
-    const scorer = scorerOfMetric(this.metric, baseline.head.scores, run.head.scores);
-    const [comparison] = compareRuns(baseline, run, [scorer], 0).metrics;
+  /** Returns the pass rate of an eval, corrected for the errors that its newest test found. */
+  private correctedFigure(score: string, { settings }: RunHead, results: Iterable<TaskResult>): Estimate {
+    if (!isValidatedScore(score)) throw new Error(`${score} cannot be corrected`);
+    const db = openStore(this.context.settings.db, { mustExist: true });
+    try {
+      const { agreement, labels } = agreementFor(db, score, { settings: scored.parse(settings) });
+      return PassTally.of(score, results).figures(agreement, labels).corrected ?? NO_ESTIMATE;
+    } finally {
+      db.close();
+    }
+  }
+
+  private compareWithBaseline(baseline: Baseline, run: ComparableRun, evidence: RunEvidence): Gate {
+    const [before, after] = [expectedScores(baseline.run.head), expectedScores(run.head)];
+    const scorer = scorerOfMetric(this.metric, before, after);
+    const shared = sharedMetrics(sharedScores(baseline.run.head.scores, run.head.scores));
+    const { metrics } = compareRuns(baseline.run, run, [scorer, ...shared], 0, this.failedTasks);
+    const [comparison] = metrics;
     if (comparison === undefined) throw new Error("the comparison does not have the requested metric");
     const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;
-    return noWorseThan({ metric: this.metric, limit }, baseline.head.runId, comparison);
+    return noWorseThan(
+      { metric: this.metric, limit },
+      { runId: baseline.run.head.runId, coverage: baseline.evidence.coverage(scorer, this.minCoverage) },
+      comparison,
+      { evidence, failedTasks: this.failedTasks, least: this.minCoverage },
+      metrics
+        .filter(({ metric, constant }) => shared.includes(metric) && constant === null)
+        .map(({ metric }) => metric),
+    );
   }
+}
+
+/** A judge that gave no verdict is still the run's headline score, so that a gate on `accuracy` cannot pass by another. */
+function expectedScores({ scores, settings }: { scores: ScoredTasks; settings: RunHead["settings"] }): ScoredTasks {
+  return settings.judge == null ? scores : { ...scores, [JUDGED]: { n: Math.max(1, scores[JUDGED]?.n ?? 0) } };
 }
 
 const CORRECTED = /^(eval:[^:]+|judgeCorrect):corrected$/;
@@ -181,22 +222,6 @@ const scored = z.looseObject({
   judge: judgeSettingsSchema.nullable().catch(null),
 });
 
-/** Returns the pass rate of an eval, corrected for the errors that its newest test found. */
-function correctedFigure(
-  score: ValidatedScore,
-  { settings }: Pick<RunHead, "settings">,
-  results: Iterable<TaskResult>,
-  context: AppContext,
-): Estimate {
-  const db = openStore(context.settings.db, { mustExist: true });
-  try {
-    const { agreement, labels } = agreementFor(db, score, { settings: scored.parse(settings) });
-    return PassTally.of(score, results).figures(agreement, labels).corrected ?? NO_ESTIMATE;
-  } finally {
-    db.close();
-  }
-}
-
 export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
   const missed = gates.filter(({ passed }) => !passed);
   if (missed.length === 0) return;
@@ -208,7 +233,7 @@ export function throwIfMissed(runId: string, gates: readonly Gate[]): void {
   );
 }
 
-async function readBaseline(name: string, { settings }: AppContext): Promise<ComparableRun> {
+async function readBaseline(name: string, { settings }: AppContext): Promise<Baseline> {
   const sources = new RunSources(settings.db, "newest");
   try {
     const { head, results } = await sources.open(name);
@@ -220,7 +245,7 @@ async function readBaseline(name: string, { settings }: AppContext): Promise<Com
         `Finish it (${commandLine`art-e run --resume ${head.runId}`}), or pass another baseline.`,
       );
     }
-    return comparableRun(head, results());
+    return { run: comparableRun(head, results()), evidence: RunEvidence.of(head, results()) };
   } finally {
     sources.close();
   }
@@ -246,18 +271,25 @@ function checkGateOptions({
   baseline,
   noWorseThan,
   metric,
+  failedTasks,
   junit,
+  junitTasks = false,
 }: GateOptions): void {
+  const hasMetricGate = failUnder.length > 0 || baseline !== undefined;
   const without =
     baseline === undefined && noWorseThan !== undefined
       ? "--no-worse-than goes with --baseline"
       : baseline === undefined && junit === undefined && metric !== undefined
         ? "--metric goes with --baseline or --junit"
-        : minCoverage !== undefined && !failUnder.some((threshold) => isEvalScore(threshold.metric))
-          ? "--min-coverage goes with --fail-under eval:NAME=LIMIT"
-          : requireValidated === true && !failUnder.some((threshold) => isEvalScore(threshold.metric))
-            ? "--require-validated goes with --fail-under eval:NAME=LIMIT"
-            : null;
+        : junit === undefined && junitTasks
+          ? "--junit-tasks goes with --junit"
+          : minCoverage !== undefined && !hasMetricGate
+            ? "--min-coverage goes with --fail-under or --baseline"
+            : failedTasks !== undefined && !hasMetricGate
+              ? "--failed-tasks goes with --fail-under or --baseline"
+              : requireValidated === true && !failUnder.some((threshold) => canBeValidated(threshold.metric))
+                ? "--require-validated goes with --fail-under on an eval or a judge's score"
+                : null;
   if (without !== null) throw new UserError("flags_contradict", `${without}.`, "Give both, or leave it out.");
   const known = [...Object.keys(METRIC_ALIASES), ...Object.keys(SCORES)];
   const metrics = compact([...failUnder.map((threshold) => threshold.metric), metric]);
@@ -268,7 +300,12 @@ function checkGateOptions({
     throw new UserError("metric_unknown", `Unknown metric "${unknown}".`, `Available: ${known.join(", ")}.`);
   }
   refuseImpossible(failUnder);
-  if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? "accuracy");
+  if (noWorseThan !== undefined) refuseIdleMargin(noWorseThan, metric ?? ACCURACY);
+}
+
+function canBeValidated(metric: string): boolean {
+  const scorer = uncorrected(metric);
+  return scorer === ACCURACY || scorer === JUDGED || isEvalScore(scorer);
 }
 
 /** Refuses limits that no run can miss or that no run can reach, because they are typos. */
@@ -290,17 +327,17 @@ function refuseIdleMargin(margin: number, metric: string): void {
   throw new UserError(
     "threshold_impossible",
     `--no-worse-than ${margin}: ${metric} is ${scaleText(scale)}, so nothing could ever be worse by more.`,
-    "Pass a smaller margin, such as 0.02.",
+    "Pass a smaller margin, such as 0.05.",
   );
 }
 
-/** Returns the scale of a metric, which is 0 to 1 for either meaning of `accuracy`. */
+/** Returns the scale of a metric, which is 0 to 1 for `accuracy`. */
 function scaleOfMetric(metric: string): ReturnType<typeof scaleOfScore> {
   return scaleOfScore(scorerOfMetric(metric));
 }
 
 /**
- * Default minimum fraction of a run's tasks that an eval must cover. It also suits evals that apply to few tasks,
- * because only failed tasks and failures of the eval reduce the coverage.
+ * Default minimum fraction of a run's tasks that a score must cover. It also suits scores that apply to few tasks,
+ * because only failed tasks, unsupported ones and failures of the scorer reduce the coverage.
  */
 const MIN_COVERAGE = 0.9;

@@ -35,6 +35,7 @@ import {
 } from "../platform/flag-values.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../questions/published-dataset.js";
 import { isScorerName, SCORER_NAMES, type ScorerName } from "../scoring/scorers.js";
+import { FAILED_TASKS } from "../tasks/ending.js";
 import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { SCORE_APIS } from "../trace-formats/otlp-server.js";
@@ -848,7 +849,7 @@ const OUTPUT_FLAGS = {
 export const GATE_FLAGS = {
   failUnder: {
     schema: thresholds.optional(),
-    help: "Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better). Exit code 3 if missed",
+    help: "Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better). accuracy is the headline score. Exit code 3 if missed",
     config: "gates.fail-under",
     isPerSession: true,
     effect: "none",
@@ -856,14 +857,14 @@ export const GATE_FLAGS = {
   minCoverage: {
     schema: numberBetween(0, 1).optional(),
     placeholder: "FRACTION",
-    help: "With --fail-under eval:NAME: minimum fraction of tasks that it judges or that it does not apply to [default: 0.9]",
+    help: "With --fail-under or --baseline: minimum fraction of the tasks that must have the score, unless it does not apply to them [default: 0.9]",
     config: "gates.min-coverage",
     isPerSession: true,
     effect: "none",
   },
   requireValidated: {
     schema: toggle,
-    help: "With --fail-under eval:NAME: refuse an eval whose newest test did not pass",
+    help: "With --fail-under on an eval or the judge's score: reject it if its newest test did not pass",
     config: "gates.require-validated",
     isPerSession: true,
     effect: "none",
@@ -878,7 +879,7 @@ export const GATE_FLAGS = {
   },
   noWorseThan: {
     schema: numberBetween(0, 1_000).optional(),
-    help: "With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]",
+    help: "With --baseline: maximum loss, excluded with 95% confidence. The default takes at least 73 questions [default: 0.05]",
     config: "gates.no-worse-than",
     isPerSession: true,
     effect: "none",
@@ -886,18 +887,30 @@ export const GATE_FLAGS = {
   metric: {
     schema: text.optional(),
     placeholder: "SCORE",
-    help: "Score for --baseline and --junit [default: accuracy]",
+    help: "Score for --baseline and --junit-tasks [default: accuracy, the headline score]",
     config: "gates.metric",
     isPerSession: true,
     effect: "none",
   },
+  failedTasks: {
+    schema: oneOf(FAILED_TASKS).optional(),
+    help: "With --fail-under or --baseline: count failed tasks as wrong, or exclude them [default: wrong]",
+    config: "gates.failed-tasks",
+    isPerSession: true,
+  },
   junit: {
     schema: file.optional(),
-    help: "Write each gate and task as a test case to FILE (JUnit XML)",
+    help: "Write each gate and task as a test case to FILE (JUnit XML). Only missed gates are failures",
     config: "gates.junit",
     isPerSession: true,
     writes: "junit",
     effect: "none",
+  },
+  junitTasks: {
+    schema: toggle,
+    help: "With --junit: wrong answers by --metric are failures too, and failed tasks are errors",
+    config: "gates.junit-tasks",
+    isPerSession: true,
   },
 } satisfies Record<string, RunFlag>;
 

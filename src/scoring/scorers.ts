@@ -296,7 +296,6 @@ const taskScore: SuiteScorerEntry = {
   better: "higher",
   meaning: "Grade of the agent's output files by the suite's evaluation functions, 0 to 1, over the graded tasks.",
   scale: { min: 0, max: 1 },
-  failedAsWrong: false,
 };
 
 const taskSolved: SuiteScorerEntry = {
@@ -305,7 +304,6 @@ const taskSolved: SuiteScorerEntry = {
   kind: "rate",
   better: "higher",
   meaning: "The task score is 1, over the graded tasks.",
-  failedAsWrong: false,
 };
 
 function explained(value: number | null, { state, reason }: TaskGrade): Score {

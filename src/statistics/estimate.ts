@@ -4,8 +4,9 @@ import { z } from "zod";
  * How an interval was computed. `wilson`: score interval for a rate. `clustered_wilson`: the same with the effective
  * number of tasks, for answers in clusters (epochs of a question, questions about one inbox). `wilson_mean`,
  * `clustered_wilson_mean`: the same for a mean on a scale with two ends. `t`, `clustered_t`: for any other mean.
- * `paired_bootstrap`, `paired_t`: for the mean difference between two runs on the same questions. `bootstrap`: for a
- * ratio, or a rate of weighted labels. `betting_sequence`: for a mean difference, valid at any number of questions
+ * `paired_wilson`: for the mean difference between two runs on the same questions, on a scale with two ends.
+ * `paired_bootstrap`, `paired_t`: for any other mean difference. `bootstrap`: for a ratio, or a rate of weighted
+ * labels. `betting_sequence`: for a mean difference, valid at any number of questions
  * (`compare --sequential`).
  */
 const INTERVAL_METHODS = [
@@ -15,6 +16,7 @@ const INTERVAL_METHODS = [
   "clustered_wilson_mean",
   "t",
   "clustered_t",
+  "paired_wilson",
   "paired_bootstrap",
   "paired_t",
   "bootstrap",

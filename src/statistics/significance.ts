@@ -1,6 +1,7 @@
-import { mean, sampleStandardDeviation } from "simple-statistics";
+import { mean, sampleStandardDeviation, standardDeviation } from "simple-statistics";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
-import { belowNormal, t975 } from "./intervals/distributions.js";
+import { belowNormal, t975, Z_975 } from "./intervals/distributions.js";
+import { ClusteredMean } from "./intervals.js";
 import { quantileOfSorted } from "./quantile.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -12,15 +13,24 @@ const SIGN_FLIPS = 4_999;
 const SEED = 20_150_507;
 
 /**
- * Returns the mean of paired differences with its 95% interval: the percentile bootstrap over pairs, with percentiles
- * widened for small samples as Student's t widens the normal distribution (Hesterberg 2015). Deterministic. The
- * interval is 0 to 0 if all pairs are equal.
+ * Returns the mean of paired differences with its 95% interval. The bounds are null for a single pair. Deterministic.
+ *
+ * On a scale with two ends, wins and losses have Wilson intervals, which the method of variance estimates recovery
+ * combines (MOVER: Newcombe 1998, Statistics in Medicine 17; Zou and Donner 2008, Statistics in Medicine 27). Therefore
+ * the interval has a width even if all pairs are tied or lost: 2 ties exclude hardly any difference, 73 ties exclude one
+ * of 0.05.
+ *
+ * Otherwise, it is the percentile bootstrap over pairs, with percentiles widened for small samples as Student's t widens
+ * the normal distribution (Hesterberg 2015). It does not have bounds if all differences are equal.
+ * @param width distance between the lowest and the highest possible score
  */
-export function pairedDifference(differences: readonly number[]): Estimate {
+export function pairedDifference(differences: readonly number[], width = Number.POSITIVE_INFINITY): Estimate {
   const n = differences.length;
   if (n === 0) return NO_ESTIMATE;
   const value = mean([...differences]);
   if (n === 1) return { value, n, low: null, high: null };
+  if (Number.isFinite(width)) return scaledDifference(differences, value, width);
+  if (differences.every((difference) => difference === differences[0])) return { value, n, low: null, high: null };
   if (n > MAX_BOOTSTRAP_PAIRS) {
     const half = (t975(n - 1) * sampleStandardDeviation([...differences])) / Math.sqrt(n);
     return { value, n, low: value - half, high: value + half, method: "paired_t" };
@@ -29,6 +39,47 @@ export function pairedDifference(differences: readonly number[]): Estimate {
   const tail = belowNormal(-Math.sqrt(n / (n - 1)) * t975(n - 1));
   const at = (share: number) => quantileOfSorted(means, share);
   return { value, n, low: at(tail), high: at(1 - tail), method: "paired_bootstrap" };
+}
+
+/**
+ * Returns the approximate number of pairs whose interval excludes a loss if further pairs are like these. Null if the
+ * observed loss is as large.
+ * @param loss fraction of the scale's width
+ */
+export function pairsToExclude(
+  { gain, n, low, isTied }: { gain: number | null; n: number; low: number | null; isTied: boolean },
+  loss: number,
+): number | null {
+  // Without any difference, the bound is Wilson's for a rate of 0.
+  if (isTied && n > 0) return Math.floor((Z_975 ** 2 * (1 - loss)) / loss) + 1;
+  if (gain === null || low === null || gain <= -loss) return null;
+  return Math.ceil(n * ((gain - low) / (gain + loss)) ** 2);
+}
+
+function scaledDifference(differences: readonly number[], value: number, width: number): Estimate {
+  const wins = partOf(differences.map((difference) => Math.max(0, difference / width)));
+  const losses = partOf(differences.map((difference) => Math.max(0, -difference / width)));
+  // A win is never a loss, so the mean of their products is 0.
+  const covariance = -wins.value * losses.value;
+  const correlation = covariance === 0 ? 0 : covariance / (wins.deviation * losses.deviation);
+  const distance = (a: number, b: number) => width * Math.sqrt(Math.max(0, a * a + b * b - 2 * correlation * a * b));
+  return {
+    value,
+    n: differences.length,
+    low: Math.max(-width, value - distance(wins.value - wins.low, losses.high - losses.value)),
+    high: Math.min(width, value + distance(wins.high - wins.value, losses.value - losses.low)),
+    method: "paired_wilson",
+  };
+}
+
+/** Returns the mean of values from 0 to 1, its interval and the standard deviation of the values. */
+function partOf(values: readonly number[]) {
+  const sums = new ClusteredMean();
+  for (const value of values) sums.add(1, value);
+  const isBinary = values.every((value) => value === 0 || value === 1);
+  const { low, high } = isBinary ? sums.rate() : sums.mean({ min: 0, max: 1 });
+  const value = mean([...values]);
+  return { value, low: low ?? 0, high: high ?? 1, deviation: standardDeviation([...values]) };
 }
 
 /**

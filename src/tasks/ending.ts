@@ -32,3 +32,8 @@ export function isFailure(ending: Ending): boolean {
 export function canBeRetried(ending: Ending): boolean {
   return isFailure(ending) || ending === "not_runnable";
 }
+
+/** Whether comparisons and gates count failed tasks as wrong or leave them out. */
+export const FAILED_TASKS = ["wrong", "exclude"] as const;
+
+export type FailedTasks = (typeof FAILED_TASKS)[number];

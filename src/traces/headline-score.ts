@@ -8,7 +8,7 @@ export const JUDGED = "judgeCorrect";
 
 /**
  * The possible headline scores, best first: a training environment's reward, the judge's verdict, a suite's own grade,
- * the cited sources, and otherwise the word overlap of the answers. `taskScore` and not `taskSolved` stands for a suite,
+ * the cited sources, and otherwise the word overlap of the answers. A suite has `taskScore` and not `taskSolved`,
  * because it includes partial credit and equals `taskSolved` for tasks without it.
  */
 export const HEADLINE_SCORERS = ["reward", JUDGED, "taskScore", "sourcesCorrect", "semanticScore"] as const;

@@ -34,7 +34,7 @@ export const scoreFiguresSchema = estimateSchema.extend({
   better: z.enum(["higher", "lower"]).describe("Whether higher or lower is better."),
   meaning: z.string().describe("Explanation of the score and of the tasks that it covers."),
   overAll: estimateSchema.describe(
-    "The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for suite tasks, because ungraded ones never count as 0.",
+    "The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for a training environment's reward. Suite tasks that are not runnable or could not be graded are left out.",
   ),
   corrected: estimateSchema
     .exactOptional()

@@ -31,6 +31,12 @@ export interface ScoreDescription {
   readonly failedAsWrong?: false;
 }
 
+/** Whether a failed task counts as 0, which must be the worst value. */
+export function isFailureZero(score: Pick<ScoreDescription, "kind" | "better" | "scale" | "failedAsWrong">): boolean {
+  const { min, max } = scaleOf(score);
+  return score.failedAsWrong !== false && score.better === "higher" && min === 0 && max === 1;
+}
+
 /** Returns the lowest and highest possible value of the score, which are infinite if it is unlimited. */
 export function scaleOf({ kind, scale }: Pick<ScoreDescription, "kind" | "scale">): Required<Scale> {
   if (kind === "rate") return { min: 0, max: 1 };

@@ -445,15 +445,15 @@ describe("totals of a suite run", () => {
     suiteResult("f", null, { state: "unsupported", tool: "excel" }),
   ];
 
-  it("average only graded tasks, including failed ones, and never count ungraded ones as 0", () => {
+  it("average only graded tasks, and count failed ones without a grade as wrong over all tasks", () => {
     const { scores, overAllTasks, completedTasks, failedTasks, notRunnableTasks } = totalsOf(...MIXED);
     expect({ completedTasks, failedTasks, notRunnableTasks }).toEqual({
       completedTasks: 3,
       failedTasks: 2,
       notRunnableTasks: 1,
     });
-    expect(scores.taskScore).toMatchObject({ value: 2.5 / 4, n: 4, overAll: { value: null, n: 0 } });
-    expect(scores.taskSolved).toMatchObject({ value: 2 / 4, n: 4, ...wilson(2, 4), overAll: { value: null, n: 0 } });
+    expect(scores.taskScore).toMatchObject({ value: 2.5 / 4, n: 4, overAll: { value: 2.5 / 5, n: 5 } });
+    expect(scores.taskSolved).toMatchObject({ value: 2 / 4, n: 4, ...wilson(2, 4), overAll: { value: 2 / 5, n: 5 } });
     expect(scores.taskScore?.byInbox).toEqual({ low: null, high: null, inboxes: 0 });
     expect(overAllTasks).toMatchObject({ exactMatchAccuracy: null, avgSemanticScore: null, foundGold: null });
   });

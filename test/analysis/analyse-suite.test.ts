@@ -25,7 +25,7 @@ describe("analyseSuite().guidance", () => {
     expect({ pairs, unpaired }).toEqual({ pairs: 5, unpaired: { notInRun: 0, own: 0, none: 0, notMutual: 0 } });
     const [score, solved] = metrics;
     expect(score).toMatchObject({ baseline: 0.5, candidate: 0.8, wins: 3, losses: 1, ties: 1, test: "sign_flip" });
-    expect(score?.difference).toMatchObject({ n: 5, method: "paired_bootstrap" });
+    expect(score?.difference).toMatchObject({ n: 5, method: "paired_wilson" });
     expect(score?.difference.value).toBeCloseTo(0.3, 12);
     expect(solved).toMatchObject({ baseline: 0.4, candidate: 0.8, wins: 3, losses: 1, ties: 1, p: mcnemar(3, 1) });
   });

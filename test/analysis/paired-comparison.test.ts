@@ -30,7 +30,7 @@ describe("compareRuns", () => {
       label: "Exact match",
       baseline: 0.9,
       candidate: 0.95,
-      difference: { value: 0.05, n: 100, method: "paired_bootstrap" },
+      difference: { value: 0.05, n: 100, method: "paired_wilson" },
       test: "mcnemar",
       wins: 10,
       losses: 5,
@@ -52,14 +52,28 @@ describe("compareRuns", () => {
     expect(compare(lower, better).metrics[0]).toMatchObject({ verdict: "worse", wins: 0, losses: 10 });
   });
 
-  it("compares the common questions, counts the others, and ignores failed tasks", () => {
-    const { metrics, questions } = compare(run([1, 1, null, 1, 0]), run([1, null, 0]));
+  it("compares the common questions, counts the others, and counts failed tasks as wrong unless they are excluded", () => {
+    const [before, after] = [run([1, 1, null, 1, 0], { failedTasks: 1 }), run([1, null, 0], { failedTasks: 1 })];
+    const { metrics, questions, failed } = compare(before, after);
     expect(questions).toEqual({ common: 3, onlyBaseline: 2, onlyCandidate: 0 });
-    expect(metrics[0]).toMatchObject({ baseline: 1, candidate: 1, difference: { n: 1 }, ties: 1 });
+    expect(failed).toEqual({ counted: "wrong", baseline: 1, candidate: 1 });
+    expect(metrics[0]).toMatchObject({ baseline: 2 / 3, candidate: 1 / 3, losses: 1, ties: 2 });
+    expect(metrics[0]?.otherwise).toMatchObject({ value: 0, n: 1 });
+    const [excluded] = compareRuns(before, after, ["exactMatch"], 9, "exclude").metrics;
+    expect(excluded).toMatchObject({ baseline: 1, candidate: 1, difference: { n: 1 }, otherwise: { n: 3 } });
+  });
+
+  it.each([2, 3])("has an interval with a width for %d questions that are all tied or all lost", (n) => {
+    const [tied] = compare(run(times(n, 1)), run(times(n, 1))).metrics;
+    expect(tied?.difference.low).toBeLessThan(-0.5);
+    expect(tied?.difference.high).toBeGreaterThan(0.5);
+    const [lost] = compare(run(times(n, 1)), run(times(n, 0))).metrics;
+    expect(lost?.difference.high).toBeGreaterThan(-0.3);
+    expect([tied?.verdict, lost?.verdict]).toEqual([null, null]);
   });
 
   it("returns null values and no verdict if there are no common questions", () => {
-    const { metrics } = compare(run([null, null]), run([1, 1]));
+    const { metrics } = compareRuns(run([null, null]), run([1, 1]), ["exactMatch"], 9, "exclude");
     expect(metrics[0]).toMatchObject({ baseline: null, candidate: null, p: null, verdict: null, moreQuestions: null });
   });
 
@@ -128,7 +142,7 @@ describe("compareRuns", () => {
     expect(before.questions.get(1)?.values.exactMatch).not.toBe(after.questions.get(1)?.values.exactMatch);
     const { metrics, flips } = compare(before, after);
     for (const metric of metrics.slice(0, 2)) {
-      expect(metric).toMatchObject({ wins: 0, losses: 0, ties: 3, p: 1, difference: { value: 0, low: 0, high: 0 } });
+      expect(metric).toMatchObject({ wins: 0, losses: 0, ties: 3, p: 1, difference: { value: 0 } });
     }
     expect(flips).toMatchObject({ won: [], lost: [] });
     const cheaper = mean([0.1, 0.2, 0.3], [1e-7, 2e-7, 2.9e-7]);
@@ -204,9 +218,11 @@ describe("comparing two equally good runs reports a difference in at most 5 of 1
 
 function suiteRun(runId: string, results: readonly TaskResult[], corpusFingerprint = "") {
   const graded = results.filter(({ suite }) => suite?.score !== null).length;
+  const n = results.filter(({ suite, ending }) => suite?.score !== null || ending === "model_error").length;
+  const overAll = { value: 0.5, n, low: 0, high: 1 };
   const scores = {
-    taskScore: figures({ label: "Task score", kind: "mean" }),
-    taskSolved: figures({ label: "Solved", kind: "rate" }),
+    taskScore: figures({ label: "Task score", kind: "mean", overAll }),
+    taskSolved: figures({ label: "Solved", kind: "rate", overAll }),
   };
   const suite = { name: "demo", graded, states: {} };
   return comparableRun(
@@ -237,10 +253,10 @@ const after = suiteRun(
 
 const comparison = compareRuns(before, after, ["taskScore", "taskSolved"], 5);
 
-it("compareRuns pairs suite runs by task, over the tasks graded in both", () => {
+it("compareRuns pairs suite runs by task, with failed tasks as wrong and without other ungraded tasks", () => {
   const [score, solved, cost] = comparison.metrics;
-  expect(score).toMatchObject({ metric: "taskScore", baseline: 2 / 3, candidate: 2 / 3, wins: 1, losses: 1, ties: 1 });
-  expect(solved).toMatchObject({ test: "mcnemar", p: 1, difference: { n: 3 } });
+  expect(score).toMatchObject({ metric: "taskScore", baseline: 3 / 4, candidate: 2 / 4, wins: 1, losses: 2, ties: 1 });
+  expect(solved).toMatchObject({ test: "mcnemar", p: 1, difference: { n: 4 } });
   // Cost, time and turns of failed tasks are excluded, because they depend on the fault more than on the agent.
   expect(cost?.difference.n).toBe(0);
   expect(comparison.metrics.at(-1)).toMatchObject({ metric: "turns", difference: { n: 2 } });
@@ -248,10 +264,10 @@ it("compareRuns pairs suite runs by task, over the tasks graded in both", () => 
 
 it("compareRuns ignores the mail of suite runs and reports ungraded tasks", () => {
   expect(comparison.incomparable).toEqual([]);
-  expect(comparison.ungraded).toEqual({ baseline: 1, candidate: 1 });
+  expect(comparison.ungraded).toEqual({ baseline: 1, candidate: 0 });
   const text = comparisonText([before.head, after.head], [comparison]);
   expect(text).toContain(
-    "run_b against run_a: 5 tasks in both\nNot graded and not in any score: 1 in the first, 1 in the second\n",
+    "run_b against run_a: 5 tasks in both\nNot graded and not in any score: 1 in the first, 0 in the second\n",
   );
   expect(text).toContain(
     "Tasks with a different result (taskScore):\n  lost  b  Do b\n        1.000  success\n        0.000  success: compare_csv gives 0\n",

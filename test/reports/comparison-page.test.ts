@@ -114,7 +114,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     const findings = await page.locator(".finding").allTextContents();
     expect(findings).toHaveLength(3);
     expect(findings[0]).toMatch(
-      /^Semantic score is worse: 0\.\d{3} against 0\.\d{3}, a difference of -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] with p <0\.001, over 7\d questions\.$/,
+      /^Sources correct is worse: 0\.\d{3} against 0\.\d{3}, a difference of -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] with p 0\.\d{3}, over 7\d questions\.$/,
     );
     expect(findings[2]).toMatch(/^The runs cannot be compared because they differ in the dataset: synthetic\.jsonl/);
     expect(await page.locator("table.compared").count()).toBe(2);
@@ -217,10 +217,10 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     const list = page.getByRole("combobox", { name: "Compared" });
     expect((await list.locator("option").allTextContents()).slice(0, 3)).toEqual([
       "Compared: all",
-      "where any of them disagree (Semantic score)",
-      "won by email-search · acme/weak (Semantic score)",
+      "where any of them disagree (Sources correct)",
+      "won by email-search · acme/weak (Sources correct)",
     ]);
-    await list.selectOption("differs/any/semanticScore");
+    await list.selectOption("differs/any/sourcesCorrect");
     await expect.poll(() => counted(page)).toMatch(/^\d+ of 270 tasks$/);
     const rows = page.locator("tr[data-index]");
     expect(await rows.first().locator(".id").textContent()).toBe(await rows.nth(1).locator(".id").textContent());

@@ -1,7 +1,8 @@
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { failUnder } from "../../src/analysis/gate.js";
+import { failUnder, RunEvidence } from "../../src/analysis/gate.js";
+import type { RunHead } from "../../src/analysis/paired-comparison.js";
 import { csvHead, csvLine } from "../../src/reports/csv-report.js";
 import { junit } from "../../src/reports/junit-report.js";
 import { markdownReport, stepSummary } from "../../src/reports/markdown-report.js";
@@ -63,7 +64,14 @@ describe("a CSV report", () => {
 
 const EXACT_MATCH = { scorer: "exactMatch", better: "higher" } as const;
 
-const xml = (...results: TaskResult[]) => [...junit(head(), [EXACT_MATCH], [], () => results)].join("");
+const xml = (...results: TaskResult[]) => [...junit(head(), EXACT_MATCH, [], () => results, true)].join("");
+
+/** Gates on half of the answers: one passes, the other does not. */
+function twoGates(run: RunHead, results: readonly TaskResult[]) {
+  const evidence = RunEvidence.of(run, results);
+  const rules = { evidence, failedTasks: "exclude", least: 0 } as const;
+  return [0.4, 0.6].map((limit) => failUnder({ metric: "exactMatch", scorer: "exactMatch", limit }, run, rules));
+}
 
 const HALF_RIGHT = head({ scores: { exactMatch: { ...head().scores.exactMatch, value: 0.5, n: 2 } } as never });
 
@@ -75,7 +83,7 @@ const FOUR = [
 ];
 
 describe("a JUnit XML report", () => {
-  it("has one test case per task: a failure if wrong, an error if failed, and skipped if the score is missing", () => {
+  it("has one test case per task, on request a failure if wrong, an error if failed, and skipped if the score is missing", () => {
     const text = xml(...FOUR);
     expect(text).toMatch(
       /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="art-e" tests="4" failures="1" errors="1" skipped="1" time="1\.538">/,
@@ -91,33 +99,25 @@ describe("a JUnit XML report", () => {
 
   it("is an empty suite if the run is empty", () => expect(xml()).toContain('tests="0" failures="0"'));
 
-  it("has one suite per gated score", () => {
-    const tasks = [task(1, { exactMatch: 0, foundGold: 1 }), task(2, { exactMatch: 0, foundGold: 1 })];
-    const text = [...junit(head(), [{ ...EXACT_MATCH, scorer: "foundGold" }, EXACT_MATCH], [], () => tasks)].join("");
-    expect(text).toContain('<testsuites name="art-e" tests="4" failures="2"');
-    expect(text).toContain('foundGold" id="run_a foundGold" tests="2" failures="0"');
-    expect(text).toContain('exactMatch" id="run_a exactMatch" tests="2" failures="2"');
-    checkWellFormed(text);
-  });
-
   it("treats 1 as wrong if lower is better", () => {
     const score = { ...EXACT_MATCH, better: "lower" } as const;
-    const text = [...junit(head(), [score], [], () => FOUR.slice(0, 2))].join("");
+    const text = [...junit(head(), score, [], () => FOUR.slice(0, 2), true)].join("");
     expect(text).toMatch(/name="1 Who\?".+>\n +<failure/);
   });
 
   it("passes a gold rank of 1, the best value of its scale", () => {
     const score = { scorer: "goldRank", better: "lower", scale: { min: 1 } } as const;
     const tasks = [task(1, { goldRank: 1 }), task(2, { goldRank: 2 })];
-    expect([...junit(head(), [score], [], () => tasks)].join("")).toContain('tests="2" failures="1"');
+    expect([...junit(head(), score, [], () => tasks, true)].join("")).toContain('tests="2" failures="1"');
   });
 
-  it("has one test case per gate", () => {
-    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, HALF_RIGHT));
-    const text = [...junit(head(), [EXACT_MATCH], gates, () => FOUR.slice(0, 1))].join("");
-    expect(text).toContain('<testsuites name="art-e" tests="3" failures="1"');
-    expect(text).toMatch(/<testcase classname="gates" name="accuracy" time="0\.000"\/>/);
-    expect(text).toMatch(/<failure type="gate" message="missed {2}accuracy .+"\/>/);
+  it("has one test case per gate, and only missed gates are failures by default", () => {
+    const text = [...junit(head(), EXACT_MATCH, twoGates(HALF_RIGHT, FOUR), () => FOUR, false)].join("");
+    expect(text).toContain('<testsuites name="art-e" tests="6" failures="1" errors="0" skipped="3"');
+    expect(text).toContain('<skipped message="wrong: exactMatch 0">');
+    expect(text).toContain('<skipped message="failed (timeout): 600 s are over">');
+    expect(text).toMatch(/<testcase classname="gates" name="exactMatch" time="0\.000"\/>/);
+    expect(text).toMatch(/<failure type="gate" message="missed {2}exactMatch .+"\/>/);
     checkWellFormed(text);
   });
 
@@ -234,17 +234,16 @@ describe("a Markdown report", () => {
 describe("a step summary", () => {
   it("contains the figures with intervals, the gates, and the wrong tasks", () => {
     const run = head();
-    const gates = [0.4, 0.6].map((limit) => failUnder({ metric: "accuracy", limit }, run));
     const results = [
       task(1, { exactMatch: 1 }),
       task(2, { exactMatch: 0 }, { question: "When", agentAnswer: "May", groundTruth: "June" }),
       task(3, {}, { question: "Why", ending: "timeout", error: "over", groundTruth: "So" }),
     ];
-    const text = stepSummary(run, gates, EXACT_MATCH, results);
+    const text = stepSummary(run, twoGates(run, results), EXACT_MATCH, results);
     expect(text).toContain("### ART-E: art-e &#40;acme&#47;best&#41;");
     expect(text).toContain("| Exact match | 0.500 | 0.200 to 0.800 | 10 |");
-    expect(text).toMatch(/- :white_check_mark: passed accuracy/);
-    expect(text).toMatch(/- :x: missed accuracy/);
+    expect(text).toMatch(/- :white_check_mark: passed exactMatch/);
+    expect(text).toMatch(/- :x: missed exactMatch/);
     expect(text).toContain("<details><summary>2 wrong or failed by exactMatch</summary>");
     expect(text).toContain("| 2 | When | May | June |");
     expect(text).toContain("| 3 | Why | timeout&#58; over | So |");

@@ -51,13 +51,26 @@ describe("pairedDifference, signFlipTest and computePower", () => {
     expect(few.high).toBeCloseTo(many.high ?? 0, 2);
   });
 
+  // Wilson's bound for a rate of 0 is z^2 / (n + z^2) with z^2 = norm.ppf(.975)**2.
+  it.each([
+    [2, 0.6576197725],
+    [73, 0.049992008],
+    [189, 0.0199202954],
+  ])("return Wilson's bounds on a scale for %d tied pairs", (n, bound) => {
+    const { low, high } = pairedDifference(
+      Array.from({ length: n }, () => 0),
+      1,
+    );
+    expect([low, high]).toEqual([expect.closeTo(-bound, 8), expect.closeTo(bound, 8)]);
+  });
+
   it("are deterministic", () => {
     expect(pairedDifference(DIFFERENCES)).toEqual(pairedDifference(DIFFERENCES));
     expect(signFlipTest(DIFFERENCES)).toBe(signFlipTest(DIFFERENCES));
   });
 
-  it("return 0 to 0 if the pairs are equal, no bounds for one pair, and no estimate if there are no pairs", () => {
-    expect(pairedDifference([0, 0, 0])).toMatchObject({ value: 0, n: 3, low: 0, high: 0 });
+  it("return no bounds for equal pairs or one pair, and no estimate if there are no pairs", () => {
+    expect(pairedDifference([0, 0, 0])).toMatchObject({ value: 0, n: 3, low: null, high: null });
     expect(pairedDifference([0.5])).toEqual({ value: 0.5, n: 1, low: null, high: null });
     expect(pairedDifference([])).toEqual({ value: null, n: 0, low: null, high: null });
   });

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
-import { metrics, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
+import { metrics, oneOf, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
 import type { Comparison } from "../../runs/compare-stored-runs.js";
+import { FAILED_TASKS } from "../../tasks/ending.js";
 import { defineCommand } from "../flags/define-command.js";
 
 export const compareCommand = defineCommand(
@@ -22,6 +23,9 @@ export const compareCommand = defineCommand(
     sequential: toggle.meta({
       description: "Add always-valid intervals, which may be read while a run is working, corrected for several runs",
     }),
+    failedTasks: oneOf(FAILED_TASKS)
+      .default("wrong")
+      .meta({ description: "Count failed tasks as wrong, or exclude them" }),
     force: toggle.meta({ description: "Compare despite a different dataset, split, mail or cutoff" }),
   }),
   async (flags, context) => {

@@ -229,7 +229,7 @@ export class UntilWatch {
       plannedQuestions: this.questions.length,
       isComplete: this.next === this.questions.length,
       alwaysValid: { value: inUnit(value), n, low: inUnit(low), high: inUnit(high), method },
-      fixedN: pairedDifference(this.differences),
+      fixedN: pairedDifference(this.differences, width),
     };
   }
 

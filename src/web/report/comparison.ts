@@ -7,6 +7,7 @@ import {
   pText,
   significanceText,
   type TaskNoun,
+  verdictOf,
   verdictSentence,
 } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
@@ -88,7 +89,7 @@ function findings(comparison: ReportComparison, head: ReportHead): Child[] {
   return [
     metric === undefined
       ? null
-      : h("p", { class: `finding verdict-${metric.verdict ?? "open"}` }, verdictSentence(metric, noun)),
+      : h("p", { class: `finding verdict-${verdictOf(metric) ?? "open"}` }, verdictSentence(metric, noun)),
     h("p.meta", untrustedInline(coverageText(comparison, noun))),
     comparisonTable(comparison, head.runs, noun),
     settingsTable(comparison, head.runs),
@@ -226,6 +227,6 @@ function metricCells(metric: MetricComparison, noun: TaskNoun, runId: string | n
     [differenceText(difference, format)],
     [pText(p)],
     [tasks("won", wins), ", ", tasks("lost", losses), ", ", tasks("tied", ties)],
-    [h("span", { class: `verdict-${metric.verdict ?? "open"}` }, significanceText(metric, noun))],
+    [h("span", { class: `verdict-${verdictOf(metric) ?? "open"}` }, significanceText(metric, noun))],
   ];
 }
