@@ -100,8 +100,8 @@ export class RunEvidence {
   }
 
   /**
-   * Returns the common answer of an agent that does nothing, such as the built-in `noop`, or null. Agents on suite tasks
-   * can leave the same answer and different files, so they count only if they did not call a tool. Tool calls of
+   * Returns the common answer of an agent that does nothing, such as the built-in `noop`, or null. Agents on suite
+   * tasks can leave the same answer and different files, so they count only if they did not call a tool. Tool calls of
    * external agents might be invisible.
    */
   get onlyAnswer(): string | null {
@@ -261,7 +261,9 @@ function runProblems(scorer: string, { scored, notApplicable, tasks, least }: Co
 }
 
 function answerProblem({ onlyAnswer }: RunEvidence): string[] {
-  return onlyAnswer === null ? [] : [`every task has the same answer (${JSON.stringify(onlyAnswer.slice(0, 40))})`];
+  if (onlyAnswer === null) return [];
+  if (onlyAnswer.trim() === "") return ["no task has an answer"];
+  return [`every task has the same answer (${JSON.stringify(onlyAnswer.slice(0, 40))}), which is not evidence`];
 }
 
 /**

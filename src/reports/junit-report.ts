@@ -10,9 +10,9 @@ const MAX_NAME_CHARS = 120;
 
 /**
  * Writes a run as JUnit XML, in chunks: a test suite with one test case per gate, and one with one test case per task.
- * Missed gates are failures. If `isStrict`, wrong answers are failures too and failed tasks are errors, otherwise both
- * are skipped with the reason, because a run can pass its gates with wrong answers. Tasks without the score are skipped.
- * Iterates the results twice, because the counts come first.
+ * Missed gates are failures. If `isStrict`, wrong answers are failures too and failed tasks are errors. Otherwise both
+ * are skipped with the reason, because a run can pass its gates with wrong answers. Tasks without the score are
+ * skipped. Iterates the results twice, because the counts come first.
  */
 export function* junit(
   run: RunHead,

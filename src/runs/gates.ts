@@ -203,7 +203,7 @@ class Gates {
   }
 }
 
-/** A judge that gave no verdict is still the run's headline score, so that a gate on `accuracy` cannot pass by another. */
+/** A judge without any verdict is still the headline score, so that a gate on `accuracy` cannot pass by another one. */
 function expectedScores({ scores, settings }: { scores: ScoredTasks; settings: RunHead["settings"] }): ScoredTasks {
   return settings.judge == null ? scores : { ...scores, [JUDGED]: { n: Math.max(1, scores[JUDGED]?.n ?? 0) } };
 }

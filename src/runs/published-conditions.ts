@@ -26,7 +26,7 @@ export function publishedDifferences(run: RunHead): string[] {
   const selecting = differences.filter(isOtherTasks);
   const { artProtocol: limit } = RUN_FLAGS.limit;
   return compact([
-    !isJudged && "no judge, so there is no accuracy, only another score",
+    !isJudged && "no judge: the score next to the published accuracies is another one",
     isJudged &&
       (settings.judge as { readonly protocol?: unknown }).protocol !== "art" &&
       "judge with four verdicts, not True or False (--judge art)",

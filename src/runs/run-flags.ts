@@ -897,6 +897,7 @@ export const GATE_FLAGS = {
     help: "With --fail-under or --baseline: count failed tasks as wrong, or exclude them [default: wrong]",
     config: "gates.failed-tasks",
     isPerSession: true,
+    effect: "none",
   },
   junit: {
     schema: file.optional(),
@@ -911,6 +912,7 @@ export const GATE_FLAGS = {
     help: "With --junit: wrong answers by --metric are failures too, and failed tasks are errors",
     config: "gates.junit-tasks",
     isPerSession: true,
+    effect: "none",
   },
 } satisfies Record<string, RunFlag>;
 

@@ -16,12 +16,12 @@ const SEED = 20_150_507;
  * Returns the mean of paired differences with its 95% interval. The bounds are null for a single pair. Deterministic.
  *
  * On a scale with two ends, wins and losses have Wilson intervals, which the method of variance estimates recovery
- * combines (MOVER: Newcombe 1998, Statistics in Medicine 17; Zou and Donner 2008, Statistics in Medicine 27). Therefore
- * the interval has a width even if all pairs are tied or lost: 2 ties exclude hardly any difference, 73 ties exclude one
- * of 0.05.
+ * combines (MOVER: Newcombe 1998, Statistics in Medicine 17; Zou and Donner 2008, Statistics in Medicine 27).
+ * Therefore the interval has a width even if all pairs are tied or lost: 2 ties exclude hardly any difference, 73 ties
+ * exclude one of 0.05.
  *
- * Otherwise, it is the percentile bootstrap over pairs, with percentiles widened for small samples as Student's t widens
- * the normal distribution (Hesterberg 2015). It does not have bounds if all differences are equal.
+ * Otherwise, it is the percentile bootstrap over pairs, with percentiles widened for small samples as Student's t
+ * widens the normal distribution (Hesterberg 2015). It does not have bounds if all differences are equal.
  * @param width distance between the lowest and the highest possible score
  */
 export function pairedDifference(differences: readonly number[], width = Number.POSITIVE_INFINITY): Estimate {

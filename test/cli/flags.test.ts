@@ -84,6 +84,7 @@ it("readFlags returns the defaults that --help shows", () => {
     epochs: 1,
     retryFailed: false,
     requireValidated: false,
+    junitTasks: false,
     force: false,
     cache: false,
     dryRun: false,

@@ -38,7 +38,7 @@ describe("comparing runs", () => {
       const names = comparisons[0].metrics.map(({ metric }: { metric: string }) => metric);
       expect(names).toEqual(expect.arrayContaining(["exactMatch", "semanticScore", "costUsd", "modelAndToolTimeMs"]));
       expect(new Set(names).size).toBe(names.length);
-      expect(names[0]).toBe("semanticScore");
+      expect(names[0]).toBe("sourcesCorrect");
       const exactMatch = comparisons[0].metrics[names.indexOf("exactMatch")];
       expect(exactMatch).toMatchObject({ test: "mcnemar", p: 1, verdict: null });
       expect(published).toBeNull();
@@ -57,7 +57,9 @@ describe("comparing runs", () => {
       const { code, stdout } = await artE("compare full.json --published");
       expect(code).toBe(0);
       expect(stdout).toMatch(/^ART-E 14B +0\.960 +1\.1 s +\$0\.850 +published$/m);
-      expect(stdout).toMatch(/^baseline \(offline\/baseline\) +0\.000 \[0\.000, 0\.\d{3}\] n=40 \(Exact match\) /m);
+      expect(stdout).toMatch(
+        /^baseline \(offline\/baseline\) +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] n=40 \(Sources correct\) /m,
+      );
       expect(stdout).toMatch(
         /^run_\S+ differs: no judge: .+; agent baseline, not art-e; .+; not the first 100 questions .+\.$/m,
       );
@@ -144,7 +146,7 @@ describe("gates", () => {
   describe("art-e gate", () => {
     it("passes a run that meets every threshold", async () => {
       const { code, stdout, stderr } = await artE(
-        "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json",
+        "gate base.json --fail-under sources=0.5,found=0.9 --baseline base.json --no-worse-than 0.2",
       );
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout.split("\n")).toEqual([
@@ -155,28 +157,28 @@ describe("gates", () => {
           /^passed {2}found \(foundGold\) 1\.000 \[0\.\d{3}, 1\.000\] n=30, required: at least 0\.9$/,
         ),
         expect.stringMatching(
-          /^passed {2}accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.000\] n=30, required: the interval above -0\.02 against run_/,
+          /^passed {2}accuracy \(sourcesCorrect\) 0\.000 \[-0\.114, 0\.114\] n=30, required: the interval above -0\.2 against run_/,
         ),
         "",
       ]);
     });
 
     it("checks every gate of a repeated --fail-under", async () => {
-      const { code, stderr } = await artE("gate latest --fail-under accuracy=0.8 --fail-under found=0.5 --json");
+      const { code, stderr } = await artE("gate base.json --fail-under accuracy=0.99 --fail-under found=0.5 --json");
       expect(code).toBe(3);
       expect(JSON.parse(stderr).error.message).toContain("missed 1 of 2 gates: accuracy");
     });
 
     it("exits with code 3 if a threshold is missed, and says which one and by how much", async () => {
-      const { code, stdout, stderr } = await artE("gate latest --fail-under accuracy=0.8,found=0.5 --json");
+      const { code, stdout, stderr } = await artE("gate base.json --fail-under accuracy=0.99,found=0.5 --json");
       expect(code).toBe(3);
       expect(JSON.parse(stderr).error.message).toMatch(
-        /^Run run_\S+ missed 1 of 2 gates: accuracy \(exactMatch\) 0\.000 \[0\.000, 0\.\d+\] n=30, required: at least 0\.8\.$/,
+        /^Run run_\S+ missed 1 of 2 gates: accuracy \(sourcesCorrect\) 0\.\d{3} \[0\.\d+, 0\.\d+\] n=30, required: at least 0\.99\.$/,
       );
       const { passed, gates } = JSON.parse(stdout);
       expect(passed).toBe(false);
       expect(gates).toEqual([
-        expect.objectContaining({ kind: "fail_under", scorer: "exactMatch", limit: 0.8, passed: false }),
+        expect.objectContaining({ kind: "fail_under", scorer: "sourcesCorrect", limit: 0.99, passed: false }),
         expect.objectContaining({ kind: "fail_under", scorer: "foundGold", limit: 0.5, passed: true }),
       ]);
     });
@@ -191,8 +193,18 @@ describe("gates", () => {
       expect(better.code).toBe(0);
     });
 
-    it("writes JUnit XML for the requested metric", async () => {
-      const { code, stdout } = await artE("gate base.json --junit junit.xml --metric sources");
+    it("misses every gate for a run that answers nothing, and names the reason", async () => {
+      const line = "gate short.json --fail-under found=0.5,hallucination=0.5 --baseline short.json --no-worse-than 0.5";
+      const { code, stdout } = await artE(line);
+      expect(code).toBe(3);
+      expect(stdout.match(/^missed .+; no task has an answer/gm)).toHaveLength(3);
+      expect(stdout).toContain("sourcesCorrect is 0 in all tasks of both runs, which is not evidence: ");
+    });
+
+    it("writes JUnit XML for the requested metric, with wrong answers as failures on request", async () => {
+      expect(await artE("gate base.json --junit gates.xml")).toMatchObject({ code: 0 });
+      expect(read("gates.xml")).toContain('<testsuites name="art-e" tests="30" failures="0" errors="0"');
+      const { code, stdout } = await artE("gate base.json --junit junit.xml --junit-tasks --metric sources");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "JUnit:  junit.xml\n" });
       const right = readJson("base.json").taskResults.filter(
         (task: { sourcesCorrect: boolean }) => task.sourcesCorrect,
@@ -225,7 +237,8 @@ describe("gates", () => {
       ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
       ["gate base.json --fail-under f1=0.5", 'Unknown metric "f1".'],
       ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
-      ["gate base.json --fail-under sources=0.5 --min-coverage 0.5", "--min-coverage goes with --fail-under eval:NAME"],
+      ["gate base.json --junit a.xml --min-coverage 0.5", "--min-coverage goes with --fail-under or --baseline."],
+      ["gate base.json --baseline base.json --junit-tasks", "--junit-tasks goes with --junit."],
       ["gate base.json --metric sources", "--metric goes with --baseline or --junit."],
       ["gate base.json --fail-under sources=80", "--fail-under sources=80: sources is from 0 to 1."],
       ["gate base.json --fail-under goldRank=0.5", "--fail-under goldRank=0.5: goldRank is of at least 1."],
@@ -245,16 +258,16 @@ describe("gates", () => {
 
   describe("art-e run with gates", () => {
     it("applies the gates to the finished run, and shows them in the exit code, box, document, JUnit file and step summary", async () => {
-      const line = `${RUN} --fail-under sources=0.99 --baseline base.json --junit run.xml -o gated.json`;
+      const line = `${RUN} --fail-under sources=0.99 --baseline base.json --no-worse-than 0.2 --junit run.xml -o gated.json`;
       const summary = path("summary.md");
       write("summary.md", "before\n");
       const { code, stdout, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: summary });
       expect(code).toBe(3);
       expect(stdout).toMatch(/^Gate: {5}missed {2}sources \(sourcesCorrect\) .+ required: at least 0\.99$/m);
-      expect(stdout).toMatch(/^Gate: {5}passed {2}accuracy \(exactMatch\) .+ against run_/m);
+      expect(stdout).toMatch(/^Gate: {5}passed {2}accuracy \(sourcesCorrect\) .+ against run_/m);
       expect(stdout).toMatch(/^JUnit: {4}run\.xml$/m);
       expect(stderr).toMatch(/^art-e: Run run_\S+ missed 1 of 2 gates: sources /m);
-      expect(read("run.xml")).toMatch(/ tests="30" failures="30" /);
+      expect(read("run.xml")).toMatch(/ tests="32" failures="1" /);
       expect(read("summary.md")).toMatch(/^before\n### ART-E: baseline &#40;offline&#47;baseline&#41;\n/);
       expect(readJson("gated.json").totalTasks).toBe(30);
     });
@@ -267,7 +280,7 @@ describe("gates", () => {
 
     it("compares with the previous run if --baseline is latest", async () => {
       const before = JSON.parse((await artE("stats --run latest --json")).stdout).runId;
-      const { stdout } = await artE(`${RUN} --baseline latest --json --quiet`);
+      const { stdout } = await artE(`${RUN} --baseline latest --no-worse-than 0.2 --json --quiet`);
       expect(JSON.parse(stdout).gates[0]).toMatchObject({ baseline: before, passed: true });
     });
 

@@ -91,13 +91,14 @@ it("art-e run, art-e evals run, art-e score and art-e gate let a failed task fai
 
   await json(`score --run ${runId} --scorers exactMatch,${names.join(",")} --no-judge`);
   const { gates } = await json(`gate ${runId} --fail-under eval:comes_to_an_end=0.9 --junit r.xml`, 3);
-  expect(gates[0]).toMatchObject({ passed: false, figure: rate, coverage: { judged: total, tasks: total } });
-  expect(read("r.xml")).toContain(`tests="${total}" failures="${failed}" errors="0"`);
+  expect(gates[0]).toMatchObject({ passed: false, figure: rate, coverage: { scored: total, tasks: total } });
+  expect(read("r.xml")).toContain(`tests="${total + 1}" failures="1" errors="0"`);
   const { gates: others } = await json(`gate ${runId} --fail-under eval:few_turns=0.95`, 3);
   expect(others[0]).toMatchObject({
     passed: false,
-    figure: { value: 1, n: ended },
-    coverage: { judged: ended, notApplicable: 0, tasks: total, least: 0.9 },
+    figure: { value: expect.closeTo(ended / total, 6), n: total },
+    otherwise: { value: 1, n: ended },
+    coverage: { scored: ended, notApplicable: 0, tasks: total, least: 0.9 },
   });
 
   // The evals were activated without a test.

@@ -141,7 +141,8 @@ describe("a judge as an eval", () => {
     expect(corrected.high).toBeGreaterThanOrEqual(truth);
     expect((await artE(`stats --run ${runId}`)).stdout).toMatch(/corrected by people's labels: +0\.\d+ \[/);
 
-    const [above, below] = [corrected.value + 0.01, corrected.value - 0.01];
+    // A corrected rate is uncertain, so its interval must reach the limit.
+    const [above, below] = [corrected.low + 0.01, corrected.low - 0.01];
     const missed = await artE(`gate latest --fail-under judgeCorrect:corrected=${above}`);
     expect(missed).toMatchObject({ code: 3 });
     expect(missed.stdout).toContain(`judgeCorrect:corrected (judgeCorrect) ${corrected.value.toFixed(3)}`);
