@@ -34,8 +34,8 @@ export class RunJournal {
   }
 
   /**
-   * Returns lines about the stored replies of unfinished tasks: those that need not be bought again, and those to another
-   * model, server or request.
+   * Returns lines about the stored replies of unfinished tasks: those that need not be bought again, and those to
+   * another model, server or request.
    */
   get notes(): string[] {
     const isUsable = ({ caller, sender }: JournalEntry) => sender === this.senders[caller];

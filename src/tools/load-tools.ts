@@ -180,7 +180,10 @@ function readConfig(tool: ToolRow, handler: Handler, config: string | null): unk
   if (!own.success) throw configError(tool, "it is not a JSON object");
   const result = handler.config.safeParse({ ...tool.handlerConfig, ...own.data });
   if (result.success) return result.data;
-  throw configError(tool, inOneLine(result.error));
+  const isKeyUnknown = result.error.issues.some(({ code }) => code === "unrecognized_keys");
+  const keys = handler.config instanceof z.ZodObject ? Object.keys(handler.config.shape) : [];
+  const allowed = isKeyUnknown ? `; allowed: ${keys.join(", ") || "none"}` : "";
+  throw configError(tool, `${inOneLine(result.error)}${allowed}`);
 }
 
 function configError(tool: ToolRow, why: string): UserError {

@@ -63,6 +63,7 @@ describe("an agent", () => {
     ["tool_unknown", { ...mine, tools: [{ id: "nothing" }] }, "nothing"],
     ["tool_attached", { ...mine, tools: [{ id: "email_get" }, { id: "email_get" }] }, "twice"],
     ["tool_config_invalid", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "page"],
+    ["tool_config_invalid", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "; allowed: "],
     ["agent_exists", { ...mine, id: "art-e" }, "art-e"],
   ])("is not created, not even partly: %s %j", (code, input, word) => {
     expect(refused(at.db, code, () => createAgent(at.db, input))).toContain(word);

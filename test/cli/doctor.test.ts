@@ -1,10 +1,11 @@
+import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { openStore } from "../../src/store/open-store.js";
 import { boxLines, MAIL, workFolder } from "./art-e.js";
 
 const choice = await chooseSandbox();
-const { artE, path } = workFolder({ mail: MAIL });
+const { artE, path, write } = workFolder({ mail: MAIL });
 
 describe("art-e doctor", () => {
   it("reports no faults in an imported file, and names the owners of its mail", async () => {
@@ -48,6 +49,24 @@ describe("art-e doctor", () => {
     });
     expect(findings.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
     expect(owners).toHaveLength(3);
+  });
+
+  it("reports a large sparse file without reading it", async () => {
+    truncateSync(write("sparse.db", ""), 2 ** 40);
+    const { code, stderr } = await artE("doctor --db sparse.db");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("it is not a SQLite file")]);
+  });
+
+  it("reports a missing table, and leaves out the checks that need it", async () => {
+    const db = openStore(path("art-e.db"), { mustExist: true });
+    db.exec(`VACUUM INTO '${path("part.db")}'`);
+    db.close();
+    const part = openStore(path("part.db"), { mustExist: true });
+    part.exec("DROP TABLE messages");
+    part.close();
+    const { code, stdout } = await artE("doctor --db part.db");
+    expect(code).toBe(1);
+    expect(boxLines(stdout)).toMatchObject({ Schema: expect.stringMatching(/^BAD: messages missing; /) });
   });
 
   it("reports on this machine if there is no database, which suites do not need", async () => {

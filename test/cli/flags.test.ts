@@ -4,7 +4,7 @@ import { type Command, nameOf } from "../../src/cli/command.js";
 import { COMMANDS } from "../../src/cli/command-table.js";
 import { readFlags } from "../../src/cli/flags/define-command.js";
 import { parsedName, withRunArgument } from "../../src/cli/flags/run-argument.js";
-import { refuseEmptyValues } from "../../src/cli/parser.js";
+import { formatError, refuseEmptyValues } from "../../src/cli/parser.js";
 import { UserError } from "../../src/platform/errors.js";
 import { ids, shapeOf } from "../../src/platform/flag-values.js";
 import { refuseContradictions } from "../../src/questions/dataset.js";
@@ -134,6 +134,12 @@ describe("wrong usage", () => {
     const [said, hint, ...more] = stderr.split("\n       ").flatMap((part) => part.split("\n"));
     expect([said, hint, more]).toEqual([`art-e: ${message}`, todo, [""]]);
   }
+
+  it("formatError explains a limit on open files, without a stack", () => {
+    const error = Object.assign(new Error("EMFILE: too many open files, open 'x'"), { code: "EMFILE" });
+    const { text, exitCode } = formatError(error, { json: false, verbose: false });
+    expect([exitCode, text]).toEqual([1, expect.stringMatching(/^art-e: Too many open files: .*\n {7}Allow more/)]);
+  });
 
   describe("an invalid command line", () => {
     it.each([

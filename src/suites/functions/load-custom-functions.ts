@@ -24,6 +24,7 @@ const SHAPE = `Export ${Object.keys(KINDS).join(", ")}: objects of functions by 
 /** Loads the user's module, which runs with this program's rights. Only the module in `--functions` is loaded. */
 export async function loadCustomFunctions(path: string): Promise<CustomFunctions> {
   if (!statOf(path)?.isFile()) throw invalid(path, "the file does not exist");
+  if (!/\.[cm]?[jt]s$/.test(path)) throw invalid(path, "it is not a JavaScript or TypeScript module (.js, .mjs, .ts)");
   let loaded: unknown;
   try {
     const { createJiti } = await import("jiti");

@@ -304,6 +304,15 @@ export const evaluation = {
       });
     });
 
+    it("are refused in Python", async () => {
+      const module = write("f.py", "def score(): return 1\n");
+      const { code, stderr } = await artE(`suite check ${writeSuite(FILES)} --functions ${module}`);
+      expect({ code, line: stderr.split("\n")[0] }).toEqual({
+        code: 2,
+        line: `art-e: --functions ${module}: it is not a JavaScript or TypeScript module (.js, .mjs, .ts).`,
+      });
+    });
+
     it("are never loaded from a suite", async () => {
       const marker = join(path("."), "loaded");
       const evil = `require("node:fs").writeFileSync(${JSON.stringify(marker)}, "")`;
