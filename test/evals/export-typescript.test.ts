@@ -8,6 +8,7 @@ import {
   runTypescriptEval,
   typescriptIsolation,
 } from "../../src/evals/run-evals/run-typescript-evals.js";
+import type { evalFunction } from "../../src/library/evals.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { trace } from "../scoring/trace.js";
 
@@ -92,6 +93,23 @@ describe("evalFiles as TypeScript", () => {
       score: null,
       error: expect.stringMatching(/needs its model's key.*import its JSON file/),
     });
+  });
+
+  it("keeps the provenance of cases, which the function accepts", async () => {
+    const from = { run: "r", trace: "t", basis: "", question: "", gold: "", answer: "Q3 budget", missing: ["report"] };
+    const typed: Parameters<typeof evalFunction>[0] = {
+      name: "bugs",
+      criterion: "It contains the terms.",
+      kind: "cases",
+      scoring: "fraction",
+      cases: [{ task: 1, must_contain: ["q3", "budget", "report"], must_cite: [], from: { ...from, band: "low" } }],
+    };
+    const code = exported(evalDefinitionSchema.parse({ ...common, ...typed }));
+    expect(code).toContain('"missing": [');
+    const answered = [{ ...trace({ answer: "Q3 budget", taskId: 1 }), scores: {} }];
+    expect(
+      await runTypescriptEval({ code, reference: false }, answered, await typescriptIsolation(), never),
+    ).toMatchObject([{ score: 1 / 3, reason: "Partial match: found 2/3 key terms, no more than before", error: null }]);
   });
 
   it("refuses an eval in Python", () => {

@@ -43,7 +43,7 @@ export function requireLabels({ half, good, bad, criterion, others = 0 }: Counte
   throw new UserError(
     "labels_few",
     `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${least} of each).${uncounted}`,
-    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases RUN`}.${otherCriterion}`,
+    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherCriterion}`,
   );
 }
 

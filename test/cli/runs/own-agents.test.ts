@@ -137,6 +137,8 @@ describe("a custom agent", () => {
     ["agents create x", "needs a --prompt"],
     ["agents create", "agents create needs ID."],
     ["agents create x --prompt @none.txt", "the file does not exist"],
+    ["agents create x --prompt prompt.txt", "--prompt: expected text, but prompt.txt is a file"],
+    ["tools add x --parameters prompt.txt --http http://x", "--parameters: expected text, but prompt.txt is a file"],
     ["agents create x --prompt {{y}}", "{{y}}"],
     ["agents set art-e --name x", "is built in"],
     ["agents set carried --db a.db", "art-e agents set needs at least one change"],

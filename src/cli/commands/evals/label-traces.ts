@@ -127,7 +127,7 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
 function noPersonLines({ person = 0, import: imported = 0, judge = 0, score = 0 }: LabelSources) {
   return compact([
     imported + judge + score > 0 &&
-      `Evals can be made from them. Only labels by people test an eval or correct a rate${person > 0 ? "" : `: ${commandLine`art-e evals label`}`}.`,
+      `Evals can be made from them. Only labels by people test an eval or correct a rate${person > 0 ? "." : `: ${commandLine`art-e evals label`}`}`,
     imported > 0 &&
       'If people labeled the traces of the file, pass --annotator NAME, or add "source": "person" to its lines.',
   ]);
