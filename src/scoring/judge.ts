@@ -32,14 +32,24 @@ import {
 
 const TOOL = "record_verdict";
 
-/** Some models write "Correct" for `correct` or leave out the reason. */
-const replySchema = z.object({
-  verdict: z.preprocess((value) => (typeof value === "string" ? value.trim().toLowerCase() : value), z.enum(VERDICTS)),
-  reason: z
-    .string()
-    .nullish()
-    .transform((reason) => reason ?? ""),
-});
+/** Some models write "Correct" or `correct: true` for the verdict, or leave out the reason. */
+const replySchema = z.preprocess(
+  (value) =>
+    z
+      .looseObject({ verdict: z.undefined().optional(), correct: z.boolean() })
+      .transform(({ correct, ...others }) => ({ ...others, verdict: correct ? "correct" : "wrong" }))
+      .safeParse(value).data ?? value,
+  z.object({
+    verdict: z.preprocess(
+      (value) => (typeof value === "string" ? value.trim().toLowerCase() : value),
+      z.enum(VERDICTS),
+    ),
+    reason: z
+      .string()
+      .nullish()
+      .transform((reason) => reason ?? ""),
+  }),
+);
 
 const VERDICT_SYSTEM = `You grade answers to questions about a person's mailbox. You receive a question, the correct answer, and the given answer. Compare the given answer with the correct one and record one verdict with ${TOOL}.
 

@@ -1,26 +1,37 @@
 import {
-  type CallToolResult,
   Client,
   type JSONRPCMessage,
-  ReadBuffer,
   SdkHttpError,
+  SSEClientTransport,
   StreamableHTTPClientTransport,
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonObjectSchema,
+  jsonValueSchema,
+  parseJsonOrNull,
+} from "../platform/json.js";
+import { definedProperties, presentProperties } from "../platform/optional-values.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
 import { proxiedFetch } from "../platform/proxied-fetch.js";
 import { redact } from "../platform/secrets.js";
 
-const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 
+/** Servers in several languages write null for absent fields. A tool without a schema has no parameters. */
 const toolSchema = z.object({
   name: z.string().min(1).max(500),
-  title: z.string().optional(),
-  description: z.string().max(100_000).default(""),
-  inputSchema: jsonObjectSchema,
+  title: z.string().optional().catch(undefined),
+  description: z.string().max(100_000).catch(""),
+  inputSchema: jsonObjectSchema
+    .transform((schema) => Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)))
+    .catch({})
+    .transform((schema): JsonObject => ({ type: "object", ...schema })),
   /** `required` means that the tool can only be called as an MCP task, whose result is polled. */
   execution: z.looseObject({ taskSupport: z.string().optional() }).optional().catch(undefined),
 });
@@ -28,8 +39,6 @@ const toolSchema = z.object({
 export type ServerTool = z.output<typeof toolSchema>;
 
 type ServerAnswer = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly error: string };
-
-type Content = CallToolResult["content"][number];
 
 export type McpServer =
   | { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
@@ -59,15 +68,33 @@ export async function listServerTools(
       if (tool.success) tools.push(tool.data);
       else malformed++;
     }
-    cursor = answer.nextCursor;
+    cursor = answer.nextCursor || undefined;
     if (cursor === undefined) break;
   }
   return { tools, malformed };
 }
 
+const contentSchema = z.looseObject({
+  type: z.string().catch("content"),
+  text: z.string().nullish().catch(null),
+  json: jsonValueSchema.optional(),
+  uri: z.string().optional().catch(undefined),
+  resource: z
+    .looseObject({ text: z.string().optional().catch(undefined) })
+    .nullish()
+    .catch(null),
+});
+
+/** A result as servers send it. The SDK's schema rejects null and other types of content. */
+const resultSchema = z.looseObject({
+  content: z.array(contentSchema).optional().catch(undefined),
+  structuredContent: jsonValueSchema.nullish(),
+  isError: z.boolean().nullish().catch(null),
+});
+
 /**
  * Calls a server's tool. The value is the structured content, if any. Otherwise it is the text content, parsed if it is
- * JSON. A placeholder replaces other content, such as images and audio.
+ * JSON, or a result without content as it is. A placeholder replaces other content, such as images and audio.
  */
 export async function callServerTool(
   client: Client,
@@ -76,21 +103,22 @@ export async function callServerTool(
   { signal, timeout }: { signal: AbortSignal; timeout: number },
 ): Promise<ServerAnswer> {
   const request = { method: "tools/call" as const, params: { name, arguments: args as Record<string, unknown> } };
-  const answer = await client.request(request, { signal, timeout });
-  const text = answer.content.map(asText).join("\n");
-  if (answer.isError === true)
-    return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
-  if (answer.structuredContent !== undefined) {
-    return { ok: true, value: jsonValueSchema.parse(answer.structuredContent) };
-  }
+  const { content, structuredContent, isError, ...others } = await client.request(request, resultSchema, {
+    signal,
+    timeout,
+  });
+  const text = (content ?? []).map(asText).join("\n");
+  if (isError === true) return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
+  if (structuredContent != null) return { ok: true, value: structuredContent };
+  const { _meta, ...bare } = others;
+  if (content === undefined) return { ok: true, value: jsonValueSchema.parse(bare) };
   return { ok: true, value: jsonOrText(text) };
 }
 
-function asText(content: Content): string {
-  if (content.type === "text") return content.text;
-  if (content.type === "resource" && "text" in content.resource) return content.resource.text;
-  if (content.type === "resource_link") return content.uri;
-  return `[${content.type} omitted]`;
+function asText({ type, text, json, uri, resource }: z.output<typeof contentSchema>): string {
+  if (type === "text") return text ?? "";
+  if (json !== undefined) return JSON.stringify(json);
+  return resource?.text ?? (type === "resource_link" ? uri : undefined) ?? text ?? `[${type} omitted]`;
 }
 
 function jsonOrText(text: string): JsonValue {
@@ -135,6 +163,26 @@ export class McpConnections {
     return aborting(client, signal);
   }
 
+  /**
+   * Runs `call` with an open connection. If the server no longer recognizes the session, which it has not used then, runs
+   * it again in a new one.
+   */
+  async call<T>(
+    server: McpServer,
+    signal: AbortSignal,
+    secrets: readonly string[],
+    call: (client: Client) => Promise<T>,
+  ): Promise<T> {
+    const client = await this.to(server, signal, secrets);
+    try {
+      return await call(client);
+    } catch (error) {
+      if (!isSessionLost(error)) throw error;
+      this.clients.delete(JSON.stringify(server));
+      return call(await this.to(server, signal, secrets));
+    }
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     await Promise.all([...this.transports].map((transport) => transport.close().catch(() => undefined)));
@@ -145,6 +193,8 @@ export class McpConnections {
     try {
       return await this.open(transport, "auto", forget);
     } catch (error) {
+      const isOlder = "url" in server && error instanceof SdkHttpError && OLDER_TRANSPORT.has(error.status ?? 0);
+      if (isOlder && !this.closed) return this.connectOlder(server, secrets, forget, error);
       if (!hasEnded(transport) || this.closed) throw connectFailure(error, transport, secrets);
     }
     // Some servers exit if the first request is not `initialize`.
@@ -153,6 +203,27 @@ export class McpConnections {
       return await this.open(again, "legacy", forget);
     } catch (error) {
       throw connectFailure(error, again, secrets);
+    }
+  }
+
+  /**
+   * Tries the older HTTP+SSE transport after a server declined a POST, as the specification recommends
+   * (https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#backwards-compatibility).
+   */
+  private async connectOlder(
+    { url, headers }: Extract<McpServer, { url: string }>,
+    secrets: readonly string[],
+    forget: () => void,
+    declined: Error,
+  ): Promise<Client> {
+    const requestInit = { headers: { ...headers } };
+    // The SDK opens the event stream with the same headers.
+    const transport = new SSEClientTransport(new URL(url), { requestInit, fetch: limitedFetch }) as Transport;
+    try {
+      return await this.open(transport, "legacy", forget);
+    } catch {
+      const failure = connectFailure(declined, transport, secrets);
+      throw new McpFailed(`${failure.message}. It does not speak the older HTTP+SSE transport either`);
     }
   }
 
@@ -167,7 +238,7 @@ export class McpConnections {
     };
     // A restarted server does not recognize this session, so the next call opens a new one.
     client.onerror = (error) => {
-      if (error instanceof SdkHttpError && (error.status === 404 || error.status === 400)) forget();
+      if (isSessionLost(error)) forget();
     };
     try {
       await client.connect(transport, { timeout: CONNECT_MS });
@@ -192,6 +263,13 @@ export class McpConnections {
   }
 }
 
+/** Statuses of servers that do not accept a POST to the URL of their event stream. */
+const OLDER_TRANSPORT = new Set([400, 404, 405]);
+
+function isSessionLost(error: unknown): boolean {
+  return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
+}
+
 function hasEnded(transport: Transport): boolean {
   return transport instanceof SupervisedStdioTransport && transport.hasEnded;
 }
@@ -200,7 +278,11 @@ function connectFailure(error: unknown, transport: Transport, secrets: readonly 
   const words = transport instanceof SupervisedStdioTransport ? transport.lastWords() : "";
   const why = redact(error instanceof Error ? error.message : String(error), secrets);
   const line = words.split("\n").at(-1) ?? "";
-  return new McpFailed(`Cannot connect to the MCP server: ${why}${line === "" ? "" : ` (${line})`}`);
+  const isDeclined = error instanceof Error && /\b401\b|unauthorized/i.test(`${error.name} ${error.message}`);
+  const hint = isDeclined
+    ? `. It requires a token: pass it with --headers '{"Authorization": "Bearer \${ENV:TOKEN}"}'`
+    : "";
+  return new McpFailed(`Cannot connect to the MCP server: ${why}${line === "" ? "" : ` (${line})`}${hint}`);
 }
 
 const MAX_REDIRECTS = 5;
@@ -269,7 +351,10 @@ class SupervisedStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  private readonly buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  private readonly decoder = new TextDecoder();
+  private line = "";
+  /** Lines that might be the beginning of a message written over several lines. */
+  private pending = "";
   /** Returns the end of the server's stderr output. */
   lastWords = () => "";
   /** Whether the program exited before the transport was closed. */
@@ -314,23 +399,39 @@ class SupervisedStdioTransport implements Transport {
     clearTimeout(kill);
   }
 
-  /** Reports and skips lines that are not messages, because some servers log to stdout. */
+  /** Skips lines that are not messages, because some servers log to stdout. */
   private read(chunk: Buffer): void {
-    try {
-      this.buffer.append(chunk);
-    } catch (error) {
-      this.onerror?.(error as Error);
+    const lines = `${this.line}${this.decoder.decode(chunk, { stream: true })}`.split("\n");
+    this.line = lines.pop() ?? "";
+    if (this.line.length + this.pending.length > MAX_MESSAGE_BYTES) {
+      this.onerror?.(new McpFailed("The MCP server's message is too large"));
       this.program?.kill();
       return;
     }
-    for (;;) {
-      try {
-        const message = this.buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.onerror?.(error as Error);
-      }
-    }
+    for (const line of lines) this.readLine(line);
   }
+
+  /** The protocol allows only messages on one line each, but some servers write indented JSON. */
+  private readLine(line: string): void {
+    const message = messageIn(line) ?? messageIn(`${this.pending}${line}`);
+    const isPart = message === null && (this.pending !== "" || line.startsWith("{"));
+    this.pending = isPart ? `${this.pending}${line}\n` : "";
+    if (message !== null) this.onmessage?.(message);
+  }
+}
+
+/** Returns the message in a text, or null. Null in optional properties counts as absent. */
+function messageIn(text: string): JSONRPCMessage | null {
+  const value = parseJsonOrNull(text);
+  if (!isJsonObject(value) || value.jsonrpc !== "2.0") return null;
+  const { result, params, ...message } = value;
+  const cleaned = {
+    ...presentProperties({ params }),
+    ...(isJsonObject(result) ? { result: withoutNullMeta(result) } : definedProperties({ result })),
+  };
+  return { ...message, ...cleaned } as unknown as JSONRPCMessage;
+}
+
+function withoutNullMeta({ _meta, ...result }: JsonObject): JsonObject {
+  return _meta == null ? result : { _meta, ...result };
 }

@@ -124,7 +124,7 @@ async function answer(
   if (body === "no_room") return refuse(response, 503, "The server is receiving too many large requests");
   let message: unknown;
   try {
-    message = JSON.parse(body.text);
+    message = withoutNulls(JSON.parse(body.text));
   } catch {
     return refuse(response, 400, "The body is not JSON", ProtocolErrorCode.ParseError);
   }
@@ -150,6 +150,16 @@ async function answer(
   const handler = createMcpHandler(() => server, { legacy: "reject", responseMode: "json" });
   response.on("close", () => void handler.close());
   await toNodeHandler(handler)(request as NodeRequest, response, message);
+}
+
+/** Removes `params` and `arguments` that are null, which some clients send instead of omitting them. */
+function withoutNulls(message: unknown): unknown {
+  if (Array.isArray(message)) return message.map(withoutNulls);
+  if (typeof message !== "object" || message === null || !("params" in message)) return message;
+  const { params, ...others } = message;
+  if (params === null) return others;
+  const isEmpty = typeof params === "object" && "arguments" in params && params.arguments === null;
+  return isEmpty ? { ...others, params: { ...params, arguments: undefined } } : message;
 }
 
 /** Returns whether the client accepts a JSON response (RFC 9110, section 12.5.1). */

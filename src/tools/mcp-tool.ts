@@ -42,8 +42,9 @@ export const mcpTool = defineExternalTool({
   async call({ args, outside, signal, secrets }, { server, tool, timeoutMs }) {
     const { callServerTool } = await import("./mcp-connections.js");
     const connections = await outside.mcp();
-    const client = await connections.to(resolveServer(server, outside), signal, secrets);
-    const result = await callServerTool(client, tool, args, { signal, timeout: timeoutMs });
+    const result = await connections.call(resolveServer(server, outside), signal, secrets, (client) =>
+      callServerTool(client, tool, args, { signal, timeout: timeoutMs }),
+    );
     if (!result.ok) throw new ToolFailed(result.error);
     return result.value;
   },

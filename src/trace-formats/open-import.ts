@@ -21,9 +21,17 @@ export type ImportFormat = keyof typeof READERS;
 const KEYS = new Map<string, ImportFormat>([
   ["traceId", "jsonl"],
   ["resourceSpans", "otlp"],
+  // The REST API of Phoenix.
+  ["data", "otlp"],
   ["schema_version", "atif"],
   ["eval", "inspect-json"],
 ]);
+
+/** Properties of the exports of other tools, whose properties partly have the same names as art-e's. */
+const FOREIGN = [
+  { tool: "Langfuse", has: /^(?:observations|parentObservationId|startTime|projectId)$/ },
+  { tool: "LangSmith", has: /^(?:run_type|child_run_ids|dotted_order)$/ },
+] as const;
 
 /** Opens a file and detects its format from its first bytes. Throws a UserError if the file cannot be read. */
 export async function openImport(path: string): Promise<ImportSource & { readonly format: ImportFormat }> {
@@ -38,17 +46,27 @@ export async function openImport(path: string): Promise<ImportSource & { readonl
   }
 }
 
+/** Properties of art-e's own traces that no other tool's export has. */
+const OWN: ReadonlySet<string> = new Set(["sessionId", "agentId"]);
+
 const ZIP_MAGIC = "PK\x03\x04";
 
 async function detectFormat(path: string): Promise<ImportFormat> {
   requireRegularFile(path);
   if ((await firstBytes(path, 4)).toString("latin1") === ZIP_MAGIC) return "inspect";
   await refuseOtherEncodings(path);
+  let isJsonl = false;
   try {
     for await (const { key } of readMembers(path)) {
+      const foreign = FOREIGN.find(({ has }) => has.test(key));
+      if (foreign !== undefined)
+        throw notUsable(path, `is an export of ${foreign.tool}. Export its spans as OTLP JSON (resourceSpans)`);
       const format = KEYS.get(key);
-      if (format !== undefined) return format;
+      if (format !== undefined && format !== "jsonl") return format;
+      isJsonl ||= format === "jsonl";
+      if (isJsonl && OWN.has(key)) return "jsonl";
     }
+    if (isJsonl) return "jsonl";
   } catch (error) {
     if (!(error instanceof BrokenDocument)) throw error;
     return refuseFirstDocument(path, error);

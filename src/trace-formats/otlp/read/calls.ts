@@ -32,8 +32,14 @@ export function kindOf({ attributes, name }: ReadSpan): SpanKind {
     if (GEN_AI_MODEL_CALLS.has(operation)) return "model";
     return operation === "execute_tool" ? "tool" : operation === "invoke_agent" ? "agent" : "other";
   }
-  const kind = textOf(attributes, "openinference.span.kind", "traceloop.span.kind")?.toUpperCase();
-  if (kind === "LLM" || attributes.has("llm.request.type")) return "model";
+  const kind = textOf(
+    attributes,
+    "openinference.span.kind",
+    "traceloop.span.kind",
+    "langfuse.observation.type",
+  )?.toUpperCase();
+  if (kind === "LLM" || kind === "GENERATION" || attributes.has("request_data") || attributes.has("llm.request.type"))
+    return "model";
   return kind === "TOOL" ? "tool" : kind === "AGENT" ? "agent" : "other";
 }
 
@@ -46,6 +52,7 @@ export function modelOf({ attributes }: ReadSpan): string | null {
     "llm.model_name",
     "llm.request.model_name",
     "ai.model.id",
+    "langfuse.observation.model.name",
   );
   if (model === undefined) return null;
   const provider = textOf(
@@ -103,7 +110,12 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** Returns null if token counts are missing. Some writers do not count cached tokens as input, but art-e does. */
-export function usageOf(attributes: AttributeMap): Usage | null {
+export function usageOf(span: AttributeMap): Usage | null {
+  const details = jsonOf(span, "langfuse.observation.usage_details", z.record(z.string(), z.number())) ?? {};
+  const attributes = new Map([
+    ...span,
+    ...Object.entries(details).map(([name, tokens]) => [`langfuse.${name}`, tokens] as const),
+  ]);
   const input = countOf(
     attributes,
     "gen_ai.usage.input_tokens",
@@ -111,6 +123,7 @@ export function usageOf(attributes: AttributeMap): Usage | null {
     "ai.usage.inputTokens",
     "ai.usage.promptTokens",
     "gen_ai.usage.prompt_tokens",
+    "langfuse.input",
   );
   const output = countOf(
     attributes,
@@ -119,6 +132,7 @@ export function usageOf(attributes: AttributeMap): Usage | null {
     "ai.usage.outputTokens",
     "ai.usage.completionTokens",
     "gen_ai.usage.completion_tokens",
+    "langfuse.output",
   );
   if (input === undefined && output === undefined) return null;
   const cached = countOf(
@@ -167,6 +181,7 @@ export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
         "tool.parameters",
         "tool_call.function.arguments",
         "input.value",
+        "langfuse.observation.input",
         "traceloop.entity.input",
       ) ?? {},
     result: jsonIn(
@@ -175,6 +190,7 @@ export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
       "ai.toolCall.result",
       "ai.toolCall.output",
       "output.value",
+      "langfuse.observation.output",
       "traceloop.entity.output",
     ),
   };

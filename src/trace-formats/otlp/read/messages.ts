@@ -10,6 +10,8 @@ import type { ReadSpan } from "./spans.js";
  * - OpenTelemetry GenAI: https://github.com/open-telemetry/semantic-conventions-genai
  * - OpenInference: https://arize-ai.github.io/openinference/spec/content/messages.html
  * - Vercel AI SDK: https://ai-sdk.dev/docs/ai-sdk-core/telemetry
+ * - GenAI conventions up to 1.36, whose messages are events, and Logfire
+ * - Langfuse's SDK: `langfuse.observation.input`, ...
  * - OpenLLMetry (Traceloop): `gen_ai.prompt.0.role`, ...
  */
 
@@ -282,13 +284,61 @@ const chatInputSchema = z.union([
 ]);
 
 const chatOutputSchema = z
-  .looseObject({ choices: z.array(z.looseObject({ message: z.unknown() })).min(1) })
-  .transform(({ choices }) => choices.map(({ message }) => message))
+  .union([
+    z
+      .looseObject({ choices: z.array(z.looseObject({ message: z.unknown() })).min(1) })
+      .transform(({ choices }) => choices.map(({ message }) => message)),
+    z.looseObject({ message: z.looseObject({}) }).transform(({ message }) => [message]),
+    z.looseObject({ role: z.string() }).transform((message) => [message]),
+    z.array(z.unknown()),
+  ])
   .pipe(chatSchema);
 
-/** OpenInference's plain values: the request and reply of a chat completion as JSON, or any text. */
+const eventMessageSchema = z.looseObject({ role: z.string().optional(), id: unknownText });
+
+const eventListSchema = z.array(z.looseObject({ "event.name": z.string() }));
+
+/**
+ * Messages as events, in the GenAI conventions 1.27 to 1.36: events of the span with JSON or attributes, or a list of
+ * events in an attribute (Logfire).
+ */
+function messageEvents({ attributes, events }: ReadSpan): Conversation {
+  const listed = (jsonOf(attributes, "events", eventListSchema) ?? []).map(({ "event.name": name, ...fields }) => ({
+    name,
+    fields,
+  }));
+  const own = events.map(({ name, attributes: of }) => ({
+    name,
+    fields:
+      jsonOf(of, "gen_ai.event.content", z.looseObject({})) ??
+      Object.fromEntries(
+        [...of].map(([key, value]) => [
+          key,
+          typeof value === "string" && /^[[{]/.test(value) ? jsonOrText(value) : value,
+        ]),
+      ),
+  }));
+  const conversation: { input: Message[]; output: Message[] } = { input: [], output: [] };
+  for (const { name, fields } of [...own, ...listed]) {
+    const [, kind] = /^gen_ai\.(?:(system|user|assistant|tool)\.message|choice)$/.exec(name) ?? [];
+    if (kind === undefined && name !== "gen_ai.choice") continue;
+    const inner =
+      kind === undefined && isJsonObject((fields as { message?: JsonValue }).message)
+        ? (fields as { message: JsonValue }).message
+        : fields;
+    const message = eventMessageSchema.safeParse(inner).data ?? {};
+    const parsed =
+      chatSchema.safeParse([{ tool_call_id: message.id, ...message, role: message.role ?? kind ?? "assistant" }])
+        .data ?? [];
+    conversation[kind === undefined ? "output" : "input"].push(...parsed.flatMap(fromCompletion));
+  }
+  return conversation;
+}
+
+/** The request and reply as JSON, or any text: OpenInference's plain values, Langfuse's SDK and Logfire. */
 function plainValues({ attributes }: ReadSpan): Conversation {
-  const [input, output] = [textOf(attributes, "input.value"), textOf(attributes, "output.value")];
+  const input = textOf(attributes, "input.value", "langfuse.observation.input", "request_data");
+  const output = textOf(attributes, "output.value", "langfuse.observation.output", "response_data");
   const request = input === undefined ? undefined : chatInputSchema.safeParse(jsonOrText(input)).data;
   const reply = output === undefined ? undefined : chatOutputSchema.safeParse(jsonOrText(output)).data;
   return {
@@ -312,7 +362,7 @@ function fromCompletion(message: z.output<typeof chatSchema>[number]): Message[]
   });
 }
 
-const CONVENTIONS: readonly Convention[] = [genAi, openInference, vercel, flattenedGenAi, plainValues];
+const CONVENTIONS: readonly Convention[] = [genAi, openInference, vercel, flattenedGenAi, messageEvents, plainValues];
 
 const ASSISTANT_ROLES: ReadonlySet<string> = new Set(["assistant", "ai", "model"]);
 const TOOL_ROLES: ReadonlySet<string> = new Set(["tool", "function"]);

@@ -33,8 +33,28 @@ const attributesSchema = z
   .transform((pairs): AttributeMap => new Map(pairs.map(({ key, value }) => [key, value ?? null])));
 
 const nanoSchema = z
-  .union([z.string().regex(/^\d{1,20}$/, "expected nanoseconds"), z.int().nonnegative().transform(String)])
+  .union([
+    z.string().regex(/^\d{1,20}$/, "expected nanoseconds"),
+    // Larger than the integers that a number represents exactly.
+    z
+      .number()
+      .nonnegative()
+      .transform((nano) => BigInt(Math.round(nano)).toString()),
+  ])
   .transform(BigInt);
+
+/** A status code, which protobuf's JSON writes as a word. */
+const statusCodeSchema = z.union([
+  z.int(),
+  z
+    .string()
+    .regex(/^(?:STATUS_CODE_)?(?:UNSET|OK|ERROR)$|^\d$/i, "expected a status code")
+    .transform((word) =>
+      /^\d$/.test(word)
+        ? Number(word)
+        : ["UNSET", "OK", "ERROR"].indexOf(word.toUpperCase().replace("STATUS_CODE_", "")),
+    ),
+]);
 
 const hexSchema = z.string().regex(/^[0-9a-fA-F]*$/, "expected hex digits");
 
@@ -47,7 +67,7 @@ const spanSchema = z.object({
   endTimeUnixNano: nanoSchema,
   attributes: attributesSchema,
   events: z.array(z.object({ name: z.string().default(""), attributes: attributesSchema })).default([]),
-  status: z.object({ code: z.int().default(0), message: z.string().default("") }).optional(),
+  status: z.object({ code: statusCodeSchema.default(0), message: z.string().default("") }).optional(),
 });
 
 export type ReadSpan = z.output<typeof spanSchema>;
@@ -61,7 +81,7 @@ export async function* readSpansByTrace(file: string): AsyncGenerator<readonly R
   try {
     for await (const { text, line } of readDocuments(file)) {
       const where = `${file}, line ${line}`;
-      spool.add(checkValue(tracesDataSchema, parseImported(text, where), where));
+      spool.add(checkValue(tracesDataSchema, toTracesData(parseImported(text, where)), where));
     }
     yield* spool.traces();
   } finally {
@@ -109,6 +129,30 @@ function fromSpool(json: string): ReadSpan {
     attributes: new Map(span.attributes),
     events: span.events.map((event: { attributes: [] }) => ({ ...event, attributes: new Map(event.attributes) })),
   };
+}
+
+/** Other names of properties: those of OTLP before version 0.19, and those of Phoenix's REST API. */
+const OTHER_NAMES = new Map([
+  ["instrumentationLibrarySpans", "scopeSpans"],
+  ["trace_id", "traceId"],
+  ["span_id", "spanId"],
+  ["parent_id", "parentSpanId"],
+  ["parent_span_id", "parentSpanId"],
+  ["start_time_unix_nano", "startTimeUnixNano"],
+  ["end_time_unix_nano", "endTimeUnixNano"],
+]);
+
+/** Writes a document like a collector: without null, which counts as absent, and with OTLP's own names. */
+function toTracesData(value: unknown): unknown {
+  const { data, ...document } = withOwnNames(value) as { data?: unknown };
+  return Array.isArray(data) ? { resourceSpans: [{ scopeSpans: [{ spans: data }] }] } : document;
+}
+
+function withOwnNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withOwnNames);
+  if (typeof value !== "object" || value === null) return value;
+  const present = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(present.map(([name, inner]) => [OTHER_NAMES.get(name) ?? name, withOwnNames(inner)]));
 }
 
 /** The spans of one document, as a collector or art-e writes them. */
