@@ -107,7 +107,7 @@ function foldAlternatives(
       .filter((option) => option !== null),
   );
   const properties = mergeProperties([whole, ...options.flat()]);
-  const required = [...requiredBy(whole), ...options.flatMap(requiredByAll)].filter((name) =>
+  const required = [...new Set([...requiredBy(whole), ...options.flatMap(requiredByAll)])].filter((name) =>
     Object.hasOwn(properties, name),
   );
   const sets = options.flat().map((option) => requiredBy(option).join(" and "));

@@ -7,20 +7,14 @@ import { proxiedFetch } from "../../src/platform/proxied-fetch.js";
 import { startProxy, type TestProxy } from "../providers/proxy.js";
 
 describe("proxySettings", () => {
-  const LOOPBACK = "localhost,127.0.0.1,[::1]";
-
   it.each<[string, Record<string, string>, object | null]>([
     ["null if there is no proxy", { NO_PROXY: "a.example" }, null],
     ["null if NO_PROXY is *", { HTTPS_PROXY: "http://p:1", NO_PROXY: "*" }, null],
-    [
-      "one proxy for https",
-      { HTTPS_PROXY: "http://p:1" },
-      { httpProxy: "", httpsProxy: "http://p:1/", noProxy: `,${LOOPBACK}` },
-    ],
+    ["one proxy for https", { HTTPS_PROXY: "http://p:1" }, { httpProxy: "", httpsProxy: "http://p:1/" }],
     [
       "HTTP_PROXY for both protocols",
       { HTTP_PROXY: "http://u:s@p:1", NO_PROXY: "a.example" },
-      { httpProxy: "http://u:s@p:1/", httpsProxy: "http://u:s@p:1/", noProxy: `a.example,${LOOPBACK}` },
+      { httpProxy: "http://u:s@p:1/", httpsProxy: "http://u:s@p:1/" },
     ],
     [
       "the lower-case variable's value if both are set",
@@ -28,9 +22,30 @@ describe("proxySettings", () => {
       { httpProxy: "http://q:2/" },
     ],
     ["an http URL for a host without a scheme", { HTTPS_PROXY: "p:3128" }, { httpsProxy: "http://p:3128/" }],
+    ["a password with a bare %", { HTTPS_PROXY: "http://u:a6%6q@p:1" }, { httpsProxy: "http://u:a6%256q@p:1/" }],
   ])("is %s", (_, env, expected) => {
     if (expected === null) expect(proxySettings(env)).toBeNull();
-    else expect(proxySettings(env)).toMatchObject(expected);
+    else expect(proxySettings(env)?.agent).toMatchObject(expected);
+  });
+
+  it.each([
+    ["a.example", "http://a.example/", true],
+    [" a.example , b.example", "https://sub.b.example/", true],
+    ["*.a.example", "http://a.example/", true],
+    ["a.example", "http://xa.example/", false],
+    ["a.example:8000", "http://a.example:8000/", true],
+    ["a.example:8000", "http://a.example/", false],
+    ["10.0.0.0/8", "http://10.9.8.7/", true],
+    ["10.0.0.0/8", "http://11.9.8.7/", false],
+    ["fd00::/8", "http://[fd00::1]/", true],
+    ["10.0.*", "http://10.0.3.4/", true],
+    ["localhost,*", "https://any.example/", true],
+    ["", "http://127.0.0.1:11434/", true],
+    ["", "http://[::1]/", true],
+    ["", "http://any.example/", false],
+  ])("with NO_PROXY=%s connects to %s directly: %s", (noProxy, url, isDirect) => {
+    const settings = proxySettings({ HTTP_PROXY: "http://p:1", NO_PROXY: noProxy });
+    expect(settings?.isDirect(new URL(url))).toBe(isDirect);
   });
 
   it.each(["ftp://p:21", "http://", "http://p:99999"])("refuses %s, and names the variable", (url) => {
