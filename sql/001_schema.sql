@@ -32,7 +32,7 @@ CREATE TABLE mails (
 CREATE TABLE owners (
   id      INTEGER PRIMARY KEY,
   place   TEXT NOT NULL UNIQUE,           -- source and folder of the account, or the address if the source contains it
-  folder  TEXT NOT NULL UNIQUE,           -- displayed name, such as 'crandell-s': the shortest unique end of the place
+  folder  TEXT NOT NULL,                  -- displayed name, such as 'crandell-s': the shortest unique end of the place
   address TEXT,                           -- NULL if unknown
   basis   TEXT                            -- evidence for the address: 'map', 'source', 'sent' or 'received'
 );

@@ -715,3 +715,12 @@ describe("a zip archive", () => {
     expect(bytesRead).toBeLessThanOrEqual(source.totalBytes ?? 0);
   });
 });
+
+describe("an owner whom the source names", () => {
+  it("keeps the name, even if another account's folder has it", async () => {
+    const db = emptyDb();
+    await importFrom(db, join(folderOf(maildir("doe-j", "ann")), "doe-j"));
+    await importFrom(db, folderOf({ "maildir/doe-j/inbox/1.": email("x@x.example", "jane.doe@x.example") }));
+    expect(namesOf(db)).toEqual([expect.stringMatching(/^\d+\/doe-j$/), "doe-j"]);
+  });
+});

@@ -710,3 +710,52 @@ describe("a forwarded email", () => {
     expect(body).toContain("----- Forwarded mail: Stripes -----");
   });
 });
+
+describe("a part that is not the text", () => {
+  const bodyOf = async (raw: string) => {
+    const email = await parseEmail(Buffer.from(raw));
+    return typeof email === "string" ? email : email.body;
+  };
+  const alternative = (type: string, content: string, plain = "The plum figures.") =>
+    `From: lea@x.example\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n${plain}\n--b\nContent-Type: ${type}\n\n${content}\n--b--\n`;
+
+  it.each(["text/watch-html", "text/markdown", "text/x-amp-html"])(
+    "is left out if it is the alternative %s",
+    async (type) => {
+      expect(await bodyOf(alternative(type, "<b>Plums</b>"))).toBe("The plum figures.");
+    },
+  );
+
+  it("is the plain text, if it is only the beginning of the HTML", async () => {
+    const html = "<p>Dear Tom,</p><p>the plums are ripe, and the pears will follow.</p>";
+    expect(await bodyOf(alternative("text/html", html, "Dear Tom,"))).toContain("the plums are ripe");
+  });
+
+  it("is listed without its source if it is a style sheet", async () => {
+    const css = '--b\nContent-Type: text/css; name="s.css"\n\np{color:red}\n--b--\n';
+    const body = await bodyOf(
+      `From: lea@x.example\nContent-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>Plums</p>\n${css}`,
+    );
+    expect(body).toContain("- s.css (text/css");
+    expect(body).not.toContain("color:red");
+  });
+});
+
+describe("a header that programs write in another way", () => {
+  it.each([
+    ['Content-Type: text/plain; charset="iso-8859-2*pl"', "W\xb3adys\xb3aw", "Władysław"],
+    ["Content-Transfer-Encoding: base64", "emVicmEgfn5-IMO_w7_DvyA_Pz8-Pj4geWFr", "zebra ~~~ ÿÿÿ ???>>> yak"],
+  ])("is understood: %s", async (header, body, text) => {
+    expect(await parseEmail(Buffer.from(`From: lea@x.example\n${header}\n\n${body}`, "latin1"))).toMatchObject({
+      body: text,
+    });
+  });
+
+  it.each([
+    ["From: lea at plains.example (Lea Ray)", { sender: "lea@plains.example" }],
+    ["To: <mailto:tom@x.example?subject=Plums>, bo@x.example", { to: ["tom@x.example", "bo@x.example"] }],
+    ["Date: Mon, 14 May 2001 10:00:00 +9900", { date: null }],
+  ])("is understood in %j", async (header, wanted) => {
+    expect(await parseEmail(Buffer.from(`Message-ID: <1@x>\n${header}\n\nPlums`))).toMatchObject(wanted);
+  });
+});

@@ -78,6 +78,8 @@ function charsetName(label: string): string {
     .toLowerCase()
     .replace(/^["']+|["']+$/g, "")
     .replace(/^charset=["']?/, "")
+    // RFC 2231 5: a language after the charset.
+    .replace(/\*[a-z-]*$/, "")
     .replaceAll("_", label.toLowerCase().startsWith("utf") ? "-" : "_");
   return ALIASES[name] ?? name.replace(/^(?:cp|ibm)-/, "cp").replace(/^x-(?=cp|ibm|iso|utf|windows)/, "");
 }

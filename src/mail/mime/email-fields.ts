@@ -561,7 +561,11 @@ function normalizeAddress(text: string): string {
     .replace(/\s+/g, " ")
     .replace(/ ?@ ?/g, "@")
     .replaceAll('"', "")
-    .replace(/^[<' ]+/, "");
+    .replace(/^[<' ]+/, "")
+    // The query of a mailto link.
+    .replace(/\?(?:subject|body|cc|bcc)=.*$/i, "")
+    // Mailman's archives hide addresses from harvesters.
+    .replace(/^([\w.+-]+) at ([\w-]+(?:\.[\w-]+)+)$/i, "$1@$2");
   return trimEndOf(plain, ">' ").trim().toLowerCase();
 }
 

@@ -50,7 +50,8 @@ export function parseMailDate(header: string): string | null {
   const usual = USUAL_FORM.exec(header);
   if (usual !== null) {
     const [, day, month = "", year, hour, minute, second, sign, zoneHours, zoneMinutes] = usual;
-    const offset = (sign === "-" ? -1 : 1) * (Number(zoneHours) * 60 + Number(zoneMinutes));
+    const offset = signedMinutes(sign === "-", `${zoneHours}${zoneMinutes}`);
+    if (offset === null) return null;
     const monthOfYear = monthOf(month.toLowerCase());
     return toUtc(Number(year), monthOfYear, Number(day), Number(hour), Number(minute), Number(second), offset);
   }
@@ -195,6 +196,8 @@ function signedMinutes(isWest: boolean, digits: string): number | null {
       : [digits.slice(0, -2), digits.slice(-2)];
   if (Number(minutes) > 59) return null;
   const total = Number(hours) * 60 + Number(minutes);
+  // The largest offsets in use are +14:00 and -12:00.
+  if (total > 14 * 60) return null;
   return isWest ? -total : total;
 }
 

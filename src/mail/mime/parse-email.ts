@@ -111,7 +111,20 @@ function attachmentsOf(root: MimePart): Attachment[] {
 
 function* leavesOf(part: MimePart): Generator<MimePart> {
   if (part.children.length === 0) yield part;
-  for (const child of part.children) yield* leavesOf(child);
+  const isAlternative = part.type.value === "multipart/alternative";
+  for (const child of part.children) if (!isAlternative || !isUnchosen(child)) yield* leavesOf(child);
+}
+
+/** Whether a part of an alternative is another form of the text, such as AMP, Markdown or the text for a watch. */
+function isUnchosen(part: MimePart): boolean {
+  const { name, type } = attachmentOf(part);
+  return (
+    part.children.length === 0 &&
+    type.startsWith("text/") &&
+    name === "" &&
+    !isAttached(part) &&
+    !CALENDAR_TYPES.has(type)
+  );
 }
 
 function attachmentOf(part: MimePart): Attachment {
@@ -135,9 +148,9 @@ function isAttached(part: MimePart): boolean {
   return part.disposition.value === "attachment";
 }
 
-/** Whether a type is readable text. Rich text is markup, so it is not readable text. */
+/** Whether a type is readable text. Rich text and style sheets are markup, so they are not readable text. */
 function isTextType(type: string): boolean {
-  if (type.startsWith("text/")) return !/^text\/(?:rtf|richtext)$/.test(type);
+  if (type.startsWith("text/")) return !/^text\/(?:rtf|richtext|css)$/.test(type);
   if (type.startsWith("message/")) return !MAIL_TYPES.has(type);
   return /^application\/(?:json|xml|ics|x-ndjson|.*\+json|.*\+xml)$/.test(type);
 }
@@ -276,7 +289,14 @@ function preferredOf(texts: readonly BodyText[]): BodyText {
   const plain = texts.find(({ isHtml }) => !isHtml);
   const html = texts.findLast(({ isHtml }) => isHtml);
   if (plain === undefined || html === undefined) return plain ?? html ?? NO_TEXT;
-  return isStub(plain.text, html.text) ? html : plain;
+  return isStub(plain.text, html.text) || isBeginning(plain.text, html.text) ? html : plain;
+}
+
+/** Whether the plain text is only the beginning of the HTML, which is at least twice as long. */
+function isBeginning(plain: string, html: string): boolean {
+  if (html.length < 2 * plain.length) return false;
+  const words = (text: string) => text.replace(/\s+/g, " ").trim();
+  return words(html.slice(0, 3 * plain.length)).startsWith(words(plain));
 }
 
 const MAX_STUB_CHARS = 400;

@@ -44,6 +44,7 @@ export function decodeTransferEncoding(encoded: Buffer, header: string): Buffer 
  */
 function decodeBase64(encoded: Buffer): Buffer {
   const text = encoded.toString("latin1");
+  if (isUrlSafe(text)) return Buffer.from(text, "base64url");
   let end = 0;
   let start = 0;
   while (start < text.length) {
@@ -61,6 +62,16 @@ function decodeBase64(encoded: Buffer): Buffer {
   if (digits === 0 || (digits % 4 === 1 && !run.includes("="))) return encoded;
   const decoded = Buffer.concat(run.split(/=+/).map((piece) => Buffer.from(piece, "base64")));
   return rest.trim() === "" ? decoded : Buffer.concat([decoded, Buffer.from(rest, "latin1")]);
+}
+
+/** Whether a text is base64 with the alphabet for URLs (RFC 4648 5), not words with hyphens or a line of them. */
+function isUrlSafe(text: string): boolean {
+  return (
+    /[-_]/.test(text) &&
+    text.length >= 20 &&
+    /^(?:[\w-]+=*\s*)$|^(?:[\w-]{20,}=*\r?\n)+[\w-]*=*\s*$/.test(text) &&
+    !/[-_]{3}/.test(text)
+  );
 }
 
 /** Decodes the first file between `begin` and `end`. */
