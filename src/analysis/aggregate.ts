@@ -56,8 +56,9 @@ export class RunAggregate {
   private readonly times = { model: 0, tool: 0, waiting: 0 };
   private usage: Usage = NO_USAGE;
   private costUsd: number | null = 0;
-  private turns = 0;
-  private retries = 0;
+  private judgeCostUsd: number | null = 0;
+  private turns: number | null = 0;
+  private retries: number | null = 0;
   private repairedCalls = 0;
   private answeredBy: AnsweredBy = {};
   private cachedReplies = 0;
@@ -68,15 +69,16 @@ export class RunAggregate {
   private readonly suite = new SuiteAggregate();
 
   /** Adds a superseded or unfinished attempt. Only its cost and usage count. */
-  charge(result: Consumption & Pick<TaskResult, "repairedCalls">): void {
+  charge(result: Consumption & Pick<TaskResult, "repairedCalls" | "judgeCostUsd">): void {
     this.usage = addUsage(this.usage, result.usage);
     this.costUsd = addCost(this.costUsd, result.costUsd);
+    this.judgeCostUsd = addCost(this.judgeCostUsd, result.judgeCostUsd);
     this.cachedReplies += result.cachedReplies;
     const { usage, costUsd } = result.spent;
     this.spent = { usage: addUsage(this.spent.usage, usage), costUsd: addCost(this.spent.costUsd, costUsd) };
-    this.turns += result.turns;
+    this.turns = addKnown(this.turns, result.turns);
     if (result.answeredBy !== undefined) this.answeredBy = addReplies(this.answeredBy, result.answeredBy);
-    this.retries += result.retries;
+    this.retries = addKnown(this.retries, result.retries);
     this.repairedCalls += result.repairedCalls ?? 0;
   }
 
@@ -102,7 +104,8 @@ export class RunAggregate {
   }
 
   get progress() {
-    const { failed, usage, costUsd, retries } = this;
+    const { failed, usage, retries } = this;
+    const costUsd = addCost(this.costUsd, this.judgeCostUsd);
     return { done: this.completed + failed + this.notRunnable, failed, usage, costUsd, retries };
   }
 
@@ -131,6 +134,8 @@ export class RunAggregate {
       ...answeredByField(this.answeredBy),
       usage: this.usage,
       costUsd: this.costUsd,
+      judgeCostUsd: this.judgeCostUsd,
+      totalCostUsd: addCost(this.costUsd, this.judgeCostUsd),
       retries: this.retries,
       ...repairedField(this.repairedCalls),
       cachedReplies: this.cachedReplies,
@@ -148,6 +153,11 @@ export class RunAggregate {
     const counted = this.refusals.byFrequency().slice(0, MAX_REFUSALS);
     return counted.length === 0 ? {} : { refusals: counted.map(([reason, tasks]) => ({ reason, tasks })) };
   }
+}
+
+/** A sum with an unknown part is unknown. */
+export function addKnown(sum: number | null, value: number | null): number | null {
+  return sum === null || value === null ? null : sum + value;
 }
 
 function averagesOf(scores: RunTotals["scores"], figure: (score: ScoreFigures) => Estimate): Omit<Averages, "tasks"> {

@@ -37,8 +37,9 @@ export interface AnalysedTask {
   readonly state: TaskState;
   /** 0 to 1, or null if not graded. */
   readonly score: number | null;
-  readonly turns: number;
-  /** Null for runs from results files, which do not contain tool calls. */
+  /** Null if unknown, as for most external agents. */
+  readonly turns: number | null;
+  /** Null if unknown, and for runs from results files, which do not contain tool calls. */
   readonly toolCalls: number | null;
   /** Model and tool time in milliseconds. */
   readonly ms: number;
@@ -56,7 +57,7 @@ interface StepFigures {
   readonly tasks: number;
   /** Number of steps a person takes, or null if the tasks do not specify it. */
   readonly actions: number | null;
-  readonly turns: number;
+  readonly turns: number | null;
   /** Null for runs from results files, which do not contain tool calls. */
   readonly toolCalls: number | null;
 }
@@ -105,7 +106,7 @@ export interface SuiteAnalysis {
 /** Analyses failures, steps, durations and instruction styles over all tasks of a suite run. */
 export function analyseSuite(tasks: readonly AnalysedTask[]): SuiteAnalysis {
   // Tasks without a started machine or a model reply carry no information about steps and time.
-  const worked = tasks.filter(({ turns }) => turns > 0);
+  const worked = tasks.filter(({ turns }) => turns !== 0);
   return {
     profile: profileOf(tasks),
     steps: stepsOf(worked),
@@ -132,9 +133,9 @@ function stepsOf(tasks: readonly AnalysedTask[]): StepFigures[] {
   return DIFFICULTIES.flatMap((difficulty) => {
     const some = tasks.filter(({ actionNumber }) => difficultyOf(actionNumber) === difficulty);
     const mean = (read: (task: AnalysedTask) => number | null) => meanOf(some.flatMap((task) => read(task) ?? []));
-    const turns = mean((task) => task.turns);
-    if (turns === null) return [];
-    const [actions, toolCalls] = [mean(({ actionNumber }) => actionNumber), mean((task) => task.toolCalls)];
+    if (some.length === 0) return [];
+    const [turns, toolCalls] = [mean((task) => task.turns), mean((task) => task.toolCalls)];
+    const actions = mean(({ actionNumber }) => actionNumber);
     return [{ difficulty, tasks: some.length, actions, turns, toolCalls }];
   });
 }

@@ -261,7 +261,7 @@ const MAX_CHARS = 300;
  * depend on the agent.
  */
 const EFFORT = {
-  costUsd: { label: "Cost per task, $", read: (task: TaskResult) => task.costUsd },
+  costUsd: { label: "Agent cost per task, $", read: (task: TaskResult) => task.costUsd },
   modelAndToolTimeMs: { label: "Model and tool time, ms", read: modelAndToolTimeOf },
   turns: { label: "Turns per task", read: (task: TaskResult) => task.turns },
 } as const;
@@ -492,6 +492,8 @@ export const runHeadSchema = benchmarkResultSchema
     costUsd: true,
     status: true,
     plannedTasks: true,
+    judgeCostUsd: true,
+    totalCostUsd: true,
     dataset: true,
     corpusFingerprint: true,
     suite: true,

@@ -22,8 +22,8 @@ export interface ReliabilityTask {
   readonly hasAbstained: boolean;
   /** Input and output tokens. */
   readonly tokens: number;
-  /** Number of model calls. */
-  readonly turns: number;
+  /** Number of model calls, or null if unknown. */
+  readonly turns: number | null;
 }
 
 export interface PerturbedTasks {
@@ -174,8 +174,9 @@ function toolOrderConsistency(epochs: Epochs): number | null {
 /** Leaves out a resource that no epoch uses, or that is unknown. */
 function resourceConsistency(epochs: Epochs): number | null {
   const calls = epochs.flatMap(({ tools }) => (tools === null ? [] : [tools.length]));
-  const uses = [epochs.map(({ tokens }) => tokens), epochs.map(({ turns }) => turns)];
-  if (calls.length === epochs.length) uses.push(calls);
+  const turns = epochs.flatMap((epoch) => epoch.turns ?? []);
+  const uses = [epochs.map(({ tokens }) => tokens)];
+  for (const known of [turns, calls]) if (known.length === epochs.length) uses.push(known);
   const variation = meanOf(uses.filter((use) => use.some((value) => value > 0)).map(variationOf));
   return variation === null ? null : Math.exp(-variation);
 }

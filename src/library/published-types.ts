@@ -866,7 +866,7 @@ export interface BenchmarkResult {
    */
   exactMatchAccuracy: number | null;
   /**
-   * Mean semantic score.
+   * Mean word overlap (semanticScore).
    */
   avgSemanticScore: number | null;
   /**
@@ -922,7 +922,7 @@ export interface BenchmarkResult {
      */
     exactMatchAccuracy: number | null;
     /**
-     * Mean semantic score.
+     * Mean word overlap (semanticScore).
      */
     avgSemanticScore: number | null;
     /**
@@ -945,9 +945,9 @@ export interface BenchmarkResult {
     [k: string]: number;
   };
   /**
-   * Number of model calls.
+   * Number of model calls, or null if unknown, as for most external agents.
    */
-  turns: number;
+  turns: number | null;
   /**
    * Number of replies per model name that the server reported. Absent if it reported none.
    */
@@ -975,13 +975,21 @@ export interface BenchmarkResult {
     reasoningTokens?: number;
   };
   /**
-   * US dollars, or null if the model's price is unknown.
+   * The agent's cost in US dollars, or null if the model's price is unknown.
    */
   costUsd: number | null;
   /**
-   * Number of retried model calls.
+   * Cost of judging in US dollars, or null if a price is unknown.
    */
-  retries: number;
+  judgeCostUsd: number | null;
+  /**
+   * Sum of the agent's cost and the cost of judging, or null if either is unknown.
+   */
+  totalCostUsd: number | null;
+  /**
+   * Number of retried model calls, or null if the agent's model calls are unknown.
+   */
+  retries: number | null;
   /**
    * Number of tool calls with repaired arguments, such as an array sent as JSON text. Absent if it is 0.
    */
@@ -1511,9 +1519,9 @@ export interface TaskResult {
     | "not_started"
     | "not_runnable";
   /**
-   * Number of model calls.
+   * Number of model calls, or null if unknown, as for most external agents.
    */
-  turns: number;
+  turns: number | null;
   /**
    * Number of replies per model name that the server reported. Absent if it reported none.
    */
@@ -1565,9 +1573,9 @@ export interface TaskResult {
    */
   readGold: boolean | null;
   /**
-   * Number of retried model calls.
+   * Number of retried model calls, or null if the agent's model calls are unknown.
    */
-  retries: number;
+  retries: number | null;
   /**
    * Number of tool calls with repaired arguments. Absent if it is 0.
    */

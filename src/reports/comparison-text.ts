@@ -13,6 +13,7 @@ import {
   differenceText,
   metricCells,
   oneLine,
+  perTask,
   pText,
   runNameOrId,
   runTitle,
@@ -28,9 +29,8 @@ export function comparisonText(runs: readonly RunHead[], comparisons: readonly R
 }
 
 function overviewTable(runs: readonly RunHead[]): string {
-  const perTask = (sum: number | null, tasks: number) => (sum === null || tasks === 0 ? null : sum / tasks);
   return table(
-    ["run", "agent", "tasks", "failed", "cost", "cost per task", "time per task", "turns", "model"],
+    ["run", "agent", "tasks", "failed", "agent cost", "agent cost per task", "time per task", "turns", "model"],
     runs.map((run) => [
       runNameOrId(run),
       run.agentId,
@@ -183,7 +183,7 @@ export function publishedText(
   const rows = [...ours, ...theirs].toSorted((a, b) => (b.accuracy ?? -1) - (a.accuracy ?? -1));
   return [
     table(
-      ["model", "accuracy", "time", "cost per 1,000", "source"],
+      ["model", "accuracy", "time", "agent cost per 1,000", "source"],
       rows.map(({ row }) => row),
     ),
     `Published: ${published.protocol}.`,

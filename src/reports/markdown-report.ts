@@ -15,6 +15,7 @@ import { type OutcomeScore, taskOutcome } from "./task-outcome.js";
 import {
   endingsText,
   metricCells,
+  runCostText,
   runTitle,
   significanceText,
   stateName,
@@ -41,7 +42,7 @@ export function stepSummary(
   score: OutcomeScore,
   results: Iterable<TaskResult>,
 ): string {
-  const cost = run.costUsd === null ? "unknown" : usd(run.costUsd);
+  const cost = runCostText(run);
   const time = workTime(run);
   return `${compact([
     `### ART-E: ${escapeSummary(runTitle(run))}`,
@@ -160,8 +161,8 @@ function headlines(runs: readonly RunFigures[]): string[][] {
     line("Tasks", ({ tasks, failed }) => `${count(tasks)}${failed === 0 ? "" : `, ${count(failed)} failed`}`),
     !runs.every(({ until }) => until === null) &&
       line("Until", ({ until }) => (until === null ? "-" : escapeMarkdown(untilText(until)))),
-    line("Cost", ({ costUsd }) => usd(costUsd)),
-    line("Cost per 1,000 tasks", ({ costUsd, tasks }) =>
+    line("Cost", (run) => runCostText(run)),
+    line("Agent cost per 1,000 tasks", ({ costUsd, tasks }) =>
       costUsd === null || tasks === 0 ? "-" : usd((costUsd / tasks) * 1_000),
     ),
     line(

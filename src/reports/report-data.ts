@@ -33,7 +33,7 @@ export interface Slice {
 }
 
 /** How close an agent came to the gold email. */
-export const STAGES = ["read", "found", "missed", "none", "failed"] as const;
+export const STAGES = ["read", "found", "missed", "unknown", "none", "failed"] as const;
 
 export type Stage = (typeof STAGES)[number];
 
@@ -84,8 +84,10 @@ export interface RunFigures {
   readonly failed: number;
   /** Over the completed tasks. */
   readonly scores: Figures;
-  /** US dollars, or null if the model's price is unknown. */
+  /** The agent's cost in US dollars, or null if the model's price is unknown. */
   readonly costUsd: number | null;
+  readonly judgeCostUsd: number | null;
+  readonly totalCostUsd: number | null;
   /** Milliseconds of model and tool time over the completed tasks. `waiting` is the mean additional waiting time. */
   readonly latency: {
     readonly mean: number | null;
@@ -94,7 +96,7 @@ export interface RunFigures {
     readonly waiting: number | null;
   };
   readonly tokens: { readonly input: number; readonly cached: number; readonly output: number };
-  readonly retries: number;
+  readonly retries: number | null;
   readonly endings: Readonly<Record<string, number>>;
   readonly profile: readonly ProfileCell[];
   /** Errors of failed tasks, most frequent first. */
@@ -171,7 +173,7 @@ export type TaskRow = readonly [
   number,
   string,
   string,
-  number,
+  number | null,
   number,
   number | null,
   Stage,

@@ -146,7 +146,7 @@ export class RunTally {
   /** `trace` is null for a results file, which does not contain the called tools. */
   add(result: TaskResult, trace: Trace | null): void {
     this.endings[result.ending] = (this.endings[result.ending] ?? 0) + 1;
-    this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
+    if (result.turns !== null) this.turns[result.turns] = (this.turns[result.turns] ?? 0) + 1;
     if (trace !== null) this.tools.add(trace);
     increment(this.profile, `${stageOf(result)} ${classifyTask(result, this.leading)}`);
     // Files created in a suite task can be graded even after a timeout.
@@ -209,11 +209,12 @@ function increment(counts: Map<string, number>, key: string): void {
 
 /**
  * Returns the agent's progress: it opened a gold email, only got it listed, or never saw it. `none` means that there is
- * no gold email.
+ * no gold email, and `unknown` that art-e did not see the agent's searches.
  */
 function stageOf(result: TaskResult): Stage {
   if (isFailure(result.ending)) return "failed";
-  if (result.readGold === null || result.foundGold === null) return "none";
+  if (result.goldSources === 0) return "none";
+  if (result.readGold === null || result.foundGold === null) return "unknown";
   if (result.readGold) return "read";
   return result.foundGold ? "found" : "missed";
 }

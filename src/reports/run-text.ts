@@ -20,6 +20,7 @@ import {
 } from "../text/format.js";
 import { type Headline, headlineFirst, isUnjudged } from "../traces/headline-score.js";
 import type { RunTotals } from "../traces/run-totals.js";
+import type { RunCost } from "../traces/runs-store.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
 import { statesText } from "./suite-text.js";
@@ -28,8 +29,11 @@ import {
   datasetText,
   differenceText,
   endingsText,
+  failedAsWrongText,
   firstLine,
   oneLine,
+  perTask,
+  runCostText,
   runTitle,
   timePerTask,
   UNJUDGED,
@@ -85,7 +89,7 @@ const WIDE = 100;
  * possible, or null without a terminal.
  */
 export function runTable(
-  runs: readonly (RunLine & { readonly headline: Headline | null; readonly costUsd: number | null })[],
+  runs: readonly (RunLine & { readonly headline: Headline | null } & RunCost)[],
   width: number | null,
 ): string {
   if (runs.length === 0) return `No runs yet. Start one with ${commandLine`art-e run -a AGENT`}.`;
@@ -97,8 +101,8 @@ export function runTable(
     datasetText(run),
     statusText(run.status),
     tasksText(run),
-    isNarrow ? headlineText(run.headline).replace(/ \[.*\]/, "") : headlineText(run.headline),
-    usd(run.costUsd),
+    headlineText(run, isNarrow),
+    runCostText(run),
     run.startedAt.slice(0, 16).replace("T", " "),
     run.tags.join(" "),
   ]);
@@ -118,12 +122,19 @@ function tasksText({ tasks, failedTasks, totalTasks }: RunLine): string {
   return `${count(tasks)}/${count(totalTasks)}${failedTasks === 0 ? "" : `, ${count(failedTasks)} failed`}`;
 }
 
-/** Formats `0.917 [0.821, 0.964]`, with a star for an unjudged score. */
-function headlineText(headline: Headline | null): string {
+/**
+ * Formats `0.917 [0.821, 0.964]`, with a star for an unjudged score. If some tasks have no score, adds their number, and
+ * the score with failed tasks as wrong if it differs.
+ */
+function headlineText(
+  { headline, tasks }: Pick<RunLine, "tasks"> & { readonly headline: Headline | null },
+  isNarrow: boolean,
+): string {
   if (headline === null) return "-";
-  const { value, low, high, scorer } = headline;
-  const interval = low === null || high === null ? "" : ` [${share(low)}, ${share(high)}]`;
-  return `${share(value)}${interval}${isUnjudged(scorer) ? "*" : ""}`;
+  const { value, n, low, high, scorer } = headline;
+  const interval = low === null || high === null || isNarrow ? "" : ` [${share(low)}, ${share(high)}]`;
+  const shown = `${share(value)}${interval}${isUnjudged(scorer) ? "*" : ""}`;
+  return `${shown}${n < tasks ? ` n=${count(n)}` : ""}${failedAsWrongText(headline)}`;
 }
 
 /** Shows an interrupted run as stopped, because it can be resumed. */
@@ -329,11 +340,11 @@ export function runSummary(totals: RunTotals): string {
       totals.suite !== undefined && (["States", statesText(totals.suite.states)] as const),
       ["Endings", endingsText(totals.endings)],
       ...answeredByRow(totals),
-      ["Turns per task", oneDecimal(totals.totalTasks === 0 ? null : totals.turns / totals.totalTasks)],
+      ["Turns per task", oneDecimal(perTask(totals.turns, totals.totalTasks))],
       ["Time per task", timePerTask(totals)],
       ["Total time", duration(totals.totalTimeMs)],
       ["Tokens", tokensText(totals.usage)],
-      ["Cost", totals.costUsd === null ? unknownCost(totals) : usd(totals.costUsd)],
+      ["Cost", totals.costUsd === null ? unknownCost(totals) : runCostText(totals)],
       ...cacheRow(totals),
       ["Retries", count(totals.retries)],
       totals.repairedCalls !== undefined &&
@@ -410,10 +421,7 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
   if (completedTasks === 0 && suite === undefined) return [["Scores", "- (no task was completed)"]];
   const shown = headlineFirst(scores).flatMap((name) => scores[name] ?? []);
   return shown.flatMap((score): [string, string][] => [
-    [
-      score.label,
-      `${estimate(score)}${failedTasks === 0 || score.overAll.n === 0 ? "" : `; ${share(score.overAll.value)} with failed tasks as wrong`}`,
-    ],
+    [score.label, `${estimate(score)}${failedTasks === 0 ? "" : failedAsWrongText(score)}`],
     ...(score.corrected === undefined
       ? []
       : ([["  corrected by people's labels", estimate(score.corrected)]] satisfies [string, string][])),

@@ -5,6 +5,7 @@ import { compact } from "../platform/optional-values.js";
 import { instructionOf, questionOf, type TaskFacts } from "../tasks/question.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
+import { turnsText } from "../traces/observed-work.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
 import type { ChatTrace, Judgement, Trace } from "../traces/trace.js";
@@ -38,7 +39,7 @@ export function traceText(trace: Trace | ChatTrace): string {
   const scores = Object.entries(trace.scores).map(([name, score]) => `${name} ${share(score.value)}`);
   const foot = compact([
     "",
-    `Ending:   ${trace.ending} after ${trace.turns.length} turns, ${duration(trace.durationMs)}`,
+    `Ending:   ${trace.ending} after ${turnsText(trace)}, ${duration(trace.durationMs)}`,
     `Time:     ${timeText(trace)}`,
     ...timelineText(timelineOf(trace)).map((line) => `          ${line}`),
     trace.error !== null && `Error:    ${trace.error}`,

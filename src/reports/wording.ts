@@ -2,7 +2,7 @@ import type { MetricComparison, RunHead, SequentialFigures } from "../analysis/p
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { taskKindOf } from "../tasks/task-kind.js";
-import { count, duration, estimate, share, table } from "../text/format.js";
+import { count, duration, estimate, share, table, usd } from "../text/format.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import type { SliceName } from "../traces/task-slices.js";
 
@@ -31,6 +31,25 @@ export function timePerTask(times: MeanTimes): string {
   const { avgModelTimeMs: model, avgToolTimeMs: tools, avgWaitingTimeMs: waiting } = times;
   if (model === null || tools === null || waiting === null) return "-";
   return `${workTime(times)} (model ${duration(model)}, tools ${duration(tools)}); waiting ${duration(waiting)}`;
+}
+
+/** Formats `; 0.550 with failed tasks as wrong`, or nothing if no failed task counts as wrong. */
+export function failedAsWrongText({ n, overAll }: Estimate & { readonly overAll: Estimate }): string {
+  return overAll.n === 0 || overAll.n === n ? "" : `; ${share(overAll.value)} with failed tasks as wrong`;
+}
+
+/** Formats a run's cost: the agent's, the judge's if there is one, and their sum. */
+export function runCostText(
+  { costUsd, judgeCostUsd }: { readonly costUsd: number | null; readonly judgeCostUsd: number | null },
+  format: (value: number | null) => string = usd,
+): string {
+  if (judgeCostUsd === 0) return format(costUsd);
+  const total = costUsd === null || judgeCostUsd === null ? null : costUsd + judgeCostUsd;
+  return `${format(costUsd)} agent + ${format(judgeCostUsd)} judge = ${format(total)}`;
+}
+
+export function perTask(sum: number | null, tasks: number): number | null {
+  return sum === null || tasks === 0 ? null : sum / tasks;
 }
 
 /** Formats one slice of a run: a row per part, and a column per metric with intervals and denominators. */

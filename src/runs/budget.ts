@@ -35,7 +35,10 @@ export function limitReached(
 ): LimitReached | null {
   const { maxCostUsd, maxTokens, maxFailures } = limits;
   if (maxCostUsd !== null && costUsd >= maxCostUsd) {
-    return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: $${costUsd.toFixed(4)} spent` };
+    return {
+      flag: "--max-cost",
+      why: `--max-cost ${maxCostUsd} is reached: $${costUsd.toFixed(4)} spent, including judging`,
+    };
   }
   if (maxTokens !== null && tokens >= maxTokens) {
     return { flag: "--max-run-tokens", why: `--max-run-tokens ${maxTokens} is reached: ${tokens} used` };
@@ -218,7 +221,7 @@ export class Budget {
     const { costUsd, tokens } = this.spent;
     const nextCost = this.costs.n === 0 ? this.first.costUsd : this.costs.next();
     if (maxCostUsd !== null && costUsd + this.reserved(nextCost, "costUsd") > maxCostUsd * (1 + ROUNDING)) {
-      const why = `$${costUsd.toFixed(4)} spent, and another task might cost $${nextCost.toFixed(4)}`;
+      const why = `$${costUsd.toFixed(4)} spent, including judging, and another task might cost $${nextCost.toFixed(4)}`;
       return { flag: "--max-cost", why: `--max-cost ${maxCostUsd} is reached: ${why}` };
     }
     const nextTokens = this.costs.n === 0 ? this.first.tokens : this.tokensOfTasks.next();

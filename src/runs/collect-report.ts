@@ -43,6 +43,7 @@ import { SCORES } from "../scoring/scorers.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
+import { knownToolCalls } from "../traces/observed-work.js";
 import { benchmarkResultSchema, type Slice } from "../traces/run-totals.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
@@ -93,7 +94,7 @@ export async function collectReport(
     const questions = new QuestionTally();
     const analysed: AnalysedTask[] = [];
     for (const [result, trace] of tasksOf(run)) {
-      const toolCalls = trace?.toolCalls.length ?? null;
+      const toolCalls = trace === null ? null : knownToolCalls(trace);
       tally.add(result, trace);
       rows.add(index, result, toolCalls);
       evals.add(index, result);
@@ -135,7 +136,7 @@ function* tasksOf({ stored, results }: ReportRun): Generator<readonly [TaskResul
 }
 
 function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[], analysed: readonly AnalysedTask[]) {
-  const { usage, costUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;
+  const { usage, costUsd, judgeCostUsd, totalCostUsd, retries, scores, slices, suite, answeredBy = {}, dataset } = head;
   const { runId, agentId, model, split, startedAt, corpusFingerprint, totalTasks } = head;
   const { status = "completed", plannedTasks = totalTasks } = head;
   return {
@@ -152,6 +153,8 @@ function describe({ head, stored }: ReportRun, meanings: readonly ScoreMeaning[]
     until: claimOf({ ...head.settings }),
     plannedTasks,
     costUsd,
+    judgeCostUsd,
+    totalCostUsd,
     retries,
     answeredBy: otherModels(model, answeredBy).length === 0 ? [] : Object.keys(answeredBy),
     // Only the file name, because the path might be private.
@@ -200,7 +203,7 @@ export function analyseRun(name: string, settings: AppSettings) {
     const tasks: AnalysedTask[] = [];
     for await (const [result, trace] of yieldBetween(resultsWithTraces(db, run.id))) {
       tools.add(trace);
-      tasks.push(...[analysedTask(result, trace.toolCalls.length)].filter((task) => task !== null));
+      tasks.push(...[analysedTask(result, knownToolCalls(trace))].filter((task) => task !== null));
     }
     return { totals, analysis: { ...analyseSuite(tasks), tools: tools.all() } };
   });

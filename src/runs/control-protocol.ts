@@ -60,7 +60,12 @@ export const controlledRunSchema = z.strictObject({
       }),
     )
     .readonly(),
-  costUsd: z.number().describe("US dollars spent, including earlier attempts."),
+  costUsd: z.number().nullable().describe("The agent's cost in US dollars, over the saved tasks, or null if unknown."),
+  judgeCostUsd: z.number().nullable().describe("Cost of judging the saved tasks in US dollars, or null if unknown."),
+  totalCostUsd: z.number().nullable().describe("Sum of both, or null if either is unknown."),
+  spentUsd: z
+    .number()
+    .describe("US dollars for new calls, including judging and running tasks. This counts toward the cost budget."),
   tokens: z.number(),
   limits: runLimitsSchema,
   changes: z.array(z.string()).readonly().describe("Changes of the run's settings, oldest first."),

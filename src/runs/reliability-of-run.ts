@@ -12,6 +12,7 @@ import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";
 import { isScored, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
+import { knownToolCalls } from "../traces/observed-work.js";
 import { PERTURBATIONS, type Perturbation } from "../traces/run-settings.js";
 import { perturbedRepeats } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
@@ -140,7 +141,7 @@ export class ReportReliability {
 }
 
 function toolNamesOf(trace: Trace | null): string[] | null {
-  return trace === null ? null : trace.toolCalls.map(({ name }) => name);
+  return trace === null || knownToolCalls(trace) === null ? null : trace.toolCalls.map(({ name }) => name);
 }
 
 function noteUnfinished({ head }: RunSource, { note }: AppContext): void {

@@ -20,7 +20,7 @@ import { getRun, type LatestRun, type RunRow } from "../traces/runs-store.js";
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { iterateTraces, traceReader } from "../traces/traces-store.js";
-import { consumptionOfEntries } from "./run-journal.js";
+import { consumptionOfEntries, costOfEntries } from "./run-journal.js";
 
 export interface RunSource<Head = RunHead> {
   readonly head: Head;
@@ -207,7 +207,10 @@ export async function computeRunTotals(db: Db, run: RunRow): Promise<RunTotals> 
       }
     }
   }
-  for (const { entries } of unfinishedTasks(db, run.id)) tally.charge(consumptionOfEntries(entries));
+  for (const { entries } of unfinishedTasks(db, run.id)) {
+    const { judgeCostUsd } = costOfEntries(entries);
+    tally.charge({ ...consumptionOfEntries(entries), judgeCostUsd });
+  }
   const figures = scores.figures();
   return tally.totals({
     runId: run.id,

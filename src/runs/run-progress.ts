@@ -1,4 +1,4 @@
-import { countsInScore, estimateOf, sumsOf } from "../analysis/aggregate.js";
+import { addKnown, countsInScore, estimateOf, sumsOf } from "../analysis/aggregate.js";
 import { addCost, type TaskActivity } from "../models/model.js";
 import { chunk, yieldBetween } from "../platform/batches.js";
 import { presentProperties } from "../platform/optional-values.js";
@@ -286,21 +286,25 @@ class FinishedTasks {
   private failures: FinishedTaskLine[] = [];
   private ends: number[] = [];
   private costUsd: number | null = 0;
+  private judgeCostUsd: number | null = 0;
+  private spentUsd: number | null = 0;
   private tokens = 0;
-  private retries = 0;
+  private retries: number | null = 0;
 
   /** Adds an attempt. A later attempt at a task replaces the earlier one, whose cost still counts. */
   add({ result, startedAt }: SavedAttempt): void {
-    const { taskId, ending, scores, suite, spent, judgeCostUsd, usage, retries } = result;
+    const { taskId, ending, scores, suite, spent, costUsd, judgeCostUsd, usage, retries } = result;
     const key = epochKey(result);
     if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
     const line = toLine(result, startedAt);
     const endedAt = Date.parse(line.endedAt);
     this.tasks.set(key, { taskId, ending, scores, ...presentProperties({ suite }), endedAt });
-    this.costUsd = addCost(this.costUsd, addCost(spent.costUsd, judgeCostUsd));
+    this.costUsd = addCost(this.costUsd, costUsd);
+    this.judgeCostUsd = addCost(this.judgeCostUsd, judgeCostUsd);
+    this.spentUsd = addCost(this.spentUsd, addCost(spent.costUsd, judgeCostUsd));
     this.tokens += usage.inputTokens + usage.outputTokens;
     this.course.add(result, line.endedAt);
-    this.retries += retries;
+    this.retries = addKnown(this.retries, retries);
     this.newest = [line, ...this.newest].slice(0, MOST_NEWEST);
     if (isFailure(ending)) this.failures = [line, ...this.failures].slice(0, MOST_FAILURES);
     this.ends = [endedAt, ...this.ends].slice(0, PACE_TASKS);
@@ -322,7 +326,7 @@ class FinishedTasks {
   }
 
   figures() {
-    const { costUsd, tokens, retries } = this;
+    const { costUsd, judgeCostUsd, spentUsd, tokens, retries } = this;
     const endings: Partial<Record<Ending, number>> = {};
     let failedTasks = 0;
     for (const { ending } of this.tasks.values()) {
@@ -337,6 +341,8 @@ class FinishedTasks {
       endings,
       scores,
       costUsd,
+      judgeCostUsd,
+      spentUsd,
       tokens,
       retries,
       newest: this.newest.map(withScore),

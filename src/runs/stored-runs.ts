@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
-import { estimateOf } from "../analysis/aggregate.js";
+import { estimateOf, isGraded } from "../analysis/aggregate.js";
 import { type CorpusStats, readCorpusStats } from "../mail/corpus.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
+import { NO_ESTIMATE } from "../statistics/estimate.js";
 import { ClusteredMean } from "../statistics/intervals.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { waitForWriter, withWriteTransaction } from "../store/write-transaction.js";
 import { isFailure } from "../tasks/ending.js";
+import type { TaskId } from "../tasks/question.js";
 import { HEADLINE_SCORERS, type Headline, type HeadlineScorer, headlineScorer } from "../traces/headline-score.js";
 import { iterateResults } from "../traces/results-store.js";
 import {
@@ -16,6 +18,7 @@ import {
   addRunTags,
   costOfRun,
   deleteRun,
+  failedTasks,
   getRun,
   type ListedRun,
   listRuns,
@@ -30,6 +33,7 @@ import {
   setRunNote,
   thisProcess,
 } from "../traces/runs-store.js";
+import { isFailureZero } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { getTrace } from "../traces/traces-store.js";
 import { computeRunTotals } from "./results-file.js";
@@ -107,21 +111,35 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
   return withStore(settings, (db) => {
     const { runs, total } = pageOfRuns(db, filter, 0, limit === 0 ? Number.POSITIVE_INFINITY : limit);
     return {
-      runs: runs.map((run) => ({ ...run, headline: headlineOf(db, run.id), costUsd: costOfRun(db, run.id) })),
+      runs: runs.map((run) => ({ ...run, headline: headlineOf(db, run.id), ...costOfRun(db, run.id) })),
       total,
     };
   });
 }
 
-/** Returns the headline score, or null if nothing is scored yet. Reads the scores of all results. */
+/**
+ * Returns the headline score, as in the run's totals, or null if nothing is scored yet. Reads the scores of all results.
+ */
 export function headlineOf(db: Db, runId: string): Headline | null {
   const tasks = scoreSums(db, runId, HEADLINE_SCORERS);
   const scorer = headlineScorer(Object.fromEntries(tasks.map((task) => [task.scorer, task])));
   const description = scorer === null ? undefined : SCORES[scorer];
   if (scorer === null || description === undefined) return null;
-  const sums = new ClusteredMean();
-  for (const task of tasks) if (task.scorer === scorer) sums.add(task.n, task.sum);
-  return { scorer, ...estimateOf(description, sums) };
+  const failed = new Map<TaskId, number>();
+  for (const task of failedTasks(db, runId)) {
+    if (isGraded(task) || !(description.appliesTo?.(task) ?? true)) continue;
+    failed.set(task.taskId, (failed.get(task.taskId) ?? 0) + 1);
+  }
+  const [completed, withFailed] = [new ClusteredMean(), new ClusteredMean()];
+  for (const { scorer: name, taskId, n, sum } of tasks) {
+    if (name !== scorer) continue;
+    completed.add(n, sum);
+    withFailed.add(n + (failed.get(taskId) ?? 0), sum);
+    failed.delete(taskId);
+  }
+  for (const epochs of failed.values()) withFailed.add(epochs, 0);
+  const overAll = isFailureZero(description) ? estimateOf(description, withFailed) : NO_ESTIMATE;
+  return { scorer, ...estimateOf(description, completed), overAll };
 }
 
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}._:-]{0,49}$/u;

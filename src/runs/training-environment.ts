@@ -10,7 +10,7 @@ import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
 import { createJudge, type JudgeOptions, judgeExtras, judgeSettings } from "../scoring/judge-settings.js";
-import { judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
+import { isScorerName, judgeUse, REWARD, type ScorerName } from "../scoring/scorers.js";
 import { type Db, limitPageCache, openReadOnly, withStore } from "../store/open-store.js";
 import { WAIT_INDEFINITELY, waitForWriter, withWriteTransaction } from "../store/write-transaction.js";
 import { type Question, SPLITS, type Split, type TaskId, type TaskSet } from "../tasks/question.js";
@@ -21,6 +21,7 @@ import type { Tool } from "../tools/tool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { attachedOrDefault, getTool } from "../tools/tools-store.js";
+import { headlineScorer } from "../traces/headline-score.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { lastEpochs, saveScoringSettings } from "../traces/results-store.js";
 import type { TrainingRunSettings } from "../traces/run-settings.js";
@@ -41,7 +42,8 @@ export interface EnvironmentOptions extends QuestionOptions, JudgeOptions {
   readonly agent: string;
   /** Name of the trained model in traces. */
   readonly model: string;
-  readonly reward: ScorerName | "art";
+  /** By default, the headline score of the episodes: the judge's verdict, or without a judge the cited sources. */
+  readonly reward?: ScorerName | "art" | undefined;
   /** Seconds. */
   readonly judgeTimeout: number;
   readonly name?: string | undefined;
@@ -184,8 +186,9 @@ function environmentSettings(
   agent: Agent,
   context: AppContext,
 ): TrainingRunSettings {
-  const reward = scorerOf(options.reward);
   const judge = judgeSettings(options, null, null, context.settings.env);
+  const scorers = chosenScorers(undefined, judge !== null);
+  const reward = rewardScorer(options.reward ?? headlineOf(scorers));
   if (judge === null && judgeUse(reward) === "needed") {
     throw new UserError(
       "judge_missing",
@@ -209,14 +212,18 @@ function environmentSettings(
     concurrency: options.maxSessions,
     selection: selectionOf(options),
     epochs: 1,
-    scorers: [...chosenScorers(undefined, judge !== null), REWARD],
+    scorers: [...scorers, REWARD],
     judge,
     environment: { protocol: "openenv", reward, maxTokens: options.maxTokens ?? null },
   };
 }
 
-function scorerOf(reward: EnvironmentOptions["reward"]): ScorerName {
-  return reward === "art" ? "artReward" : reward;
+function rewardScorer(reward: string): ScorerName {
+  return isScorerName(reward) ? reward : "artReward";
+}
+
+function headlineOf(scorers: readonly string[]): string {
+  return headlineScorer(Object.fromEntries(scorers.map((name) => [name, { n: 1 }]))) ?? "semanticScore";
 }
 
 const TRAINING_SPLIT: Split = "train";
@@ -312,7 +319,7 @@ export class TrainingEnvironment {
       maxTokens: options.maxTokens ?? null,
       timeoutMs: settings.taskTimeoutMs,
       judgeMs: options.judgeTimeout * 1_000,
-      reward: scorerOf(options.reward),
+      reward: rewardScorer(settings.environment.reward),
     };
   }
 

@@ -29,7 +29,7 @@ const CHARS_PER_TOKEN = 4;
 const MAX_CHARS = 1_000_000;
 const MAX_NAME_CHARS = 200;
 
-/** Minimum semantic score for a correct answer if the judge gave no verdict. */
+/** Minimum word overlap for a correct answer if the judge gave no verdict. */
 const CORRECT_FROM = 0.5;
 
 /** Data about the model's reply that a client can send with a call. Unreadable values are dropped. */
@@ -282,8 +282,8 @@ async function withJudgement(trace: QuestionTrace, { judge }: Scoring, judgeMs: 
 
 /**
  * Returns the scorer's value. If lower is better, converts it to 1 - value for a rate and to 1 / value for a rank. If
- * the judge gave no verdict, an answer counts as correct from a semantic score of 0.5. If the scorer has no value for
- * the question, the reward is the semantic score.
+ * the judge gave no verdict, an answer counts as correct from a word overlap of 0.5. If the scorer has no value for
+ * the question, the reward is the word overlap.
  */
 function rewardOf(trace: QuestionTrace, name: ScorerName, { sameMail, judge }: Scoring): Reward {
   const scorer: ScorerEntry = SCORERS[name];

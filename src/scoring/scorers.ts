@@ -179,7 +179,7 @@ export const tokenF1: ScorerEntry = {
 
 export const semanticScore: ScorerEntry = {
   score: ({ answer, task }) => ({ value: similarity(answer, task.answer) }),
-  label: "Semantic score",
+  label: "Word overlap",
   kind: "mean",
   better: "higher",
   meaning: "Jaccard similarity between the word sets of the answer and the gold answer, 0 to 1.",

@@ -166,9 +166,20 @@ const runLineShape = z.strictObject({
   failed_tasks: z.number().int().meta({ description: "Number of these tasks that failed" }),
   total_tasks: z.number().int(),
   error: z.string().nullable().meta({ description: "Most frequent error of the failed tasks, or null" }),
-  cost_usd: z.number().nullable().meta({ description: "US dollars, or null if a price is unknown" }),
+  cost_usd: z
+    .number()
+    .nullable()
+    .meta({ description: "The agent's cost in US dollars, or null if a price is unknown" }),
+  judge_cost_usd: z.number().nullable().meta({ description: "Cost of judging in US dollars, or null if unknown" }),
+  total_cost_usd: z.number().nullable().meta({ description: "Sum of both, or null if either is unknown" }),
   score: estimateSchema
-    .extend({ scorer: z.enum(HEADLINE_SCORERS), label: scoreLabel })
+    .extend({
+      scorer: z.enum(HEADLINE_SCORERS),
+      label: scoreLabel,
+      overAll: estimateSchema.meta({
+        description: "The same with failed tasks as wrong. Empty (n is 0) if they cannot count as wrong",
+      }),
+    })
     .nullable()
     .meta({ description: "Headline score over the completed tasks, or null if no task is scored yet" }),
   tokens: z.number().int().meta({ description: "Input and output tokens of all results" }),

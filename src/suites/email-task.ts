@@ -9,7 +9,7 @@ const { id, answer, message_ids, how_realistic } = questionSchema.shape;
 
 export const emailAnswerSchema = z.looseObject({ question_id: id, answer, message_ids, how_realistic });
 
-/** Scores the agent's answer by its semantic similarity to the gold answer. */
+/** Scores the agent's answer by its word overlap with the gold answer. */
 export const emailAnswer: FlowbookFunction = async (args, { options: { scoreAnswer } }) => {
   if (scoreAnswer === undefined)
     throw new CannotGrade("unsupported", "the task is graded by its answer, which is missing");

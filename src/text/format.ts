@@ -107,7 +107,8 @@ export function estimate({ value, low, high, n }: Estimate): string {
 
 /** Formats for numbers. A missing number is a dash, never NaN or 0. */
 
-export function count(value: number): string {
+export function count(value: number | null): string {
+  if (value === null) return "-";
   // Group digits by hand: the first use of a locale takes 5 ms.
   return Number.isInteger(value) && Math.abs(value) < 1e21
     ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ",")

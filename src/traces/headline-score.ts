@@ -22,6 +22,8 @@ export function isUnjudged(scorer: string | undefined): boolean {
 
 export interface Headline extends Estimate {
   readonly scorer: HeadlineScorer;
+  /** The same with failed tasks as wrong. Empty if they cannot count as wrong. */
+  readonly overAll: Estimate;
 }
 
 /** Number of tasks with a value, per scorer of a run. */

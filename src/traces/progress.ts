@@ -19,7 +19,7 @@ const finishedTaskSchema = z.strictObject({
   costUsd: z.number().nullable().describe("US dollars, or null if the price is unknown."),
   durationMs: ms.describe("Milliseconds, including waiting."),
   waitedMs: ms.describe("Milliseconds of rate limiting, failed calls and pauses."),
-  retries: tasks,
+  retries: tasks.nullable().describe("Null if unknown, as for most external agents."),
   endedAt: z.string(),
 });
 
@@ -117,10 +117,17 @@ export const runProgressSchema = z
     costUsd: z
       .number()
       .nullable()
-      .describe("US dollars for all attempts, including judging, or null if a price is unknown."),
+      .describe("The agent's cost in US dollars for all attempts, or null if a price is unknown."),
+    judgeCostUsd: z.number().nullable().describe("Cost of judging in US dollars, or null if a price is unknown."),
+    spentUsd: z
+      .number()
+      .nullable()
+      .describe("US dollars for new calls, including judging. This counts toward the cost budget."),
     maxCostUsd: z.number().nullable(),
     tokens: tasks,
-    retries: tasks.describe("Number of retried model calls, over the tasks with a result."),
+    retries: tasks
+      .nullable()
+      .describe("Number of retried model calls, over the tasks with a result, or null if unknown."),
     tasksPerMinute: z
       .number()
       .nullable()

@@ -356,7 +356,7 @@ export function averageTask(db: Db, agentId: string, model: string): AverageTask
               avg(${RESULT} ->> '$.usage.outputTokens') AS outputTokens,
               avg(${RESULT} ->> '$.usage.cachedInputTokens') AS cachedInputTokens,
               avg(coalesce(${RESULT} ->> '$.usage.cacheWriteTokens', 0)) AS cacheWriteTokens,
-              avg(${RESULT} ->> '$.turns') AS turns, avg(${RESULT} ->> '$.modelTimeMs' + ${RESULT} ->> '$.toolTimeMs') / 1000 AS seconds
+              coalesce(avg(${RESULT} ->> '$.turns'), 1) AS turns, avg(${RESULT} ->> '$.modelTimeMs' + ${RESULT} ->> '$.toolTimeMs') / 1000 AS seconds
        FROM results x JOIN runs r ON r.id = x.run_id WHERE r.agent_id = ? AND r.model = ? AND x.failed = 0`,
     )
     .get(agentId, model) as AverageTask;

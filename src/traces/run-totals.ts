@@ -13,7 +13,7 @@ const share = z.number().min(0).max(1).nullable();
 
 const averages = {
   exactMatchAccuracy: share.describe("Fraction of exact matches, or null without tasks."),
-  avgSemanticScore: share.describe("Mean semantic score."),
+  avgSemanticScore: share.describe("Mean word overlap (semanticScore)."),
   sourcesCorrect: share.describe("Fraction of answers that cite an email that contains the gold answer."),
   foundGold: share.describe("Fraction of tasks in which a search listed an email that contains the gold answer."),
   readGold: share.describe("Fraction of tasks in which the agent opened an email that contains the gold answer."),
@@ -143,13 +143,18 @@ export const runTotalsSchema = z.strictObject({
   completedAt: z.string().describe("ISO 8601."),
   overAllTasks: averagesSchema.describe("The same averages over all tasks, with failures counted as wrong."),
   endings: z.partialRecord(z.enum(ENDINGS), tasks).readonly().describe("Number of tasks per ending."),
-  turns: tasks.describe("Number of model calls."),
+  turns: tasks.nullable().describe("Number of model calls, or null if unknown, as for most external agents."),
   answeredBy: answeredBySchema
     .exactOptional()
     .describe("Number of replies per model name that the server reported. Absent if it reported none."),
   usage: usageSchema.strict().describe("Tokens used in the run. inputTokens includes cached tokens."),
-  costUsd: z.number().nullable().describe("US dollars, or null if the model's price is unknown."),
-  retries: tasks.describe("Number of retried model calls."),
+  costUsd: z.number().nullable().describe("The agent's cost in US dollars, or null if the model's price is unknown."),
+  judgeCostUsd: z.number().nullable().describe("Cost of judging in US dollars, or null if a price is unknown."),
+  totalCostUsd: z
+    .number()
+    .nullable()
+    .describe("Sum of the agent's cost and the cost of judging, or null if either is unknown."),
+  retries: tasks.nullable().describe("Number of retried model calls, or null if the agent's model calls are unknown."),
   repairedCalls: tasks
     .exactOptional()
     .describe("Number of tool calls with repaired arguments, such as an array sent as JSON text. Absent if it is 0."),

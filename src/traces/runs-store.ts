@@ -1,13 +1,15 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { addCost } from "../models/model.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { isProcessAlive } from "../platform/processes.js";
 import { DamagedRowError, jsonSql, parseColumn, reportDamaged } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
-import type { TaskSet } from "../tasks/question.js";
+import type { TaskId, TaskSet } from "../tasks/question.js";
 import { NO_LIMITS, type RunLimits, type RunSettings } from "./run-settings.js";
-import type { RunStatus } from "./task-result.js";
+import type { ScorableQuestion } from "./score.js";
+import type { RunStatus, TaskResult } from "./task-result.js";
 
 /** A run in a list. */
 export interface ListedRun {
@@ -68,6 +70,7 @@ interface RunEffort {
 /** Number and sum of the values that count in a run's score, for one task. */
 interface TaskScoreSums<S extends string> {
   readonly scorer: S;
+  readonly taskId: TaskId;
   readonly n: number;
   readonly sum: number;
 }
@@ -202,28 +205,55 @@ export function newestRunIds(db: Db, limit: number): string[] {
 const RESULT = jsonSql("result");
 const ENTRY = jsonSql("entry");
 
+/** US dollars. Null if a price is unknown. */
+export interface RunCost {
+  /** The agent's cost. */
+  readonly costUsd: number | null;
+  readonly judgeCostUsd: number | null;
+  /** The sum of both. */
+  readonly totalCostUsd: number | null;
+}
+
 /**
- * Returns the cost of a run in US dollars, including all attempts and unfinished tasks, or null if the price of the
- * model is unknown. Reads every result. A damaged result is reported, and makes the cost unknown.
+ * Returns the cost of a run, including all attempts and unfinished tasks. Reads every result. A damaged result is
+ * reported, and makes the cost unknown.
  */
-export function costOfRun(db: Db, runId: string): number | null {
-  const { cost, damaged } = db
+export function costOfRun(db: Db, runId: string): RunCost {
+  const sum = (field: string) =>
+    `CASE WHEN count(*) = count(${RESULT} ->> '$.${field}') THEN coalesce(sum(${RESULT} ->> '$.${field}'), 0) END`;
+  const { agent, judge, damaged } = db
     .prepare(
-      `SELECT json_group_array(task_id || '/' || epoch) FILTER (WHERE NOT json_valid(result)) AS damaged, CASE WHEN count(*) = count(${RESULT} ->> '$.costUsd') THEN coalesce(sum(${RESULT} ->> '$.costUsd'), 0) END AS cost
+      `SELECT json_group_array(task_id || '/' || epoch) FILTER (WHERE NOT json_valid(result)) AS damaged, ${sum("costUsd")} AS agent, ${sum("judgeCostUsd")} AS judge
        FROM results WHERE run_id = ?`,
     )
-    .get(runId) as { cost: number | null; damaged: string };
+    .get(runId) as { agent: number | null; judge: number | null; damaged: string };
   for (const row of JSON.parse(damaged) as string[]) {
     reportDamaged({ table: "results", row: `${runId}/${row}`, column: "result" }, "it is not JSON");
   }
   const unfinished = db
     .prepare(
       `SELECT sum(coalesce(${ENTRY} ->> '$.reply.costUsd', 0)) FROM reply_journal
-       WHERE run_id = ? AND ${ENTRY} ->> '$.caller' = 'agent'`,
+       WHERE run_id = ? AND ${ENTRY} ->> '$.caller' = ?`,
     )
-    .pluck()
-    .get(runId) as number | null;
-  return cost === null ? null : cost + (unfinished ?? 0);
+    .pluck();
+  const added = (cost: number | null, caller: "agent" | "judge") =>
+    addCost(cost, (unfinished.get(runId, caller) as number | null) ?? 0);
+  const [costUsd, judgeCostUsd] = [added(agent, "agent"), added(judge, "judge")];
+  return { costUsd, judgeCostUsd, totalCostUsd: addCost(costUsd, judgeCostUsd) };
+}
+
+/** A failed task, with the facts that decide whether it counts as wrong. */
+export interface FailedTask extends Pick<TaskResult, "taskId" | "ending" | "suite">, ScorableQuestion {}
+
+export function failedTasks(db: Db, runId: string): FailedTask[] {
+  const rows = db
+    .prepare(
+      `SELECT task_id AS taskId, ${RESULT} ->> '$.ending' AS ending, ${RESULT} -> '$.suite' AS suite,
+              ${RESULT} ->> '$.groundTruth' AS goldAnswer, ${RESULT} ->> '$.goldSources' AS goldMails
+       FROM results WHERE run_id = ? AND superseded = 0 AND failed = 1 AND json_valid(result)`,
+    )
+    .all(runId) as (Omit<FailedTask, "suite"> & { readonly suite: string | null })[];
+  return rows.map(({ suite, ...row }) => ({ ...row, ...(suite === null ? {} : { suite: JSON.parse(suite) }) }));
 }
 
 /** Reads every result of the run. */
@@ -255,7 +285,7 @@ export function mostFrequentError(db: Db, runId: string): string | null {
 export function scoreSums<S extends string>(db: Db, runId: string, scorers: readonly S[]): TaskScoreSums<S>[] {
   return db
     .prepare(
-      `SELECT scores.key AS scorer, count(*) AS n, sum(scores.value) AS sum
+      `SELECT scores.key AS scorer, task_id AS taskId, count(*) AS n, sum(scores.value) AS sum
        FROM results, json_each(${RESULT}, '$.scores') AS scores
        WHERE run_id = @runId AND superseded = 0 AND (failed = 0 OR ${RESULT} -> 'suite' IS NOT NULL)
          AND scores.type <> 'null' AND scores.key IN (SELECT value FROM json_each(@scorers))

@@ -1,4 +1,4 @@
-/** Bands of the semantic score: high > 0.8, medium 0.5 to 0.8, low < 0.5. */
+/** Bands of a score from 0 to 1: high > 0.8, medium 0.5 to 0.8, low < 0.5. */
 export const BANDS = ["high", "medium", "low"] as const;
 
 export type Band = (typeof BANDS)[number];

@@ -12,6 +12,7 @@ import {
 import { canBeRetried, ENDINGS } from "../tasks/ending.js";
 import { instructionOf, questionOf, taskIdSchema } from "../tasks/question.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
+import { observedWork } from "./observed-work.js";
 import type { Trace, Turn } from "./trace.js";
 
 export const runStatusSchema = z.enum(["running", "completed", "interrupted"]);
@@ -56,6 +57,7 @@ export function toTaskResult(trace: Trace): TaskResult {
     ...(trace.ending === "refused" && trace.error !== null ? { refusal: trace.error } : {}),
     ending: trace.ending,
     ...consumptionOf(trace.turns),
+    ...unknownCalls(trace),
     judgeCostUsd,
     sources: trace.sources,
     sourcesCorrect: truth("sourcesCorrect"),
@@ -65,6 +67,12 @@ export function toTaskResult(trace: Trace): TaskResult {
     scores: Object.fromEntries(Object.entries(trace.scores).map(([name, { value }]) => [name, value])),
     ...failedScorersField(trace),
   };
+}
+
+/** The numbers of calls if art-e did not see the agent's. It knows the requests that it repeated itself. */
+function unknownCalls(trace: Trace): Partial<Pick<TaskResult, "turns" | "retries">> {
+  if (observedWork(trace).modelCalls) return {};
+  return { turns: null, ...(trace.turns.some(({ retries }) => retries.length > 0) ? {} : { retries: null }) };
 }
 
 function failedScorersField({ scores }: Trace): { readonly failedScorers?: readonly string[] } {
@@ -216,7 +224,12 @@ export const taskResultSchema = z
         "The explanation that the model or its provider gave for the refusal. Absent if there was no refusal or no explanation.",
       ),
     ending: z.enum(ENDINGS).describe("Reason why the agent stopped."),
-    turns: z.number().int().nonnegative().describe("Number of model calls."),
+    turns: z
+      .number()
+      .int()
+      .nonnegative()
+      .nullable()
+      .describe("Number of model calls, or null if unknown, as for most external agents."),
     answeredBy: answeredBySchema
       .exactOptional()
       .describe("Number of replies per model name that the server reported. Absent if it reported none."),
@@ -232,7 +245,12 @@ export const taskResultSchema = z
     ),
     foundGold: mark.describe("Whether a search listed an email that contains the gold answer."),
     readGold: mark.describe("Whether the agent opened an email that contains the gold answer."),
-    retries: z.number().int().nonnegative().describe("Number of retried model calls."),
+    retries: z
+      .number()
+      .int()
+      .nonnegative()
+      .nullable()
+      .describe("Number of retried model calls, or null if the agent's model calls are unknown."),
     repairedCalls: z
       .number()
       .int()

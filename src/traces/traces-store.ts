@@ -54,7 +54,7 @@ export interface ScoreBounds {
 /** Filter for the traces of a run. Absent and null fields do not restrict it. */
 export interface TraceFilter {
   readonly runId: string;
-  /** Score for `band` and `bestOfEpochs`, by default the semantic score. */
+  /** Score for `band` and `bestOfEpochs`, by default the word overlap. */
   readonly by?: string;
   readonly band?: Band | null;
   readonly bounds?: readonly ScoreBounds[];
@@ -245,7 +245,7 @@ export function selectTraceIds(db: Db, filter: TraceFilter): string[] {
     }) as string[];
 }
 
-/** The semantic score has a separate column. */
+/** `semanticScore` has a separate column. */
 function scoreColumn(scorer: string, path: string): string {
   return scorer === "semanticScore" ? "semantic_score" : `${jsonSql("result")} ->> ${path}`;
 }

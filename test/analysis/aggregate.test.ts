@@ -337,6 +337,8 @@ describe("RunAggregate", () => {
         turns: 0,
         usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
         costUsd: 0,
+        judgeCostUsd: 0,
+        totalCostUsd: 0,
         retries: 0,
         cachedReplies: 0,
         spent: { usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 }, costUsd: 0 },

@@ -36,10 +36,12 @@ export const head = (changes: Partial<RunHead> = {}): RunHead => ({
   totalTimeMs: 10_000,
   turns: 30,
   costUsd: 0.5,
+  judgeCostUsd: 0,
+  totalCostUsd: 0.5,
   dataset: { source: "questions.jsonl", revision: null, sha256: "d".repeat(64) },
   corpusFingerprint: "f".repeat(64),
   settings: { ...SETTINGS },
-  scores: { exactMatch: figures(), semanticScore: figures({ label: "Semantic score", kind: "mean" }) },
+  scores: { exactMatch: figures(), semanticScore: figures({ label: "Word overlap", kind: "mean" }) },
   ...changes,
 });
 

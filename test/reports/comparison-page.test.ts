@@ -136,7 +136,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     const other = await browser.openReport(same.file);
     for (const width of [1_280, 390]) {
       await reloadAt(width, other.page);
-      const chart = other.page.getByRole("group", { name: /^Semantic score against cost/ });
+      const chart = other.page.getByRole("group", { name: /^Word overlap against cost/ });
       await chart.waitFor();
       const labels = await chart.locator("text").evaluateAll((all) =>
         all

@@ -277,8 +277,8 @@ describe("a report of several runs, just opened,", { ...needs("browser"), timeou
     expect(await page.locator("table.scores tbody tr").count()).toBe(10);
     await page.locator("figcaption", { hasText: "Sources correct against cost" }).waitFor();
     await page.locator("figcaption", { hasText: "Sources correct against time" }).waitFor();
-    await page.getByRole("combobox", { name: "Score against cost" }).selectOption("Semantic score");
-    await page.locator("figcaption", { hasText: "Semantic score against cost" }).waitFor();
+    await page.getByRole("combobox", { name: "Score against cost" }).selectOption("Word overlap");
+    await page.locator("figcaption", { hasText: "Word overlap against cost" }).waitFor();
     await page.getByRole("combobox", { name: "Run" }).selectOption("email-search · acme/small");
     await expect.poll(() => count(page)).toBe("40 of 80 tasks");
     await rowsOf(page).first().click();

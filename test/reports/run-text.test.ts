@@ -48,6 +48,8 @@ const TOTALS: RunTotals = {
   turns: 3_702,
   usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 },
   costUsd: 12.345,
+  judgeCostUsd: 0,
+  totalCostUsd: 12.345,
   retries: 3,
   cachedReplies: 0,
   spent: { usage: { inputTokens: 1_000_000, outputTokens: 20_000, cachedInputTokens: 5_000 }, costUsd: 12.345 },

@@ -18,7 +18,7 @@ import { suiteTrace } from "./suite-run.js";
 
 describe("a CSV report", () => {
   const MEANINGS: ScoreMeaning[] = [
-    { name: "semanticScore", label: "Semantic score", kind: "mean", better: "higher", meaning: "" },
+    { name: "semanticScore", label: "Word overlap", kind: "mean", better: "higher", meaning: "" },
   ];
 
   const RUN = { runId: "run_1", agentId: "email-search", model: "acme/best", name: "nightly" };
@@ -172,7 +172,7 @@ describe("a Markdown report", () => {
 
   function head(label: string): ReportHead {
     const scores = [
-      { name: "semanticScore", label: "Semantic score", kind: "mean", better: "higher", meaning: "" },
+      { name: "semanticScore", label: "Word overlap", kind: "mean", better: "higher", meaning: "" },
     ] as const;
     const tally = new RunTally(scores, "semanticScore");
     const { result } = finished("run_1", 1, null);
@@ -194,6 +194,8 @@ describe("a Markdown report", () => {
       until: null,
       plannedTasks: 1,
       costUsd: null,
+      judgeCostUsd: 0,
+      totalCostUsd: null,
       retries: 0,
       tokens: { input: 0, cached: 0, output: 0 },
       name: null,
@@ -225,7 +227,7 @@ describe("a Markdown report", () => {
   it("has dashes for missing values", () => {
     const text = markdownReport(head("plain_name"));
     expect(text).toContain("## ART-E: plain_name\n");
-    expect(text).toContain("| Semantic score | - |");
+    expect(text).toContain("| Word overlap | - |");
     expect(text).toContain("| Tasks | 1, 1 failed |");
     expect(text).not.toContain("NaN");
   });
@@ -335,7 +337,7 @@ describe("a results file", () => {
 
 describe("a run's figures", () => {
   const MEANINGS: ScoreMeaning[] = [
-    { name: "semanticScore", label: "Semantic score", kind: "mean", better: "higher", meaning: "" },
+    { name: "semanticScore", label: "Word overlap", kind: "mean", better: "higher", meaning: "" },
     { name: "readGold", label: "Gold mail read", kind: "rate", better: "higher", meaning: "" },
   ];
 

@@ -123,11 +123,11 @@ describe("an unfinished task", () => {
   it("counts in the cost of its run, before and after the resume", async () => {
     const runId = await stoppedRun(() => "the same");
     const spent = questions.length * 2 * (0.003 + 0.00015);
-    expect(costOfRun(demo.db, runId)).toBeCloseTo(spent, 9);
+    expect(costOfRun(demo.db, runId).costUsd).toBeCloseTo(spent, 9);
     const { totals } = await resumed(demo.db, await wanted(() => "the same", { signal: AbortSignal.abort() }), runId);
     expect(totals).toMatchObject({ totalTasks: 0, turns: 6, costUsd: expect.closeTo(spent, 9) });
     await resumed(demo.db, await wanted(() => "the same"), runId);
-    expect(costOfRun(demo.db, runId)).toBeCloseTo(spent * 2, 9);
+    expect(costOfRun(demo.db, runId).costUsd).toBeCloseTo(spent * 2, 9);
   });
 
   it("is announced with its stored replies when the run is resumed", async () => {

@@ -60,9 +60,9 @@ describe("watching a run", () => {
       acquireRunLock(test.db, "run_1", thisProcess);
       saveTask(1, 0.5, costs(2));
       const first = listen();
-      await expect.poll(first.newest).toMatchObject({ doneTasks: 1, totalTasks: 2, status: "running", costUsd: 3 });
+      await expect.poll(first.newest).toMatchObject({ doneTasks: 1, totalTasks: 2, status: "running", spentUsd: 3 });
       expect(first.newest()?.scores).toMatchObject([
-        { scorer: "semanticScore", label: "Semantic score", value: 0.5, n: 1 },
+        { scorer: "semanticScore", label: "Word overlap", value: 0.5, n: 1 },
       ]);
       await subscriptions.refresh();
       await subscriptions.refresh();
@@ -73,7 +73,7 @@ describe("watching a run", () => {
       saveTask(2, null, { ...costs(1), error: "no such model" });
       await subscriptions.refresh();
       for (const { newest } of [first, second]) {
-        expect(newest()).toMatchObject({ doneTasks: 2, failedTasks: 1, costUsd: 4.5, endings: { answered: 1 } });
+        expect(newest()).toMatchObject({ doneTasks: 2, failedTasks: 1, spentUsd: 4.5, endings: { answered: 1 } });
         expect(newest()?.failures).toMatchObject([{ taskId: 2, ending: "model_error", error: "no such model" }]);
         expect(newest()?.newest.map(({ taskId, score }) => [taskId, score])).toEqual([
           [2, null],
@@ -91,7 +91,7 @@ describe("watching a run", () => {
         doneTasks: 2,
         failedTasks: 0,
         failures: [],
-        costUsd: 6,
+        spentUsd: 6,
       });
       expect(first.newest()?.scores).toMatchObject([{ value: 0.75, n: 2 }]);
       expect(second.newest()?.doneTasks).toBe(2);

@@ -18,7 +18,7 @@ import { bandOf } from "../../src/traces/score-bands.js";
 import { demoQuestions } from "../cli/art-e.js";
 import { demoSet, openDemo, question, type TestDb } from "../runs/demo-setup.js";
 import { judged } from "./judged-trace.js";
-import { called, itself, trace } from "./trace.js";
+import { called, itself, TURN, trace } from "./trace.js";
 
 const by =
   ({ score }: ScorerEntry) =>
@@ -349,7 +349,7 @@ test("numberMatch and dateMatch accept any text if the gold answer is the same",
 
 test("scoreTrace returns every requested score by name", () => {
   const sources = ["<gold@x>"];
-  expect(scoreTrace(trace({ answer: "40 dollars", sources }), itself, RESULT_FILE_SCORERS)).toEqual({
+  expect(scoreTrace(trace({ answer: "40 dollars", sources, turns: [TURN] }), itself, RESULT_FILE_SCORERS)).toEqual({
     exactMatch: { value: 0 },
     semanticScore: { value: 0.5 },
     sourcesCorrect: { value: 1 },

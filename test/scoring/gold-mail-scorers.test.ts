@@ -15,7 +15,7 @@ import {
 import { hallucination } from "../../src/scoring/scorers.js";
 import type { ToolCallRecord, Verdict } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";
-import { called, itself, trace, type Unscored } from "./trace.js";
+import { called, itself, TURN, trace, type Unscored } from "./trace.js";
 
 const COPIES: Readonly<Record<string, string>> = { "<copy@x>": "<gold@x>", "gold@x": "<gold@x>" };
 
@@ -106,9 +106,31 @@ describe("scorers based on gold emails", () => {
     ];
 
     test.each(cases)("score the trace %s", (_, toolCalls, found, read) => {
-      expect(foundGold.score(trace({ toolCalls }), sameMail).value).toBe(found);
-      expect(readGold.score(trace({ toolCalls }), sameMail).value).toBe(read);
+      expect(foundGold.score(trace({ toolCalls, turns: [TURN] }), sameMail).value).toBe(found);
+      expect(readGold.score(trace({ toolCalls, turns: [TURN] }), sameMail).value).toBe(read);
     });
+  });
+});
+
+describe("scores of searches", () => {
+  const search = called("email_search", { emails: [{ message_id: "<other@x>" }] });
+
+  test.each<[string, Partial<Unscored>, boolean]>([
+    ["an agent of art-e without a search", { turns: [TURN] }, true],
+    ["an endpoint", { model: "endpoint/acme", turns: [TURN] }, false],
+    ["a program that does not use the tools of art-e", { model: "command/agent.py", turns: [TURN] }, false],
+    ["a program that uses them", { model: "command/agent.py", turns: [TURN], toolCalls: [search] }, true],
+    ["a function that does not use them", { model: "function/answer", turns: [TURN] }, false],
+    ["a file that contains only answers", { turns: [] }, false],
+    ["a file that contains tool calls but no model calls", { turns: [], toolCalls: [search] }, true],
+    ["an agent that ended before its first model call", { turns: [], answer: null, ending: "out_of_budget" }, true],
+  ])("are known or unknown for %s, but never 0 if unknown", (_, changes, isKnown) => {
+    const scores = [foundGold, readGold, foundAt1, foundAt5, foundAt10].map(({ score }) =>
+      score(trace(changes), itself),
+    );
+    expect(new Set(scores.map(({ value }) => value))).toEqual(new Set([isKnown ? 0 : null]));
+    if (!isKnown)
+      expect(goldRank.score(trace(changes), itself).explanation).toBe("the searches of this agent are unknown");
   });
 });
 
@@ -133,7 +155,7 @@ describe("foundAt1, foundAt5, foundAt10 and goldRank", () => {
     ],
     ["that is opened without a search", [called("email_get", { message_id: "<gold@x>", body: "b" })], [0, 0, 0, null]],
   ])("score a gold email %s", (_, toolCalls, values) => {
-    const finished = trace({ toolCalls });
+    const finished = trace({ toolCalls, turns: [TURN] });
     expect([foundAt1, foundAt5, foundAt10, goldRank].map(({ score }) => score(finished, sameMail).value)).toEqual(
       values,
     );

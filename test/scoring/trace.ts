@@ -13,6 +13,17 @@ const QUESTION: Question = {
   query_date: "2001-05-14",
 };
 
+export const TURN: Trace["turns"][number] = {
+  startedAt: "2026-01-01T00:00:00.000Z",
+  latencyMs: 1000,
+  finishReason: "stop",
+  rawFinishReason: "stop",
+  usage: { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 },
+  costUsd: 0,
+  retries: [],
+  cached: false,
+};
+
 export type Unscored = Omit<Trace, "scores">;
 
 export function trace(changes: Partial<Unscored> = {}, task: Partial<Question> = {}): Unscored {

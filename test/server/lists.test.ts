@@ -86,7 +86,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     for (const width of [1_280, 390]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await row.textContent()).toMatch(
-        /synthetic\.jsonl test0\.\d{3}\*Semantic score0\.\d{3} to 0\.\d{3}3 of 3completed/,
+        /synthetic\.jsonl test0\.\d{3}\*Word overlap0\.\d{3} to 0\.\d{3}3 of 3completed/,
       );
       expect(await text(page)).toContain("* Not judged: the score is");
       const edges = await row

@@ -141,7 +141,7 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
     );
     const { page } = await open("#trace/trace_run_a_1");
     const scores = page.getByRole("region", { name: "Scores" });
-    expect(await scores.textContent()).toMatch(/Semantic score0\.\d+<b>3<\/b> of 5 words/);
+    expect(await scores.textContent()).toMatch(/Word overlap0\.\d+<b>3<\/b> of 5 words/);
     await page
       .locator("summary", { hasText: /^Agent, turn 1.*400 ms · 900 tokens in, 60 out/ })
       .first()

@@ -146,7 +146,7 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     const exactMatch = page.getByRole("row", { name: /^Exact match.*0\.000 0\.000 to 0\.793/ });
     await exactMatch.waitFor();
     // Score and cost are shown once: live while it is running, and from the report afterward.
-    const costs = () => page.locator("dt:visible", { hasText: /^Cost/ }).allTextContents();
+    const costs = () => page.locator("dt:visible", { hasText: /cost/i }).allTextContents();
     expect(await costs()).toEqual(["Cost"]);
     const before = [await failed.textContent(), await exactMatch.textContent()];
     await page.reload();
@@ -168,7 +168,7 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     await page.getByText("Completed. Its server has stopped too").waitFor();
     expect(await page.evaluate("document.activeElement.textContent")).toContain("<img src=x");
     await page.getByRole("button", { name: "Show 2 new tasks" }).waitFor();
-    expect(await costs()).toEqual(["Cost per 1,000 tasks"]);
+    expect(await costs()).toEqual(["Agent cost per 1,000 tasks"]);
     expect(await text(page)).toContain("4 of 4 tasks done, 1 of them failed");
     expect(await underWay.isVisible()).toBe(false);
     await other.page.getByText("Completed.").waitFor();

@@ -71,10 +71,10 @@ describe("listing runs", () => {
       saveTask("run_a", 1, { costUsd: 0.5 });
       saveTask("run_a", 2, { costUsd: 0.125 }, true);
       expect(listRuns(test.db)).toMatchObject([{ tasks: 2, completedTasks: 1, totalTasks: 2 }]);
-      expect(costOfRun(test.db, "run_a")).toBe(0.875);
+      expect(costOfRun(test.db, "run_a")).toEqual({ costUsd: 0.875, judgeCostUsd: 0, totalCostUsd: 0.875 });
       saveTask("run_a", 2, { costUsd: null });
       expect(listRuns(test.db)).toMatchObject([{ completedTasks: 2 }]);
-      expect(costOfRun(test.db, "run_a")).toBeNull();
+      expect(costOfRun(test.db, "run_a")).toEqual({ costUsd: null, judgeCostUsd: 0, totalCostUsd: null });
     });
   });
 
@@ -84,9 +84,9 @@ describe("listing runs", () => {
       saveTask("run_a", 1, { scores: { exactMatch: 1, semanticScore: 0.5 } });
       saveTask("run_a", 2, { scores: { exactMatch: null, semanticScore: 0.25 } });
       expect(scoreSums(test.db, "run_a", ["semanticScore", "exactMatch", "judgeCorrect"])).toEqual([
-        { scorer: "exactMatch", n: 1, sum: 1 },
-        { scorer: "semanticScore", n: 1, sum: 0.5 },
-        { scorer: "semanticScore", n: 1, sum: 0.25 },
+        { scorer: "exactMatch", taskId: 1, n: 1, sum: 1 },
+        { scorer: "semanticScore", taskId: 1, n: 1, sum: 0.5 },
+        { scorer: "semanticScore", taskId: 2, n: 1, sum: 0.25 },
       ]);
       expect(scoreSums(test.db, "run_a", ["judgeCorrect"])).toEqual([]);
     });

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { concurrency, text, toggle, url } from "../../platform/flag-values.js";
 import { compact, definedProperties } from "../../platform/optional-values.js";
+import { runCostText } from "../../reports/wording.js";
 import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/control-protocol.js";
 import { taskTimeoutSeconds, timeBudgetMinutes } from "../../runs/run-flags.js";
-import { count, table } from "../../text/format.js";
+import { count, table, usd } from "../../text/format.js";
 import { LIMIT_VALUES } from "../../traces/run-settings.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
@@ -112,7 +113,7 @@ async function ask(name: string, request: ControlRequest, queue: Queue, settings
 }
 
 function stateText(run: ControlledRun): string {
-  const { runId, state, pid, costUsd, tokens, limits, running, changes } = run;
+  const { runId, state, pid, spentUsd, tokens, limits, running, changes } = run;
   const budgets = [
     limits.maxCostUsd === null ? [] : `cost $${limits.maxCostUsd}`,
     limits.maxTokens === null ? [] : `${count(limits.maxTokens)} tokens`,
@@ -126,7 +127,7 @@ function stateText(run: ControlledRun): string {
   ]);
   return compact([
     `Run ${runId}: ${state} in process ${pid}. ${progressText(run)}`,
-    `Spent: $${costUsd.toFixed(4)}, ${count(tokens)} tokens. Budgets: ${budgets.join(", ") || "none"}.`,
+    `Cost: ${runCostText(run)}. Spent on new calls: ${usd(spentUsd)}, ${count(tokens)} tokens. Budgets: ${budgets.join(", ") || "none"}.`,
     tasks.length > 0 && table(["task", "epoch", "running for", "question"], tasks),
     ...(changes.length === 0 ? [] : ["Changes:", ...changes.map((change) => `  ${change}`)]),
   ]).join("\n");

@@ -24,8 +24,10 @@ const schema = z.object({
     .meta({ description: "Agent with the tools, prompt and turns for the episodes", alias: "a" }),
   model: text.default("policy").meta({ description: "Name of the trained model in traces" }),
   reward: oneOf(REWARDS)
-    .default("semanticScore")
-    .meta({ description: `Reward for an answer: art (ART's reward) or a scorer: ${SCORER_NAMES.join(", ")}` }),
+    .optional()
+    .meta({
+      description: `Reward for an answer: art (ART's reward) or a scorer: ${SCORER_NAMES.join(", ")} [default: judgeCorrect with --judge, otherwise sourcesCorrect]`,
+    }),
   ...shapeOf(JUDGE_FLAGS),
   judge: JUDGE_FLAGS.judge.schema.meta({
     placeholder: "MODEL",
@@ -33,7 +35,7 @@ const schema = z.object({
   }),
   judgeTimeout: numberAbove(0, 55).default(45).meta({
     placeholder: "SECONDS",
-    description: "Judge timeout in seconds, after which the semantic score decides (clients wait a minute)",
+    description: "Judge timeout in seconds, after which the word overlap decides (clients wait a minute)",
   }),
   name: text.optional().meta({ description: "Name of the run that contains the episodes" }),
   noSave: toggle.meta({ description: "Do not save traces" }),

@@ -25,9 +25,9 @@ function qualityText(quality: SearchQuality, source: string): string {
   const missed = quality.missed.length === 0 ? "none" : quality.missed.slice(0, 20).join(", ");
   return summaryBox(`ART-E Search Quality (${source})`, [
     ["Questions", count(quality.questions)],
-    ["Recall@1", estimate(quality.estimates.recallAt1)],
-    ["Recall@5", estimate(quality.estimates.recallAt5)],
-    ["Recall@10", estimate(quality.estimates.recallAt10)],
+    ["Hit@1", estimate(quality.estimates.recallAt1)],
+    ["Hit@5", estimate(quality.estimates.recallAt5)],
+    ["Hit@10", estimate(quality.estimates.recallAt10)],
     ["MRR@10", estimate(quality.estimates.mrrAt10)],
     ["Latency p50 / p95 / p99", `${ms(p50)} / ${ms(p95)} / ${ms(p99)}`],
     ["Not among the first ten", missed + (quality.missed.length > 20 ? ", ..." : "")],

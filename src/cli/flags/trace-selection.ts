@@ -27,7 +27,7 @@ export const traceSelectionShape = {
     .optional()
     .meta({
       placeholder: "SCORE",
-      description: "Score for the next four flags [default: semantic, or taskScore for a suite]",
+      description: "Score for the next four flags [default: accuracy, the headline score]",
     }),
   band: oneOf(BANDS)
     .optional()

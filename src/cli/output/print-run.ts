@@ -56,7 +56,7 @@ export function terminalProgress(settings: Settings, activity: RunActivity): Ter
         failed > 0 ? `${count(failed)} failed` : "",
         workers === null ? "" : workersText(workers()),
         activity.throttle === null ? "" : flow(activity.throttle.state()),
-        retries > 0 ? `${count(retries)} retried` : "",
+        (retries ?? 0) > 0 ? `${count(retries)} retried` : "",
         tokens > 0 ? `${count(tokens)} tokens` : "",
       ],
     };

@@ -7,7 +7,7 @@ import { type LockWait, withWriteTransaction } from "../../store/write-transacti
 import type { PlannedTask } from "../../tasks/question.js";
 import type { RunEvent } from "../../traces/progress.js";
 import { failedPositions, tasksAt } from "../../traces/results-store.js";
-import { getRun, saveRunChange } from "../../traces/runs-store.js";
+import { costOfRun, getRun, saveRunChange } from "../../traces/runs-store.js";
 import type { AnswererOfRun, AnswerLimits } from "../answer-task.js";
 import type { Budget } from "../budget.js";
 import type {
@@ -198,7 +198,7 @@ export class RunControls implements TaskSteering {
       )
       .get(runId) as { saved: number; failed: number };
     const now = Date.now();
-    const { costUsd, tokens } = budget.spent;
+    const { costUsd: spentUsd, tokens } = budget.spent;
     return {
       runId,
       pid: process.pid,
@@ -213,7 +213,8 @@ export class RunControls implements TaskSteering {
         seconds: (now - startedAt) / 1_000,
         question: showText ? this.questionOf(taskId) : null,
       })),
-      costUsd,
+      ...costOfRun(db, runId),
+      spentUsd,
       tokens,
       limits: budget.limits,
       changes: settings.changes ?? [],

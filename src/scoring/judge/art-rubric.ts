@@ -1,5 +1,6 @@
 import { jsonObjectSchema } from "../../platform/json.js";
 import type { ToolErrorKind } from "../../tools/tool.js";
+import { observedWork } from "../../traces/observed-work.js";
 import type { Score } from "../../traces/score.js";
 import type { ToolCallRecord } from "../../traces/trace.js";
 import type { SameMail, ScorerEntry, UnscoredTrace } from "../scorer-entry.js";
@@ -134,10 +135,11 @@ export function artRewardOf(rubric: ArtRubric, maxTurns: number): Score {
 }
 
 export const artReward: ScorerEntry = {
-  score: (trace, sameMail) =>
-    trace.judge === null
-      ? { value: null, explanation: "no judge" }
-      : artRewardOf(artRubric(trace, sameMail), trace.maxTurns),
+  score(trace, sameMail) {
+    if (trace.judge === null) return { value: null, explanation: "no judge" };
+    if (!observedWork(trace).modelCalls) return { value: null, explanation: "the turns of this agent are unknown" };
+    return artRewardOf(artRubric(trace, sameMail), trace.maxTurns);
+  },
   label: "ART reward",
   kind: "mean",
   scale: { min: -2, max: 1.5 },

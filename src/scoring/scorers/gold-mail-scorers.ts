@@ -1,3 +1,4 @@
+import { observedWork } from "../../traces/observed-work.js";
 import { listedMails, openedMail, type ToolCallRecord } from "../../traces/trace.js";
 import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../scorer-entry.js";
 
@@ -9,6 +10,17 @@ function withGoldMail(score: Scorer): Pick<ScorerEntry, "score" | "appliesTo"> {
         ? { value: null, explanation: "no gold emails for this question" }
         : score(trace, sameMail),
     appliesTo: ({ goldMails }) => goldMails > 0,
+  };
+}
+
+/** A scorer that reads the agent's searches. The score is null if art-e did not see them. */
+function ofSearches({ score, ...entry }: Pick<ScorerEntry, "score" | "appliesTo">): typeof entry & { score: Scorer } {
+  return {
+    ...entry,
+    score: (trace, sameMail) =>
+      observedWork(trace).toolCalls
+        ? score(trace, sameMail)
+        : { value: null, explanation: "the searches of this agent are unknown" },
   };
 }
 
@@ -36,7 +48,7 @@ export const sourcesCorrect: ScorerEntry = {
 };
 
 export const foundGold: ScorerEntry = {
-  ...namesGoldMail((trace) => trace.toolCalls.flatMap(listedIds)),
+  ...ofSearches(namesGoldMail((trace) => trace.toolCalls.flatMap(listedIds))),
   label: "Gold mail found",
   kind: "rate",
   better: "higher",
@@ -44,7 +56,7 @@ export const foundGold: ScorerEntry = {
 };
 
 export const readGold: ScorerEntry = {
-  ...namesGoldMail((trace) => trace.toolCalls.flatMap((call) => openedMail(call)?.message_id ?? [])),
+  ...ofSearches(namesGoldMail((trace) => trace.toolCalls.flatMap((call) => openedMail(call)?.message_id ?? []))),
   label: "Gold mail read",
   kind: "rate",
   better: "higher",
@@ -101,10 +113,12 @@ function goldRanks({ task, toolCalls }: UnscoredTrace, sameMail: SameMail): numb
 
 function foundWithin(depth: number): ScorerEntry {
   return {
-    ...withGoldMail((trace, sameMail) => ({
-      value: goldRanks(trace, sameMail).some((rank) => rank > 0 && rank <= depth) ? 1 : 0,
-    })),
-    label: `Found@${depth}`,
+    ...ofSearches(
+      withGoldMail((trace, sameMail) => ({
+        value: goldRanks(trace, sameMail).some((rank) => rank > 0 && rank <= depth) ? 1 : 0,
+      })),
+    ),
+    label: `Hit@${depth}`,
     kind: "rate",
     better: "higher",
     meaning: `At least one search listed a gold email ${depth === 1 ? "first" : `among its first ${depth}`}.`,
@@ -116,10 +130,12 @@ export const foundAt5 = foundWithin(5);
 export const foundAt10 = foundWithin(10);
 
 export const goldRank: ScorerEntry = {
-  ...withGoldMail((trace, sameMail) => {
-    const rank = goldRanks(trace, sameMail).find((each) => each > 0);
-    return rank === undefined ? { value: null, explanation: "no search listed a gold email" } : { value: rank };
-  }),
+  ...ofSearches(
+    withGoldMail((trace, sameMail) => {
+      const rank = goldRanks(trace, sameMail).find((each) => each > 0);
+      return rank === undefined ? { value: null, explanation: "no search listed a gold email" } : { value: rank };
+    }),
+  ),
   label: "Gold rank",
   kind: "mean",
   better: "lower",

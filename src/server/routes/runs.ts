@@ -45,6 +45,7 @@ const listQuery = z.object({
 function runLine(db: Db, { agentId, completedTasks, failedTasks, totalTasks, startedAt, ...same }: ListedRun) {
   const headline = headlineOf(db, same.id);
   const { tokens, activeMs } = effortOfRun(db, same.id);
+  const { costUsd, judgeCostUsd, totalCostUsd } = costOfRun(db, same.id);
   return {
     ...same,
     agent_id: agentId,
@@ -53,7 +54,9 @@ function runLine(db: Db, { agentId, completedTasks, failedTasks, totalTasks, sta
     total_tasks: totalTasks,
     error: failedTasks === 0 ? null : mostFrequentError(db, same.id),
     score: headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer },
-    cost_usd: costOfRun(db, same.id),
+    cost_usd: costUsd,
+    judge_cost_usd: judgeCostUsd,
+    total_cost_usd: totalCostUsd,
     tokens,
     duration_ms: activeMs,
     started_at: startedAt,

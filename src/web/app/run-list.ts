@@ -1,4 +1,4 @@
-import { datasetText, UNJUDGED } from "../../reports/wording.js";
+import { datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/wording.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count } from "../../text/format.js";
 import { isUnjudged } from "../../traces/headline-score.js";
@@ -89,23 +89,28 @@ const COLUMNS: readonly Column<RunLineJson>[] = [
   { title: "Model", sort: ({ model }) => model, cell: ({ model }) => untrustedInline(model) },
   { title: "Dataset", sort: datasetText, cell: (run) => clipped(datasetText(run)) },
   { title: "Score", sort: ({ score }) => score?.value ?? null, cell: headline },
-  { title: "Tasks", sort: ({ completed_tasks }) => completed_tasks, cell: tasksDone },
+  { title: "Tasks", sort: ({ tasks }) => tasks, cell: tasksDone },
   { title: "Failed", sort: ({ failed_tasks }) => failed_tasks, cell: failures },
-  { title: "Cost", sort: ({ cost_usd }) => cost_usd, cell: ({ cost_usd }) => costText(cost_usd) },
+  { title: "Cost", sort: ({ total_cost_usd }) => total_cost_usd, cell: cost },
   { title: "Tokens", sort: ({ tokens }) => tokens, cell: ({ tokens }) => count(tokens) },
   { title: "Duration", sort: ({ duration_ms: ms }) => ms, cell: ({ duration_ms: ms }) => durationText(ms) },
   { title: "Started", sort: ({ started_at }) => started_at, cell: ({ started_at }) => minuteText(started_at) },
 ];
 
-function tasksDone({ completed_tasks, total_tasks, status }: RunLineJson): Child {
-  return twoLines(`${count(completed_tasks)} of ${count(total_tasks)}`, status);
+function tasksDone({ tasks, total_tasks, status }: RunLineJson): Child {
+  return twoLines(`${count(tasks)} of ${count(total_tasks)}`, status);
 }
 
-function headline({ score }: RunLineJson): Child {
+function cost({ cost_usd: costUsd, judge_cost_usd: judgeCostUsd }: RunLineJson): Child {
+  return runCostText({ costUsd, judgeCostUsd }, costText);
+}
+
+function headline({ score, tasks }: RunLineJson): Child {
   if (score === null) return "–";
   const star = isUnjudged(score.scorer) ? "*" : "";
   const [value, interval] = [`${scoreText(score.value)}${star}`, intervalText(score)];
-  return twoLines(value, h("span.lines", score.label, h("br"), interval));
+  const scored = score.n < tasks ? `, n ${count(score.n)}` : "";
+  return twoLines(value, h("span.lines", score.label, h("br"), `${interval}${scored}${failedAsWrongText(score)}`));
 }
 
 /** The number of failed tasks, and their most frequent error. */

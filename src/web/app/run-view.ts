@@ -1,4 +1,5 @@
 import { compact } from "../../platform/optional-values.js";
+import { runCostText } from "../../reports/wording.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
 import { costText, h, intervalText, minuteText, replaceChildren, scoreText, svg } from "../dom.js";
@@ -219,13 +220,17 @@ function progressFigures(): RunPanel {
 }
 
 function figuresOf(progress: RunProgress): [name: string, value: string, note: string][] {
-  const { scores, costUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
+  const { scores, spentUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
   const [headline] = scores;
   return compact([
     headline === undefined
       ? ["Score", "–", "no task is scored yet"]
       : [headline.label, scoreText(headline.value), intervalText(headline)],
-    ["Cost", costText(costUsd), maxCostUsd === null ? "" : `of at most ${costText(maxCostUsd)}`],
+    [
+      "Cost",
+      runCostText(progress, costText),
+      maxCostUsd === null ? "" : `${costText(spentUsd)} of at most ${costText(maxCostUsd)} spent`,
+    ],
     status === "running" && timeLeft(msLeft, tasksPerMinute),
     ["Tokens", count(tokens), ""],
     ["Retries", count(retries), ""],

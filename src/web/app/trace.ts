@@ -11,6 +11,7 @@ import type {
 import { ENDINGS } from "../../tasks/ending.js";
 import { duration } from "../../text/format.js";
 import type { TextSpan } from "../../text/passages.js";
+import { turnsText } from "../../traces/observed-work.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import {
   append,
@@ -108,7 +109,7 @@ function factsOf(line: TraceHead, trace: Trace | ChatTrace): Fact[] {
     ["Agent", line.agent_id],
     ["Model", line.model],
     ...mailboxFacts(trace),
-    ["Ending", `${line.ending} after ${trace.turns.length} turns, ${duration(line.duration_ms)}`],
+    ["Ending", `${line.ending} after ${turnsText(trace)}, ${duration(line.duration_ms)}`],
     ["Sources", trace.sources.length === 0 ? "none" : mailLinks(trace.sources, mailWords(resultsOf(trace)))],
     ["Run", line.run_id === null ? null : idLink("runs", line.run_id)],
     ["Task", trace.kind === "chat" ? null : taskOfRun(trace)],

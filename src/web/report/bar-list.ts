@@ -8,6 +8,7 @@ import {
   type RunFigures,
   STAGES,
 } from "../../reports/report-data.js";
+import { runCostText } from "../../reports/wording.js";
 import { count, duration } from "../../text/format.js";
 import {
   axisEnd,
@@ -105,7 +106,7 @@ export function effortTable(head: ReportHead): HTMLElement {
     "Tasks",
     "Failed",
     "Cost",
-    "per 1,000",
+    "Agent, per 1,000",
     "Median time",
     "95% within",
     "Waiting",
@@ -118,7 +119,7 @@ export function effortTable(head: ReportHead): HTMLElement {
     cells: [
       count(run.tasks),
       count(run.failed),
-      costText(run.costUsd),
+      runCostText(run, costText),
       costText(costOfThousand(run)),
       durationText(run.latency.p50),
       durationText(run.latency.p95),

@@ -36,7 +36,7 @@ export function outcomeOptions({ comparisons, runs }: ReportHead): string[] {
   ];
 }
 
-/** Describes a filter value, such as `where they disagree (Semantic score)` or `won by LABEL (Semantic score)`. */
+/** Describes a filter value, such as `where they disagree (Word overlap)` or `won by LABEL (Word overlap)`. */
 export function outcomeWords(value: string, { runs, scores }: ReportHead): string {
   const filter = readOutcome(value);
   if (filter === null) return value;

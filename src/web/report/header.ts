@@ -1,7 +1,7 @@
 import { isPass } from "../../evals/eval-outcome.js";
 import { compact } from "../../platform/optional-values.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
-import { stateName, untilText } from "../../reports/wording.js";
+import { runCostText, stateName, untilText } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
@@ -84,13 +84,13 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
     }),
     tile(
       "Time per task",
-      durationText(latency.p50),
-      `median of model and tools; 95th percentile ${durationText(latency.p95)}; waiting ${durationText(latency.waiting)} on average`,
+      durationText(latency.mean),
+      `mean of model and tools; median ${durationText(latency.p50)}; 95th percentile ${durationText(latency.p95)}; waiting ${durationText(latency.waiting)} on average`,
     ),
     tile(
-      "Cost per 1,000 tasks",
+      "Agent cost per 1,000 tasks",
       costText(costOfThousand(run)),
-      costUsd === null ? "unknown price" : `${costText(costUsd)} in total`,
+      costUsd === null ? "unknown price" : `cost of the run: ${runCostText(run, costText)}`,
     ),
     suite === null
       ? tile("Failed", count(failed), `of ${count(tasks)} tasks${failed === 0 ? "" : ", never graded"}`)
@@ -122,6 +122,7 @@ export const STAGE_WORDS: Readonly<Record<Stage, string>> = {
   found: "Found one, did not open it",
   missed: "Never found one",
   none: "No gold email to find",
+  unknown: "Unknown: searches not seen",
   failed: "Failed",
 };
 
@@ -131,6 +132,7 @@ export const STAGE_SHORT: Readonly<Record<Stage, string>> = {
   found: "found",
   missed: "missed",
   none: "none",
+  unknown: "unknown",
   failed: "–",
 };
 

@@ -53,7 +53,7 @@ export interface Task {
   readonly realism: string;
   readonly sources: string;
   readonly ending: string;
-  readonly turns: number;
+  readonly turns: number | null;
   readonly ms: number;
   readonly costUsd: number | null;
   readonly stage: Stage;

@@ -25,7 +25,7 @@ function belowHeading(instruction: string): string {
 export function suiteSummary(task: Task, suite: SuiteTask, head: ReportHead, tasks: readonly Task[]): Child[] {
   const facts = factLine(
     stateWords(suite.state),
-    `${count(task.turns)} turns`,
+    task.turns === null ? null : `${count(task.turns)} turns`,
     suite.toolCalls === null ? null : `${count(suite.toolCalls)} tool calls`,
     suite.actionNumber === null ? null : `${count(suite.actionNumber)} human actions`,
     duration(task.ms),

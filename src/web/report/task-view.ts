@@ -247,7 +247,7 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
   const facts = factLine(
     spaceWords(task.ending),
     STAGE_WORDS[task.stage],
-    `${task.turns} turns`,
+    task.turns === null ? null : `${task.turns} turns`,
     duration(task.ms),
     task.costUsd === null ? null : costText(task.costUsd),
   );

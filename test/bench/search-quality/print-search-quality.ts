@@ -46,7 +46,7 @@ function knownTables({ styles, sets, differences, misspelled }: ReturnType<typeo
   return [
     stylesTable(styles),
     table(
-      ["questions", "part", "recall@1", "recall@10", "MRR@10"],
+      ["questions", "part", "hit@1", "hit@10", "MRR@10"],
       sets.map(({ set, part, quality: { estimates } }) => [
         set,
         part,
@@ -94,7 +94,7 @@ function stylesTable(lines: readonly StyleQuality[]): string {
 
 function misspelledTable(lines: readonly MisspelledQuality[]): string {
   return table(
-    ["misspelled", "part", "n", "recall@10", "corrected", "MRR@10", "corrected", "difference", "by its corrector"],
+    ["misspelled", "part", "n", "hit@10", "corrected", "MRR@10", "corrected", "difference", "by its corrector"],
     lines.map(({ misspelling, part, questions, recallAt10, mrrAt10, difference, ofCorrector }) => [
       misspelling,
       part,

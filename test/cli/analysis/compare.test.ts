@@ -108,7 +108,7 @@ describe("comparing runs", () => {
       const { code, stdout } = await artE("stats --run latest --by year --metric sources,semantic");
       expect(code).toBe(0);
       const [heading, , ...rows] = stdout.trimEnd().split("\n");
-      expect(heading).toMatch(/^year +tasks +Sources correct +Semantic score$/);
+      expect(heading).toMatch(/^year +tasks +Sources correct +Word overlap$/);
       for (const row of rows)
         expect(row).toMatch(/^\d{4} +\d+ +0\.000 \[0\.000, 0\.\d{3}\] n=\d+ +0\.000 (\[0\.000, 0\.\d{3}\] )?n=\d+$/);
       const parts = JSON.parse((await artE("stats --run latest --by inbox --json")).stdout).parts;

@@ -208,16 +208,16 @@ describe("art-e eval-search", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(Object.keys(boxLines(stdout))).toEqual([
       "Questions",
-      "Recall@1",
-      "Recall@5",
-      "Recall@10",
+      "Hit@1",
+      "Hit@5",
+      "Hit@10",
       "MRR@10",
       "Latency p50 / p95 / p99",
       "Not among the first ten",
     ]);
     expect(boxLines(stdout)).toMatchObject({
       Questions: "73",
-      "Recall@10": "1.000 [0.950, 1.000] n=73",
+      "Hit@10": "1.000 [0.950, 1.000] n=73",
       "Not among the first ten": "none",
     });
   });
@@ -249,6 +249,6 @@ describe("art-e eval-search", () => {
     );
     const { code, stdout } = await artE("eval-search --dataset no.jsonl");
     expect(code).toBe(0);
-    expect(boxLines(stdout)).toMatchObject({ "Recall@10": "0.000 [0.000, 0.793] n=1", "Not among the first ten": "8" });
+    expect(boxLines(stdout)).toMatchObject({ "Hit@10": "0.000 [0.000, 0.793] n=1", "Not among the first ten": "8" });
   });
 });

@@ -58,7 +58,7 @@ it("report writes a page, task rows and tables from results files", async () => 
 it("report writes the verdict in words, and every metric, with --format md", async () => {
   const { stdout } = await artE("report one.json two.json --format md");
   expect(stdout).toMatch(/^### baseline · offline\/baseline · \w{6} against baseline · offline\/baseline · \w{6}$/m);
-  expect(stdout).toMatch(/^Semantic score is worse: 0\.000 against 0\.\d{3}, a difference of -0\.\d{3} /m);
+  expect(stdout).toMatch(/^Word overlap is worse: 0\.000 against 0\.\d{3}, a difference of -0\.\d{3} /m);
   expect(stdout).toMatch(/^\| Sources correct \| 12 \| .+ \| worse \|$/m);
 });
 

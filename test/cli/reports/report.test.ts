@@ -93,7 +93,7 @@ describe("art-e report", () => {
     expect(stdout).toContain(`| Run | \`${older}\` | \`${newer}\` |`);
     expect(stdout).toMatch(/\| Gold mail found \| 1\.000 \(0\.43\d to 1\.000; n 3\) \| /);
     expect(stdout).toContain("| email_search | 3 | 0 |");
-    expect(stdout).toContain("<details><summary>Semantic score by mailbox</summary>");
+    expect(stdout).toContain("<details><summary>Word overlap by mailbox</summary>");
   });
 
   it("writes one line per task with --format csv", async () => {

@@ -99,7 +99,7 @@ describe("running an agent", () => {
       expect(boxLines(one.stdout)).toMatchObject({
         Run: runId,
         Tasks: "73 of the test split: 73 completed, 0 failed",
-        "Semantic score": expect.stringMatching(
+        "Word overlap": expect.stringMatching(
           new RegExp(`^${avgSemanticScore.toFixed(3)} \\[0\\.\\d{3}, 0\\.\\d{3}\\] n=73$`),
         ),
         Endings: "answered 73",

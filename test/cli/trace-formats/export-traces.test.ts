@@ -26,7 +26,7 @@ import {
 describe("exporting traces", () => {
   const { artE, read, write } = workFolder({ mail: MAIL });
 
-  /** Answers per task. Task 4 does not get a reply and fails. Semantic scores: 1, 0.5, 0. */
+  /** Answers per task. Task 4 does not get a reply and fails. Word overlaps: 1, 0.5, 0. */
   const ANSWERS = new Map([
     [1, demoQuestion(1).answer],
     [2, "$9.21 or so"],

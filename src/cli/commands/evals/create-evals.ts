@@ -125,7 +125,7 @@ const casesSchema = z.object({
   run: runName.default("latest").meta({ description: "Run id, the start of an id, a run name, or latest" }),
   by: text.optional().meta({
     placeholder: "SCORE",
-    description: "Score that decides the bands [default: labels, otherwise semantic, or taskScore for a suite]",
+    description: "Score that decides the bands [default: labels, otherwise accuracy, the headline score]",
   }),
   ...criterionShape,
 });

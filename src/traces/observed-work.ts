@@ -1,0 +1,33 @@
+import type { QuestionTrace } from "./trace.js";
+
+/** What art-e saw of an agent's work. Figures about anything else are unknown, never 0. */
+interface ObservedWork {
+  /** Whether the model calls (turns) of the agent are recorded. */
+  readonly modelCalls: boolean;
+  /** Whether the searches and the other tool calls of the agent are recorded. */
+  readonly toolCalls: boolean;
+}
+
+type ObservableTrace = Pick<QuestionTrace, "model" | "turns" | "toolCalls" | "answer">;
+
+/** Models of external agents that return only an answer. One turn then stands for their entire work. */
+const RETURNS_ONLY_AN_ANSWER = /^(command|endpoint|function)\//;
+
+/**
+ * Returns what is known about the work behind a trace. An external agent's tool calls are known if it used art-e's
+ * tools. An imported answer without any model call comes from a file that does not contain them.
+ */
+export function observedWork({ model, turns, toolCalls, answer }: ObservableTrace): ObservedWork {
+  const modelCalls = !RETURNS_ONLY_AN_ANSWER.test(model) && (turns.length > 0 || answer === null);
+  return { modelCalls, toolCalls: modelCalls || toolCalls.length > 0 };
+}
+
+/** Returns the number of tool calls, or null if unknown. */
+export function knownToolCalls(trace: ObservableTrace): number | null {
+  return observedWork(trace).toolCalls ? trace.toolCalls.length : null;
+}
+
+/** Formats `3 turns`, or `unknown turns`. */
+export function turnsText(trace: ObservableTrace): string {
+  return `${observedWork(trace).modelCalls ? trace.turns.length : "unknown"} turns`;
+}
