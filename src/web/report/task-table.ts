@@ -551,4 +551,4 @@ function badness({ stage, scores }: Task, score: number): number | null {
   return stage === "failed" ? Number.NEGATIVE_INFINITY : (scores[score] ?? null);
 }
 
-const STAGE_ORDER = { read: 0, found: 1, missed: 2, none: 3, failed: 4 } as const;
+const STAGE_ORDER = { read: 0, found: 1, missed: 2, unknown: 3, none: 4, failed: 5 } as const;
