@@ -70,7 +70,11 @@ describe("artReward", () => {
     ["a trace whose judge failed, as null", { ...RIGHT, judge: judged(null) }, null],
   ])("scores %s", (_, changes, value) => {
     const score = artReward.score(trace(changes), itself);
-    if (value === null) expect(score).toMatchObject({ value, explanation: expect.stringMatching(/^no judge|turns of this agent are unknown/) });
+    if (value === null)
+      expect(score).toMatchObject({
+        value,
+        explanation: expect.stringMatching(/^no judge|turns of this agent are unknown/),
+      });
     else expect(score.value).toBeCloseTo(value, 10);
   });
 
