@@ -14,7 +14,7 @@ import { withSequentialFigures } from "../analysis/sequential-comparison.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import type { FailedTasks } from "../tasks/ending.js";
-import { publishedDifferences } from "./published-conditions.js";
+import { publishedDifferences } from "./compare-stored-runs/published-conditions.js";
 import { RunSources, unfinished } from "./results-file.js";
 
 interface CompareOptions {

@@ -3,7 +3,7 @@ import { type RunHead, runHeadSchema } from "../../src/analysis/paired-compariso
 import { flagName } from "../../src/platform/command-line.js";
 import { UserError } from "../../src/platform/errors.js";
 import { traitsOf } from "../../src/platform/flag-values.js";
-import { publishedDifferences } from "../../src/runs/published-conditions.js";
+import { publishedDifferences } from "../../src/runs/compare-stored-runs/published-conditions.js";
 import {
   flagsWhere,
   RUN_FLAG_GROUPS,

@@ -26,7 +26,7 @@ describe("the API", () => {
     expect(ids((await server.ask("GET", "/api/runs?agent_id=nobody")).body)).toEqual([]);
     saveSynthetic(server.db, { id: "run_scored", tasks: 3, agentId: "scored" });
     const [scored] = (await server.ask("GET", "/api/runs?agent_id=scored")).body.runs;
-    expect(scored).toMatchObject({ dataset: "synthetic.jsonl", score: { scorer: "semanticScore", n: 3 } });
+    expect(scored).toMatchObject({ dataset: "synthetic.jsonl", score: { scorer: "sourcesCorrect", n: 3 } });
     expect((await server.ask("GET", "/api/runs?status=gone")).status).toBe(400);
     expect((await server.ask("GET", "/api/runs?since=yesterday")).status).toBe(400);
   });

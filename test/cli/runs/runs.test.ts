@@ -51,8 +51,8 @@ describe("commands about runs", () => {
     it("shows the same headline score as the run's own totals", async () => {
       const [, listed] = await json("runs list");
       const { scores, costUsd, completedTasks } = await json(`stats --run ${good}`);
-      const { value, low, high, n } = scores.semanticScore;
-      expect(listed.headline).toMatchObject({ scorer: "semanticScore", value, low, high, n });
+      const { value, low, high, n } = scores.sourcesCorrect;
+      expect(listed.headline).toMatchObject({ scorer: "sourcesCorrect", value, low, high, n });
       expect(listed).toMatchObject({ costUsd, completedTasks, id: good });
     });
 

@@ -1,11 +1,11 @@
 // How a run's conditions differ from those of ART-E's published figures. `--protocol art` sets every option that can
 // match.
-import type { RunHead } from "../analysis/paired-comparison.js";
-import { flagName } from "../platform/command-line.js";
-import { isJsonObject, type JsonValue } from "../platform/json.js";
-import { compact } from "../platform/optional-values.js";
-import { isScored } from "../traces/headline-score.js";
-import { flagsWhere, RUN_FLAGS, type RunFlagName } from "./run-flags.js";
+import type { RunHead } from "../../analysis/paired-comparison.js";
+import { flagName } from "../../platform/command-line.js";
+import { isJsonObject, type JsonValue } from "../../platform/json.js";
+import { compact } from "../../platform/optional-values.js";
+import { isScored } from "../../traces/headline-score.js";
+import { flagsWhere, RUN_FLAGS, type RunFlagName } from "../run-flags.js";
 
 interface FlagDifference {
   readonly flag: RunFlagName;
