@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Consequence, FAILURE_CLASSES } from "../../src/models/failure-classes.js";
 import { FINISH_REASON_NAMES, type ReplyEnd } from "../../src/models/finish-reasons.js";
 import type { ModelErrorKind } from "../../src/models/model.js";
+import { OMISSIONS } from "../../src/models/wire/omissions.js";
 
 export const MODELS_PAGE = join(import.meta.dirname, "../../docs/models.md");
 
@@ -54,6 +55,11 @@ const TABLES: Readonly<Record<string, () => string>> = {
         inCode(codes),
         CONSEQUENCES[consequence],
       ]),
+    ),
+  omissions: () =>
+    table(
+      ["left out after a refusal"],
+      OMISSIONS.map(({ what }) => [what]),
     ),
   "finish reasons": () =>
     table(

@@ -229,7 +229,7 @@ async function post(
   // Redirects are not followed, because the keys are only for the server that the user specified.
   const response = await proxiedFetch(url, {
     method: "POST",
-    headers: { "user-agent": "art-e", ...headers, ...ofBody },
+    headers: { "user-agent": "art-e", ...(isLangfuse(url) ? LANGFUSE_HEADERS : {}), ...headers, ...ofBody },
     body: new Uint8Array(payload),
     redirect: "manual",
     signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
@@ -254,6 +254,11 @@ async function post(
 }
 
 /** Returns the header values, and the part after a word such as Basic or Bearer. */
+/** Langfuse's cloud shows spans without this header only after minutes (langfuse.com, migration to v4). */
+const LANGFUSE_HEADERS = { "x-langfuse-ingestion-version": "4" };
+
+const isLangfuse = (url: string | URL) => String(url).includes("/api/public/otel");
+
 function secretsIn(headers: OtlpServer["headers"]): string[] {
   return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
 }
