@@ -67,7 +67,7 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
  */
 async function explainByDamage(error: unknown, db: string): Promise<unknown> {
   if (error instanceof UserError || error instanceof Interrupted || !existsSync(db)) return error;
-  const { describeDamage } = await import("./runs/database-damage.js");
+  const { describeDamage } = await import("./mail/integrity.js");
   return describeDamage(db, error) ?? error;
 }
 

@@ -1,5 +1,7 @@
 import { commandLine } from "../platform/command-line.js";
-import { type Db, isUnwritable, missingFromSchema } from "../store/open-store.js";
+import { UserError } from "../platform/errors.js";
+import { DAMAGED_HINT, databaseError } from "../store/database-error.js";
+import { type Db, isUnwritable, missingFromSchema, withReadOnly } from "../store/open-store.js";
 import { updateFingerprint } from "./corpus.js";
 import { DATE_RANGE_SQL } from "./date-range.js";
 import { FTS_TABLES, rebuildBigrams, rebuildCorpusIndex } from "./import/corpus-index.js";
@@ -26,15 +28,28 @@ const HOT_QUERIES: Readonly<Record<string, string>> = {
 
 /** Checks the entire file. Takes about as long as indexing. */
 export function* checkHealth(db: Db): Generator<Finding> {
-  yield sqliteIntegrity(db);
+  const integrity = sqliteIntegrity(db);
+  yield integrity;
+  // The other checks would fail with SQL errors.
+  if (!integrity.ok) return;
   const schema = wholeSchema(db);
   yield schema;
-  // The other checks would fail with SQL errors.
   if (!schema.ok) return;
   yield foreignKeys(db);
   yield indexIntegrity(db);
   yield counts(db);
   yield queryPlans(db);
+}
+
+/** Returns the damage behind an unexpected error, or null if the file is intact and the error is a bug. */
+export function describeDamage(path: string, cause: unknown): UserError | null {
+  try {
+    const { ok, detail } = withReadOnly(path, sqliteIntegrity);
+    if (ok) return null;
+    return new UserError("db_damaged", `The database ${path} is damaged: ${detail}.`, DAMAGED_HINT, 1, { cause });
+  } catch (error) {
+    return databaseError(error, path);
+  }
 }
 
 /** Rebuilds the full-text index and the mail order from the stored emails. */
@@ -57,7 +72,7 @@ function wholeSchema(db: Db): Finding {
   const ok = missing.length === 0;
   const detail = ok
     ? "all tables exist"
-    : `${missing.join(", ")} missing; ${commandLine`art-e doctor --recover NEW.db`} copies the rest`;
+    : `${missing.join(", ")} missing; docs/troubleshooting.md shows how to save the rest`;
   return { check: "Schema", ok, detail };
 }
 

@@ -1,5 +1,5 @@
-import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { DAMAGED_HINT } from "./database-error.js";
 
 /**
  * Damaged JSON columns. A reader of one row gets an error with the row's place. Lists skip the row, report it through
@@ -25,7 +25,7 @@ export class DamagedRowError extends UserError {
     super(
       "row_damaged",
       `The database is damaged: table ${table}, row ${row}, column ${column}: ${reason}.`,
-      `Run ${commandLine`art-e doctor`} to see the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`,
+      DAMAGED_HINT,
       1,
       options,
     );

@@ -1,6 +1,8 @@
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 
+export const DAMAGED_HINT = `The file is damaged. ${commandLine`art-e doctor`} checks it. Save the readable rows with SQLite's shell (docs/troubleshooting.md), or use a backup.`;
+
 /** SQLite errors that the user can fix, by code and message, with the hint to show. */
 const HINTS: readonly (readonly [error: RegExp, hint: () => string])[] = [
   [/^SQLITE_(FULL|IOERR)/, () => "Check the disk and its free space, or pass another file with --db."],
@@ -11,8 +13,7 @@ const HINTS: readonly (readonly [error: RegExp, hint: () => string])[] = [
   [/^SQLITE_(BUSY|LOCKED)/, () => "Wait until the other program has finished writing to the database."],
   [
     /^SQLITE_(CORRUPT|NOTADB)|no such (table|column|index|module)|malformed JSON|unsupported file format/,
-    () =>
-      `The file is damaged. Run ${commandLine`art-e doctor`} to see the extent, and ${commandLine`art-e doctor --recover NEW.db`} to save the readable rows.`,
+    () => DAMAGED_HINT,
   ],
 ];
 

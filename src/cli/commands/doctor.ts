@@ -6,16 +6,14 @@ import type { Finding } from "../../mail/integrity.js";
 import type { Owner } from "../../mail/owners.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
-import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
+import { EXIT, UserError } from "../../platform/errors.js";
 import { toggle } from "../../platform/flag-values.js";
-import { compact, presentProperties } from "../../platform/optional-values.js";
+import { compact } from "../../platform/optional-values.js";
 import { programVersion } from "../../platform/program-files.js";
-import type { Recovery, TableDamage } from "../../runs/database-damage.js";
 import type { MachineAvailability } from "../../sandbox/open-task-machine.js";
 import type { SandboxChoice } from "../../sandbox/python.js";
 import type { Db } from "../../store/open-store.js";
 import { count, mailProgress, summaryBox, table } from "../../text/format.js";
-import type { CommandContext } from "../command.js";
 import { defineCommand } from "../flags/define-command.js";
 
 interface DatabaseFacts {
@@ -47,32 +45,22 @@ interface DatabaseCheck {
   readonly findings: readonly Finding[];
   readonly facts: DatabaseFacts | Pick<DatabaseFacts, "file">;
   readonly owners: readonly Owner[];
-  /** Damage and readable rows per table, or null if the file is intact. */
-  readonly tables: readonly TableDamage[] | null;
 }
 
 export const doctorCommand = defineCommand(
   z.object({
     repair: toggle.meta({ description: "Rebuild the full-text index, then check" }),
-    recover: z
-      .string()
-      .optional()
-      .meta({ description: "Copy every readable row of a damaged database to this new file" }),
     owners: toggle.meta({ description: "List every owner folder with its address and the address's source" }),
   }),
   async (flags, context) => {
     const { db } = context.settings;
-    if (flags.recover !== undefined) return recover(flags.recover, context);
     const needsDatabase = flags.repair || flags.owners || existsSync(db);
-    const { findings, facts, owners, tables } = needsDatabase
-      ? await checkDatabase(flags.repair, context)
-      : missing(db);
+    const { findings, facts, owners } = needsDatabase ? await checkDatabase(flags.repair, context) : missing(db);
     const machine = await machineFacts();
-    context.out.result({ findings, ...presentProperties({ tables }), ...facts, ...machine, owners }, () => {
+    context.out.result({ findings, ...facts, ...machine, owners }, () => {
       const rows = owners.map(({ folder, address, basis }) => [folder, address ?? "-", basis ?? "not found"]);
       const list = flags.owners ? [table(["folder", "address", "found by"], rows)] : [];
-      const damage = tables === null ? [] : [damageText(tables)];
-      return [report(findings, facts, machine), ...damage, ...list].join("\n\n");
+      return [report(findings, facts, machine), ...list].join("\n\n");
     });
     return findings.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
   },
@@ -81,7 +69,7 @@ export const doctorCommand = defineCommand(
 /** Returns the check's result if the database does not exist. Suites do not need a database. */
 function missing(db: string): DatabaseCheck {
   const detail = `there is none at ${db}; ${commandLine`art-e import SOURCE`} makes it. Task suites need none`;
-  return { findings: [{ check: "Database", ok: false, detail }], facts: { file: db }, owners: [], tables: null };
+  return { findings: [{ check: "Database", ok: false, detail }], facts: { file: db }, owners: [] };
 }
 
 function report(findings: readonly Finding[], facts: DatabaseCheck["facts"], machine: MachineFacts): string {
@@ -163,104 +151,22 @@ async function checkDatabase(repair: boolean, context: AppContext): Promise<Data
   const { checkHealth, repairIndex } = await import("../../mail/integrity.js");
   const { listOwners } = await import("../../mail/owners.js");
   const { withStore } = await import("../../store/open-store.js");
-  const { checkStoredValues } = await import("../../runs/database-damage.js");
   const { db: path } = context.settings;
   try {
-    const checked = await withStore(context.settings, async (db) => {
+    return await withStore(context.settings, async (db) => {
       if (repair) showRepair(context, (update) => repairIndex(db, update));
       context.note("Reading the entire file. A large file takes a while.");
-      const health = [...checkHealth(db)];
-      const isWhole = health.every(({ check, ok }) => check !== "Schema" || ok);
-      const findings = isWhole ? [...health, checkStoredValues(db)] : health;
-      return { findings, facts: await factsOf(db, path), owners: listOwners(db) };
+      return { findings: [...checkHealth(db)], facts: await factsOf(db, path), owners: listOwners(db) };
     });
-    const isDamaged = checked.findings.some(({ check, ok }) => !ok && DAMAGE_CHECKS.has(check));
-    return { ...checked, tables: isDamaged ? await examine(path) : null };
   } catch (error) {
     const { databaseError } = await import("../../store/database-error.js");
     const userError = error instanceof UserError ? error : databaseError(error, path);
     if (userError === null || !existsSync(path) || !statSync(path).isFile()) throw error;
-    // A sparse file without data. Reading gigabytes of zeros would take a minute.
+    // A sparse file without data is not a database.
     if (statSync(path).blocks === 0) throw userError;
-    context.note("The database is damaged. Checking each table.");
-    const tables = await examine(path).catch(() => {
-      throw userError;
-    });
     const findings = [{ check: "Database", ok: false, detail: userError.message }];
-    return { findings, facts: { file: path }, owners: [], tables };
+    return { findings, facts: { file: path }, owners: [] };
   }
-}
-
-/** Checks that fail only if bytes of the file were changed or lost. */
-const DAMAGE_CHECKS: ReadonlySet<string> = new Set(["SQLite integrity", "Stored values"]);
-
-async function examine(path: string): Promise<TableDamage[]> {
-  const { examineDatabase } = await import("../../runs/database-damage.js");
-  return examineDatabase(path);
-}
-
-function damageText(tables: readonly TableDamage[]): string {
-  const damaged = tables.filter(isDamaged);
-  const intact = tables.length - damaged.length;
-  const rows = damaged.map(({ table: name, readable, lost, badRows }) => [
-    name,
-    count(readable),
-    lost === null ? "unknown" : count(lost),
-    count(badRows.length),
-  ]);
-  const lines = damaged.flatMap(({ table: name, faults, badRows }) => [
-    ...faults.map((fault) => `  ${name}: ${fault}`),
-    ...badRows.slice(0, ROWS_SHOWN).map((row) => `  ${name}: row ${row}`),
-  ]);
-  return compact([
-    damaged.length > 0 && table(["damaged table", "readable rows", "lost rows", "rows with a damaged value"], rows),
-    ...lines,
-    `${intact} of ${tables.length} tables are intact.`,
-    `Save the readable rows: ${commandLine`art-e doctor --recover NEW.db`}`,
-  ]).join("\n");
-}
-
-/** Maximum number of rows named per table. The JSON output names all rows. */
-const ROWS_SHOWN = 5;
-
-function isDamaged({ lost, badRows, faults }: TableDamage): boolean {
-  return faults.length > 0 || badRows.length > 0 || (lost ?? 0) > 0;
-}
-
-/** Runs `art-e doctor --recover`. */
-async function recover(target: string, context: CommandContext): Promise<ExitCode> {
-  const { db: path } = context.settings;
-  const { recoverDatabase } = await import("../../runs/database-damage.js");
-  const { checkDatabaseFile } = await import("../../store/open-store.js");
-  checkDatabaseFile(path, true);
-  checkDatabaseFile(target, false);
-  context.note(`Reading ${path} table by table. A large file takes a while.`);
-  const recovery = await recoverDatabase(path, target);
-  context.out.result(recovery, () => recoveryText(recovery, path));
-  return EXIT.done;
-}
-
-function recoveryText({ target, repaired, tables, tracesFile }: Recovery, path: string): string {
-  const listedTables = tables.filter((one) => one.readable > 0 || isDamaged(one));
-  const rows = listedTables.map((one) => [
-    one.table,
-    count(one.readable - one.orphans),
-    one.lost === null ? "unknown" : count(one.lost),
-    count(one.badRows.length),
-    count(one.orphans),
-  ]);
-  const bad = tables.flatMap(({ table: name, badRows }) =>
-    badRows.slice(0, ROWS_SHOWN).map((row) => `  Not saved from ${name}: row ${row}`),
-  );
-  return compact([
-    `Recovered ${path} into ${target}.`,
-    repaired !== null && `To open it, ${repaired} was replaced in a copy.`,
-    table(["table", "saved", "lost", "damaged value", "belongs to a lost row"], rows),
-    ...bad,
-    tracesFile !== null &&
-      `The traces of lost runs are in ${tracesFile}. Import them: ${commandLine`art-e import-traces ${tracesFile}`}`,
-    `Check the result: art-e doctor --db ${target}`,
-  ]).join("\n");
 }
 
 /** Runs `repair` with a progress bar. `repair` reports the number of indexed emails and the total. */

@@ -161,10 +161,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ["art-e show latest/12", "show task 12 of the newest run"],
     ["art-e show '<MESSAGE-ID>'", "show an email"],
   ],
-  doctor: [
-    ["art-e doctor", "check the database and this machine"],
-    ["art-e doctor --recover saved.db", "save the readable rows of a damaged database"],
-  ],
+  doctor: [["art-e doctor", "check the database and this machine"]],
   agents: [
     ["art-e agents list", "list all agents"],
     ["art-e agents create short --prompt @short.txt --model openai/gpt-6.1-sol", "create an agent"],
