@@ -248,6 +248,11 @@ async function answerAll(
     const budget = await openBudget(db, plan, journal);
     const mailbox = openMailbox(mailDb);
     const watch = until?.watch(db, plan.runId) ?? null;
+    if (watch !== null && watch.countable < watch.plannedQuestions) {
+      context.note(
+        `art-e: --until: the baseline has ${watch.countable} of the ${watch.plannedQuestions} questions. The others cannot count and are not answered.`,
+      );
+    }
     controls = new RunControls(
       {
         db,

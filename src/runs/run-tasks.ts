@@ -108,8 +108,11 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
       remaining++;
       return again;
     }
-    const { done, value } = iterator.next();
-    return done || mustEnd() ? null : value;
+    for (;;) {
+      const { done, value } = iterator.next();
+      if (done || mustEnd()) return null;
+      if (until === null || until.canCount(value.task.id)) return value;
+    }
   };
 
   const startable: Iterator<PlannedTask> = {

@@ -1,6 +1,7 @@
 // `run --until`: stops a run when a claim about its gain over a baseline is settled. Questions are tested in the order
 // of the run, not of their answers, because otherwise quick answers would count first and the test would be biased.
 import { resolve } from "node:path";
+import { isGraded } from "../../analysis/aggregate.js";
 import { type ComparableRun, comparableRun, incomparable } from "../../analysis/paired-comparison.js";
 import {
   type Claim,
@@ -17,7 +18,7 @@ import { meanOf } from "../../statistics/intervals.js";
 import { pairedDifference } from "../../statistics/significance.js";
 import type { Db } from "../../store/open-store.js";
 import type { TaskId } from "../../tasks/question.js";
-import { isScored, type ScoredTasks, scorerOfMetric } from "../../traces/headline-score.js";
+import { ACCURACY, isScored, JUDGED, type ScoredTasks, scorerOfMetric } from "../../traces/headline-score.js";
 import { plannedOrder, type TaskCursor } from "../../traces/results-store.js";
 import type { ExecutedRunSettings, UntilSettings } from "../../traces/run-settings.js";
 import { scaleText } from "../../traces/score.js";
@@ -38,19 +39,25 @@ type RunIdentity = Parameters<typeof incomparable>[1];
 
 /** Returns the settings for a typed claim. Throws a UserError if the claim cannot be tested. */
 export async function untilSettings(
-  { run, metric = "accuracy", ...margins }: TypedClaim,
-  { scorers }: Pick<ExecutedRunSettings, "scorers">,
+  { run, metric = ACCURACY, ...margins }: TypedClaim,
+  { scorers, ...settings }: Pick<ExecutedRunSettings, "scorers">,
   seed: number,
   context: AppContext,
 ): Promise<UntilSettings> {
   const baseline = await readBaseline(run, context);
   const baselineScores = baseline.run.head.scores;
-  const own: ScoredTasks = Object.fromEntries(scorers.map((name) => [name, { n: 1 }]));
+  const own: ScoredTasks = Object.fromEntries(
+    scorers.filter((name) => name !== JUDGED || hasJudge(settings)).map((name) => [name, { n: 1 }]),
+  );
   const scorer = scorerOfMetric(metric, baselineScores, own);
   refuseUnscored(metric, scorer, baselineScores, `run ${run}`);
   refuseUnscored(metric, scorer, own, "this run");
   refuseScale({ metric, scorer, margin: Math.max(margins.by, margins.notBy ?? 0) });
   return { ...margins, baseline: baseline.name, metric: scorer, seed };
+}
+
+function hasJudge(settings: object): boolean {
+  return "judge" in settings && settings.judge !== null;
 }
 
 function refuseUnscored(metric: string, scorer: string, scores: ScoredTasks, whose: string): void {
@@ -149,8 +156,23 @@ export class Until {
 
   /** Returns candidate minus baseline on a question, or null if the baseline does not have a value for it. */
   differenceOn(taskId: TaskId, value: number): number | null {
-    const before = this.baseline.questions.get(taskId)?.values[this.metric];
+    const before = this.before(taskId);
     return before === undefined ? null : value - before;
+  }
+
+  /** Whether the baseline has a value for the question. Other questions cannot count. */
+  isInBaseline(taskId: TaskId): boolean {
+    return this.before(taskId) !== undefined;
+  }
+
+  /** Failed tasks of the baseline are wrong. */
+  private before(taskId: TaskId): number | undefined {
+    return this.baseline.questions.get(taskId)?.withFailed[this.metric];
+  }
+
+  /** Value of a failed task, or null if the score does not have one. */
+  get failedValue(): number | null {
+    return (this.baseline.head.scores[this.metric]?.overAll.n ?? 0) > 0 ? 0 : null;
   }
 
   /** Converts a difference to a gain in [-1, 1]. */
@@ -160,14 +182,14 @@ export class Until {
 
   /** Estimates the number of questions that the claim takes at several true gains, among them its own margins. */
   expectedStops(questions: number): ExpectedStop[] {
-    const values = [...this.baseline.questions.values()].flatMap(({ values }) => values[this.metric] ?? []);
+    const values = [...this.baseline.questions.values()].flatMap(({ withFailed }) => withFailed[this.metric] ?? []);
     const level = ((meanOf(values) ?? this.min) - this.min) / this.width;
     const { by, notBy } = this.settings;
     const gains = new Set([...TYPICAL_GAINS, by / this.width, (notBy ?? 0) / this.width]);
     const accuracy = this.sign === 1 ? level : 1 - level;
     return expectedStops(
       this.claim,
-      { accuracy, questions },
+      { accuracy, questions: Math.min(questions, values.length) },
       [...gains].sort((a, b) => a - b),
     );
   }
@@ -186,6 +208,8 @@ export class UntilWatch {
   private readonly byId = new Map<TaskId, OpenQuestion>();
   private readonly differences: number[] = [];
   private next = 0;
+  /** Number of planned questions that can count. */
+  readonly countable: number;
 
   constructor(
     private readonly until: Until,
@@ -197,13 +221,24 @@ export class UntilWatch {
       if (question.missing++ === 0) this.questions.push(question);
       this.byId.set(taskId, question);
     }
+    this.countable = this.questions.filter(({ taskId }) => until.isInBaseline(taskId)).length;
+    this.testNext();
+  }
+
+  /** Whether a question can count. The run does not answer the others. */
+  canCount(taskId: TaskId): boolean {
+    return this.until.isInBaseline(taskId);
+  }
+
+  get plannedQuestions(): number {
+    return this.questions.length;
   }
 
   /** Adds the result of a task. Each task must be added only once. */
-  add({ taskId, scores }: Pick<TaskResult, "taskId" | "scores">): void {
+  add({ taskId, scores, ...task }: Pick<TaskResult, "taskId" | "scores" | "ending" | "suite">): void {
     const question = this.byId.get(taskId);
     if (question === undefined) return;
-    const value = scores[this.until.metric] ?? null;
+    const value = scores[this.until.metric] ?? (isGraded(task) ? null : this.until.failedValue);
     question.missing--;
     if (value !== null) {
       question.values++;
@@ -212,8 +247,9 @@ export class UntilWatch {
     this.testNext();
   }
 
+  /** Whether further questions cannot change the verdict: it is decided, or no planned question that counts is left. */
   get isSettled(): boolean {
-    return this.test.decided !== null;
+    return this.test.decided !== null || this.next === this.questions.length;
   }
 
   outcome(): UntilOutcome {
@@ -236,9 +272,9 @@ export class UntilWatch {
   private testNext(): void {
     for (;;) {
       const question = this.questions[this.next];
-      if (question === undefined || question.missing > 0) return;
+      if (question === undefined || (question.missing > 0 && this.canCount(question.taskId))) return;
       this.next++;
-      // The question failed.
+      // The question has no score, such as a missing verdict.
       if (question.values === 0) continue;
       const difference = this.until.differenceOn(question.taskId, question.sum / question.values);
       if (difference === null) continue;
