@@ -212,7 +212,7 @@ describe("progress on a terminal", () => {
       terminal.run(RUN);
       const screen = await terminal.until((shown) => progressOf(shown).includes(" 2/40 "));
       const line = progressOf(screen);
-      expect(line).toMatch(/^Answering [█░]{4,} 5% {2}semantic 1\.000 {2}2\/40 {2}\$\d\.\d+ {2}.+ left/);
+      expect(line).toMatch(/^Answering [█░]{4,} 5% {2}sources 0\.000 {2}2\/40 {2}\$\d\.\d+ {2}.+ left/);
       expect(line.length).toBeLessThan(columns);
       if (columns === 120) expect(line).toContain("  2 running  240 tokens");
 
