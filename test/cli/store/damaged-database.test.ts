@@ -159,11 +159,10 @@ describe("art-e doctor on a damaged database", () => {
     // Debian's shell does not support `.recover`.
     const dump = sqlite([path("damaged.db"), ".dump"]).replace(/^ROLLBACK; -- due to errors/m, "COMMIT;");
     sqlite([path("saved.db")], dump);
-    sqlite([
-      path("saved.db"),
-      `PRAGMA application_id = 1634890853; PRAGMA user_version = ${version};
-      DELETE FROM results WHERE trace_id NOT IN (SELECT id FROM traces)`,
-    ]);
+    sqlite([path("saved.db"), `PRAGMA application_id = 1634890853; PRAGMA user_version = ${version}`]);
+    for (const table of ["results", "eval_labels", "eval_traces", "eval_anchors", "coding_notes", "feedback"]) {
+      sqlite([path("saved.db"), `DELETE FROM ${table} WHERE trace_id NOT IN (SELECT id FROM traces)`]);
+    }
     const { code, stdout } = await artE("doctor --repair --db saved.db --quiet");
     expect(stdout).not.toContain("BAD");
     expect(code).toBe(0);
