@@ -248,7 +248,7 @@ function sorted(trace: Trace, label: EffectiveLabel | undefined, scorer: string 
 function unsorted({ id }: RunRow, { criterion }: BandOptions): UserError {
   return new UserError(
     "scores_missing",
-    `Cannot make cases from ${id}: none of its traces has a label, a semanticScore or a taskScore.`,
+    `Cannot make cases from ${id}: none of its traces has a label or a headline score.`,
     `Pass another score with --by, or label some traces: ${commandLine`art-e evals label ${id} --criterion ${criterion}`}.`,
   );
 }

@@ -44,8 +44,8 @@ export interface FiledEmail extends Email {
   /** Path below the mail root (`crandell-s/calendar/1.`), or an empty string if the form does not have folders. */
   readonly path: string;
   /**
-   * Place of the owner's account: the source and the path of the account's folder in it. Only the name in the CMU layout
-   * (`crandell-s`). Null if the email is not in a folder.
+   * Place of the owner's account: the source and the path of the account's folder in it. Only the name in the CMU
+   * layout (`crandell-s`). Null if the email is not in a folder.
    */
   readonly owner: string | null;
   /** Mailbox address, or null if the form itself does not contain it (only parsed CSV does). */

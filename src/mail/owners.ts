@@ -67,7 +67,8 @@ function endsOf(place: string): string[] {
 /**
  * Finds the address of every owner folder, in this order: the address in the map file; the sender in the sent folders
  * that matches the folder's name (an assistant might send more); the recipient that matches it; the most frequent
- * sender; the most frequent address that both sends and receives; the most frequent recipient. Returns whether an address changed.
+ * sender; the most frequent address that both sends and receives; the most frequent recipient. Returns whether an
+ * address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const owners = listOwners(db);
@@ -96,7 +97,8 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
 }
 
 /**
- * Returns the addresses in a map by owner. An entry names an owner with any end of its place (`ann`, `home/ann/Maildir`).
+ * Returns the addresses in a map by owner. An entry names an owner with any end of its place (`ann`,
+ * `home/ann/Maildir`).
  * @throws UserError if an entry fits several owners
  */
 function mappedAddresses(owners: readonly Owner[], map: ReadonlyMap<string, string>): Map<number, string> {

@@ -2,11 +2,11 @@ import { type Endpoint, failureInReply, openaiHeaders, secretsOf } from "./endpo
 import { type Message, ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";
 import { readChatReply } from "./providers/openai-chat.js";
-import { type ReportedUsage, reportedUsage } from "./reported-usage.js";
 import { NO_EXTRAS } from "./request-extras.js";
 import { ChatAssembler } from "./wire/chat-stream.js";
 import { readEvents } from "./wire/event-stream.js";
 import { httpError, jsonBytes, jsonHeaders, sendRequest } from "./wire/http-sender.js";
+import { type ReportedUsage, reportedUsage } from "./wire/reported-usage.js";
 import { postForReply } from "./wire/stream-reply.js";
 
 /** Requests to agents on other servers, sent and read like those to models. */

@@ -4,8 +4,8 @@ import { parseHttpUrl } from "../platform/http.js";
 import { trimEndOf } from "../platform/strings.js";
 import type { ModelError } from "./model.js";
 import { providerError, sentenceIn } from "./provider-errors.js";
-import { textSchema } from "./reply-fields.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
+import { textSchema } from "./wire/reply-fields.js";
 
 export interface EndpointSettings {
   readonly apiKey: string | null;

@@ -3,7 +3,8 @@ import type { ModelErrorKind } from "./model.js";
 /**
  * Maps a provider's errors to their consequences for the call, the task and the run. Servers disagree on statuses and
  * wording, so codes and structured details are checked first, then the message, and finally the plain status. An error
- * that concerns the account, the key, the budget or the model stops the run. A refusal is about a prompt or its content.
+ * that concerns the account, the key, the budget or the model stops the run. A refusal is about a prompt or its
+ * content.
  */
 
 /**

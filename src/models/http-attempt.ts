@@ -1,9 +1,9 @@
 import { type Endpoint, failureInReply, secretsOf } from "./endpoint.js";
 import { type Completion, type FinishReason, ModelError, type ModelErrorKind } from "./model.js";
 import { toModelError } from "./provider-errors.js";
-import { MAX_NAME } from "./reply-fields.js";
-import { type ReportedUsage, reportedUsage } from "./reported-usage.js";
 import type { AdaptedTools } from "./tool-schemas.js";
+import { MAX_NAME } from "./wire/reply-fields.js";
+import { type ReportedUsage, reportedUsage } from "./wire/reported-usage.js";
 import type { Send } from "./wire/stream-reply.js";
 
 /** The parts of a completion that depend on the wire format. */

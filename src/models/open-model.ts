@@ -233,8 +233,8 @@ export function playgroundTokenOf(url: string, env: Environment): string {
 const isRedirect = (status: number | null) => status !== null && status >= 300 && status < 400;
 
 /**
- * Decorates a model: if the server does not recognize the model or the path, the error suggests the model's successor, or
- * the path that most servers have.
+ * Decorates a model: if the server does not recognize the model or the path, the error suggests the model's successor,
+ * or the path that most servers have.
  */
 function withHints(model: Model, name: ModelName, baseUrl: string | null): Model {
   const successor = successorOf(name);

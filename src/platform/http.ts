@@ -167,7 +167,9 @@ function describeStatus(response: Response): string {
   return `the server returned ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }
 
-/** Headers with a wait or a time, in the order they are read. Servers that send milliseconds also send rounded seconds. */
+/**
+ * Headers with a wait or a time, in the order they are read. Servers that send milliseconds also send rounded seconds.
+ */
 const WAIT_HEADERS = [
   ["retry-after-ms", 1],
   ["x-ms-retry-after-ms", 1],
@@ -200,7 +202,8 @@ const DURATION = /^(?:(?<h>\d+)h)?(?:(?<m>\d+)m(?!s))?(?:(?<s>[\d.]+)s)?(?:(?<ms
 
 /**
  * Returns a wait in milliseconds, or null if there is none. Reads a number of units, a Unix time in seconds or
- * milliseconds, a duration such as `1m26.4s`, and a date. Decimals are not allowed in RFC 9110, section 10.2.3, but sent.
+ * milliseconds, a duration such as `1m26.4s`, and a date. Decimals are not allowed in RFC 9110, section 10.2.3, but
+ * sent.
  */
 function parseWait(value: string | null, unit: number, now: number): number | null {
   const text = value?.trim() ?? "";

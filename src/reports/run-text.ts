@@ -123,8 +123,8 @@ function tasksText({ tasks, failedTasks, totalTasks }: RunLine): string {
 }
 
 /**
- * Formats `0.917 [0.821, 0.964]`, with a star for an unjudged score. If some tasks have no score, adds their number, and
- * the score with failed tasks as wrong if it differs.
+ * Formats `0.917 [0.821, 0.964]`, with a star for an unjudged score. If some tasks have no score, adds their number,
+ * and the score with failed tasks as wrong if it differs.
  */
 function headlineText(
   { headline, tasks }: Pick<RunLine, "tasks"> & { readonly headline: Headline | null },

@@ -118,7 +118,8 @@ export function runsWithHeadlines(filter: RunFilter, limit: number, settings: Ap
 }
 
 /**
- * Returns the headline score, as in the run's totals, or null if nothing is scored yet. Reads the scores of all results.
+ * Returns the headline score, as in the run's totals, or null if nothing is scored yet. Reads the scores of all
+ * results.
  */
 export function headlineOf(db: Db, runId: string): Headline | null {
   const tasks = scoreSums(db, runId, HEADLINE_SCORERS);

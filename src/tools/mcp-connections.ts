@@ -164,8 +164,8 @@ export class McpConnections {
   }
 
   /**
-   * Runs `call` with an open connection. If the server no longer recognizes the session, which it has not used then, runs
-   * it again in a new one.
+   * Runs `call` with an open connection. If the server no longer recognizes the session, which it has not used then,
+   * runs it again in a new one.
    */
   async call<T>(
     server: McpServer,

@@ -103,9 +103,11 @@ describe("scoreRun", () => {
   });
 
   test("leaves failed tasks ungraded", async () => {
+    // Different errors, because the same one for every question would stop the run.
+    const errors = ["the disk is full", "the worker has crashed", "the queue is full"];
     const model = {
       id: "script/down",
-      complete: () => Promise.reject(new ModelError("server", "503", { retryable: false })),
+      complete: () => Promise.reject(new ModelError("server", errors.pop() ?? "down", { retryable: false })),
     };
     runId = (await benchmark(demo.db, { model, set, questions: set.questions.slice(0, 3) })).run.id;
     const { made, asked } = judge(() => "correct");

@@ -6,7 +6,6 @@ import { type Endpoint, secretsOf, urlBelow, withExtraHeaders } from "../endpoin
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
-import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, googleRules } from "../request-parameters.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
@@ -14,6 +13,7 @@ import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 import { GoogleAssembler } from "../wire/google-stream.js";
 import { jsonBytes, jsonHeaders } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
+import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
 import { postForReply, StreamSupport } from "../wire/stream-reply.js";
 
 type GooglePart = { [key: string]: JsonValue };

@@ -8,13 +8,13 @@ import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { providerError } from "../provider-errors.js";
-import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../reply-fields.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
+import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
 import { ResponsesAssembler } from "../wire/responses-stream.js";
 import { postForReply, StreamSupport } from "../wire/stream-reply.js";
 

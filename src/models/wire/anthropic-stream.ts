@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
-import { fieldsSchema, indexSchema, textSchema } from "../reply-fields.js";
+import { fieldsSchema, indexSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 const deltaSchema = z

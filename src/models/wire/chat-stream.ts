@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { chatContentSchema } from "../endpoint.js";
-import { idSchema, indexSchema, textSchema } from "../reply-fields.js";
+import { idSchema, indexSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Fields = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JsonValue } from "../../platform/json.js";
-import { idSchema, listSchema, textSchema } from "../reply-fields.js";
+import { idSchema, listSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Part = { [key: string]: JsonValue };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { idSchema, indexSchema, textSchema } from "../reply-fields.js";
+import { idSchema, indexSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 const eventSchema = z.object({

@@ -1,9 +1,9 @@
 import { failureInReply } from "../endpoint.js";
 import { ModelError, type ReplyDelta } from "../model.js";
 import { toModelError } from "../provider-errors.js";
-import { reportedUsage } from "../reported-usage.js";
 import { DONE, isEventStream, readEvents, type StreamEvent } from "./event-stream.js";
 import { type HttpReply, httpError, type JsonReply, replyText, sendRequest, wholeOf } from "./http-sender.js";
+import { reportedUsage } from "./reported-usage.js";
 
 /**
  * Sends one request and reads its reply, streamed or not. Each wire format has an assembler, which reports the parts of

@@ -45,7 +45,7 @@ describe("art-e evals cases", () => {
   });
 
   it("makes patterns, opportunities and failure modes from the first trace of a band on", async () => {
-    const made = await json("evals cases latest");
+    const made = await json("evals cases latest --by semanticScore");
     expect(made).toMatchObject({
       scorer: "semanticScore",
       labeled: 0,
@@ -72,7 +72,7 @@ describe("art-e evals cases", () => {
   });
 
   it("reproduces a bug with the fraction of the key terms found as its score", async () => {
-    const { low } = await json("evals cases latest");
+    const { low } = await json("evals cases latest --by semanticScore");
     expect(low.bugs).toMatchObject([
       {
         task: 900,
@@ -102,7 +102,7 @@ describe("art-e evals cases", () => {
   });
 
   it("saves the same evals only once, and keeps the provenance of each case in their files", async () => {
-    const { evals, runId } = await json("evals cases latest");
+    const { evals, runId } = await json("evals cases latest --by semanticScore");
     expect(evals.length).toBeGreaterThan(3);
     for (const saved of evals) expect(saved).toMatchObject({ version: 1, isNew: false });
     await json("evals export bug_reproductions@1 --format json -o files");
@@ -135,7 +135,7 @@ describe("art-e evals cases", () => {
     write("labels.jsonl", `${JSON.stringify({ trace, source: "person", label: "good", note: "short is fine" })}\n`);
     await json("evals label latest --from labels.jsonl");
     const made = await json("evals cases latest");
-    expect(made).toMatchObject({ labeled: 1, counts: { high: 3, medium: 1, low: 0 } });
+    expect(made).toMatchObject({ labeled: 1, counts: { high: 3, medium: 0, low: 1 } });
     const bases = made.high.positive.map(({ basis }: Case["from"]) => basis);
     expect(bases).toContain("labeled good (person): short is fine");
     expect(await json("evals cases latest --by semanticScore")).toMatchObject({ labeled: 0, counts: { low: 1 } });
@@ -143,12 +143,12 @@ describe("art-e evals cases", () => {
 
   it("leaves out a trace that was skipped while labeling", async () => {
     const before = await json("evals cases latest");
-    const trace = before.medium.edge[0].from.trace;
+    const trace = before.low.bugs[0].from.trace;
     write("skip.jsonl", `${JSON.stringify({ trace, source: "person", label: "skip" })}\n`);
     await json("evals label latest --from skip.jsonl");
-    const { medium, unscored } = before.counts;
+    const { low, unscored } = before.counts;
     expect(await json("evals cases latest")).toMatchObject({
-      counts: { medium: medium - 1, unscored: unscored + 1 },
+      counts: { low: low - 1, unscored: unscored + 1 },
     });
   });
 
@@ -187,7 +187,7 @@ describe("art-e evals cases", () => {
     expect(runs).toHaveLength(1);
     const refused = await artE("evals cases latest --db bare.db");
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("none of its traces has a label, a semanticScore or a taskScore");
+    expect(refused.stderr).toContain("none of its traces has a label or a headline score");
     write("bare-labels.jsonl", `${JSON.stringify({ trace: bare[0].traceId, label: "bad" })}\n`);
     await json("evals label latest --from bare-labels.jsonl --db bare.db");
     expect(await json("evals cases latest --db bare.db")).toMatchObject({

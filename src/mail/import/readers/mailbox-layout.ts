@@ -11,9 +11,9 @@ export interface FolderEntry {
 /**
  * Determines a file's owner, which is the place of its account: the source and the path of the outermost account folder
  * in it. Mail programs and servers keep the mailboxes of an account in one folder (Thunderbird's
- * `ImapMail/imap.example.com`, Takeout's `Mail`, a Maildir, an export from Apple Mail). An mbox anywhere else belongs to
- * an owner with the mbox's name, and any other email to one of the top folders. In the CMU layout, which is published in
- * several formats, an owner is known by name alone.
+ * `ImapMail/imap.example.com`, Takeout's `Mail`, a Maildir, an export from Apple Mail). An mbox anywhere else belongs
+ * to an owner with the mbox's name, and any other email to one of the top folders. In the CMU layout, which is
+ * published in several formats, an owner is known by name alone.
  */
 export class MailboxLayout {
   /** Maps the paths of account folders to whether they own everything below them, or only mailbox files. */
@@ -148,8 +148,8 @@ export class MailboxLayout {
   }
 
   /**
-   * Returns the top folder of a file outside an account. If the top folder contains accounts, this is the folder next to
-   * them (`home/ann`).
+   * Returns the top folder of a file outside an account. If the top folder contains accounts, this is the folder next
+   * to them (`home/ann`).
    */
   private topFolderOf(path: string): string {
     if (this.kind === "owner") return this.folderPlace("");

@@ -22,7 +22,9 @@ interface KnownFile {
 /** Number of bytes to inspect. Enough for an mbox separator, a CSV header or the header of an email. */
 export const HEAD_BYTES = 64 * 1024;
 
-/** Returns whether a file's name or place says that it is a single email. One header field makes such a file an email. */
+/**
+ * Returns whether a file's name or place says that it is a single email. One header field makes such a file an email.
+ */
 export function claimsToBeEmail(name: string, isInMaildir: boolean): boolean {
   return isInMaildir || /^\d+\.?$|\.(?:eml|emlx)$/i.test(name);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonValueSchema } from "../platform/json.js";
+import { jsonValueSchema } from "../../platform/json.js";
 
 /**
  * Fields of replies. A field of another type than documented counts as missing, so that it never invalidates a reply

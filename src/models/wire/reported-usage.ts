@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { compact } from "../platform/optional-values.js";
-import { cacheWrites, reasoningUsage, type Usage } from "./model.js";
-import type { JsonReply } from "./wire/http-sender.js";
+import { compact } from "../../platform/optional-values.js";
+import { cacheWrites, reasoningUsage, type Usage } from "../model.js";
+import type { JsonReply } from "./http-sender.js";
 
 /**
  * Reads the tokens and cost that a server reports with a reply. All wire formats share this reader, because gateways
