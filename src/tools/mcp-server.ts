@@ -124,7 +124,8 @@ async function answer(
   if (body === "no_room") return refuse(response, 503, "The server is receiving too many large requests");
   let message: unknown;
   try {
-    message = withoutNulls(JSON.parse(body.text));
+    const parsed: unknown = JSON.parse(body.text);
+    message = Array.isArray(parsed) ? parsed.map(withoutNulls) : withoutNulls(parsed);
   } catch {
     return refuse(response, 400, "The body is not JSON", ProtocolErrorCode.ParseError);
   }
@@ -154,7 +155,6 @@ async function answer(
 
 /** Removes `params` and `arguments` that are null, which some clients send instead of omitting them. */
 function withoutNulls(message: unknown): unknown {
-  if (Array.isArray(message)) return message.map(withoutNulls);
   if (typeof message !== "object" || message === null || !("params" in message)) return message;
   const { params, ...others } = message;
   if (params === null) return others;

@@ -112,7 +112,7 @@ const LONGEST_WAIT_MS = 10_000;
 function busy(path: string): UserError {
   return new UserError(
     "db_busy",
-    `Cannot import into ${path}: another process, or another import of this process, is writing to it.`,
+    `Cannot import into ${path}: another process or import is writing to it.`,
     "Wait until it has finished, or import into another file with --db.",
     1,
   );

@@ -188,7 +188,7 @@ describe("resuming a run", () => {
       const { runId } = stopped;
       expect(code).toBe(1);
       expect(stderr).toBe(
-        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent.\n       2 of 6 tasks are saved. Continue with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
+        `art-e: Run ${runId} stopped: --max-cost ${LIMIT} is reached: $0.0600 spent, including judging.\n       2 of 6 tasks are saved. Continue with a higher limit: art-e run --resume ${runId} --max-cost USD\n`,
       );
       expect(stopped).toMatchObject({ status: "interrupted", plannedTasks: 6, totalTasks: 2, completedTasks: 2 });
       expect(stopped.limits).toMatchObject({ maxCostUsd: LIMIT, maxTokens: null });

@@ -77,11 +77,12 @@ describe("exporting traces", () => {
     });
 
     it.each([
-      ["--band high", [1]],
-      ["--band medium", [2]],
-      ["--band low", [3]],
-      ["--min-score 0.5 --max-score 0.9", [2]],
-      ["--max-score 0.5", [2, 3]],
+      ["--by semantic --band high", [1]],
+      ["--by semantic --band medium", [2]],
+      ["--by semantic --band low", [3]],
+      ["--band low", [1, 2, 3]],
+      ["--min-score semantic=0.5 --max-score semantic=0.9", [2]],
+      ["--by semantic --max-score 0.5", [2, 3]],
       ["--failed", [4]],
       ["--run run_", [1, 2, 3, 4]],
     ])("selects traces with %s", async (flags, expected) => {
@@ -99,7 +100,7 @@ describe("exporting traces", () => {
     });
 
     it("writes one step per line, with exactly iofold's fields, with --format iofold", async () => {
-      const { stdout } = await artE("export-traces --format iofold --max-score 0.5");
+      const { stdout } = await artE("export-traces --format iofold --by semantic --max-score 0.5");
       const steps = jsonLines(stdout).map((step) => stepShape.parse(step));
       expect(steps.map((step) => step.metadata.span_name)).toEqual([
         "replay/script.json",
@@ -204,7 +205,7 @@ describe("export formats", () => {
     it.each([
       ["--ids 99", 'Unknown task "99"'],
       ["--min-score nothing=1", 'Unknown score "nothing"'],
-      ["--min-score 1.5", "No trace can meet --min-score 1.5: semanticScore is from 0 to 1."],
+      ["--min-score 1.5", "No trace can meet --min-score 1.5: sourcesCorrect is from 0 to 1."],
       ["--max-score found=-0.1", "No trace can meet --max-score -0.1: foundGold is from 0 to 1."],
       [
         "--min-score found=0.9 --max-score foundGold=0.5",
