@@ -237,7 +237,8 @@ describe("help", () => {
             --reasoning-tokens N            Additional tokens for reasoning [default: the agent's, otherwise depends on the
                                             model]
             --header NAME=VALUE             Header to add to the model's requests (repeatable). VALUE can contain \${VARIABLE}
-            --body NAME=JSON                Field to add to the body of the model's requests, such as seed=42 (repeatable)
+            --body NAME=JSON                Field to add to the body of the model's requests, such as seed=42 (repeatable).
+                                            Recorded with the run
             --price IN,OUT                  Price in US dollars per million tokens: IN,OUT[,CACHED]
             --cache                         Cache the model's replies, and answer from the cache
             --record FILE                   Record the model's replies in FILE, for --model-id replay/FILE
@@ -289,14 +290,21 @@ describe("help", () => {
         -o, --output FILE                   Save the results as a JSON file
             --overwrite                     Replace an output file of another kind
             --fail-under SCORE=N            Minimum scores, such as accuracy=0.8,sources=0.7 (maximum, if lower is better).
-                                            Exit code 3 if missed
-            --min-coverage FRACTION         With --fail-under eval:NAME: minimum fraction of tasks that it judges or that it
-                                            does not apply to [default: 0.9]
-            --require-validated             With --fail-under eval:NAME: refuse an eval whose newest test did not pass
+                                            accuracy is the headline score. Exit code 3 if missed
+            --min-coverage FRACTION         With --fail-under or --baseline: minimum fraction of the tasks that must have the
+                                            score, unless it does not apply to them [default: 0.9]
+            --require-validated             With --fail-under on an eval or the judge's score: reject it if its newest test
+                                            did not pass
             --baseline RUN                  Run or results file to compare --metric with. Exit code 3 if worse
-            --no-worse-than N               With --baseline: maximum loss, excluded with 95% confidence [default: 0.02]
-            --metric SCORE                  Score for --baseline and --junit [default: accuracy]
-            --junit FILE                    Write each gate and task as a test case to FILE (JUnit XML)
+            --no-worse-than N               With --baseline: maximum loss, excluded with 95% confidence. The default takes at
+                                            least 73 questions [default: 0.05]
+            --metric SCORE                  Score for --baseline and --junit-tasks [default: accuracy, the headline score]
+            --failed-tasks wrong|exclude    With --fail-under or --baseline: count failed tasks as wrong, or exclude them
+                                            [default: wrong]
+            --junit FILE                    Write each gate and task as a test case to FILE (JUnit XML). Only missed gates are
+                                            failures
+            --junit-tasks                   With --junit: wrong answers by --metric are failures too, and failed tasks are
+                                            errors
 
       Sending traces:
             --otlp                          Send the traces to the server in OTEL_EXPORTER_OTLP_ENDPOINT

@@ -69,7 +69,7 @@ describe("a perturbed run", () => {
     expect(await done("runs list")).toMatch(/ mixed +baseline \(shuffled\) /);
     expect(await done("runs show mixed")).toMatch(/^Perturbed: +shuffled$/m);
     expect(await done("runs show plain")).not.toContain("Perturbed:");
-    expect(await done("compare mixed --published")).toContain("perturbed tasks (--perturb shuffled)");
+    expect(await done("compare mixed --published")).toContain("--perturb shuffled, not the default");
   });
 
   it("is shown with the plain run's reliability in a Markdown report", async () => {

@@ -73,6 +73,7 @@ describe("importing mail", () => {
           { address: "ruth.whitlock@kestrelplains.example", mails: 101 },
         ],
         unresolvedOwners: 0,
+        tables: [],
         seconds: expect.any(Number),
       });
     });
