@@ -67,8 +67,8 @@ function endsOf(place: string): string[] {
 /**
  * Finds the address of every owner folder, in this order: the address in the map file; the sender in the sent folders
  * that matches the folder's name (an assistant might send more); the recipient that matches it; the most frequent
- * sender; the most frequent address that both sends and receives; the most frequent recipient. Returns whether an
- * address changed.
+ * sender; the most frequent address that both sends and receives, if it receives a quarter as many emails as the most
+ * frequent recipient; the most frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const owners = listOwners(db);
@@ -137,10 +137,11 @@ function resolve(
   if (addressed !== undefined) return [addressed.address, "received"];
   const sender = senders.get(owner.id)?.[0];
   if (sender !== undefined) return [sender.address, "sent"];
-  // A mailing list can be the most frequent recipient, but it does not send.
-  const both = correspondents.get(owner.id)?.[0];
-  if (both !== undefined) return [both.address, "received"];
   const recipient = received[0];
+  // A mailing list can be the most frequent recipient, but it does not send. A few emails from a colleague and back say
+  // nothing.
+  const both = correspondents.get(owner.id)?.[0];
+  if (both !== undefined && both.mails >= (recipient?.mails ?? 0) / 4) return [both.address, "received"];
   return recipient === undefined ? [null, null] : [recipient.address, "received"];
 }
 
@@ -250,8 +251,8 @@ function countCorrespondents(db: Db, ownerIds: readonly number[]): Map<number, A
     `WITH own AS (SELECT f.owner_id, m.sender, m.recipients FROM filings f JOIN mails m ON m.id = f.mail_id WHERE f.owner_id = ?),
        sent AS (SELECT owner_id, sender AS address, count(*) AS mails FROM own WHERE sender <> '' GROUP BY sender),
        received AS (SELECT r.value AS address, count(*) AS mails FROM own, json_each(own.recipients) r GROUP BY r.value)
-     SELECT owner_id AS ownerId, address, sent.mails + received.mails AS mails FROM sent JOIN received USING (address)
-     ORDER BY 3 DESC, received.mails DESC, address LIMIT 1`,
+     SELECT owner_id AS ownerId, address, received.mails FROM sent JOIN received USING (address)
+     ORDER BY sent.mails + received.mails DESC, received.mails DESC, address LIMIT 1`,
   );
   return group(ownerIds.flatMap((id) => statement.all(id) as OwnerCount[]));
 }

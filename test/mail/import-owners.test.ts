@@ -251,6 +251,14 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "2001": [JANE, "received"] });
     });
 
+    it("is the most frequent recipient if a colleague sends much and receives little", async () => {
+      const mails = [
+        { folder: "2001/5", from: PAT, to: JANE, times: 9 },
+        { folder: "2001/5", from: "x@example.com", to: PAT },
+      ];
+      expect((await ownersFrom(mails)).owners).toEqual({ "2001": [JANE, "received"] });
+    });
+
     it("is unknown if it cannot be derived from the mail", async () => {
       const { db, owners } = await ownersFrom([{ folder: "doe-j/inbox", from: "", to: "" }]);
       expect(owners).toEqual({ "doe-j": [null, null] });
