@@ -95,8 +95,8 @@ export function parseTableDate(text: string): string | null {
   const trimmed = withoutCall(text.trim());
   // pandas writes large numbers in exponent notation.
   if (/^(?:\d{9,19}(?:\.\d*)?|\d\.\d{4,}e\+?\d{1,2})$/i.test(trimmed)) return dateOfEpoch(Number(trimmed));
-  // Placeholders for a missing date: .NET's MinValue, MySQL's zero date.
-  if (/^000[01]-0[01]-0[01]/.test(trimmed)) return null;
+  // Placeholders for a missing date, at midnight: .NET's MinValue, MySQL's zero date.
+  if (/^000[01]-0[01]-0[01](?!.*[1-9])/.test(trimmed)) return null;
   const basic = /^(\d{4})(\d{2})(\d{2})(?:[T ]?(\d{2})(\d{2})(\d{2})?(.*))?$/s.exec(trimmed);
   if (basic !== null) {
     const [, year, month, day, hour = "00", minute = "00", second = "00", zone = ""] = basic;
