@@ -19,9 +19,9 @@ const ENOUGH = { unreachable: 1, silent: 3, refusing: 20 } as const;
 
 /**
  * Different tasks in a row that failed with the same error, which is then not about one question. After an answer, more
- * are required, because neighboring questions can be alike.
+ * are required: if a server declines two of five questions, five of them in a row are common.
  */
-const ENOUGH_ALIKE = { beforeAnswer: 3, afterAnswer: 5 } as const;
+const ENOUGH_ALIKE = { beforeAnswer: 5, afterAnswer: 10 } as const;
 
 /**
  * Distinguishes a dead server from occasional failures. A server that has never answered is dead at the first failed

@@ -59,7 +59,7 @@ describe("a budget", () => {
     const { add } = opened({ maxCostUsd: 0.5 });
     expect(await add("answered", 1, 0.25)).toBeNull();
     expect(await add("answered", 1, null)).toBeNull();
-    expect(await add("answered", 1, 0.25)).toBe("--max-cost 0.5 is reached: $0.5000 spent");
+    expect(await add("answered", 1, 0.25)).toBe("--max-cost 0.5 is reached: $0.5000 spent, including judging");
   });
 
   test("in tokens counts input and output, and counts cached tokens once", async () => {
@@ -100,7 +100,10 @@ describe("a budget", () => {
     budget.charge({ spent: { costUsd: 0.5, usage }, judgeCostUsd: null });
     expect(budget.reached()).toBeNull();
     budget.charge({ spent: { costUsd: 0.25, usage }, judgeCostUsd: 0.25 });
-    expect(budget.reached()).toEqual({ flag: "--max-cost", why: "--max-cost 1 is reached: $1.0000 spent" });
+    expect(budget.reached()).toEqual({
+      flag: "--max-cost",
+      why: "--max-cost 1 is reached: $1.0000 spent, including judging",
+    });
   });
 
   test("as a failure percentage is not reached just below it", async () => {
@@ -114,7 +117,7 @@ describe("a budget", () => {
     const { charge, add, budget } = opened({ maxCostUsd: 1, maxTokens: 100, maxFailures: { tasks: 1 } });
     charge(0.5, 10);
     expect(budget.reached()).toBeNull();
-    expect(await add("answered", 1, 0.5, 10)).toBe("--max-cost 1 is reached: $1.0000 spent");
+    expect(await add("answered", 1, 0.5, 10)).toBe("--max-cost 1 is reached: $1.0000 spent, including judging");
     const other = opened({ maxTokens: 20 });
     other.charge(null, 10);
     expect(other.budget.reached()?.why).toBe("--max-run-tokens 20 is reached: 20 used");
@@ -168,7 +171,7 @@ describe("a task's possible cost", () => {
     await budget.start().end(cost(0.6), "answered");
     expect(budget.reached()).toEqual({
       flag: "--max-cost",
-      why: "--max-cost 1 is reached: $0.6000 spent, and another task might cost $0.6000",
+      why: "--max-cost 1 is reached: $0.6000 spent, including judging, and another task might cost $0.6000",
     });
   });
 

@@ -86,7 +86,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     for (const width of [1_280, 390]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await row.textContent()).toMatch(
-        /synthetic\.jsonl test0\.\d{3}\*Word overlap0\.\d{3} to 0\.\d{3}3 of 3completed/,
+        /synthetic\.jsonl test1\.000\*Sources correct0\.\d{3} to 1\.0003 of 3completed/,
       );
       expect(await text(page)).toContain("* Not judged: the score is");
       const edges = await row
@@ -120,7 +120,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     const page = await open("runs?agent_id=pair");
     await page.getByText("1 of 1").waitFor();
     const failed = page.getByRole("row").filter({ hasText: "run_second" });
-    expect(await failed.textContent()).toMatch(/0 of 3completed3 ?The program does not exist\./);
+    expect(await failed.textContent()).toMatch(/3 of 3completed3 ?The program does not exist\./);
   });
 
   it("collapses an email's many addresses, and wraps words without spaces", async () => {

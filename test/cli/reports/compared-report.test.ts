@@ -34,7 +34,7 @@ it("report compares results files even if there is no database, like runs in a d
   expect(runs.map(({ scores: figures }: { scores: unknown }) => figures)).toEqual(
     stored.runs.map(({ scores: figures }: { scores: unknown }) => figures),
   );
-  expect(comparisons).toMatchObject([{ candidate: 1, questions: { common: 12 }, headline: "semanticScore" }]);
+  expect(comparisons).toMatchObject([{ candidate: 1, questions: { common: 12 }, headline: "sourcesCorrect" }]);
   expect(comparisons[0].outcomes).toBeUndefined();
   const compared = JSON.parse((await artE(["compare", ...runIds, "--json"])).stdout);
   expect(comparisons[0].metrics).toEqual(compared.comparisons[0].metrics);
@@ -58,7 +58,7 @@ it("report writes a page, task rows and tables from results files", async () => 
 it("report writes the verdict in words, and every metric, with --format md", async () => {
   const { stdout } = await artE("report one.json two.json --format md");
   expect(stdout).toMatch(/^### baseline · offline\/baseline · \w{6} against baseline · offline\/baseline · \w{6}$/m);
-  expect(stdout).toMatch(/^Word overlap is worse: 0\.000 against 0\.\d{3}, a difference of -0\.\d{3} /m);
+  expect(stdout).toMatch(/^Sources correct is worse: 0\.000 against 0\.\d{3}, a difference of -0\.\d{3} /m);
   expect(stdout).toMatch(/^\| Sources correct \| 12 \| .+ \| worse \|$/m);
 });
 

@@ -93,7 +93,7 @@ describe("art-e report", () => {
     expect(stdout).toContain(`| Run | \`${older}\` | \`${newer}\` |`);
     expect(stdout).toMatch(/\| Gold mail found \| 1\.000 \(0\.43\d to 1\.000; n 3\) \| /);
     expect(stdout).toContain("| email_search | 3 | 0 |");
-    expect(stdout).toContain("<details><summary>Word overlap by mailbox</summary>");
+    expect(stdout).toContain("<details><summary>Sources correct by mailbox</summary>");
   });
 
   it("writes one line per task with --format csv", async () => {
@@ -244,7 +244,7 @@ describe("reporting on a suite", () => {
   it("stats --run prints the analysis below the totals, and per suite slice with --by", async () => {
     const { stdout } = await artE("stats --run run_before");
     expect(stdout).toMatch(/^Graded: +2 of 3; 1 not graded and not in any average$/m);
-    expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2$/m);
+    expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2; 0\.333 with failed tasks as wrong$/m);
     expect(stdout).toMatch(/^States: +ended 2, unsupported 1 \(not graded\)$/m);
     expect(stdout).toMatch(/^unsupported +0 +0 +0 +1$/m);
     expect(stdout).toMatch(/^run_shell +2 +0 +2 +12 ms$/m);
@@ -260,12 +260,12 @@ describe("reporting on a suite", () => {
     });
   });
 
-  it("compare pairs the tasks that are graded in both runs", async () => {
+  it("compare pairs the tasks of both runs, and counts failed ones as wrong", async () => {
     const { code, stdout } = await artE("compare run_before run_after");
     expect(code).toBe(0);
-    expect(stdout).toContain(
-      "run_after against run_before: 3 tasks in both\nNot graded and not in any score: 1 in the first, 1 in the second\n",
-    );
-    expect(stdout).toMatch(/^Task score +2 +0\.500 +1\.000 +\+0\.500 .+ 1\/0\/1 /m);
+    expect(stdout).toContain("run_after against run_before: 3 tasks in both\n");
+    expect(stdout).toMatch(/^Task score +3 +0\.333 +0\.667 +\+0\.333 .+ 1\/0\/2 /m);
+    expect(stdout).toContain("Failed tasks count as wrong (1 in the first, 1 in the second).");
+    expect(stdout).toContain("  Without them: Task score +0.500 [");
   });
 });
