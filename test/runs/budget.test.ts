@@ -310,10 +310,10 @@ describe("a run", () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     provider = await startFakeProvider(async () => ({ content: "The add", finishReason: "other", usage }));
     const wanted = { model: await remote("openai-chat", provider.baseUrl("openai-chat"), 2), set, concurrency: 1 };
-    const { stopped, totals } = await benchmark(demo.db, { ...wanted, limits: { maxTokens: 10_000 } });
+    const { stopped, totals } = await benchmark(demo.db, { ...wanted, limits: { maxTokens: 8_000 } });
     expect(stopped).toMatchObject({ by: "limit", flag: "--max-run-tokens" });
-    expect(provider.requests).toHaveLength(10);
-    expect(totals.spent.usage.inputTokens).toBe(10_000);
+    expect(provider.requests).toHaveLength(8);
+    expect(totals.spent.usage.inputTokens).toBe(8_000);
   });
 
   test("counts tokens that its server does not report", async () => {

@@ -45,7 +45,9 @@ describe("the served pages", { ...needs("browser"), timeout: 120_000 }, () => {
 
   it("lead from the newest run to its worst task and the email that it should have read in three clicks", async () => {
     const { page, wrong } = await open("#runs");
-    expect(await firstCells(page)).toMatch(/run_b.*n 56; .* with failed tasks as wrong60 of 60completed4 503 from the server: overloaded/);
+    expect(await firstCells(page)).toMatch(
+      /run_b.*n 56; .* with failed tasks as wrong60 of 60completed4 503 from the server: overloaded/,
+    );
     await page.getByRole("link", { name: "run_b" }).click();
     expect(await firstTask(page).textContent()).toContain("503 from the server");
     await firstTask(page).click();
