@@ -114,7 +114,9 @@ interface ScoredTerm extends Term, TermPostings {
 export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails {
   const scored = query.terms.map((term) => scoredTerm(term, query));
   const { best, withAllTerms } = rankAll(scored, { ...query, limit: Math.max(query.limit, RESCORED) }, mail);
-  const weighting = weightingFor(breadthOf(best.slice(0, BREADTH_DEPTH), scored));
+  const breadth = breadthOf(best.slice(0, BREADTH_DEPTH), scored);
+  if (breadth <= BREADTH[0]) return { best: best.slice(0, query.limit), withAllTerms };
+  const weighting = weightingFor(breadth);
   const first = best.slice(0, RESCORED).map((one): RankedMail => {
     const score = scoreOf(wordScores(one.position, scored, weighting, mail), dateRaises(one.position, query, mail));
     return { ...one, score, weighting };
