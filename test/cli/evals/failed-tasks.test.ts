@@ -13,7 +13,8 @@ let provider: FakeProvider;
 beforeAll(async () => {
   provider = await startFakeProvider(({ question }) => {
     const asked = demoQuestions.find((one) => question.includes(one.question));
-    if (fails(asked?.id)) return { fail: "status", status: 400, message: "no such thing" };
+    // Different errors, because the same one for many questions in a row stops a run.
+    if (fails(asked?.id)) return { fail: "status", status: 400, message: `cannot handle "${asked?.question}"` };
     return { toolCalls: [{ name: "return_final_answer", arguments: { answer: "It is so.", sources: [] } }] };
   });
 });
