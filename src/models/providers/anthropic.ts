@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { isJsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { type Endpoint, secretsOf, urlBelow, withExtraHeaders } from "../endpoint.js";
+import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
@@ -11,10 +11,10 @@ import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
 import { AnthropicAssembler } from "../wire/anthropic-stream.js";
-import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../wire/http-sender.js";
+import { jsonHeaders, sdkFetch } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
 import { idSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
-import { postForReply, StreamSupport } from "../wire/stream-reply.js";
+import { StreamSupport, sdkSend } from "../wire/stream-reply.js";
 
 type AnthropicBlock = { [key: string]: JsonValue };
 
@@ -58,24 +58,18 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
         (sentParameters): RequestBody => withExtraBody(toBody(name, request, tools, sentParameters), extras.body),
         (sentParameters, body) => {
           const headers = headersFor(endpoint, "temperature" in body);
-          const sendPlain = () =>
-            withDeadline(signal, endpoint.timeoutMs, (within) =>
-              sdkReply(client.post(url, { body, headers, signal: within })),
-            );
-          const sendStreamed = () =>
-            postForReply(
-              {
-                url,
-                headers: withExtraHeaders(endpoint)(jsonHeaders({ "anthropic-version": SDK_VERSION, ...headers })),
-                body: jsonBytes({ ...body, stream: true }),
-                signal,
-                timeoutMs: endpoint.timeoutMs,
-                secrets: secretsOf(endpoint),
-                isStreamed: true,
-              },
-              new AnthropicAssembler(onDelta ?? (() => {})),
-            );
-          const send = onDelta === undefined ? sendPlain : () => streaming.send(sendStreamed, sendPlain);
+          const send = sdkSend(
+            {
+              endpoint,
+              url,
+              body,
+              signal,
+              post: (within) => client.post(url, { body, headers, signal: within }),
+              streamHeaders: withExtraHeaders(endpoint)(jsonHeaders({ "anthropic-version": SDK_VERSION, ...headers })),
+            },
+            streaming,
+            onDelta === undefined ? null : () => new AnthropicAssembler(onDelta),
+          );
           const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: sentParameters });
           return attempt(endpoint, signal, send, read, tools);
         },

@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { type Endpoint, OPENAI_URL, openaiHeaders, secretsOf, urlBelow, withExtraHeaders } from "../endpoint.js";
+import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
 import { attempt, type Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
@@ -12,11 +12,11 @@ import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
 import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
 import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
-import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../wire/http-sender.js";
+import { jsonHeaders, sdkFetch } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
 import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
 import { ResponsesAssembler } from "../wire/responses-stream.js";
-import { postForReply, StreamSupport } from "../wire/stream-reply.js";
+import { StreamSupport, sdkSend } from "../wire/stream-reply.js";
 
 type ResponseItem = { [key: string]: JsonValue };
 
@@ -63,24 +63,12 @@ export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
         (sentParameters): RequestBody =>
           withExtraBody(toBody(name, request, tools, sentParameters, reasons), extras.body),
         (sentParameters, body) => {
-          const sendPlain = () =>
-            withDeadline(signal, endpoint.timeoutMs, (within) =>
-              sdkReply(client.post(url, { body, headers, signal: within })),
-            );
-          const sendStreamed = () =>
-            postForReply(
-              {
-                url,
-                headers: streamHeaders,
-                body: jsonBytes({ ...body, stream: true }),
-                signal,
-                timeoutMs: endpoint.timeoutMs,
-                secrets: secretsOf(endpoint),
-                isStreamed: true,
-              },
-              new ResponsesAssembler(onDelta ?? (() => {})),
-            );
-          const send = onDelta === undefined ? sendPlain : () => streaming.send(sendStreamed, sendPlain);
+          const post = (within: AbortSignal) => client.post(url, { body, headers, signal: within });
+          const send = sdkSend(
+            { endpoint, url, body, signal, post, streamHeaders },
+            streaming,
+            onDelta === undefined ? null : () => new ResponsesAssembler(onDelta),
+          );
           const read = (answer: unknown) => {
             const reply = replySchema.parse(answer);
             reasons ||= reply.output.some(({ type }) => type === "reasoning");

@@ -1,8 +1,19 @@
-import { failureInReply } from "../endpoint.js";
+import { type Endpoint, failureInReply, secretsOf } from "../endpoint.js";
 import { ModelError, type ReplyDelta } from "../model.js";
 import { toModelError } from "../provider-errors.js";
 import { DONE, isEventStream, readEvents, type StreamEvent } from "./event-stream.js";
-import { type HttpReply, httpError, type JsonReply, replyText, sendRequest, wholeOf } from "./http-sender.js";
+import {
+  type HttpReply,
+  httpError,
+  type JsonReply,
+  jsonBytes,
+  replyText,
+  sdkReply,
+  sendRequest,
+  wholeOf,
+  withDeadline,
+} from "./http-sender.js";
+import type { RequestBody } from "./omissions.js";
 import { reportedUsage } from "./reported-usage.js";
 
 /**
@@ -197,6 +208,45 @@ async function drain(events: AsyncGenerator<StreamEvent>, stop: (why: Error) => 
 
 function cutOff(): ModelError {
   return new ModelError("network", "the reply stream ended before the reply was complete", { retryable: true });
+}
+
+interface SdkRequest {
+  readonly endpoint: Endpoint;
+  readonly url: string;
+  readonly body: RequestBody;
+  readonly signal: AbortSignal;
+  /** Posts the request with the SDK's client. */
+  readonly post: (signal: AbortSignal) => Parameters<typeof sdkReply>[0];
+  /** Headers of a streamed request, which the SDK does not send. From `jsonHeaders`. */
+  readonly streamHeaders: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns how to send a request of a provider with an SDK: streamed to an assembler if possible, or plainly with the
+ * SDK's client. `open` is null if nobody receives the parts of the reply.
+ */
+export function sdkSend(
+  { endpoint, url, body, signal, post, streamHeaders }: SdkRequest,
+  streaming: StreamSupport,
+  open: (() => ReplyAssembler) | null,
+): Send {
+  const { timeoutMs } = endpoint;
+  const plain = () => withDeadline(signal, timeoutMs, (within) => sdkReply(post(within)));
+  if (open === null) return plain;
+  const streamed = () =>
+    postForReply(
+      {
+        url,
+        headers: streamHeaders,
+        body: jsonBytes({ ...body, stream: true }),
+        signal,
+        timeoutMs,
+        secrets: secretsOf(endpoint),
+        isStreamed: true,
+      },
+      open(),
+    );
+  return () => streaming.send(streamed, plain);
 }
 
 /** Statuses for a request that the server does not support. */
