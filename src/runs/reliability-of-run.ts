@@ -11,7 +11,7 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
 import { canBeRetried } from "../tasks/ending.js";
-import { isScored, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
+import { ACCURACY, isScored, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { knownToolCalls } from "../traces/observed-work.js";
 import { PERTURBATIONS, type Perturbation } from "../traces/run-settings.js";
 import { perturbedRepeats } from "../traces/runs-store.js";
@@ -22,7 +22,7 @@ import { type RunSource, RunSources, unfinished } from "./results-file.js";
 interface ReliabilityOptions {
   /** The run, and perturbed repeats of it. Without repeats, the newest one of each perturbation in the database. */
   readonly runs: readonly string[];
-  /** By default, the judge's verdict or, without a judge, whether a cited email contains the answer. */
+  /** By default, the headline score without rewards, or taskSolved for a suite. */
   readonly metric?: string | undefined;
 }
 
@@ -76,9 +76,13 @@ function runReliability(
   };
 }
 
-/** Returns a score that is right or wrong, if possible: the judge's verdict, a solved task, or a correct source. */
-function defaultScorer(scores: ScoredTasks): string {
-  return ["judgeCorrect", "taskSolved"].find((scorer) => isScored(scorer, scores)) ?? "sourcesCorrect";
+/**
+ * Returns the headline score, except a reward, which is not limited to 0 to 1. For a suite, returns whether a task was
+ * solved, because "all k right" and "warned" do not exist for partial credit.
+ */
+function defaultScorer({ reward: _, ...scores }: ScoredTasks): string {
+  const headline = scorerOfMetric(ACCURACY, scores);
+  return headline === "taskScore" && isScored("taskSolved", scores) ? "taskSolved" : headline;
 }
 
 /**

@@ -11,7 +11,7 @@ export const reliabilityCommand = defineCommand(
     }),
     metric: text.optional().meta({
       placeholder: "SCORE",
-      description: "Score from 0 to 1 [default: judgeCorrect if the run was judged, otherwise sourcesCorrect]",
+      description: "Score from 0 to 1 [default: the headline score, or taskSolved for a suite]",
     }),
   }),
   async (flags, context) => {

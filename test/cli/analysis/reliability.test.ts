@@ -69,7 +69,7 @@ describe("art-e reliability", () => {
     expect(figure(shown, "tools")).toBe(1);
     // Right answers throughout are more than before, and count as 1. After an error, the model gives up.
     expect([figure(shown, "shuffled"), figure(shown, "reworded"), figure(shown, "tool-error")]).toEqual([1, 1, 0]);
-    const text = await done("reliability plain --metric exactMatch");
+    const text = await done("reliability plain --metric semantic");
     expect(text).toMatch(/consistency +outcome +0\.\d+ \[/);
     expect(text).toContain("relative to without, at most 1");
   });
