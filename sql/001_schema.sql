@@ -34,8 +34,16 @@ CREATE TABLE owners (
   place   TEXT NOT NULL UNIQUE,           -- source and folder of the account, or the address if the source contains it
   folder  TEXT NOT NULL,                  -- displayed name, such as 'crandell-s': the shortest unique end of the place
   address TEXT,                           -- NULL if unknown
-  basis   TEXT                            -- evidence for the address: 'map', 'source', 'sent' or 'received'
+  basis   TEXT                            -- evidence: 'map', 'source', 'delivered', 'sent', 'both' or 'received'
 );
+
+-- Number of an owner's emails per address in Delivered-To.
+CREATE TABLE deliveries (
+  owner_id INTEGER NOT NULL REFERENCES owners(id),
+  address  TEXT NOT NULL,
+  mails    INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, address)
+) WITHOUT ROWID;
 
 -- One row per Message-ID.
 CREATE TABLE messages (

@@ -81,7 +81,7 @@ export const GLOBAL_FLAGS: Flags = {
     describe: `Folder for downloads [ART_E_CACHE_DIR, default: ${DEFAULT_CACHE_DIR}]`,
   },
   json: { type: "boolean", describe: "Print results as JSON, and nothing else, on stdout" },
-  quiet: { type: "boolean", describe: "Print no progress and no notes" },
+  quiet: { type: "boolean", describe: "Print no progress, no notes and no summary of an import" },
   "no-progress": { type: "boolean", describe: "Print no progress" },
   verbose: { type: "boolean", describe: "Print errors with their stack" },
 };

@@ -59,7 +59,7 @@ export interface ProgressState extends ProgressDetail {
 
 /** Output of a command. Results go to stdout and notes to stderr, both without control characters. */
 export interface Output {
-  /** Writes one JSON document with `--json`, otherwise the text. */
+  /** Writes one JSON document with `--json`, otherwise the text, if any. */
   result(json: unknown, text: () => string): void;
   /** Writes a part of the text that `result` completes. */
   part(text: string): void;
@@ -281,7 +281,8 @@ function bar(done: number, total: number, width: number): string {
 export function openOutput(settings: Settings): Output {
   return {
     result(json, text) {
-      process.stdout.write(`${settings.json ? withoutC1(toWellFormedJson(json, 2)) : stripControls(text())}\n`);
+      const output = settings.json ? withoutC1(toWellFormedJson(json, 2)) : stripControls(text());
+      if (output !== "") process.stdout.write(`${output}\n`);
     },
     part(text) {
       process.stdout.write(stripControls(text));

@@ -56,7 +56,12 @@ export interface ImportMailResult {
   /** Path of the list of skipped emails, or null if none were skipped. */
   readonly skippedFile: string | null;
   /** Some of the mailboxes, largest first. */
-  readonly mailboxes: readonly { readonly address: string; readonly mails: number }[];
+  readonly mailboxes: readonly {
+    readonly address: string;
+    readonly mails: number;
+    /** How the address was found, or null if no owner is known. */
+    readonly basis: string | null;
+  }[];
 }
 
 /**

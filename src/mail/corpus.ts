@@ -3,14 +3,14 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
-import { listImportedInboxes } from "./owners.js";
+import { openMailboxes } from "./mailboxes.js";
 
 export interface CorpusStats {
   /** Number of Message-IDs, equal to `SELECT COUNT(*) FROM emails`. */
   readonly messages: number;
   /** Number of emails, not counting copies. */
   readonly distinct: number;
-  /** Number of mailboxes with a known owner address. */
+  /** Number of mailboxes: the addresses of the owners, or the listed ones if no owner is known. */
   readonly inboxes: number;
   /** Number of owner folders without a known address. */
   readonly unresolvedOwners: number;
@@ -37,13 +37,13 @@ export function checkMailboxes(
       `Import mail first: ${commandLine`art-e import SOURCE`} (npm run demo shows every step with bundled mail).`,
     );
   }
-  const imported = listImportedInboxes(db);
+  const imported = openMailboxes(db);
   const missing = [...new Set(questions.map((q) => q.inbox_address).filter((inbox) => !imported.has(inbox)))];
   if (missing.length === 0 || allowPartial) return;
   const count = questions.filter((q) => !imported.has(q.inbox_address)).length;
   const some = missing.slice(0, 5).join(", ") + (missing.length > 5 ? `, and ${missing.length - 5} more` : "");
   const partial = allowPartial === undefined ? "" : ", or pass --partial-inboxes to search their imported mail";
-  const examples = [...imported].sort().slice(0, 8).join(", ") || "none";
+  const examples = imported.addresses.slice(0, 8).join(", ") || "none";
   throw new UserError(
     "inbox_missing",
     `${count} of ${questions.length} questions are about mailboxes that were not imported: ${some}.`,
@@ -63,7 +63,7 @@ export function readCorpusStats(db: Db): CorpusStats {
   return {
     messages: one("SELECT count(*) FROM messages") as number,
     distinct: one("SELECT count(*) FROM mails") as number,
-    inboxes: one("SELECT count(DISTINCT address) FROM owners WHERE address IS NOT NULL") as number,
+    inboxes: openMailboxes(db).addresses.length,
     unresolvedOwners: one("SELECT count(*) FROM owners WHERE address IS NULL") as number,
     addresses: one("SELECT count(*) FROM addresses") as number,
     firstDate: one("SELECT min(date) FROM mail_order") as string | null,

@@ -19,6 +19,8 @@ export interface Email {
   readonly body: string;
   /** Absent if the header does not contain display names. */
   readonly headerNames?: HeaderNames;
+  /** The address of Delivered-To, or X-Original-To. Absent if the header contains neither. */
+  readonly deliveredTo?: string;
   /** Changes made when the email was tidied. Absent if nothing changed. */
   readonly asWritten?: AsWritten;
 }

@@ -3,9 +3,7 @@ import { type AppContext, type AppSettings, Interrupted } from "../platform/app-
 import { UserError } from "../platform/errors.js";
 import { isSameFile } from "../platform/files.js";
 import { hubOf } from "../platform/huggingface.js";
-import type { Db } from "../store/open-store.js";
 import { count, rate } from "../text/format.js";
-import { openAddressBook } from "./address-book.js";
 import type { BadEmail, CorpusFormat } from "./email.js";
 import { downloadEnronEmails, EMAILS_DATASET } from "./enron-emails.js";
 import { importFailure, openForImport } from "./import/atomic-import.js";
@@ -13,8 +11,8 @@ import { openCorpus } from "./import/corpus-formats.js";
 import { type ImportProgress, type ImportSummary, importCorpus, type NamedSource } from "./import/import-corpus.js";
 import { readOnThread } from "./import/import-reader.js";
 import { countParquetRows } from "./import/readers/parquet.js";
-import { largestInboxes, openMailCount } from "./mailbox-positions.js";
-import { type AddressCount, listImportedInboxes, readOwnerMap } from "./owners.js";
+import { type MailboxSize, mailboxSizes } from "./mailboxes.js";
+import { readOwnerMap } from "./owners.js";
 
 export type { ImportProgress, ImportSummary, Skipped } from "./import/import-corpus.js";
 
@@ -37,8 +35,8 @@ export interface ImportOutcome {
   readonly seconds: number;
   /** Path of the list of skipped emails, or null if none were skipped. */
   readonly skippedFile: string | null;
-  /** Some of the searchable mailboxes, largest first. */
-  readonly mailboxes: readonly AddressCount[];
+  /** The largest mailboxes. */
+  readonly mailboxes: readonly MailboxSize[];
 }
 
 interface ImportMonitor {
@@ -95,7 +93,7 @@ export async function importMail(
       },
       signal,
     );
-    const mailboxes = largestMailboxes(file.db, MAILBOXES_LISTED);
+    const mailboxes = mailboxSizes(file.db).slice(0, MAILBOXES_LISTED);
     listenAgain();
     file.finish();
     monitor.stop();
@@ -187,22 +185,4 @@ function openSkippedFile(path: string): SkippedFile {
       rmSync(partial, { force: true });
     },
   };
-}
-
-/**
- * Returns the mailboxes with the most mail first. If no mailboxes were imported (mbox), returns the addresses that most
- * mail is from or to.
- */
-function largestMailboxes(db: Db, limit: number): AddressCount[] {
-  const imported = listImportedInboxes(db);
-  if (imported.size === 0) return largestInboxes(db, limit);
-  const addresses = openAddressBook(db);
-  const countMails = openMailCount(db);
-  return [...imported]
-    .map((address) => {
-      const id = addresses.idOf(address);
-      return { address, mails: id === null ? 0 : countMails(id) };
-    })
-    .sort((a, b) => b.mails - a.mails || (a.address < b.address ? -1 : 1))
-    .slice(0, limit);
 }

@@ -6,7 +6,7 @@ import { updateFingerprint } from "./corpus.js";
 import { DATE_RANGE_SQL } from "./date-range.js";
 import { FTS_TABLES, rebuildBigrams, rebuildCorpusIndex } from "./import/corpus-index.js";
 import { LISTING_SQL, LOOKUP_SQL } from "./mail-lookup.js";
-import { MAILBOX_SQL } from "./mailbox-positions.js";
+import { MAILBOX_SQL } from "./search/mailbox-positions.js";
 import { POSTINGS_SQL } from "./search/postings.js";
 import { SEARCH_SQL } from "./search.js";
 

@@ -6,7 +6,7 @@ import type { Question } from "../tasks/question.js";
 import { type AddressBook, openAddressBook } from "./address-book.js";
 import { endOfDay, isInRange, openDateRanges, upTo } from "./date-range.js";
 import { bareMessageId, type Email } from "./email.js";
-import { largestInboxes } from "./mailbox-positions.js";
+import { frequentAddresses } from "./mailboxes.js";
 import type { MailQuery } from "./search.js";
 
 export interface MailHead {
@@ -132,7 +132,7 @@ export function resolveInbox(db: Db, address: string): string {
   if (openAddressBook(db).idOf(inbox) !== null) return inbox;
   const near = nearAddresses(db, inbox, MAX_SUGGESTED);
   if (near.length > 0) throw unknown(db, address, `Similar addresses: ${near.join(", ")}.`);
-  const frequent = largestInboxes(db, MAX_SUGGESTED);
+  const frequent = frequentAddresses(db, MAX_SUGGESTED);
   if (frequent.length === 0) {
     throw new UserError(
       "corpus_empty",

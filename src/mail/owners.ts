@@ -4,8 +4,11 @@ import type { Db } from "../store/open-store.js";
 
 type AddressCounts = ReadonlyMap<number, readonly AddressCount[]>;
 
-/** Source of an owner folder's address. */
-type OwnerBasis = "map" | "source" | "sent" | "received";
+/**
+ * Evidence for an owner's address: the owner map, the source itself, the Delivered-To of its mail, the sender of its
+ * sent mail, an address that both sends and receives, or the most frequent recipient.
+ */
+export type OwnerBasis = "map" | "source" | "delivered" | "sent" | "both" | "received";
 
 export interface Owner {
   readonly id: number;
@@ -65,17 +68,22 @@ function endsOf(place: string): string[] {
 }
 
 /**
- * Finds the address of every owner folder, in this order: the address in the map file; the sender in the sent folders
- * that matches the folder's name (an assistant might send more); the recipient that matches it; the most frequent
- * sender; the most frequent address that both sends and receives, if it receives a quarter as many emails as the most
- * frequent recipient; the most frequent recipient. Returns whether an address changed.
+ * Finds the address of every owner folder, in this order: the address in the map file; the address that most emails
+ * were delivered to; the sender in the sent folders that matches the folder's name (an assistant might send more); the
+ * recipient that matches it; the most frequent sender; the most frequent address that both sends and receives; the most
+ * frequent recipient. Delivery and correspondence count if they name the address in at least a quarter as many emails
+ * as the most frequent recipient. Returns whether an address changed.
  */
 export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean {
   const owners = listOwners(db);
   const mapped = mappedAddresses(owners, map);
-  const open = owners.filter((owner) => owner.basis !== "source" || mapped.has(owner.id));
+  // The place of an owner named by the source is the address.
+  const open = owners.filter((owner) => owner.place !== owner.address || mapped.has(owner.id));
+  const delivered = countDeliveries(db);
   const senders = countSentFolderSenders(db);
-  const nameless = open.filter((owner) => !mapped.has(owner.id) && namedSender(owner, senders) === null);
+  const nameless = open.filter(
+    (owner) => !mapped.has(owner.id) && (delivered.has(owner.id) || namedSender(owner, senders) === null),
+  );
   const recipients = countRecipients(
     db,
     nameless.map((owner) => owner.id),
@@ -86,7 +94,7 @@ export function resolveOwners(db: Db, map: ReadonlyMap<string, string>): boolean
   );
   let changed = false;
   for (const owner of open) {
-    const [address, basis] = resolve(owner, mapped.get(owner.id), senders, recipients, correspondents);
+    const [address, basis] = resolve(owner, mapped.get(owner.id), { delivered, senders, recipients, correspondents });
     if (address === owner.address && basis === owner.basis) continue;
     // Keep an address from an earlier map file unless a newer map changes it.
     if (owner.basis === "map" && basis !== "map") continue;
@@ -122,26 +130,34 @@ function hasEnd(place: string, name: string): boolean {
   return `/${place}`.endsWith(`/${name}`) || endsOf(place).includes(name);
 }
 
+interface OwnerEvidence {
+  readonly delivered: AddressCounts;
+  readonly senders: AddressCounts;
+  readonly recipients: AddressCounts;
+  readonly correspondents: AddressCounts;
+}
+
 function resolve(
   owner: Owner,
   mapped: string | undefined,
-  senders: AddressCounts,
-  recipients: AddressCounts,
-  correspondents: AddressCounts,
+  { delivered, senders, recipients, correspondents }: OwnerEvidence,
 ): [string | null, OwnerBasis | null] {
   if (mapped !== undefined) return [mapped, "map"];
+  const received = recipients.get(owner.id) ?? [];
+  const recipient = received[0];
+  // A mailing list can be the most frequent recipient, but it neither sends nor has mail delivered to it. A few emails
+  // from a colleague and back, or delivered elsewhere, say nothing.
+  const isFrequent = ({ mails }: AddressCount) => mails >= (recipient?.mails ?? 0) / 4;
+  const target = delivered.get(owner.id)?.[0];
+  if (target !== undefined && isFrequent(target)) return [target.address, "delivered"];
   const ownAddress = namedSender(owner, senders);
   if (ownAddress !== null) return [ownAddress, "sent"];
-  const received = recipients.get(owner.id) ?? [];
   const addressed = received.find((count) => matchesOwnerName(count.address, owner.folder));
   if (addressed !== undefined) return [addressed.address, "received"];
   const sender = senders.get(owner.id)?.[0];
   if (sender !== undefined) return [sender.address, "sent"];
-  const recipient = received[0];
-  // A mailing list can be the most frequent recipient, but it does not send. A few emails from a colleague and back say
-  // nothing.
   const both = correspondents.get(owner.id)?.[0];
-  if (both !== undefined && both.mails >= (recipient?.mails ?? 0) / 4) return [both.address, "received"];
+  if (both !== undefined && isFrequent(both)) return [both.address, "both"];
   return recipient === undefined ? [null, null] : [recipient.address, "received"];
 }
 
@@ -207,12 +223,6 @@ export function listOwners(db: Db): Owner[] {
   return db.prepare("SELECT id, place, folder, address, basis FROM owners ORDER BY folder").all() as Owner[];
 }
 
-/** Returns the addresses of imported mailboxes, from owner folders or from the source. */
-export function listImportedInboxes(db: Db): Set<string> {
-  const rows = db.prepare("SELECT DISTINCT address FROM owners WHERE address IS NOT NULL").pluck().all() as string[];
-  return new Set(rows);
-}
-
 export function setOwnerAddress(db: Db, id: number, address: string | null, basis: OwnerBasis | null): void {
   db.prepare("UPDATE owners SET address = ?, basis = ? WHERE id = ?").run(address, basis, id);
 }
@@ -233,6 +243,12 @@ export function countSentFolderSenders(db: Db): Map<number, AddressCount[]> {
       )
       .all() as OwnerCount[],
   );
+}
+
+/** Counts the mail of each owner per address that it was delivered to, most frequent first. */
+function countDeliveries(db: Db): Map<number, AddressCount[]> {
+  const rows = db.prepare("SELECT owner_id AS ownerId, address, mails FROM deliveries ORDER BY mails DESC, address");
+  return group(rows.all() as OwnerCount[]);
 }
 
 /** Counts the recipients of the mail in each owner's folders, most frequent first. */

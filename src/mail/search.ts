@@ -3,7 +3,7 @@ import type { Db } from "../store/open-store.js";
 import { stemOf } from "../text/porter.js";
 import { type DateRange, openDateRanges, type PositionRange } from "./date-range.js";
 import { contentTokens, MAX_QUERY_CHARS, quotedPhrases, tokenize } from "./fts5-query.js";
-import type { PositionSet } from "./mailbox-positions.js";
+import type { PositionSet } from "./search/mailbox-positions.js";
 import { distinctTerms, snippet, type TermMatch, termMatcher } from "./search/matches.js";
 import { openSearchIndex, type SearchIndex } from "./search/postings.js";
 import { openSpellings, plainQuery } from "./search/query-expansion.js";

@@ -310,7 +310,7 @@ export function corpusSummary(stats: CorpusStats, file: string): string {
   return summaryBox(`ART-E Corpus (${file})`, [
     ["Messages", count(stats.messages)],
     ["Distinct emails", count(stats.distinct)],
-    ["Inboxes", count(stats.inboxes)],
+    ["Mailboxes", count(stats.inboxes)],
     ["Folders without address", count(stats.unresolvedOwners)],
     ["Addresses", count(stats.addresses)],
     ["Dates", `${day(stats.firstDate)} to ${day(stats.lastDate)}`],

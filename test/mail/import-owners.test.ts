@@ -1,16 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  countRecipients,
-  countSentFolderSenders,
-  listImportedInboxes,
-  listOwners,
-  readOwnerMap,
-} from "../../src/mail/owners.js";
+import { mailboxSizes, openMailboxes } from "../../src/mail/mailboxes.js";
+import { countRecipients, countSentFolderSenders, listOwners, readOwnerMap } from "../../src/mail/owners.js";
 import { UserError } from "../../src/platform/errors.js";
 import type { Db } from "../../src/store/open-store.js";
-import { mail, openWithMails } from "./corpus-setup.js";
+import { importMails, mail, openWithMails } from "./corpus-setup.js";
 import { AUTHORED, DEMO, importFolder, importFrom, mailText } from "./import-setup.js";
 
 describe("an owner map", () => {
@@ -121,19 +116,98 @@ describe("recipients of an owner's mail", () => {
   });
 });
 
-describe("imported inboxes", () => {
+describe("mailboxes", () => {
   it("belong to owners whose address is known, and to addresses that a source names", async () => {
     const { db, close } = await openWithMails(
       sentFrom("lee-k/sent/1.", "kim.lee@x.example"),
       sentFrom("ghost-g/inbox/1.", "", { to: [] }),
       mail({ inbox: "named@x.example" }),
     );
-    expect(listImportedInboxes(db)).toEqual(new Set(["kim.lee@x.example", "named@x.example"]));
+    expect(openMailboxes(db).addresses).toEqual(["kim.lee@x.example", "named@x.example"]);
+    expect(openMailboxes(db).has("bob@x.example")).toBe(false);
     expect(listOwners(db).map(({ folder, address, basis }) => [folder, address, basis])).toEqual([
       ["ghost-g", null, null],
       ["lee-k", "kim.lee@x.example", "sent"],
       ["named@x.example", "named@x.example", "source"],
     ]);
+    close();
+  });
+});
+
+/** Mail in a folder: some delivered to the owner, over a mailing list or not, and some of other people. */
+const inFolder = (times: number, changes: Parameters<typeof mail>[0]) =>
+  Array.from({ length: times }, () => mail({ path: "box/inbox/1", owner: "/home/box", ...changes }));
+
+describe("the address that an owner's mail was delivered to", () => {
+  const ME = "me@x.example";
+  const LIST = { to: ["list@x.example"], sender: "bob@x.example" };
+
+  it.each([
+    ["names the owner of list mail", inFolder(9, { ...LIST, deliveredTo: ME }), [ME, "delivered"]],
+    [
+      "wins over an address that both sends and receives",
+      [
+        ...inFolder(6, { ...LIST, deliveredTo: ME }),
+        ...inFolder(4, { sender: "bob@x.example", to: ["bob@x.example"] }),
+      ],
+      [ME, "delivered"],
+    ],
+    [
+      "wins over the sender of the sent mail",
+      [...inFolder(3, { deliveredTo: ME }), ...inFolder(3, { path: "box/sent/1", sender: "old@x.example" })],
+      [ME, "delivered"],
+    ],
+    [
+      "is the most frequent one",
+      [...inFolder(3, { deliveredTo: ME }), ...inFolder(2, { deliveredTo: "alias@x.example" })],
+      [ME, "delivered"],
+    ],
+    [
+      "does not count if it is rare",
+      [...inFolder(1, { ...LIST, deliveredTo: "archive@x.example" }), ...inFolder(5, LIST)],
+      ["list@x.example", "received"],
+    ],
+  ])("%s", async (_, mails, expected) => {
+    const { db, close } = await openWithMails(...mails);
+    expect(listOwners(db).map(({ address, basis }) => [address, basis])).toEqual([expected]);
+    close();
+  });
+
+  it("is counted once per email, and found again in a later import", async () => {
+    const mails = inFolder(3, { ...LIST, deliveredTo: ME });
+    const { db, close } = await openWithMails(...mails);
+    await importMails(db, mails);
+    await importMails(db, inFolder(1, LIST));
+    expect(db.prepare("SELECT address, mails FROM deliveries").all()).toEqual([{ address: ME, mails: 3 }]);
+    expect(mailboxSizes(db)).toEqual([{ address: ME, mails: 4, basis: "delivered" }]);
+    close();
+  });
+
+  it("is the mailbox of an email outside all folders", async () => {
+    const { db, close } = await openWithMails(
+      mail({ to: [], deliveredTo: ME }),
+      mail({ to: ["list@x.example"], deliveredTo: ME }),
+      mail({ to: ["list@x.example"] }),
+    );
+    expect(mailboxSizes(db)).toEqual([{ address: ME, mails: 2, basis: "delivered" }]);
+    close();
+  });
+});
+
+describe("mailboxes without known owners", () => {
+  it("are the addresses with the most mail, and any other address with mail", async () => {
+    const { db, close } = await openWithMails(
+      mail({ sender: "ann@x.example", to: ["ben@x.example"] }),
+      mail({ sender: "ben@x.example", to: ["ann@x.example", "cy@x.example"] }),
+    );
+    expect(mailboxSizes(db)).toEqual([
+      { address: "ann@x.example", mails: 2, basis: null },
+      { address: "ben@x.example", mails: 2, basis: null },
+      { address: "cy@x.example", mails: 1, basis: null },
+    ]);
+    const mailboxes = openMailboxes(db);
+    expect(mailboxes.addresses).toEqual(["ann@x.example", "ben@x.example", "cy@x.example"]);
+    expect(["cy@x.example", "dan@x.example"].map((address) => mailboxes.has(address))).toEqual([true, false]);
     close();
   });
 });
@@ -248,7 +322,7 @@ describe("resolving owners", () => {
         { folder: "2001/5", from: JANE, to: "x@example.com", times: 2 },
         { folder: "2001/5", from: PAT, to: "all.staff@example.com", times: 9 },
       ];
-      expect((await ownersFrom(mails)).owners).toEqual({ "2001": [JANE, "received"] });
+      expect((await ownersFrom(mails)).owners).toEqual({ "2001": [JANE, "both"] });
     });
 
     it("is the most frequent recipient if a colleague sends much and receives little", async () => {

@@ -267,6 +267,7 @@ const anyMail = fc.record({
   form: fc.constantFrom("mbox" as const, "eml" as const),
   contentHash: text,
   names: fc.array(text),
+  deliveredTo: textOrNull,
   art: fc.option(fc.oneof(fc.record({ drop: fc.constant("repeat" as const) }), fc.record({ repeatKey: text }))),
   content: fc.option(
     fc.record({

@@ -755,6 +755,8 @@ describe("a header that programs write in another way", () => {
     ["From: lea at plains.example (Lea Ray)", { sender: "lea@plains.example" }],
     ["To: <mailto:tom@x.example?subject=Plums>, bo@x.example", { to: ["tom@x.example", "bo@x.example"] }],
     ["Date: Mon, 14 May 2001 10:00:00 +9900", { date: null }],
+    ["Delivered-To: Me@x.example\nDelivered-To: list@x.example\nTo: list@x.example", { deliveredTo: "me@x.example" }],
+    ["Delivered-To: mailing list dev@x.example\nX-Original-To: <me@x.example>", { deliveredTo: "me@x.example" }],
   ])("is understood in %j", async (header, wanted) => {
     expect(await parseEmail(Buffer.from(`Message-ID: <1@x>\n${header}\n\nPlums`))).toMatchObject(wanted);
   });

@@ -173,12 +173,8 @@ async function readerOf(
       return (db) => [...new Set(listEvals(db).map(({ definition }) => definition.name))];
     }
     case "mailboxes": {
-      const { listImportedInboxes } = await import("../../mail/owners.js");
-      const { largestInboxes } = await import("../../mail/mailbox-positions.js");
-      return (db) => {
-        const imported = listImportedInboxes(db);
-        return imported.size > 0 ? [...imported] : largestInboxes(db, OFFERED).map(({ address }) => address);
-      };
+      const { openMailboxes } = await import("../../mail/mailboxes.js");
+      return (db) => openMailboxes(db).addresses;
     }
     case "runs":
       return readRuns();

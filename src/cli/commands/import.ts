@@ -55,36 +55,50 @@ export const importCommand = defineCommand(
     );
     const { summary, seconds, skippedFile, mailboxes } = outcome;
     out.result({ db: settings.db, ...summary, seconds, skippedFile, mailboxes }, () =>
-      [importSummary(outcome, settings.db), ...mailboxLines(mailboxes, summary.inboxes, settings)].join("\n"),
+      [
+        ...(settings.quiet ? [] : [importSummary(summary, seconds, settings.db)]),
+        ...problemLines(outcome),
+        ...(settings.quiet ? [] : mailboxLines(mailboxes, summary.inboxes, settings)),
+      ].join("\n"),
     );
     return summary.read > 0 && summary.skipped.mails === summary.read ? EXIT.failed : EXIT.done;
   },
 );
 
-interface Mailbox {
-  readonly address: string;
-  readonly mails: number;
-}
-
 /**
  * Lists the largest mailboxes, the number of other mailboxes, and a command that searches the largest one. Returns no
  * lines if there are no emails.
  */
-function mailboxLines(mailboxes: readonly Mailbox[], total: number, { env }: Settings): string[] {
+function mailboxLines(mailboxes: ImportOutcome["mailboxes"], total: number, { env }: Settings): string[] {
   const [first] = mailboxes;
   if (first === undefined) return [];
   const width = Math.max(...mailboxes.map(({ address }) => stringWidth(address)));
-  const sizes = mailboxes.map(({ address, mails }) => `  ${padToWidth(address, width)}  ${counted(mails, "mail")}`);
+  const sizes = mailboxes.map(({ mails }) => counted(mails, "mail"));
+  const sizeWidth = Math.max(...sizes.map((size) => size.length));
+  const lines = mailboxes.map(({ address, basis }, i) => {
+    const size = `  ${padToWidth(address, width)}  ${sizes[i]?.padStart(sizeWidth)}`;
+    return basis === null ? size : `${size}  (${BASES[basis]})`;
+  });
   const others = total - mailboxes.length;
   return compact([
-    "Mailboxes:",
-    ...sizes,
+    "Largest mailboxes:",
+    ...lines,
     others > 0 && `  and ${count(others)} more`,
     `Next: ${commandLine`art-e search ${first.address} WORDS`.replace(/^art-e/, () => programCall(env))}`,
   ]);
 }
 
-function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: string): string {
+/** How the address of a mailbox was found. */
+const BASES = {
+  map: "owner map",
+  source: "named in the source",
+  delivered: "Delivered-To",
+  sent: "sender of the sent mail",
+  both: "sends and receives",
+  received: "most frequent recipient",
+} satisfies Record<NonNullable<ImportOutcome["mailboxes"][number]["basis"]>, string>;
+
+function importSummary(summary: ImportSummary, seconds: number, file: string): string {
   const { dropped, skipped } = summary;
   const rows: [string, string][] = [
     ["Read", count(summary.read)],
@@ -104,14 +118,18 @@ function importSummary({ summary, seconds, skippedFile }: ImportOutcome, file: s
     summary.unresolvedOwners === 0
       ? ""
       : `, and ${count(summary.unresolvedOwners)} folders without an address (name it in an --owner-map)`;
-  rows.push(["Inboxes", `${count(summary.inboxes)}${unresolved}`]);
+  rows.push(["Mailboxes", `${count(summary.inboxes)}${unresolved}`]);
   rows.push(["Time", `${seconds.toFixed(1)} s`]);
-  const lines = [
+  return summaryBox(`ART-E Import (${summary.format} into ${file})`, rows);
+}
+
+/** Says what was not read. */
+function problemLines({ summary, skippedFile }: ImportOutcome): string[] {
+  return compact([
     ...summary.tables.map(tableLine),
-    ...skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`),
-  ];
-  if (skippedFile !== null) lines.push(`All skipped emails: ${skippedFile}`);
-  return [summaryBox(`ART-E Import (${summary.format} into ${file})`, rows), ...lines].join("\n");
+    ...summary.skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`),
+    skippedFile !== null && `All skipped emails: ${skippedFile}`,
+  ]);
 }
 
 /** Says what was not read from a table. */

@@ -9,6 +9,7 @@ const MAIL_TABLES = [
   "mails",
   "mail_names",
   "owners",
+  "deliveries",
   "messages",
   "filings",
   "addresses",

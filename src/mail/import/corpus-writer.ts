@@ -52,6 +52,10 @@ export function openCorpusWriter(
   const refile = db.prepare("UPDATE messages SET owner_id = ?, path = ? WHERE message_id = ?");
   const rename = db.prepare("UPDATE messages SET message_id = ? WHERE message_id = ?");
   const addFiling = db.prepare("INSERT OR IGNORE INTO filings (mail_id, owner_id) VALUES (?, ?)");
+  const addDelivery = db.prepare(
+    `INSERT INTO deliveries (owner_id, address, mails) VALUES (?, ?, 1)
+     ON CONFLICT (owner_id, address) DO UPDATE SET mails = mails + 1`,
+  );
   const ownerId = openOwnerIds(db);
   let changed = false;
 
@@ -60,7 +64,7 @@ export function openCorpusWriter(
     const mailId = existingId ?? insertMail(mail, hash);
     if (existingId !== undefined) addNames(mailId, mail.names);
     addMessage.run(messageId, mailId, owner, mail.path, importId);
-    addToMailbox(mailId, owner);
+    addToMailbox(mailId, owner, mail.deliveredTo);
     changed = true;
     return existingId === undefined ? "new" : "copy";
   }
@@ -75,8 +79,10 @@ export function openCorpusWriter(
     return lastInsertRowid as number;
   }
 
-  function addToMailbox(mailId: number, owner: number | null): void {
-    if (owner !== null && addFiling.run(mailId, owner).changes > 0) changed = true;
+  function addToMailbox(mailId: number, owner: number | null, deliveredTo: string | null): void {
+    if (owner === null || addFiling.run(mailId, owner).changes === 0) return;
+    if (deliveredTo !== null) addDelivery.run(owner, deliveredTo);
+    changed = true;
   }
 
   /**
@@ -103,7 +109,7 @@ export function openCorpusWriter(
 
   /** Handles an email that is already stored under the same Message-ID. */
   function addKnown(mail: StorableMail, messageId: string, message: StoredMessage, owner: number | null): "known" {
-    addToMailbox(message.mailId, owner);
+    addToMailbox(message.mailId, owner, mail.deliveredTo);
     addNames(message.mailId, mail.names);
     // The alphabetically first path wins, regardless of the reading order. An email in a format without paths does not
     // remove the path.
@@ -139,12 +145,15 @@ function openOwnerIds(db: Db): (mail: StorableMail) => number | null {
   const find = db.prepare("SELECT id FROM owners WHERE place = ?").pluck();
   const add = db.prepare("INSERT INTO owners (place, folder, address, basis) VALUES (?, ?, ?, ?)");
   const ids = new Map<string, number>();
-  return ({ owner, inbox }) => {
-    const place = inbox ?? owner;
+  return ({ owner, inbox, deliveredTo }) => {
+    // An email outside all folders belongs to the address that it was delivered to.
+    const address = inbox ?? (owner === null ? deliveredTo : null);
+    const place = address ?? owner;
     if (place === null || place === "") return null;
     let id = ids.get(place) ?? (find.get(place) as number | undefined);
-    // `inbox` is the mailbox address according to the source. `nameOwners` shortens the folder's name.
-    id ??= add.run(place, place, inbox, inbox === null ? null : "source").lastInsertRowid as number;
+    const basis = address === null ? null : inbox === null ? "delivered" : "source";
+    // `nameOwners` shortens the folder's name.
+    id ??= add.run(place, place, address, basis).lastInsertRowid as number;
     ids.set(place, id);
     return id;
   };

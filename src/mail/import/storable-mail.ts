@@ -11,6 +11,8 @@ export interface StorableMail extends Pick<FiledEmail, "messageId" | "path" | "o
   readonly content: MailContent | null;
   /** Display names for searching. Empty if they were passed before. */
   readonly names: readonly string[];
+  /** The address that the email was delivered to, or null if unknown. */
+  readonly deliveredTo: string | null;
   /** Null without ART's filter. */
   readonly art: ArtFinding | null;
 }
@@ -37,12 +39,12 @@ export function toStorableMail(
   const content = isKnown(contentHash)
     ? null
     : { subject, sender, recipients: JSON.stringify(recipients), toCount, ccCount, date, body };
-  const { headerNames } = email;
+  const { headerNames, deliveredTo = null } = email;
   const names =
     headerNames === undefined || isKnown(`${contentHash}${hashNames(headerNames)}`)
       ? []
       : displayNames(headerNames, [sender, ...recipients]);
-  return { messageId, path, owner, inbox, form, contentHash, content, names, art };
+  return { messageId, path, owner, inbox, form, contentHash, content, names, deliveredTo, art };
 }
 
 function hashNames({ names, lists }: HeaderNames): string {

@@ -43,6 +43,7 @@ export interface EmailFields {
   readonly body: string;
   /** Absent if the format does not have name lists. */
   readonly nameLists?: HeaderNames["lists"];
+  readonly deliveredTo?: Email["deliveredTo"];
 }
 
 /**
@@ -71,15 +72,23 @@ export function readMailFields(bytes: Buffer): RawMail | string {
     bcc: all("bcc"),
     date: parseMailDate(first("date")),
     nameLists: NAME_LIST_HEADERS.flatMap((name) => headers.get(name) ?? []),
+    // The mail server at the top of the header delivered the email last.
+    deliveredTo: deliveryAddress([...(headers.get("delivered-to") ?? []), ...(headers.get("x-original-to") ?? [])]),
   };
   return { fields, bodyHeaders, body };
+}
+
+/** Returns the first address. ezmlm writes `mailing list dev@lists.example`, which is not one. */
+function deliveryAddress(values: readonly string[]): string | undefined {
+  if (values.length === 0) return undefined;
+  return values.map((value) => value.replace(/^<|>$/g, "").toLowerCase()).find((value) => BARE_ADDRESS.test(value));
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
 
 const NAME_LIST_HEADERS = ["x-from", "x-to", "x-cc", "x-bcc"];
-const NAME_LIST = /X-(?:From|To|b?cc):/iy;
+const READ_X_HEADER = /X-(?:From|To|b?cc|Original-To):/iy;
 
 /** The header fields to read. All others are ignored. */
 const READ_HEADERS = new Set([
@@ -92,6 +101,8 @@ const READ_HEADERS = new Set([
   "cc",
   "bcc",
   "subject",
+  "delivered-to",
+  "x-original-to",
   "content-type",
   "content-transfer-encoding",
   "content-disposition",
@@ -211,8 +222,8 @@ function addField(
   colon: number,
   end: number,
 ): string[] | undefined {
-  // Half of the fields of a typical email start with X. Of these, only the name lists are read.
-  if (text.charCodeAt(start) === UPPER_X && !isNameList(text, start)) return undefined;
+  // Half of the fields of a typical email start with X. Few of these are read.
+  if (text.charCodeAt(start) === UPPER_X && !isReadXHeader(text, start)) return undefined;
   // A mailbox program might have quoted `From:` as if it were an mbox separator.
   const name = text
     .slice(text[start] === ">" ? start + 1 : start, colon)
@@ -231,9 +242,9 @@ function addField(
 
 const UPPER_X = 0x58;
 
-function isNameList(text: string, start: number): boolean {
-  NAME_LIST.lastIndex = start;
-  return NAME_LIST.test(text);
+function isReadXHeader(text: string, start: number): boolean {
+  READ_X_HEADER.lastIndex = start;
+  return READ_X_HEADER.test(text);
 }
 
 /** Returns the position of the line end after a field and its folded lines. */
@@ -382,7 +393,12 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
   const cc = parseAddresses(fields.cc, names);
   const bcc = parseAddresses(fields.bcc, names);
   // Spreading objects would take a fifth of the time needed to read a corpus.
-  const email: Email & { messageId: string; headerNames?: HeaderNames; asWritten?: AsWritten } = {
+  const email: Email & {
+    messageId: string;
+    headerNames?: HeaderNames;
+    deliveredTo?: string;
+    asWritten?: AsWritten;
+  } = {
     messageId: normalizeMessageId(fields.messageId),
     subject: normalizeSubject(fields.subject),
     sender: from[0] ?? "",
@@ -395,6 +411,7 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
   if (email.messageId === "") email.messageId = idFromContent(email);
   const lists = fields.nameLists?.filter((list) => list !== "") ?? [];
   if (names.length + lists.length > 0) email.headerNames = { names, lists };
+  if (fields.deliveredTo !== undefined) email.deliveredTo = fields.deliveredTo;
   const recipients = to.length + cc.length + bcc.length;
   const isUnchanged =
     before === "" && behind === "" && recipients === email.to.length + email.cc.length + email.bcc.length;

@@ -3,8 +3,8 @@ import type { Db } from "../../store/open-store.js";
 import { isUnsegmentedAt } from "../../text/tokenizer.js";
 import type { PositionRange } from "../date-range.js";
 import { termExpression } from "../fts5-query.js";
-import { openSearchableMail, type PositionSet, type SearchableMail } from "../mailbox-positions.js";
 import { openFts5Postings, type TermPostings } from "./fts5-postings.js";
+import { openSearchableMail, type PositionSet, type SearchableMail } from "./mailbox-positions.js";
 import { mergePostings, once } from "./ranking.js";
 
 /** The searchable index as of the last import. */

@@ -1,7 +1,7 @@
 import { insertTopK } from "../../platform/top-k.js";
 import { ALL_POSITIONS, type PositionRange } from "../date-range.js";
-import type { PositionSet, SearchableMail } from "../mailbox-positions.js";
 import type { TermPostings } from "./fts5-postings.js";
+import type { PositionSet, SearchableMail } from "./mailbox-positions.js";
 import { NAMED_MONTH_RAISE, RECENCY_RAISE, recencyRaise } from "./signals.js";
 
 /**

@@ -2,7 +2,7 @@
 // stratified order.
 import { type Email, ownText } from "../../mail/email.js";
 import { openMailboxListing, questionQuery } from "../../mail/mail-lookup.js";
-import { listImportedInboxes } from "../../mail/owners.js";
+import { type Mailboxes, openMailboxes } from "../../mail/mailboxes.js";
 import { commandLine, didYouMean } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { NamedCounts } from "../../statistics/intervals.js";
@@ -136,8 +136,9 @@ function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
  */
 export function chooseInboxes(db: Db, requested: readonly string[]): readonly string[] {
   const inboxes = [...new Set(requested.map((inbox) => inbox.trim().toLowerCase()))];
-  requireInboxes(db, inboxes);
-  const all = inboxes.length > 0 ? inboxes : [...listImportedInboxes(db)].sort();
+  const mailboxes = openMailboxes(db);
+  requireInboxes(mailboxes, inboxes);
+  const all = inboxes.length > 0 ? inboxes : mailboxes.addresses;
   if (all.length > 0) return all;
   throw new UserError(
     "corpus_empty",
@@ -274,13 +275,12 @@ function openQuestionMailbox(db: Db, { search, mails, addresses }: Mailbox, addr
   };
 }
 
-function requireInboxes(db: Db, inboxes: readonly string[]): void {
-  const imported = listImportedInboxes(db);
+function requireInboxes(imported: Mailboxes, inboxes: readonly string[]): void {
   const missing = inboxes.find((inbox) => !imported.has(inbox));
   if (missing === undefined) return;
   throw new UserError(
     "inbox_missing",
     `Unknown mailbox "${missing}".`,
-    `${didYouMean(missing, imported)}Imported: ${[...imported].sort().slice(0, 8).join(", ") || "none"}.`,
+    `${didYouMean(missing, imported.addresses)}Imported: ${imported.addresses.slice(0, 8).join(", ") || "none"}.`,
   );
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { listAgents } from "../../agents/registry-store.js";
 import { readCorpusStats } from "../../mail/corpus.js";
 import { corpusDescriptionSchema } from "../../mail/corpus-transfer.js";
-import { listImportedInboxes } from "../../mail/owners.js";
+import { openMailboxes } from "../../mail/mailboxes.js";
 import type { Message } from "../../models/model.js";
 import { getMail } from "../../tools/search-mailbox.js";
 import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
@@ -30,7 +30,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
       response: inboxesShape,
       handle() {
         const { messages, firstDate, lastDate } = readCorpusStats(db);
-        return { inboxes: [...listImportedInboxes(db)].sort(), messages, first_date: firstDate, last_date: lastDate };
+        return { inboxes: [...openMailboxes(db).addresses], messages, first_date: firstDate, last_date: lastDate };
       },
     }),
     defineRoute({

@@ -69,7 +69,7 @@ describe("art-e stats of the mail", () => {
         RULE,
         "Messages:                516",
         "Distinct emails:         311",
-        "Inboxes:                 3",
+        "Mailboxes:               3",
         "Folders without address: 0",
         "Addresses:               89",
         "Dates:                   0001-01-01 to 2044-01-04",

@@ -32,13 +32,13 @@ describe("importing mail", () => {
           "Stored:     516 new messages (311 distinct emails)",
           "Duplicates: 1 already existed",
           "Skipped:    0",
-          "Inboxes:    3",
+          "Mailboxes:  3",
           "Time: #",
           RULE,
-          "Mailboxes:",
-          "  marcus.hale@kestrelplains.example    219 mails",
-          "  dana.okafor@kestrelplains.example    137 mails",
-          "  ruth.whitlock@kestrelplains.example  101 mails",
+          "Largest mailboxes:",
+          "  marcus.hale@kestrelplains.example    219 mails  (sender of the sent mail)",
+          "  dana.okafor@kestrelplains.example    137 mails  (sender of the sent mail)",
+          "  ruth.whitlock@kestrelplains.example  101 mails  (sender of the sent mail)",
           `Next: node ${BIN} search marcus.hale@kestrelplains.example WORDS`,
           "",
         ].join("\n"),
@@ -49,6 +49,35 @@ describe("importing mail", () => {
         Stored: "0 new messages (0 distinct emails)",
         Duplicates: "517 already existed",
       });
+    });
+
+    it("prints only skipped mail with --quiet", async () => {
+      expect(await artE(`import ${MAIL} --db quiet.db --quiet`)).toEqual({ code: 0, stdout: "", stderr: "" });
+      mkdirSync(path("some"));
+      write("some/1.eml", "From: ann@x.example\nTo: ben@x.example\n\nPlums");
+      write("some/2.eml", "Plums");
+      const { code, stdout, stderr } = await artE("import some --db quiet.db --quiet");
+      expect({ code, stderr, lines: stdout.split("\n") }).toEqual({
+        code: 0,
+        stderr: "",
+        lines: [
+          "skipped some/2.eml: it does not have an email header (Message-ID, Date, From, To or Subject)",
+          "All skipped emails: quiet.db.skipped.tsv",
+          "",
+        ],
+      });
+    });
+
+    it("lists mailboxes that other commands know if no owner is known", async () => {
+      mkdirSync(path("saved"));
+      write("saved/1.eml", "From: ann@x.example\nTo: ben@x.example\nSubject: Plums\n\nPlums");
+      const { stdout } = await artE("import saved --db saved.db");
+      expect(boxLines(stdout)).toMatchObject({ Mailboxes: "2" });
+      expect(stdout).toContain("Largest mailboxes:\n  ann@x.example  1 mail\n  ben@x.example  1 mail\n");
+      const estimate = await artE("questions make -o made.jsonl --db saved.db --dry-run --json");
+      expect(JSON.parse(estimate.stdout)).toMatchObject({ mailboxes: 2 });
+      const one = await artE("questions make -o made.jsonl --db saved.db --inbox ben@x.example --dry-run --json");
+      expect(JSON.parse(one.stdout)).toMatchObject({ mailboxes: 1 });
     });
 
     it("writes only one document with --json, and uses --db instead of ART_E_DB", async () => {
@@ -68,9 +97,9 @@ describe("importing mail", () => {
         dropped: null,
         inboxes: 3,
         mailboxes: [
-          { address: MARCUS, mails: 219 },
-          { address: "dana.okafor@kestrelplains.example", mails: 137 },
-          { address: "ruth.whitlock@kestrelplains.example", mails: 101 },
+          { address: MARCUS, mails: 219, basis: "sent" },
+          { address: "dana.okafor@kestrelplains.example", mails: 137, basis: "sent" },
+          { address: "ruth.whitlock@kestrelplains.example", mails: 101, basis: "sent" },
         ],
         unresolvedOwners: 0,
         tables: [],

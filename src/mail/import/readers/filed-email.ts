@@ -39,9 +39,9 @@ export function fileEmail(
   form: MailForm,
   inbox: string | null = null,
 ): FiledEmail {
-  const { messageId, subject, sender, to, cc, bcc, date, body, headerNames, asWritten } = email;
+  const { messageId, subject, sender, to, cc, bcc, date, body, headerNames, deliveredTo, asWritten } = email;
   // Spread syntax would take a tenth of the time needed to read a corpus.
-  const filed: FiledEmail & { headerNames?: HeaderNames; asWritten?: AsWritten } = {
+  const filed: FiledEmail & { headerNames?: HeaderNames; deliveredTo?: string; asWritten?: AsWritten } = {
     messageId,
     subject,
     sender,
@@ -56,6 +56,7 @@ export function fileEmail(
     form,
   };
   if (headerNames !== undefined) filed.headerNames = headerNames;
+  if (deliveredTo !== undefined) filed.deliveredTo = deliveredTo;
   if (asWritten !== undefined) filed.asWritten = asWritten;
   return filed;
 }

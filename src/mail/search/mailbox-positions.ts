@@ -1,6 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Db } from "../store/open-store.js";
-import type { AddressCount } from "./owners.js";
+import type { Db } from "../../store/open-store.js";
 
 export interface SearchableMail {
   /** Returns the mailbox of an address, or all mail if the id is null. */
@@ -100,21 +99,4 @@ export function openSearchableMail(db: Db): SearchableMail {
         return new PositionSet(positions, total);
       }),
   };
-}
-
-export function openMailCount(db: Db): (addressId: number) => number {
-  const count = db.prepare("SELECT count(*) FROM mailboxes WHERE address_id = ?").pluck();
-  return (addressId) => count.get(addressId) as number;
-}
-
-/** Returns the addresses with the most mail, whether or not they were imported as mailboxes. */
-export function largestInboxes(db: Db, limit: number): AddressCount[] {
-  return db
-    .prepare(
-      `SELECT a.address, mails FROM
-         (SELECT address_id, count(*) AS mails FROM mailboxes GROUP BY address_id)
-         JOIN addresses a ON a.id = address_id
-       ORDER BY mails DESC, address LIMIT ?`,
-    )
-    .all(limit) as AddressCount[];
 }
