@@ -2,8 +2,8 @@
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { canBeRetried, ENDINGS } from "../tasks/ending.js";
-import { FEATURE_LIBRARY } from "./as-python/feature-library.js";
-import { typescriptSource } from "./as-python/typescript-source.js";
+import { ANSWER_CHECKS } from "./as-python/answer-checks.js";
+import { declaring, typescriptSource } from "./as-python/typescript-source.js";
 import {
   type Assertion,
   type Condition,
@@ -29,7 +29,7 @@ export interface ExportedEval {
   readonly validation: FileValidation | null;
 }
 
-/** Returns the part of an eval that people read: its code, its rubric, or its function without the feature library. */
+/** Returns the part of an eval that people read: its code, its rubric, or its function without its helpers. */
 export function readableFunction(definition: EvalDefinition): string {
   if (isCode(definition)) return definition.code;
   if (definition.kind === "rubric") return definition.rubric;
@@ -71,7 +71,7 @@ def trace_of(state):
     ending = "answered" if answer else "out_of_turns"
     return {
         "answer": answer, "sources": sources, "ending": ending, "toolCalls": calls, "turns": turns, "messages": [],
-        "earlierToolCalls": [], "durationMs": 0,
+        "earlierToolCalls": [], "durationMs": 0, "features": (state.metadata or {}).get("features"),
     }
 `;
 
@@ -79,17 +79,14 @@ def trace_of(state):
 function inspectSource(definition: EvalDefinition): string {
   const code = pythonModule(definition).trimEnd();
   const { name } = definition;
-  const isFree = !PYTHON_NAMES.has(name) && !topLevelNames(`${code}\n${TRACE_OF}`).has(name);
-  // Inspect registers the eval's name, even if it is not a valid Python name.
-  const [registered, callable] = isFree ? ["", name] : [`, name="${name}"`, `${name}_scorer`];
   return `${code}
 ${TRACE_OF}
 
 from inspect_ai.scorer import Score, accuracy, scorer, stderr  # noqa: E402
 
 
-@scorer(metrics=[accuracy(), stderr()]${registered})
-def ${callable}():
+@scorer(metrics=[accuracy(), stderr()], name="${name}")
+def ${name}_inspect_scorer():
     async def score(state, target):
         given = {"user_message": state.input_text, "task_id": state.sample_id}
         gold = {"expected_output": target.text}
@@ -99,29 +96,6 @@ def ${callable}():
 
     return score
 `;
-}
-
-/** Names that a top-level function of the scorer file cannot have: keywords, builtins and imported names. */
-const PYTHON_NAMES: ReadonlySet<string> = new Set(
-  [
-    "and as assert async await break class continue def del elif else except finally for from global if import in is",
-    "lambda nonlocal not or pass raise return try while with yield",
-    "abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex copyright",
-    "credits delattr dict dir divmod enumerate eval exec exit filter float format frozenset getattr globals hasattr hash",
-    "help hex id input int isinstance issubclass iter len license list locals map max memoryview min next object oct open",
-    "ord pow print property quit range repr reversed round set setattr slice sorted staticmethod str sum super tuple type",
-    "vars zip accuracy scorer stderr",
-  ].flatMap((line) => line.split(" ")),
-);
-
-/** Returns the names that a module's top-level statements define or import. */
-function topLevelNames(code: string): Set<string> {
-  const defined = code.matchAll(/^(?:(?:async )?def|class) (\w+)|^(\w+)\s*[:=]/gm);
-  const imported = code.matchAll(/^(?:from \S+ )?import (.+)$/gm);
-  return new Set([
-    ...[...defined].map(([, name, variable]) => name ?? variable ?? ""),
-    ...[...imported].flatMap(([, names = ""]) => names.match(/\w+/g) ?? []),
-  ]);
 }
 
 /**
@@ -174,7 +148,7 @@ function pythonProgram(definition: EvalDefinition): string {
 function pythonModule(definition: EvalDefinition): string {
   switch (definition.kind) {
     case "python":
-      return definition.code;
+      return declaring(definition, "REFERENCE = True");
     case "typescript":
       throw new UserError(
         "eval_format_unsupported",
@@ -214,7 +188,7 @@ function functionOf(definition: DataEval): string {
 
 function moduleOf(definition: DataEval): string {
   const code = functionOf(definition);
-  const library = prunePython(FEATURE_LIBRARY, code.match(/\w+/g) ?? []);
+  const library = prunePython(ANSWER_CHECKS, code.match(/\w+/g) ?? []);
   return `${docstring(definition)}\n${library}\n\n\n${code}\n`;
 }
 
@@ -226,16 +200,17 @@ const NO_PASS_OF_FAILURE = [
 
 function rulesBody(conditions: readonly Condition[]): string[] {
   return [
-    'trace = {**trace, **{key: task.get(key) for key in ("inbox", "query_date")}}',
-    'trace.update(user_message=task.get("user_message") or "", is_suite=task.get("suite") is not None)',
+    'features = trace.get("features")',
+    "if features is None:",
+    '    raise ValueError("this eval reads features, which art-e measures: run it on traces from art-e export-traces")',
     "applies = False",
     ...conditions.flatMap((condition) => {
       const [sign, bound, wanted] =
         "at_least" in condition ? ["<", condition.at_least, "at least"] : [">", condition.at_most, "at most"];
       return [
-        `value, detail = ${condition.feature}(trace)`,
+        `value = features.get("${condition.feature}")`,
         `if value is not None and value ${sign} ${bound}:`,
-        `    return 0.0, f"${condition.feature} is {value:.4g}, expected ${wanted} ${bound}" + (f": {detail}" if detail else "")`,
+        `    return 0.0, f"${condition.feature} is {value:.4g}, expected ${wanted} ${bound}"`,
         "applies = applies or value is not None",
       ];
     }),
@@ -281,7 +256,7 @@ function casesBody({ cases, scoring }: EvalOf<"cases">): string[] {
 
 function assertionsBody(assertions: readonly Assertion[]): string[] {
   return [
-    "answer = strip(answer_of(trace))",
+    'answer = strip(trace.get("answer") or "")',
     ...assertions.flatMap((assertion) => [
       `if not ${assertionCall(assertion)}:`,
       `    return 0.0, ${pythonText(`assertion failed: ${assertionText(assertion)}`)}`,

@@ -3,7 +3,7 @@
 import { UserError } from "../platform/errors.js";
 import { SCORES } from "../scoring/scorers.js";
 import type { Trace } from "../traces/trace.js";
-import { featureOf, type VisibleTrace, viewOf } from "./run-evals/features.js";
+import { featureOf, type VisibleTrace, viewOf } from "./features.js";
 import { containsTerm, hasGold, isMissed, keyTermsOf } from "./run-evals/run-rules.js";
 import { conditionOf, TEMPLATES } from "./templates.js";
 

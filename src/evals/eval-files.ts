@@ -21,9 +21,10 @@ import {
   fileValidationSchema,
   type StoredEval,
 } from "./definition.js";
-import { FEATURES } from "./run-evals/features.js";
-import { describePython } from "./run-evals/run-python-evals.js";
+import { FEATURES } from "./features.js";
+import { type CodeDescription, describePython } from "./run-evals/run-python-evals.js";
 import { describeTypescript } from "./run-evals/run-typescript-evals.js";
+import { requireSandbox } from "./run-evals.js";
 import { toFileValidation } from "./store/file-validation.js";
 import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
 import { newestOf } from "./test-eval.js";
@@ -44,13 +45,18 @@ interface ReadEvalFile {
 }
 
 interface CodeReader {
-  readonly parse: (text: string, name: string) => unknown;
+  readonly parse: (text: string, name: string, signal: AbortSignal) => Promise<unknown>;
   readonly hint: string;
 }
 
 /** Imports eval files, or all files of a folder, as drafts. Imports all of them or none. */
-export function importEvals(paths: readonly string[], settings: AppSettings): Promise<ImportedEval[]> {
-  const read = paths.flatMap(filesOf).map((path) => ({ path, ...readEvalFile(path) }));
+export async function importEvals(
+  paths: readonly string[],
+  settings: AppSettings,
+  signal: AbortSignal,
+): Promise<ImportedEval[]> {
+  const read: (ReadEvalFile & { path: string })[] = [];
+  for (const path of paths.flatMap(filesOf)) read.push({ path, ...(await readEvalFile(path, signal)) });
   for (const { path, definition } of read) refuseServerOfFile(path, definition, settings);
   return withStore(settings, (db) =>
     db
@@ -125,14 +131,17 @@ export async function writeFolder(folder: string, files: ReadonlyMap<string, str
 const MAX_BYTES = 16_000_000;
 
 /** Reads an eval's JSON file, or a file with the code of an eval. Never executes the code. */
-function readEvalFile(path: string): ReadEvalFile {
+async function readEvalFile(path: string, signal: AbortSignal): Promise<ReadEvalFile> {
   const extension = extname(path);
   const read = CODE_READERS[extension];
   try {
     if (statSync(path).size > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);
     const text = readNamedFile(path).toString();
-    return readDefinition(read === undefined ? fromJson(text, extension) : read.parse(text, basename(path, extension)));
+    if (read === undefined) return readDefinition(fromJson(text, extension));
+    return readDefinition(await read.parse(text, basename(path, extension), signal));
   } catch (cause) {
+    signal.throwIfAborted();
+    if (cause instanceof UserError && cause.code === "sandbox_missing") throw cause;
     const { message } = cause as Error;
     throw new UserError(
       "eval_file_unusable",
@@ -174,19 +183,16 @@ function fromJson(text: string, extension: string): unknown {
   }
 }
 
-function fromPython(text: string, name: string): unknown {
+async function fromPython(text: string, name: string, signal: AbortSignal): Promise<unknown> {
   const code = withoutMain(text);
-  const described = describePython(code);
-  if (described === null) throw new Error("eval_function with four parameters is missing");
-  const { criterion, usesMetadata } = described;
-  return codeDefinition("python", name, { code, criterion, reference: usesMetadata });
+  const sandbox = await requireSandbox(`The eval ${name} is written in Python`);
+  return codeDefinition("python", name, { code, ...(await describePython(code, sandbox, signal)) });
 }
 
-function fromTypescript(code: string, name: string): unknown {
+async function fromTypescript(code: string, name: string): Promise<unknown> {
   const described = describeTypescript(code);
   if (described === null) throw new Error("it exports no function");
-  const { criterion, usesReference } = described;
-  return codeDefinition("typescript", snakeCase(name), { code, criterion, reference: usesReference });
+  return codeDefinition("typescript", snakeCase(name), { code, ...described });
 }
 
 /** Converts names as TypeScript files have them, such as `briefAnswer` and `brief-answer`. */
@@ -200,7 +206,7 @@ function snakeCase(name: string): string {
 function codeDefinition(
   kind: EvalLanguage,
   name: string,
-  { code, criterion, reference }: { code: string; criterion: string | null; reference: boolean },
+  { code, criterion, reference }: CodeDescription & { readonly code: string },
 ): unknown {
   return {
     name,

@@ -9,6 +9,7 @@ import type { AppSettings, ProgressBar } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { chooseSandbox } from "../sandbox/choose-sandbox.js";
+import type { PythonSandbox } from "../sandbox/python.js";
 import { protocolVersion } from "../scoring/judge.js";
 import { createJudge, JUDGE_TIMEOUT_MS, type JudgeConnection, verdictCache } from "../scoring/judge-settings.js";
 import { count } from "../text/format.js";
@@ -185,10 +186,11 @@ export async function requireRunnable(definitions: readonly EvalDefinition[], se
   }
 }
 
-export async function requireSandbox(reason: string): Promise<void> {
+/** Returns this machine's sandbox. Throws a UserError without one. */
+export async function requireSandbox(reason: string): Promise<PythonSandbox> {
   const choice = await chooseSandbox();
-  if (!choice.ok)
-    throw new UserError("sandbox_missing", `${reason}, which requires a sandbox: ${choice.why}.`, choice.hint);
+  if (choice.ok) return choice.sandbox;
+  throw new UserError("sandbox_missing", `${reason}, which requires a sandbox: ${choice.why}.`, choice.hint);
 }
 
 /**

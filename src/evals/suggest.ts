@@ -11,8 +11,8 @@ import {
   type TrainingLabels,
 } from "./choose-templates.js";
 import { BY_TEMPLATES, type EvalDraft, type LabelSources, type RegressionCase, type StoredEval } from "./definition.js";
+import { FEATURES, viewOf } from "./features.js";
 import { type EffectiveLabel, hashLabels, iterateLabelled, otherSources } from "./labels.js";
-import { FEATURES, viewOf } from "./run-evals/features.js";
 import { hasGold, regressionCaseOf } from "./run-evals/run-rules.js";
 import { saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";

@@ -12,7 +12,7 @@ export interface EvalInput {
   readonly date: string | null;
   readonly taskId: number | string | null;
   readonly suite: string | null;
-  /** The gold answer and scores. Present only if the module uses the word `reference`. */
+  /** The gold answer and scores. Present only if the module has the line `export const reference = true`. */
   readonly reference?: JsonObject;
 }
 

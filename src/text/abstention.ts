@@ -58,9 +58,6 @@ const ABSTAINS: readonly RegExp[] = [
   /^(n\/a|no answer( (was )?found)?|(the )?(answer|information|details) (is |was |are )?(unknown|not (known|found|available|provided))|(there is )?(insufficient|not enough) (information|data|evidence)\b.*)$/,
 ];
 
-/** Everything that decides whether an answer is an abstention, for implementations in other languages. */
-export const ABSTENTION_RULES = { LONGEST, LEAD, GOES_ON, ABSTAINS };
-
 /**
  * Returns whether an answer only says that the answer is unknown, like "I don't know". In doubt the text counts as an
  * answer: if it continues after the abstention, or describes what one email does not mention.

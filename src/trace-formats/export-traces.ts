@@ -36,7 +36,7 @@ import {
   ExportReport,
   type TraceFormat,
 } from "./export-traces/exported-trace.js";
-import { FORMATS, type Format } from "./formats.js";
+import { FORMATS, type Format, jsonLine } from "./formats.js";
 
 interface ExportRequest {
   readonly source: ExportSource;
@@ -191,7 +191,7 @@ async function writeBands(db: Db, folder: string, ids: readonly string[], scorer
       const actual = bandOf(trace.scores[scorer]?.value ?? null);
       if (actual === band) {
         entries[band].push(bandEntry(trace, scorer, band));
-        yield `${toWellFormedJson(trace)}\n`;
+        for (const line of jsonLine(trace)) yield `${line}\n`;
       } else if (actual === "unscored" && band === BANDS[0]) {
         unscored[trace.ending] = (unscored[trace.ending] ?? 0) + 1;
       }

@@ -1,3 +1,4 @@
+import { measureFeatures } from "../evals/features.js";
 import type { Message } from "../models/model.js";
 import { reasoningText } from "../models/reasoning-text.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
@@ -94,8 +95,8 @@ export const FORMATS = {
 export type Format = keyof typeof FORMATS;
 
 /** Writes the complete trace on one line: enough to replay it, score it again and write an eval from it. */
-function jsonLine(trace: ExportedTrace): string[] {
-  return [toWellFormedJson(trace)];
+export function jsonLine(trace: ExportedTrace): string[] {
+  return [toWellFormedJson({ ...trace, features: measureFeatures(trace) })];
 }
 
 /**

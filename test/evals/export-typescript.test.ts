@@ -60,7 +60,7 @@ describe("evalFiles as TypeScript", () => {
   ])("gives the verdicts of an assertion: %s", async (_, all) => {
     const definition = assertionsEval(all);
     const code = exported(definition);
-    expect(describeTypescript(code)).toEqual({ criterion: "The answer is /* well * / formed.", usesReference: false });
+    expect(describeTypescript(code)).toEqual({ criterion: "The answer is /* well * / formed.", reference: false });
     const outcomes = await runTypescriptEval(
       { code, reference: false },
       traces,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FEATURES, viewOf } from "../../src/evals/run-evals/features.js";
+import { FEATURES, viewOf } from "../../src/evals/features.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import type { QuestionTrace, SuiteTrace, ToolCallRecord, Turn } from "../../src/traces/trace.js";
 import { called, trace } from "../scoring/trace.js";

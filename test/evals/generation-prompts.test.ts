@@ -83,7 +83,6 @@ describe("readWrittenEval", () => {
   it.each([
     ["code", { criterion: "So.", kind: "python", body: CODE }, { ok: true }],
     ["fenced code", { criterion: "So.", kind: "python", body: `\`\`\`python\n${CODE}\n\`\`\`` }, { ok: true }],
-    ["other code", { criterion: "So.", kind: "python", body: "print(1)" }, { why: /does not define eval_function/ }],
     ["an unknown kind", { criterion: "So.", kind: "sql", body: "x" }, { why: /its kind is invalid/ }],
     ["an empty reply", {}, { why: /its criterion is invalid/ }],
     [

@@ -213,15 +213,18 @@ it.each([
   ["export async function evalX(input, output) { return { score: 1, reason: '' }; }", null, false],
   ["/** The answer is short. */\nexport function short(input: any, output: string) {}", "The answer is short.", false],
   [
-    "/**\n * The answer is right.\n *\n * Compares it.\n */\nexport default ({ reference }) => ({})",
+    "export const reference = true;\n/**\n * The answer is right.\n *\n * Compares it.\n */\nexport default ({ reference }) => ({})",
     "The answer is right.",
     true,
   ],
+  ["/** Right. */\nexport default ({ reference }) => ({})\nexport const reference: boolean = true", "Right.", true],
+  ["/** Right. */\nexport default ({ reference }) => ({})", "Right.", false],
+  ["/* off:\nexport const reference = true;\n*/\nexport default () => ({})", null, false],
   ["// without a reference\nexport const check = async (input, output) => ({ score: 1, reason: '' });", null, false],
   ["import x from 'y'; let n = 0; export default function f(input, output) { return n; }", null, false],
   ["module.exports = (input, output) => ({ score: 1, reason: '' });", null, false],
-])("describeTypescript describes code %# without running it", (code, criterion, usesReference) => {
-  expect(describeTypescript(code)).toEqual({ criterion, usesReference });
+])("describeTypescript describes code %# without running it", (code, criterion, reference) => {
+  expect(describeTypescript(code)).toEqual({ criterion, reference });
 });
 
 it.each(["function local() {}", "const x = 1;", "export const x = 1;"])(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FEATURES, viewOf } from "../../src/evals/run-evals/features.js";
+import { FEATURES, viewOf } from "../../src/evals/features.js";
 import { evalArguments } from "../../src/evals/run-evals/run-python-evals.js";
 import { traceDigest } from "../../src/evals/run-evals/run-rubric.js";
 import type { Message } from "../../src/models/model.js";

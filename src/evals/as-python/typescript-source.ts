@@ -1,7 +1,7 @@
 // Exports evals as TypeScript files that `evals import` can read again.
 import { UserError } from "../../platform/errors.js";
 import { canBeRetried, ENDINGS } from "../../tasks/ending.js";
-import { type Assertion, type EvalDefinition, patternParts } from "../definition.js";
+import { type Assertion, type EvalDefinition, type EvalLanguage, type EvalOf, patternParts } from "../definition.js";
 import { assertionText } from "../run-evals/run-rules.js";
 
 /**
@@ -10,7 +10,7 @@ import { assertionText } from "../run-evals/run-rules.js";
  * Throws for an eval in Python and for a judge.
  */
 export function typescriptSource(definition: EvalDefinition): string {
-  if (definition.kind === "typescript") return definition.code;
+  if (definition.kind === "typescript") return declaring(definition, "export const reference = true;");
   if (definition.kind === "assertions") return assertionsSource(definition.criterion, definition.answer.all);
   if (definition.kind !== "python" && definition.kind !== "judge") return librarySource(definition);
   const isJudge = definition.kind === "judge";
@@ -19,6 +19,11 @@ export function typescriptSource(definition: EvalDefinition): string {
     `Cannot export ${definition.name} as TypeScript: it is ${isJudge ? "a judge, which compares answers with gold answers" : "written in Python"}.`,
     `Export it with --format ${isJudge ? "json" : "python"}.`,
   );
+}
+
+/** Returns the code of an eval, with the declaration that it needs gold answers if only its JSON file has one. */
+export function declaring({ code, reference }: EvalOf<EvalLanguage>, declaration: string): string {
+  return !reference || code.includes(declaration) ? code : `${code.trimEnd()}\n\n${declaration}\n`;
 }
 
 function librarySource({ reference: _, origin, ...definition }: EvalDefinition): string {
@@ -69,12 +74,8 @@ function checkOf(assertion: Assertion): string {
   return `new RegExp(${patternParts(assertion.matches).map(sourceText).join(", ")}).test(answer)`;
 }
 
-/**
- * Returns a literal. An import marks an eval as one that needs gold answers if its code contains the word `reference`,
- * so that word is escaped.
- */
 function sourceText(value: unknown, indent = 0): string {
-  return JSON.stringify(value, null, indent).replaceAll("reference", "\\u0072eference");
+  return JSON.stringify(value, null, indent);
 }
 
 function plain(text: string): string {

@@ -15,7 +15,6 @@ import { seededRandom } from "../../statistics/seeded-random.js";
 import { type Alignment, alignmentOf } from "../choose-templates.js";
 import { EVAL_LANGUAGES, type EvalLanguage, type EvalOf, type EvaluatedTrace } from "../definition.js";
 import { isPass, type MeasuredOutcome } from "../eval-outcome.js";
-import { describePython } from "../run-evals/run-python-evals.js";
 import { traceDigest } from "../run-evals/run-rubric.js";
 import { describeTypescript } from "../run-evals/run-typescript-evals.js";
 
@@ -239,8 +238,6 @@ export function readWrittenEval(reply: Reply, language: EvalLanguage): ReadReply
   if (kind !== language) return { ok: false, why: `it is written in ${kind}, not in ${language}` };
   const code = withoutFence(body);
   if (code.length > MAX_CODE) return { ok: false, why: `its code is longer than ${MAX_CODE} characters` };
-  if (kind === "python" && describePython(code) === null)
-    return { ok: false, why: "its code does not define eval_function with four parameters" };
   if (kind === "typescript" && describeTypescript(code) === null)
     return { ok: false, why: "its code does not export a function" };
   return { ok: true, value: { kind, criterion, code } };

@@ -11,7 +11,7 @@ import { earlierCalls } from "../../traces/earlier-calls.js";
 import { askedOf } from "../../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
-import { mailboxOf, withParsedResults } from "./features.js";
+import { mailboxOf, measureFeatures, withParsedResults } from "../features.js";
 import { LostTraces } from "./lost-traces.js";
 
 /** A file in the sandbox can have at most 16 MiB. */
@@ -22,14 +22,6 @@ const MAX_BATCH_TRACES = 1_000;
 interface Item {
   readonly index: number;
   readonly line: string;
-}
-
-/** Facts about an eval's code that can be determined without running it. */
-interface PythonDescription {
-  /** The first line of the function's docstring, or null if there is none. */
-  readonly criterion: string | null;
-  /** Whether the code uses its second parameter, which can contain gold answers or scores. */
-  readonly usesMetadata: boolean;
 }
 
 interface PythonBatch {
@@ -146,51 +138,37 @@ function* batchesOf(
   yield batch;
 }
 
-/** Limit of a signature. Longer ones are not searched, so that reading a file takes linear time. */
-const MAX_SIGNATURE = 2_000;
-
-/** Describes an eval's code. Returns null if it does not define `eval_function` with four parameters. */
-export function describePython(code: string): PythonDescription | null {
-  for (const match of code.matchAll(/^def eval_function\(/gm)) {
-    const start = match.index + match[0].length;
-    const next = code.indexOf("\ndef ", start);
-    const end = Math.min(start + MAX_SIGNATURE, next === -1 ? code.length : next);
-    const signature = readSignature(code.slice(start, end));
-    const [, metadata] = signature?.parameters ?? [];
-    if (signature === null || metadata === undefined || signature.parameters.length !== 4) continue;
-    const body = code.slice(start + signature.length);
-    const docstring = /^\s*(?:r|R)?("""|''')/.exec(body);
-    const quotes = docstring?.[1] ?? "";
-    const [text = "", ...rest] = docstring === null ? [] : body.slice(docstring[0].length).split(quotes);
-    // A parameter that only the docstring describes is not used.
-    const statements = docstring === null ? body : rest.join(quotes);
-    const [line] = text.split("\n").filter((one) => one.trim() !== "");
-    return {
-      criterion: line?.trim().slice(0, 1_000) ?? null,
-      usesMetadata: new RegExp(String.raw`\b${metadata}\b`).test(statements),
-    };
-  }
-  return null;
+/** Facts about an eval's code that can be determined without running it. */
+export interface CodeDescription {
+  /** The first line of the function's documentation, or null if there is none. */
+  readonly criterion: string | null;
+  /** Whether the code declares that it needs gold answers, scores and verdicts. */
+  readonly reference: boolean;
 }
 
-/** Reads the parameters after the opening parenthesis, up to the colon after the closing one. */
-function readSignature(text: string): { readonly parameters: readonly string[]; readonly length: number } | null {
-  const commas: number[] = [-1];
-  let depth = 0;
-  for (let i = 0; i < text.length; i++) {
-    const character = text.charAt(i);
-    if ("([{".includes(character)) depth++;
-    else if (character === "," && depth === 0) commas.push(i);
-    else if (")]}".includes(character) && depth-- === 0) {
-      const colon = /^[^:\n]*:/.exec(text.slice(i + 1));
-      if (colon === null) return null;
-      const written = commas.map((comma, k) => text.slice(comma + 1, commas[k + 1] ?? i).trim());
-      if (written.at(-1) === "") written.pop();
-      const names = written.flatMap((parameter) => /^\w+/.exec(parameter) ?? []);
-      return names.length === written.length ? { parameters: names, length: i + 1 + colon[0].length } : null;
-    }
+const DESCRIBER = readBuiltFile("evals/run-evals/describe_eval.py");
+const descriptionSchema = z.union([
+  z.strictObject({ unusable: z.string() }),
+  z.strictObject({ criterion: z.string().nullable(), reference: z.boolean() }),
+]);
+
+/** Describes an eval's code, which Python parses in the sandbox. Throws an Error if it is not an eval. */
+export async function describePython(
+  code: string,
+  sandbox: PythonSandbox,
+  signal: AbortSignal,
+): Promise<CodeDescription> {
+  const workspace = openWorkspace();
+  try {
+    await workspace.use((folders) => writeText(folders, "eval.py", code));
+    const run = await runPython(sandbox, DESCRIBER, workspace, signal, BATCH_MS);
+    const { data } = descriptionSchema.safeParse(parseJsonOrNull(run.stdout));
+    if (data === undefined) throw new Error(`Python cannot parse it: ${endingOf(run)}`);
+    if ("unusable" in data) throw new Error(data.unusable);
+    return data;
+  } finally {
+    await workspace.close();
   }
-  return null;
 }
 
 /** Limit of processor time per trace. */
@@ -263,8 +241,8 @@ function endingOf({ stopped, exitCode, stderr }: PythonRun): string {
 /**
  * Returns the first three arguments of an eval function as JSON. The fourth, `ctx`, is created in the sandbox. The
  * trace has the format of export-traces, without scores, the judge's verdict, the grade and the task, and with the tool
- * calls of earlier questions in the same session. Gold answers,
- * scores and verdicts are in the second argument, and only if the eval is marked `reference`.
+ * calls of earlier questions in the same session. Gold answers, scores and verdicts are in the second argument, and
+ * only if the eval is marked `reference`.
  */
 export function evalArguments(trace: EvaluatedTrace, reference: boolean) {
   const { scores: _, messages, ...rest } = trace;
@@ -273,6 +251,7 @@ export function evalArguments(trace: EvaluatedTrace, reference: boolean) {
     messages: messages.map(withoutProviderState),
     toolCalls: withParsedResults(trace.toolCalls),
     earlierToolCalls: withParsedResults(earlierCalls(trace)),
+    features: measureFeatures(trace),
   };
   for (const hidden of ["judge", "task", "grade", "left", "question", "inbox", "queryDate"]) delete visible[hidden];
   const { inbox, queryDate } = mailboxOf(trace);

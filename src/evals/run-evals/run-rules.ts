@@ -16,7 +16,7 @@ import {
   type RegressionCase,
 } from "../definition.js";
 import { type EvalOutcome, PASS_SCORE } from "../eval-outcome.js";
-import { featureOf, type Measurement, type VisibleTrace, viewOf } from "./features.js";
+import { featureOf, type Measurement, type VisibleTrace, viewOf } from "../features.js";
 
 /** Maximum number of words from the gold answer besides numbers and dates. */
 const MAX_WORDS = 3;

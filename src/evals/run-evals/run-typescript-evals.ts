@@ -9,7 +9,7 @@ import { chooseNodeIsolation, type NodeIsolation, NodeProcess, type NodeProgram 
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
 import { LostTraces } from "./lost-traces.js";
-import { evalArguments } from "./run-python-evals.js";
+import { type CodeDescription, evalArguments } from "./run-python-evals.js";
 
 const WORKER = fileURLToPath(programFile("bin/eval-worker.mjs"));
 
@@ -34,14 +34,6 @@ const outcomeSchema = z.object({
 });
 
 const NOT_ITS_OUTCOME = "it sent a message that is not its outcome";
-
-/** Facts about an eval's code that do not require running it. */
-interface TypescriptDescription {
-  /** The first line of the doc comment of the function, or null without one. */
-  readonly criterion: string | null;
-  /** Whether the code uses `reference`, which contains gold answers and scores. */
-  readonly usesReference: boolean;
-}
 
 /** Returns how the processes of evals are isolated on this machine. */
 export function typescriptIsolation(): Promise<NodeIsolation> {
@@ -125,8 +117,11 @@ function typescriptArguments(trace: EvaluatedTrace, reference: boolean) {
 const EXPORTED =
   /(?:^|(?<=[;}]))[ \t]{0,99}export\s{1,99}(?:default\b|(?:async\s{1,99})?function\b|(?:const|let)\s{1,99}\w{1,99}[^=\n]{0,999}=\s{0,99}(?:async\s{0,99})?(?:\(|function\b|\w{1,99}\s{0,99}=>)|\{)|^[ \t]{0,99}(?:module\.)?exports\b/m;
 
+/** The declaration that an eval needs gold answers, scores and verdicts. */
+const REFERENCE = /^[ \t]{0,99}export const reference(?:: boolean)? = true;?[ \t]{0,99}$/m;
+
 /** Describes an eval's code. Returns null if it exports no function. */
-export function describeTypescript(code: string): TypescriptDescription | null {
+export function describeTypescript(code: string): CodeDescription | null {
   const match = EXPORTED.exec(code);
   if (match === null) return null;
   const [line = ""] = commentBefore(code, match.index)
@@ -136,7 +131,7 @@ export function describeTypescript(code: string): TypescriptDescription | null {
   const withoutComments = code.replace(/\/\*[\s\S]*?(?:\*\/|$)|\/\/[^\n]*/g, "");
   return {
     criterion: line === "" ? null : line.slice(0, 1_000),
-    usesReference: /\breference\b/.test(withoutComments),
+    reference: REFERENCE.test(withoutComments),
   };
 }
 

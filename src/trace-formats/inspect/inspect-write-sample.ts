@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { measureFeatures } from "../../evals/features.js";
 import type { FinishReason, ToolMessage, Usage } from "../../models/model.js";
 import { reasoningText } from "../../models/reasoning-text.js";
 import { objectSchema } from "../../models/tool-schemas.js";
@@ -114,7 +115,9 @@ function figuresOf(trace: ExportedTrace): JsonObject {
 
 function metadataOf(trace: ExportedTrace): JsonObject {
   const { ending, agentId, sessionId, traceId, sources } = trace;
-  const shared = { ending, agent_id: agentId, session_id: sessionId, trace_id: traceId, sources };
+  // Inspect does not accept null, so features that do not apply are absent.
+  const features = presentProperties(measureFeatures(trace)) as JsonObject;
+  const shared = { ending, agent_id: agentId, session_id: sessionId, trace_id: traceId, sources, features };
   if (trace.kind === "chat") {
     const { inbox, queryDate } = trace;
     return {

@@ -1,7 +1,7 @@
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { FEATURES } from "../../../src/evals/run-evals/features.js";
+import { FEATURES } from "../../../src/evals/features.js";
 import { TEMPLATES } from "../../../src/evals/templates.js";
 import { ROOT, workFolder } from "../art-e.js";
 

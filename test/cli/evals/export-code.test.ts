@@ -89,8 +89,8 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
       if (["short", "several", "regression_cases", "bug_reproductions"].includes(name))
         expect({ name, isMixed }).toEqual({ name, isMixed: true });
     }
-    // An eval contains only the features that it needs.
-    expect(read("code/short.py")).not.toContain("def numbers_in_mail");
+    // An eval contains only the functions that it needs.
+    expect(read("code/short.py")).not.toContain("def contains_term");
   });
 
   it("can be imported again as Python evals, and give the same verdicts in the sandbox", async () => {
@@ -116,7 +116,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
 
   it("are Python source code if exported as Inspect scorers", async () => {
     await json("evals export short@1 polite@1 --format inspect -o scorers");
-    expect(read("scorers/short_scorer.py")).toContain("@scorer(metrics=[accuracy(), stderr()])\ndef short():");
+    expect(read("scorers/short_scorer.py")).toContain('@scorer(metrics=[accuracy(), stderr()], name="short")');
     for (const name of ["short", "polite"])
       python(["-c", `compile(open("scorers/${name}_scorer.py").read(), "scorer", "exec")`]);
   });
@@ -143,7 +143,8 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
       "import asyncio, runpy, sys",
       "from types import SimpleNamespace as N",
       'sys.path.insert(0, "stub")',
-      'state = N(messages=[], output=N(completion="two words", stop_reason="stop"), input_text="?", sample_id=1)',
+      'state = N(messages=[], output=N(completion="two words", stop_reason="stop"), input_text="?", sample_id=1,',
+      '          metadata={"features": {"answer_words": 2}})',
       `for name in ${JSON.stringify(awkward)}:`,
       '    made = runpy.run_path(f"awkward-scorers/{name}_scorer.py")',
       '    [own] = [v for v in made.values() if isinstance(v, dict) and "make" in v]',

@@ -32,10 +32,10 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     await json("evals label --from labels.jsonl");
     write("brief.py", SHORT);
     write("raises.py", SHORT.replace("words = ", "words = task['nothing'] + "));
-    write("gold.py", SHORT.replace("words <= 14", 'task_metadata["expected_output"] != ""'));
+    write("gold.py", `REFERENCE = True\n${SHORT}`.replace("words <= 14", 'task_metadata["expected_output"] != ""'));
   });
 
-  it("are imported from files, and their inputs are derived from the code", async () => {
+  it("are imported from files, and their inputs are declared in the code", async () => {
     const imported = await json("evals import brief.py raises.py gold.py");
     expect(imported.map(({ name, version }: { name: string; version: number }) => [name, version])).toEqual([
       ["brief", 1],

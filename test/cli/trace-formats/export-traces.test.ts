@@ -8,6 +8,7 @@ import { machinesStart } from "../../suites/machines-start.js";
 import { readArtGroups } from "../../trace-formats/art-reader.js";
 import { readAtif } from "../../trace-formats/atif-reader.js";
 import { readChats } from "../../trace-formats/chat-reader.js";
+import { exportedTraceSchema } from "../../trace-formats/exported-trace.js";
 import { readEvalFile } from "../../trace-formats/inspect-reader.js";
 import { ALL_KINDS } from "../../trace-formats/kinds-of-traces.js";
 import { readOtlp } from "../../trace-formats/otlp-reader.js";
@@ -70,7 +71,7 @@ describe("exporting traces", () => {
 
     it("writes one complete trace per line, in task order", () => {
       const traces = jsonLines(everything);
-      expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toEqual([1, 2, 3, 4]);
+      expect(traces.map((trace) => exportedTraceSchema.parse(trace).taskId)).toEqual([1, 2, 3, 4]);
       expect(traces.map((trace) => trace.scores.semanticScore?.value)).toEqual([1, 0.5, 0, undefined]);
       expect(traces.map((trace) => trace.ending)).toEqual(["answered", "answered", "answered", "model_error"]);
       expect(traces[0].task).toMatchObject({ question: demoQuestion(1).question, answer: demoQuestion(1).answer });

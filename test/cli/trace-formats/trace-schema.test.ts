@@ -2,10 +2,15 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anyTraceSchema } from "../../../src/traces/trace.js";
+import { featuresSchema } from "../../trace-formats/exported-trace.js";
 import { jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
 /** The shipped JSON Schema is generated from the zod schemas by running this file with `-u`. */
-const schema = z.toJSONSchema(anyTraceSchema, { target: "draft-2020-12", io: "input" });
+const exported = z.object({ features: featuresSchema.optional() });
+const schema = z.toJSONSchema(
+  z.discriminatedUnion("kind", anyTraceSchema.options.map((option) => option.extend(exported.shape)) as never),
+  { target: "draft-2020-12", io: "input" },
+);
 
 const document = {
   $schema: schema.$schema,

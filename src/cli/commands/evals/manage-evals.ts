@@ -200,9 +200,9 @@ const importEvalsSchema = z.object({
   }),
 });
 
-export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, out }) => {
+export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, signal, out }) => {
   const { importEvals } = await import("../../../evals/eval-files.js");
-  const imported = await importEvals(files, settings);
+  const imported = await importEvals(files, settings, signal);
   out.result(
     imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
       path,

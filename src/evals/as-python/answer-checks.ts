@@ -1,18 +1,12 @@
-// The Python module that measures features in exported evals. `trace_features.py` contains its functions. Its patterns,
-// word lists and limits are generated from the TypeScript features, so that each is defined once.
+// The Python functions with which exported cases and assertions check an answer (`answer_checks.py`). The patterns and
+// word lists for dates and numbers are generated from the TypeScript ones, so that each is defined once.
 import { readBuiltFile } from "../../platform/program-files.js";
-import { ABSTENTION_RULES } from "../../text/abstention.js";
 import { DATE_AND_NUMBER_RULES } from "../../text/dates-and-numbers.js";
-import { FEATURE_RULES } from "../run-evals/features.js";
 
 type Constant = RegExp | readonly RegExp[] | number | readonly string[] | Readonly<Record<string, number>>;
 
 /** Source of the Python module. */
-export const FEATURE_LIBRARY = withConstants(readBuiltFile("evals/as-python/trace_features.py"), {
-  ...ABSTENTION_RULES,
-  ...DATE_AND_NUMBER_RULES,
-  ...FEATURE_RULES,
-});
+export const ANSWER_CHECKS = withConstants(readBuiltFile("evals/as-python/answer_checks.py"), DATE_AND_NUMBER_RULES);
 
 /** Inserts the constants after the imports. */
 function withConstants(source: string, constants: Readonly<Record<string, Constant>>): string {
@@ -40,7 +34,7 @@ function rawString(text: string): string {
  * characters. White space becomes `~`, because Python's \s differs, and $ becomes \Z, because Python's $ also matches
  * before a line break at the end.
  */
-export function pythonPattern(source: string): string {
+function pythonPattern(source: string): string {
   let converted = "";
   let inClass = false;
   for (const [token] of source.matchAll(/\\.|[^\\]/gsu)) {

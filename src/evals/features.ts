@@ -1,20 +1,20 @@
-// The features that rule evals can bound. `as-python/trace_features.py` measures the same features in exported evals,
-// with the rules of this file.
-import { plainSubject } from "../../mail/email.js";
-import { UserError } from "../../platform/errors.js";
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonOrNull } from "../../platform/json.js";
-import type { Ending } from "../../tasks/ending.js";
-import { questionOf } from "../../tasks/question.js";
-import { isDontKnow } from "../../text/abstention.js";
+// The features that rule evals can bound: numbers measured on a trace, without its scores, verdict and gold answer.
+// Exported traces and the traces that evals in Python and TypeScript receive contain their values.
+import { plainSubject } from "../mail/email.js";
+import { UserError } from "../platform/errors.js";
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonOrNull } from "../platform/json.js";
+import type { Ending } from "../tasks/ending.js";
+import { questionOf } from "../tasks/question.js";
+import { isDontKnow } from "../text/abstention.js";
 import {
   type CalendarDay,
   matchesDay,
   parseDatesAndTimes,
   parseNumbers,
   type TimeOfDay,
-} from "../../text/dates-and-numbers.js";
-import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
-import { sumCost } from "../../traces/task-result.js";
+} from "../text/dates-and-numbers.js";
+import { type EarlierCall, earlierCalls } from "../traces/earlier-calls.js";
+import { sumCost } from "../traces/task-result.js";
 import {
   askedOf,
   listedMails,
@@ -22,8 +22,8 @@ import {
   type ReturnedMail,
   type ToolCallRecord,
   type Turn,
-} from "../../traces/trace.js";
-import type { EvaluatedTrace } from "../definition.js";
+} from "../traces/trace.js";
+import type { EvaluatedTrace } from "./definition.js";
 
 export interface Measurement {
   /** The measured value, or null if the feature does not apply to the trace. Null meets every bound. */
@@ -439,26 +439,15 @@ function commandOf({ arguments: args }: ToolCallRecord): string {
   return typeof command === "string" ? command : typeof code === "string" ? code : "";
 }
 
-/** The patterns and limits of the features, for implementations in other languages. */
-export const FEATURE_RULES = {
-  LISTED,
-  MAX_CLAIM_CHARS,
-  MAX_CHARS,
-  WRITTEN,
-  SCALED,
-  ISO_DAY: DAY,
-  MAILBOX_ARGUMENT,
-  ADDRESS,
-  ASKS_DATE,
-  ASKS_NUMBER,
-  RELATIVE_DAY,
-  WRITING_TOOLS: [...WRITING_TOOLS],
-  RUNS_TESTS,
-};
-
 /** The properties of an object, or an empty object for any other value. */
 function recordOf(value: JsonValue): JsonObject {
   return isJsonObject(value) ? value : {};
+}
+
+/** Returns the value of every feature. Null if the feature does not apply to the trace. */
+export function measureFeatures(trace: EvaluatedTrace): Record<string, number | null> {
+  const view = viewOf(trace);
+  return Object.fromEntries(Object.entries(FEATURES).map(([name, feature]) => [name, feature.of(view).value]));
 }
 
 export function viewOf(trace: EvaluatedTrace): VisibleTrace {
