@@ -60,8 +60,16 @@ const block = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
 const paragraph = { leadingLineBreaks: 2, trailingLineBreaks: 2 };
 const heading = { ...paragraph, uppercase: false };
 
+const LINK_OPTIONS = {
+  linkBrackets: ["(", ")"] as [string, string],
+  hideLinkHrefIfSameAsText: true,
+  noAnchorUrl: true,
+  // A data: link contains a file, not an address.
+  pathRewrite: (path: string) => (/^\s*data:/i.test(path) ? "" : path),
+};
+
 const SELECTORS: SelectorDefinition[] = [
-  { selector: "a", options: { linkBrackets: ["(", ")"], hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
+  { selector: "a", options: LINK_OPTIONS },
   { selector: "blockquote", format: "quotation" },
   { selector: "img", format: "alternativeText" },
   { selector: "table", format: "block", options: paragraph },

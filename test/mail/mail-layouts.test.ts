@@ -194,8 +194,40 @@ describe("Apple Mail", () => {
         "V10/MailData/Envelope Index": "SQLite format 3\0",
       }),
     );
-    expect(result).toMatchObject({ stored: 3, format: "emlx", forms: { emlx: 3 }, skipped: { mails: 3 } });
+    expect(result).toMatchObject({ stored: 3, format: "emlx", forms: { emlx: 3 }, skipped: { mails: 2 } });
     expect(result.owners).toEqual({ "6A1F": ME });
+  });
+
+  it("is read with the attachments that are stored beside an .emlx file", async () => {
+    const type = (name: string) => `Content-Disposition: attachment; filename="${name}"\nContent-Type: text/plain`;
+    const part = (header: string, text = "") => `--b\n${header}\n\n${text}\n`;
+    const inner = `--c\nContent-Type: text/plain\n\nSee both.\n--c\n${type("b.txt")}\nX-Apple-Content-Length: 5\n\n\n--c--`;
+    const lines = [
+      `From: ${ME}\nContent-Type: multipart/mixed; boundary="b"\n\n`,
+      part('Content-Type: multipart/mixed; boundary="c"', inner),
+      part(`${type("a.txt")}\nContent-Transfer-Encoding: quoted-printable\nX-Apple-Content-Length: 6`),
+      part(`${type("c.txt")}\nX-Apple-Content-Length: 6`),
+      part(type("d.txt"), "Dates."),
+      "--b--\n",
+    ];
+    const mail = lines.join("");
+    const folder = folderOf({
+      "Data/Messages/9.partial.emlx": `${mail.length}\n${mail}<?xml version="1.0"?>\n<plist version="1.0"></plist>\n`,
+      "Data/Attachments/9/2/a.txt": "Apples=3D",
+      "Data/Attachments/9/1.2/b.txt": "Beans",
+    });
+    const { emails: found } = await readAll(await openCorpus(folder, null));
+    expect(found.map(({ body }) => body.replace(/^[\s\S]*?(?=----- )/, "").split(/\n+/))).toEqual([
+      [
+        "----- Attachment: b.txt -----",
+        "Beans",
+        "----- Attachment: a.txt -----",
+        "Apples=3D",
+        "----- Attachment: c.txt -----",
+        "----- Attachment: d.txt -----",
+        "Dates.",
+      ],
+    ]);
   });
 });
 

@@ -744,6 +744,22 @@ describe("a part that is not the text", () => {
 describe("a header that programs write in another way", () => {
   it.each([
     ['Content-Type: text/plain; charset="iso-8859-2*pl"', "W\xb3adys\xb3aw", "Władysław"],
+    [
+      "Content-Type: text/plain; format=flowed",
+      "<x-flowed>The figures \nare due.\n</x-flowed>",
+      "The figures are due.",
+    ],
+    ["X-Mailer: Eudora", "<x-html>\n<p>Plums &amp; <b>pears</b></p>\n</x-html>", "Plums & pears"],
+    [
+      "Content-Type: text/plain",
+      "Hi\n-----BEGIN PGP MESSAGE-----\n\nhQEMA0lF\n=abcd\n-----END PGP MESSAGE-----\nBye",
+      "Hi\n[Encrypted with OpenPGP: the text cannot be read.]\nBye",
+    ],
+    [
+      "Content-Type: text/html",
+      '<a href="data:text/plain;base64,QUFB">open</a> <a href="https://x.example/">it</a>',
+      "open it (https://x.example/)",
+    ],
     ["Content-Transfer-Encoding: base64", "emVicmEgfn5-IMO_w7_DvyA_Pz8-Pj4geWFr", "zebra ~~~ ÿÿÿ ???>>> yak"],
   ])("is understood: %s", async (header, body, text) => {
     expect(await parseEmail(Buffer.from(`From: lea@x.example\n${header}\n\n${body}`, "latin1"))).toMatchObject({
@@ -755,6 +771,18 @@ describe("a header that programs write in another way", () => {
     ["From: lea at plains.example (Lea Ray)", { sender: "lea@plains.example" }],
     ["To: <mailto:tom@x.example?subject=Plums>, bo@x.example", { to: ["tom@x.example", "bo@x.example"] }],
     ["Date: Mon, 14 May 2001 10:00:00 +9900", { date: null }],
+    ["Date: lun., 14 mai 2001 10:00:00 +0000", { date: "2001-05-14T10:00:00Z" }],
+    ["Date: mar., 14 août 2001 10:00:00 +0200", { date: "2001-08-14T08:00:00Z" }],
+    ["Date: ven., 13 juil. 2001 10:00:00 +0000", { date: "2001-07-13T10:00:00Z" }],
+    ["Date: Fr., 14 Dez. 2001 10:00:00 +0000", { date: "2001-12-14T10:00:00Z" }],
+    [
+      "Received: from b by c; Mon, 14 May 2001 12:00:09 +0200\nReceived: from a by b; Mon, 14 May 2001 12:00:00 +0200",
+      { date: "2001-05-14T10:00:00Z" },
+    ],
+    [
+      "Received: from a by b; Mon, 14 May 2001 12:00:00 +0200\nDate: Tue, 15 May 2001 10:00:00 +0000",
+      { date: "2001-05-15T10:00:00Z" },
+    ],
     ["Delivered-To: Me@x.example\nDelivered-To: list@x.example\nTo: list@x.example", { deliveredTo: "me@x.example" }],
     ["Delivered-To: mailing list dev@x.example\nX-Original-To: <me@x.example>", { deliveredTo: "me@x.example" }],
   ])("is understood in %j", async (header, wanted) => {

@@ -70,12 +70,18 @@ export function readMailFields(bytes: Buffer): RawMail | string {
     to: all("to"),
     cc: all("cc"),
     bcc: all("bcc"),
-    date: parseMailDate(first("date")),
+    date: parseMailDate(first("date")) ?? dateReceived(headers.get("received") ?? []),
     nameLists: NAME_LIST_HEADERS.flatMap((name) => headers.get(name) ?? []),
     // The mail server at the top of the header delivered the email last.
     deliveredTo: deliveryAddress([...(headers.get("delivered-to") ?? []), ...(headers.get("x-original-to") ?? [])]),
   };
   return { fields, bodyHeaders, body };
+}
+
+/** Returns the date at which the first server received an email. It is at the end of the last field. */
+function dateReceived(values: readonly string[]): string | null {
+  const value = values.at(-1) ?? "";
+  return parseMailDate(value.slice(value.lastIndexOf(";") + 1).trim());
 }
 
 /** Returns the first address. ezmlm writes `mailing list dev@lists.example`, which is not one. */
@@ -103,6 +109,7 @@ const READ_HEADERS = new Set([
   "subject",
   "delivered-to",
   "x-original-to",
+  "received",
   "content-type",
   "content-transfer-encoding",
   "content-disposition",

@@ -18,8 +18,8 @@ const NAMED_ZONES: Readonly<Record<string, number>> = {
 const TIME = String.raw`(?<hour>\d{1,2})\s*[:.]\s*(?<minute>\d{2})(?:\s*[:.]\s*(?<second>\d{2}))?(?:[.,]\d+)?(?!\d)`;
 const AM_PM = String.raw`(?:\s*(?<half>[ap])\.?m\b\.?)?`;
 const ZONE = String.raw`\s*(?<zone>\S.*)?`;
-const MONTH = String.raw`(?<month>[a-z]{3})[a-z]*\.?`;
-const WEEKDAY = String.raw`(?:[a-z]*\.?\s*,?\s*)`;
+const MONTH = String.raw`(?<month>\p{L}{3,12})\.?`;
+const WEEKDAY = String.raw`(?:\p{L}*\.?\s*,?\s*)`;
 const DAY = String.raw`(?<day>\d{1,2})`;
 const YEAR = String.raw`(?<year>\d{2,4})`;
 
@@ -34,7 +34,20 @@ const FORMS: readonly RegExp[] = [
   `(?<year>\\d{4})(?<separator>[-/])(?<monthNumber>\\d{1,2})\\k<separator>${DAY}(?:t|\\s+)${TIME}${AM_PM}${ZONE}`,
   // United States: `3/10/2006 1:40:00 PM`.
   `${WEEKDAY}(?<monthNumber>\\d{1,2})/${DAY}/(?<year>\\d{4}|\\d{2})\\s*,?\\s+${TIME}${AM_PM}${ZONE}`,
-].map((form) => new RegExp(`^${form}$`, "i"));
+].map((form) => new RegExp(`^${form}$`, "iu"));
+
+/** Starts of the month names that French, German, Spanish, Portuguese, Italian and Dutch mail programs write. */
+// biome-ignore format: rows of a table
+const OTHER_MONTHS: Readonly<Record<string, number>> = {
+  gen: 1, ene: 1, fev: 2, maa: 3, mrt: 3, avr: 4, abr: 4, mai: 5, mag: 5, mei: 5, juin: 6, giu: 6, juil: 7, lug: 7,
+  aou: 8, ago: 8, set: 9, okt: 10, ott: 10, out: 10, dez: 12, dic: 12,
+};
+
+/** Returns the number (1 to 12) of a month, or 0 if the name is unknown. */
+function monthOfName(name: string): number {
+  const plain = name.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+  return monthOf(plain) || (OTHER_MONTHS[plain.slice(0, 4)] ?? OTHER_MONTHS[plain.slice(0, 3)] ?? 0);
+}
 
 /** The format of nearly all mail. Parsing it separately takes half the time of the patterns above. */
 const USUAL_FORM =
@@ -62,7 +75,7 @@ export function parseMailDate(header: string): string | null {
     const { year = "", month, monthNumber, day, hour, minute, second = "0", half, zone, zoneBefore } = groups;
     const offset = offsetMinutes(zone ?? zoneBefore ?? "Z");
     if (offset === null) return null;
-    const monthOfYear = month === undefined ? Number(monthNumber) : monthOf(month.toLowerCase());
+    const monthOfYear = month === undefined ? Number(monthNumber) : monthOfName(month);
     const clock = hourOfDay(Number(hour), half);
     return toUtc(fullYear(year), monthOfYear, Number(day), clock, Number(minute), Number(second), offset);
   }

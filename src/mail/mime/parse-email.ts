@@ -68,7 +68,7 @@ export function parseEmail(raw: Uint8Array): Email | string | Promise<Email | st
  * Returns the email within Apple Mail's .emlx, which consists of a line with the email's byte count, the email, and a
  * property list. The count is wrong if another program changed the line ends.
  */
-function mailOfEmlx(bytes: Buffer): Buffer {
+export function mailOfEmlx(bytes: Buffer): Buffer {
   // Check for a digit first. Most emails start with a letter, and creating a string for each would be slower.
   if (!((bytes[0] ?? 0) >= 0x30 && (bytes[0] ?? 0) <= 0x39)) return bytes;
   const [line, count] = /^(\d{1,9})[ \t]*\r?\n/.exec(bytes.toString("latin1", 0, 32)) ?? [];
@@ -225,7 +225,33 @@ function decodePlain(headers: BodyHeaders, body: Buffer): string | null {
   const isAttached = /^attachment\b/i.test(headers.disposition);
   if (charset === null || !PLAIN_ENCODINGS.has(encoding) || isAttached) return null;
   const bytes = encoding === "quoted-printable" ? decodeTransferEncoding(body, encoding) : body;
-  return isAscii(bytes) ? bytes.toString("latin1") : decodeCharset(bytes, charset);
+  const text = isAscii(bytes) ? bytes.toString("latin1") : decodeCharset(bytes, charset);
+  return isMarkedUp(text) ? null : text;
+}
+
+/** Whether plain text contains a form that is decoded like a part: Eudora's tags or inline OpenPGP. */
+function isMarkedUp(text: string): boolean {
+  return EUDORA_TAG.test(text) || text.includes(PGP_START);
+}
+
+const EUDORA_TAG = /^\s*<x-(?:html|flowed|rich)>/i;
+const PGP_START = "-----BEGIN PGP MESSAGE-----";
+const PGP_MESSAGE = /^-----BEGIN PGP MESSAGE-----$[\s\S]*?^-----END PGP MESSAGE-----/gm;
+
+/** Decodes the HTML that Eudora marks in plain text, and says so if inline text is encrypted. */
+function withoutMarks(text: string): string {
+  if (!isMarkedUp(text)) return text;
+  const plain = EUDORA_TAG.test(text)
+    ? text
+        .replace(/<x-html>([\s\S]*?)(?:<\/x-html>|(?![\s\S]))/gi, (_, html: string) => htmlToText(html))
+        .replace(/<x-rich>([\s\S]*?)(?:<\/x-rich>|(?![\s\S]))/gi, (_, enriched: string) => enrichedToText(enriched))
+        .replace(/<\/?x-flowed>\n?/gi, "")
+    : text;
+  return plain.replace(PGP_MESSAGE, encryptedNote("OpenPGP"));
+}
+
+function encryptedNote(encryption: string): string {
+  return `[Encrypted with ${encryption}: the text cannot be read.]`;
 }
 
 const PLAIN_ENCODINGS = new Set(["", "7bit", "8bit", "binary", "quoted-printable"]);
@@ -264,7 +290,7 @@ const NO_TEXT: BodyText = { text: "", isHtml: false };
 /** Returns the text of the parts that a mail program shows as the body. */
 function bodyTextOf(part: MimePart, root: MimePart): BodyText {
   if (part.encryption !== null) {
-    return { text: `[Encrypted with ${part.encryption}: the text cannot be read.]`, isHtml: false };
+    return { text: encryptedNote(part.encryption), isHtml: false };
   }
   if (part.children.length === 0) return leafTextOf(part, root);
   const texts = part.children.map((child) => bodyTextOf(child, root)).filter(({ text }) => !isBlank(text));
@@ -334,7 +360,8 @@ function leafTextOf(part: MimePart, root: MimePart): BodyText {
     return { text: enrichedToText(text), isHtml: false };
   }
   const isFlowed = type.params.get("format")?.toLowerCase() === "flowed";
-  return { text: isFlowed ? unflowed(text, type.params.get("delsp")?.toLowerCase() === "yes") : text, isHtml: false };
+  const plain = isFlowed ? unflowed(text, type.params.get("delsp")?.toLowerCase() === "yes") : text;
+  return { text: withoutMarks(plain), isHtml: false };
 }
 
 /**

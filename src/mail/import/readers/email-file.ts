@@ -1,6 +1,7 @@
 import type { Email, MailForm } from "../../email.js";
-import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
+import { MAX_MAIL_BYTES, mailOfEmlx, parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";
+import { isPartialEmlx, withEmlxAttachments } from "./emlx-attachments.js";
 import { fileEmail, type MailLocation } from "./filed-email.js";
 import { collect, type MailFile } from "./mail-file.js";
 import { emlxLineLength } from "./recognize.js";
@@ -12,7 +13,8 @@ export async function readEmailFile(file: MailFile, content: AsyncIterable<Buffe
   if (bytes === null) return { bad: { where: file.where, reason: TOO_LARGE } };
   const { name, place } = file;
   const form = !place.isInMaildir && emlxLineLength(bytes) > 0 ? "emlx" : formOf(name, place.isInMaildir);
-  return toResult(await parseEmail(bytes), file.where, form, place.ofEmail);
+  const mail = file.disk !== null && isPartialEmlx(name) ? withEmlxAttachments(mailOfEmlx(bytes), file.disk) : bytes;
+  return toResult(await parseEmail(mail), file.where, form, place.ofEmail);
 }
 
 /**

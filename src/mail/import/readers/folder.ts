@@ -101,11 +101,14 @@ async function* walk(
     entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() })),
   );
   const isMaildir = isMaildirFolder(entries);
+  const isAppleMail = hasFolder(entries, "Messages");
   const isInMaildir = ["cur", "new"].includes(basename(folder));
   for (const entry of entries) {
     const file = join(folder, entry.name);
     const below = path === "" ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory()) {
+      // These are read with their emails.
+      if (isAppleMail && entry.name === "Attachments") continue;
       if (isMaildir && entry.name === "tmp")
         yield* refuseAll(file, "it is in the tmp folder of a Maildir, so it was not delivered");
       else yield* walk(root, file, below, layout);
