@@ -95,7 +95,7 @@ interface CountedLabel extends TellingLabel {
 }
 
 /** A label of a trace that was drawn with a known probability. */
-export interface SampledLabel {
+interface SampledLabel {
   readonly isGood: boolean;
   /** 1 if every trace had the same chance. */
   readonly weight: number;
@@ -662,4 +662,4 @@ export function withValidDraw<T extends z.ZodObject>(object: T): T {
  */
 export const LABEL_BASES = ["direct", "coded", "adjudicated"] as const;
 
-export type LabelBasis = (typeof LABEL_BASES)[number];
+type LabelBasis = (typeof LABEL_BASES)[number];

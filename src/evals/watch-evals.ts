@@ -27,7 +27,7 @@ import {
 } from "./watch-evals/watch-store.js";
 
 /** An anchor whose result differs from the stored one. */
-export interface ChangedAnchor {
+interface ChangedAnchor {
   readonly traceId: string;
   readonly before: AnchorResult;
   readonly now: AnchorResult;

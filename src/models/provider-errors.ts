@@ -163,7 +163,7 @@ function waitOf({ metadata, details }: ErrorBody, headers: Headers | undefined, 
 }
 
 /** Returns the error of a proxy that requires a user name and a password, which fails every request. */
-export function proxyError(): ModelError {
+function proxyError(): ModelError {
   const message =
     "407 the proxy requires a user name and a password: set HTTP_PROXY or HTTPS_PROXY to http://USER:PASSWORD@HOST:PORT";
   return new ModelError("network", message, { status: 407, retryable: false, unreachable: true });

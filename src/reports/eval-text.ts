@@ -133,7 +133,7 @@ function modelLines(
 }
 
 /** Formats a judge, such as `openai/gpt-6-luna (verdict 2, prompt 1a2b3c4d5e6f, 6 examples, 3 votes)`. */
-export function judgeLabel({ model, votes, examples = [], ...prompt }: JudgeSettings): string {
+function judgeLabel({ model, votes, examples = [], ...prompt }: JudgeSettings): string {
   const facts = compact([
     `${prompt.protocol} ${prompt.version}`,
     `prompt ${promptHash({ ...prompt, examples })}`,

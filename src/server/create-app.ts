@@ -20,7 +20,6 @@ import {
 } from "./app/route.js";
 import { addPage, isPage } from "./app/static-pages.js";
 import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
-import { responsesRoutes } from "./openai/responses.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";
 import { errorAnalysisRoutes } from "./routes/error-analysis.js";
@@ -106,7 +105,6 @@ function servedRoutes(services: Services, reports: ReportLinks, streams: RunStre
     ...mailRoutes(services),
     ...metaRoutes(services),
     ...openaiRoutes(services),
-    ...responsesRoutes(services),
   ];
 }
 

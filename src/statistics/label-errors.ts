@@ -20,7 +20,7 @@ export interface LabelTable extends LabelCells {
 }
 
 /** The weights that add up to the cells of a table, if items had different probabilities to be labeled. */
-export interface LabelWeights {
+interface LabelWeights {
   /** Sums of the squared weights. */
   readonly squares: LabelCells;
   /** Expected weight of one more item that passes, and of one that fails. */

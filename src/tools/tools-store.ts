@@ -67,7 +67,7 @@ export function getTool(db: Db, id: string): StoredTool {
 }
 
 /** Returns the tools attached to an agent, in their order. Empty if the agent uses the default tools. */
-export function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
+function listAttachedTools(db: Db, agentId: string): AttachedTool[] {
   const rows = db
     .prepare(
       `SELECT ${COLUMNS}, a.config FROM agent_tools a JOIN tools t ON t.id = a.tool_id WHERE a.agent_id = ? ORDER BY a.rowid`,

@@ -126,17 +126,6 @@ export function deleteSession(db: Db, id: string): void {
   db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
 }
 
-export function lastAnswer(db: Db, sessionId: string): string | null {
-  const answer = db
-    .prepare(
-      `SELECT ${TRACE} ->> '$.answer' FROM traces WHERE session_id = ? AND run_id IS NULL
-         AND ${TRACE} ->> '$.answer' IS NOT NULL ORDER BY started_at DESC, rowid DESC LIMIT 1`,
-    )
-    .pluck()
-    .get(sessionId) as string | undefined;
-  return answer ?? null;
-}
-
 /** Saves a chat and creates or updates its session. */
 export function saveChat(db: Db, trace: ChatTrace): void {
   const session = db.prepare(

@@ -299,7 +299,7 @@ function toSavedAttempt({ position, traceId, startedAt, result }: SavedAttemptRo
 const RESULT_SHAPE = { traceId: "string", ending: "string", usage: "object", scores: "object" } as const;
 
 /** @throws DamagedRowError */
-export function parseResult(row: string, json: unknown): TaskResult {
+function parseResult(row: string, json: unknown): TaskResult {
   return parseColumn(json, RESULT_SHAPE, { table: "results", row, column: "result" });
 }
 

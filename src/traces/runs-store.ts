@@ -438,7 +438,7 @@ export function saveRunChange(db: Db, id: string, { settings, limits }: Pick<Run
 }
 
 /** Fields that every reader of a run's settings needs. */
-export const SETTINGS_SHAPE = {
+const SETTINGS_SHAPE = {
   agentId: "string",
   model: "string",
   scorers: "array",

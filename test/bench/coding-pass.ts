@@ -72,7 +72,7 @@ const CONDITIONS: readonly Condition[] = [false, true].flatMap((enriched): reado
   { enriched, errors: 0.078, failed: 0, again: "adjudicated" },
 ]);
 
-export interface CodingLine extends Condition {
+interface CodingLine extends Condition {
   readonly sets: number;
   /** Mean number of traces labeled with a mode. */
   readonly labeledBad: number;
@@ -293,7 +293,7 @@ async function label(
 }
 
 /** Figures about a run from coding passes. */
-export interface RateLine extends Pick<Condition, "enriched" | "errors"> {
+interface RateLine extends Pick<Condition, "enriched" | "errors"> {
   /** Fraction of bad traces in the run. */
   readonly bad: number;
   readonly draws: number;

@@ -28,7 +28,7 @@ export interface DriftSetting {
   readonly fresh?: number;
 }
 
-export const DRIFT_SETTINGS: readonly DriftSetting[] = [
+const DRIFT_SETTINGS: readonly DriftSetting[] = [
   { name: "no change", noisy: 0 },
   { name: "no change, 5% noisy", noisy: 0.05 },
   { name: "no change, 15% noisy", noisy: 0.15 },
@@ -54,7 +54,7 @@ export interface DriftLine {
   readonly delay: number | null;
 }
 
-export function benchDrift(streams: number): DriftLine[] {
+function benchDrift(streams: number): DriftLine[] {
   return DRIFT_SETTINGS.map((setting, i) => simulateDrift(setting, streams, i + 1));
 }
 

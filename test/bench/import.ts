@@ -57,7 +57,7 @@ export const IMPORT_KINDS = Object.keys(IMPORTS) as ImportKind[];
 /** The database of each import. */
 export type ImportFiles = Readonly<Record<ImportKind, string>>;
 
-export interface ImportLine {
+interface ImportLine {
   readonly kind: ImportKind;
   readonly name: string;
   readonly seconds: number;

@@ -36,7 +36,7 @@ const TRACES = 360;
 const LABELS = 120;
 const BAD = 0.3;
 
-export interface PlantedLine {
+interface PlantedLine {
   readonly noise: number;
   readonly sets: number;
   /** Sets with the fault's own template chosen (or any template, if it has none) and its eval accepted. */
@@ -47,7 +47,7 @@ export interface PlantedLine {
   readonly tnr: number | null;
 }
 
-export interface IntervalLine {
+interface IntervalLine {
   readonly labels: number;
   readonly draws: number;
   /** Fraction of the draws whose interval contains the rate over all traces. */

@@ -190,7 +190,7 @@ interface SequentialBench {
 /** Number of pairs in the simulations without an effect. More looks give more chances to be wrong. */
 const NULL_PAIRS = 1_000;
 
-export function benchSequential(runs: number): SequentialBench {
+function benchSequential(runs: number): SequentialBench {
   const none = { ...TYPICAL, effect: 0 };
   const pairs = {
     power80: fixedNumber(TYPICAL, 0.8),

@@ -7,7 +7,7 @@ export const NOTICES = join(import.meta.dirname, "../../THIRD_PARTY_NOTICES.md")
 const LICENSES = join(import.meta.dirname, "../../dist/THIRD_PARTY_LICENSES.txt");
 
 /** The text before the list of packages is written by hand. */
-export const PACKAGES_HEADING = "## Packages\n";
+const PACKAGES_HEADING = "## Packages\n";
 
 /** THIRD_PARTY_NOTICES.md with its lists of packages from the build and package-lock.json. */
 export function noticesWithPackages(): string {

@@ -111,7 +111,7 @@ function missedText(condition: Condition, { value, detail }: Measurement): strin
 }
 
 /** Scores 1 if all assertions hold, otherwise 0 with the first assertion that does not hold. */
-export function runAssertions(
+function runAssertions(
   { answer: { all } }: Pick<EvalOf<"assertions">, "answer">,
   { answer }: Pick<VisibleTrace, "answer">,
 ): EvalOutcome {

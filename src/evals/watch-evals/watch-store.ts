@@ -7,7 +7,7 @@ import type { Db } from "../../store/open-store.js";
 export type AnchorResult = "pass" | "fail" | "not_applicable";
 
 /** The baseline of a validated eval's watches. */
-export interface WatchBaseline extends DriftBaseline {
+interface WatchBaseline extends DriftBaseline {
   /** The stored result per trace. Rounds have the same order. */
   readonly anchors: ReadonlyMap<string, AnchorResult>;
 }

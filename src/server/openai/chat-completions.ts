@@ -45,7 +45,7 @@ const modelShape = z.strictObject({
 });
 
 /** The `art_e` field, an extension of OpenAI's APIs. */
-export const agentDetailsShape = z.strictObject({
+const agentDetailsShape = z.strictObject({
   trace_id: z.string(),
   ending: z.string(),
   sources: z.array(z.string()),
@@ -148,7 +148,7 @@ function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
 }
 
 /** Answers without streaming. Throws an ApiError if the chat fails. Aborts the chat when the client disconnects. */
-export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
+async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
   const abandon = () => chat.abandon("the client disconnected");
   signal.addEventListener("abort", abandon, { once: true });
   if (signal.aborted) abandon();
@@ -160,11 +160,7 @@ export async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log:
 }
 
 /** Returns the trace. Throws an ApiError if the chat fails. The answer is streamed, unless `onEvent` is null. */
-export async function answerOrFail(
-  chat: PreparedChat,
-  log: LogFields,
-  onEvent: OnChatEvent | null,
-): Promise<ChatTrace> {
+async function answerOrFail(chat: PreparedChat, log: LogFields, onEvent: OnChatEvent | null): Promise<ChatTrace> {
   const turn = await chat.answer(onEvent);
   logChat(log, turn.trace);
   const failure = chatFailure(turn);
@@ -173,7 +169,7 @@ export async function answerOrFail(
 }
 
 /** Returns the error that ends a started stream without an answer. */
-export function streamFailure(error: unknown, services: Services, requestId: string): ApiError {
+function streamFailure(error: unknown, services: Services, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   services.report(error, requestId);
   return internalError();
@@ -266,9 +262,7 @@ function typeOf(status: number): string {
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/** The common parts of responses in both OpenAI APIs. */
-
-export function agentDetails({ traceId, ending, sources }: ChatTrace): z.output<typeof agentDetailsShape> {
+function agentDetails({ traceId, ending, sources }: ChatTrace): z.output<typeof agentDetailsShape> {
   return { trace_id: traceId, ending, sources };
 }
 
@@ -281,7 +275,7 @@ export function answerText({ answer, ending, messages }: ChatTrace): AnswerText 
 }
 
 /** Whether the agent answered instead of using up its turns or budget. */
-export function isComplete({ ending }: ChatTrace): boolean {
+function isComplete({ ending }: ChatTrace): boolean {
   return ending === "answered" || ending === "dont_know";
 }
 
@@ -292,7 +286,7 @@ const parts = z
 const content = z.union([z.string(), parts]);
 
 /** Binds the agent to a mailbox and a date. */
-export const bindingMetadata = z
+const bindingMetadata = z
   .looseObject({ inbox_address: inboxAddress.nullish(), query_date: queryDate.nullish() })
   .nullish()
   .meta({
@@ -302,7 +296,7 @@ export const bindingMetadata = z
 
 /** Parameters that would change the form of the answer or the agent's tools are refused rather than ignored. */
 const OWN_TOOLS = "agents use their own tools and accept no others";
-export const unsupported = {
+const unsupported = {
   tools: z.array(z.unknown()).max(0, OWN_TOOLS).nullish(),
   tool_choice: z.enum(["none", "auto"], OWN_TOOLS).nullish(),
   textOnly: z.looseObject({ type: z.literal("text", "agents answer in plain text only") }).nullish(),

@@ -330,7 +330,7 @@ export function mailLinks(messageIds: readonly string[], wordsOf: (messageId: st
   return h("span.links", ...links);
 }
 
-export function mailLink(messageId: string, text: string): HTMLElement {
+function mailLink(messageId: string, text: string): HTMLElement {
   return h("a", { href: `#mail/${encodeURIComponent(messageId)}` }, untrustedInline(text));
 }
 

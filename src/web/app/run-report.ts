@@ -101,7 +101,7 @@ export class RunReport {
 }
 
 /** Returns the section of a URL fragment with its id, without the query. */
-export function placeOf(hash: string): string {
+function placeOf(hash: string): string {
   return hash.slice(1).split("?", 1)[0] ?? "";
 }
 

@@ -8,14 +8,14 @@ import { openMailbox } from "../../../src/tools/mailbox.js";
 import { openPlainBm25 } from "./plain-bm25.js";
 import type { Part, QuestionSet } from "./question-sets.js";
 
-export interface SetQuality {
+interface SetQuality {
   readonly set: string;
   readonly part: Part;
   readonly quality: SearchQuality;
 }
 
 /** MRR@10 of the search minus that of another search, in pairs. */
-export interface QualityDifference {
+interface QualityDifference {
   readonly less: string;
   readonly sets: string;
   readonly difference: Estimate;

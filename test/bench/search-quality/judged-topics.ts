@@ -14,7 +14,7 @@ import { openPlainBm25 } from "./plain-bm25.js";
 import { runProgram } from "./question-sets.js";
 
 /** nDCG@10 of one search. */
-export interface TopicQuality {
+interface TopicQuality {
   readonly search: string;
   readonly queries: number;
   readonly all: number;

@@ -25,7 +25,7 @@ export const HEAD_BYTES = 64 * 1024;
 /**
  * Returns whether a file's name or place says that it is a single email. One header field makes such a file an email.
  */
-export function claimsToBeEmail(name: string, isInMaildir: boolean): boolean {
+function claimsToBeEmail(name: string, isInMaildir: boolean): boolean {
   return isInMaildir || /^\d+\.?$|\.(?:eml|emlx)$/i.test(name);
 }
 
