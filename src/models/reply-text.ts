@@ -57,7 +57,7 @@ function textBeforeTags(onDelta: (delta: ReplyDelta) => void, isHeldFromStart: b
     }
     if (isHeld) return;
     pending += delta.text;
-    if (isStart && UNDECIDED_START.test(pending)) return;
+    if (isStart && pending.length < MAX_UNDECIDED && UNDECIDED_START.test(pending)) return;
     const tag = pending.search(isStart ? MARKERS : MARKERS_ANYWHERE);
     isStart = false;
     isHeld = tag !== -1;
@@ -132,6 +132,8 @@ const MARKERS = new RegExp(`${MARKERS_ANYWHERE.source}|${MARKERS_AT_START.source
 
 /** Streamed text that might become one of the markers. */
 const UNDECIDED_START = /^\s*(?:\w*|`{1,2}|[Hh]ere(?: |').{0,21})$/;
+/** Longer than any marker. Without a limit, a reply without spaces would be searched again for each part. */
+const MAX_UNDECIDED = 200;
 const UNDECIDED_END = /(?:<|\[[A-Z_/]{0,11}|◁\/?[a-z]{0,5}|\bd\w{0,10})$/;
 
 const TAGS = "(?:seed:)?think|thinking|thought|reasoning";

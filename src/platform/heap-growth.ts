@@ -8,7 +8,7 @@ import { setFlagsFromString } from "node:v8";
 const GROWTH_PERCENT = 100;
 
 /**
- * Limits heap growth in commands that run for hours. V8 reads this flag at each collection, so it takes effect
+ * Limits heap growth in commands that run for hours or read endless replies. V8 reads this flag at each collection, so it takes effect
  * immediately, in all threads. Initial heap sizes can no longer be set afterwards.
  */
 export function limitHeapGrowth(): void {

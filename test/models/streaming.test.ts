@@ -56,7 +56,7 @@ const framesOf = (format: WireFormat, reply: StreamedReply) => {
 async function start(format: WireFormat, ...scripts: (StreamScript | PlainScript)[]): Promise<Model> {
   provider = await startStreamingProvider(scripts);
   const { name, wireApi } = modelOver(format, "fake-1");
-  const connection = { apiKey: KEY, baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 5_000 };
+  const connection = { apiKey: KEY, baseUrl: provider.baseUrl(format), wireApi, timeoutMs: 20_000 };
   return resolveModel(name, connection, { attempts: 3, baseMs: 1, maxMs: 2, totalMs: 60_000, random: () => 0.5 });
 }
 
@@ -276,6 +276,26 @@ describe("a streamed chat completion", () => {
     expect(reply.providerState?.value).toEqual({
       reasoning_details: [{ type: "reasoning.text", index: 0, text: "First, then.", signature: "s" }],
     });
+  });
+});
+
+describe("an endless stream", () => {
+  const part = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
+  const braces = part({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "}".repeat(2_000) } }] });
+  const details = part({ reasoning_details: Array(400).fill({ type: "text", signature: "s", text: "x" }) });
+
+  it.each([
+    ["one word", part({ content: "w".repeat(60_000) })],
+    ["empty lines", "\n".repeat(65_536)],
+    ["one line", `data: ${"x".repeat(65_536)}`],
+    ["tool arguments", braces],
+    ["reasoning details", details],
+  ])("of %s ends at the limit, in linear time", async (_, frame) => {
+    const model = await start("openai-chat", { frames: [part({ content: "Yes: " }), frame], ending: "repeat" });
+    const onDelta = () => {};
+    await expect(model.complete({ ...REQUEST, onDelta }, never)).rejects.toThrow(
+      "the reply stream is larger than 64 MB",
+    );
   });
 });
 

@@ -15,8 +15,11 @@ export interface StreamScript {
   readonly frames: readonly Frame[];
   /** Milliseconds before each frame. */
   readonly everyMs?: number;
-  /** What follows the last frame. `destroy` resets the connection, and `hang` keeps it open. */
-  readonly ending?: "end" | "destroy" | "hang";
+  /**
+   * What follows the last frame. `destroy` resets the connection, `hang` keeps it open, and `repeat` sends the last
+   * frame until the client disconnects.
+   */
+  readonly ending?: "end" | "destroy" | "hang" | "repeat";
 }
 
 /** A reply that is not a stream. */
@@ -88,6 +91,10 @@ async function play(script: StreamScript | PlainScript, response: ServerResponse
     response.write(frame);
   }
   if (script.ending === "hang") return;
+  if (script.ending === "repeat") {
+    while (!response.destroyed) if (!response.write(script.frames.at(-1))) await setImmediate();
+    return;
+  }
   if (script.ending === "destroy") {
     // The last frame arrives before the reset.
     await setTimeout(20);

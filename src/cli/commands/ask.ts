@@ -2,6 +2,7 @@ import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { agentName, day, mailbox, text } from "../../platform/flag-values.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import { compact } from "../../platform/optional-values.js";
 import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import type { CitedMail } from "../../server/ask.js";
@@ -45,6 +46,7 @@ const CONFIGURED = [...RUN_FLAGS_OF_ASK, ...(Object.keys(EXTERNAL_AGENT_FLAGS) a
 export const askCommand: CommandDefinition = (usage) => ({
   ...declaredIn(declaredSchema, usage),
   async run(argv, context) {
+    limitHeapGrowth();
     const configured = await readConfig(argv, context, CONFIGURED);
     refuseExternalAgent(configured);
     const flags = readFlags(usage, askSchema, configured.argv);

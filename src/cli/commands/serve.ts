@@ -2,6 +2,7 @@ import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { limitHeapGrowth } from "../../platform/heap-growth.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { programVersion } from "../../platform/program-files.js";
 import { OTLP_FLAGS, REQUEST_FLAGS } from "../../runs/run-flags.js";
@@ -40,6 +41,7 @@ export const serveCommand = defineCommand(
     ...shapeOf(OTLP_FLAGS),
   }),
   async (flags, context) => {
+    limitHeapGrowth();
     sendsTraces(flags);
     const token = tokenOf(flags, context.settings);
     const cors = flags.cors === undefined ? null : originOf(flags.cors);

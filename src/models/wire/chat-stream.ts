@@ -143,7 +143,7 @@ export class ChatAssembler implements ReplyAssembler {
     const isOther =
       existing !== undefined &&
       ((id !== "" && existing.id !== "" && id !== existing.id && name !== "") ||
-        (isWhole(existing.arguments) && ((name !== "" && name !== existing.name) || hasContent(args))));
+        (((name !== "" && name !== existing.name) || beginsObject(args)) && isWhole(existing.arguments)));
     if (existing !== undefined && !isOther) return existing;
     const repeatedName = isOther && name === "" ? existing.name : "";
     const call: Call = { id: "", name: repeatedName, arguments: "", fields: {}, isAnnounced: false };
@@ -153,13 +153,16 @@ export class ChatAssembler implements ReplyAssembler {
   }
 }
 
+/** Longer than any call. Without a limit, endless arguments would be parsed again for each part. */
+const MAX_CALL_CHARS = 50_000;
+
 /** Whether arguments are a complete object, after which nothing can follow. */
 function isWhole(args: unknown): boolean {
   if (typeof args !== "string") return true;
-  return args.trimEnd().endsWith("}") && isFields(parseJsonOrNull(args));
+  return args.length <= MAX_CALL_CHARS && args.trimEnd().endsWith("}") && isFields(parseJsonOrNull(args));
 }
 
-const hasContent = (args: unknown) => typeof args !== "string" || args.trim() !== "";
+const beginsObject = (args: unknown) => typeof args !== "string" || /^\s*\{/.test(args);
 
 /** Joins the parts of a name. Some servers repeat the entire name, or send the name so far. */
 function joinedName(before: string, part: string): string {
@@ -179,7 +182,10 @@ const WHOLE = new Set(["id", "type", "format", "index", "signature"]);
 function joined(before: unknown, part: unknown): unknown {
   if (before == null) return part;
   if (typeof before === "string" && typeof part === "string") return before + part;
-  if (Array.isArray(before) && Array.isArray(part)) return part.reduce(withItem, before);
+  if (Array.isArray(before) && Array.isArray(part)) {
+    for (const item of part) addItem(before, item);
+    return before;
+  }
   if (!isFields(before) || !isFields(part)) return part ?? before;
   const both = { ...before };
   for (const [name, value] of Object.entries(part)) {
@@ -188,9 +194,14 @@ function joined(before: unknown, part: unknown): unknown {
   return both;
 }
 
-function withItem(list: unknown[], item: unknown): unknown[] {
-  const at = list.findLastIndex((one) => isContinued(one, item));
-  return at === -1 ? [...list, item] : list.with(at, joined(list[at], item));
+/** Only the newest items can continue, so that the time per part is bounded. */
+const MAX_OPEN_ITEMS = 100;
+
+function addItem(list: unknown[], item: unknown): void {
+  const from = Math.max(0, list.length - MAX_OPEN_ITEMS);
+  const at = list.slice(from).findLastIndex((one) => isContinued(one, item));
+  if (at === -1) list.push(item);
+  else list[from + at] = joined(list[from + at], item);
 }
 
 /** Returns whether `item` continues `one`. Items without a number continue until they are signed. */

@@ -15,7 +15,7 @@ export interface StreamEvent {
 
 /** Generous limit per answer, because an answer that contains entire emails can be long. */
 const MAX_STREAM_BYTES = 64_000_000;
-const MAX_FRAME_CHARS = 16_000_000;
+const MAX_FRAME_CHARS = 8_000_000;
 
 /** The end of a stream at OpenAI and compatible servers. */
 export const DONE = "[DONE]";
@@ -26,7 +26,10 @@ const EVENT_STREAM = /^\s*(?:data|event|id|retry)?:/;
 export const isEventStream = (text: string): boolean => EVENT_STREAM.test(text);
 
 /** A data line that begins an event of its own. Continuation lines of indented JSON do not look like this. */
-const BEGINS_EVENT = /^data: ?(?:\{"|\[DONE\])/;
+const BEGINS_EVENT = 'data: ?(?:\\{"|\\[DONE\\])';
+const BEGINS_WITH_EVENT = new RegExp(`^${BEGINS_EVENT}`);
+const UNSEPARATED = new RegExp(`^(data:[^\n]*\n)(?=${BEGINS_EVENT})`, "gm");
+const ENDS_STREAM = /^data: \[DONE\][^\S\n]*\n/m;
 
 /**
  * Yields each event in a body when it arrives. If the body ends inside a frame, that part is still yielded. Throws a
@@ -45,25 +48,34 @@ export async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<S
     },
   });
   let isInData = false;
-  const feed = (line: string) => {
-    if (isInData && BEGINS_EVENT.test(line)) parser.feed("\n");
-    isInData = line.startsWith("data:");
-    parser.feed(line);
-    // Nothing follows, although the connection might stay open.
-    if (line.trim() === `data: ${DONE}`) parser.feed("\n");
+  /** Feeds complete lines. The parser is called once for all, because a stream can consist of millions of lines. */
+  const feed = (lines: string) => {
+    const separated = lines.replace(UNSEPARATED, "$1\n");
+    const first = isInData && BEGINS_WITH_EVENT.test(lines) ? "\n" : "";
+    // Nothing follows the last line, although the connection might stay open.
+    const last = ENDS_STREAM.test(lines) ? "\n" : "";
+    isInData = lines.startsWith("data:", lines.lastIndexOf("\n", lines.length - 2) + 1);
+    parser.feed(`${first}${separated}${last}`);
   };
   const decoder = new TextDecoder();
   let bytes = 0;
-  let rest = "";
+  let rest: string[] = [];
+  let restChars = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split(/(?<=\n)/);
-    rest = lines.at(-1)?.endsWith("\n") ? "" : (lines.pop() ?? "");
-    for (const line of lines) feed(line);
-    if (broken !== null || bytes > MAX_STREAM_BYTES || rest.length > MAX_FRAME_CHARS) throw streamTooLong();
+    const text = decoder.decode(chunk, { stream: true });
+    const end = text.lastIndexOf("\n") + 1;
+    if (end > 0) {
+      feed(`${rest.join("")}${text.slice(0, end)}`);
+      rest = [];
+      restChars = 0;
+    }
+    rest.push(text.slice(end));
+    restChars += text.length - end;
+    if (broken !== null || bytes > MAX_STREAM_BYTES || restChars > MAX_FRAME_CHARS) throw streamTooLong();
     yield* events.splice(0);
   }
-  feed(`${rest}${decoder.decode()}`);
+  feed(`${rest.join("")}${decoder.decode()}`);
   parser.feed("\n\n");
   yield* events.splice(0);
 }

@@ -131,7 +131,7 @@ async function streamedBody(reply: HttpReply, assembler: ReplyAssembler, signal:
   const chunks = reply.chunks();
   const read: Buffer[] = [];
   let start = "";
-  while (start.trim().length < LONGEST_START) {
+  while (start.length < MAX_START && start.trim().length < LONGEST_START) {
     const { value, done } = await chunks.next();
     if (done) break;
     read.push(value);
@@ -151,6 +151,9 @@ async function streamedBody(reply: HttpReply, assembler: ReplyAssembler, signal:
 
 /** Characters that show whether a body is an event stream: `retry:`, after a byte order mark. */
 const LONGEST_START = 12;
+
+/** Maximum number of characters before the first field, such as empty lines that keep the connection open. */
+const MAX_START = 100_000;
 
 /** Returns the body that `assembler` builds from events up to the last one. */
 async function assembled(
