@@ -112,6 +112,8 @@ const changeable = {
   model: z.string().min(1).nullable(),
 };
 
+const attachedTools = z.array(attachmentSchema).min(1, "expected at least one tool");
+
 /** Input for a new agent. Omitted fields get their defaults, including the tools. */
 export const newAgentSchema = z.strictObject({
   ...changeable,
@@ -120,15 +122,12 @@ export const newAgentSchema = z.strictObject({
   description: changeable.description.default(""),
   model: changeable.model.default(null),
   settings: agentSettingsSchema.prefault({}),
-  tools: z
-    .array(attachmentSchema)
-    .min(1, "expected at least one tool")
-    .default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
+  tools: attachedTools.default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
 });
 
-/** Changes to an agent. Omitted fields stay the same. In `settings`, null restores the default. */
+/** Changes to an agent. Omitted fields stay the same. In `settings`, null restores the default. `tools` replaces all. */
 export const agentChangesSchema = z.strictObject({
-  ...z.object(changeable).partial().shape,
+  ...z.object({ ...changeable, tools: attachedTools }).partial().shape,
   settings: z
     .strictObject(
       Object.fromEntries(Object.keys(agentSettingsSchema.shape).map((name) => [name, z.unknown()])) as Record<
@@ -156,10 +155,11 @@ export function updateAgent(db: Db, id: string, input: z.input<typeof agentChang
     const before = getAgent(db, id);
     refuseBuiltin("agent", before);
     const what = `Cannot change agent "${id}"`;
-    const { settings: changed = {}, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
+    const { settings: changed = {}, tools, ...changes } = checkInput(agentChangesSchema, input, "agent_invalid", what);
     const merged = Object.entries({ ...before.settings, ...changed }).filter(([, value]) => value != null);
     const settings = checkInput(agentSettingsSchema, Object.fromEntries(merged), "agent_invalid", `${what}: settings`);
     saveAgent(db, normalizeRow({ ...before, ...definedProperties(changes), settings }));
+    if (tools !== undefined) setTools(db, id, tools);
     return getAgent(db, id);
   });
 }

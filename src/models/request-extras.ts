@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
+import { containsKey, isSecretName } from "../platform/secrets.js";
 
 /**
  * Headers and body fields that the user adds to every request, for gateways, provider pinning and sampling parameters.
@@ -138,11 +139,9 @@ const FIELDS_OF_FLAGS: Readonly<Record<string, string>> = {
   maxOutputTokens: "max-tokens",
 };
 
-/** Names of secret fields in a gateway's body, such as `api_key` at LiteLLM. */
-const SECRET_FIELD = /(api[-_]?key|secret|password|credentials?|authorization|(access|auth|bearer)[-_]?token)$/i;
-
-/** Key formats of common providers. */
-const KEY_VALUE = /\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|hf_\w{20,}|gh[pousr]_\w{20,}|xai-\w{20,}|gsk_\w{20,})/;
+/** Random text, credentials after an authentication scheme, and passwords in a URL. They might be a key of any server. */
+const RANDOM =
+  /\b(?:[0-9a-f]{32,}|(?=[A-Za-z]*\d)(?=\w*[a-z])(?=\w*[A-Z])\w{32,})\b|\b(?:Bearer|Basic) \S{8,}|:\/\/[^/\s:@]*:[^/\s@]+@/;
 
 /** Either the parsed flags or a description of the first problem. */
 type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -216,21 +215,25 @@ function problemOf(name: string, value: JsonValue): string | null {
   return secretIn(name, value);
 }
 
-function secretIn(name: string, value: JsonValue): string | null {
-  if (typeof value === "string") {
-    if (hasBrokenVariable(value))
-      return `the value of ${name} contains an invalid variable reference, expected \${VARIABLE}`;
-    const isLiteral = value.search(VARIABLE) === -1;
-    return isLiteral && (SECRET_FIELD.test(name) || KEY_VALUE.test(value))
-      ? `the value of ${name} would be recorded with the run. Set it in the environment, and write \${VARIABLE} here`
-      : null;
+/** Looks for literal secrets by name, also of an object around the value, and by format. */
+function secretIn(name: string, value: JsonValue, isSecret = isSecretName(name)): string | null {
+  if (typeof value === "object" && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      const problem = Array.isArray(value)
+        ? secretIn(name, inner, isSecret)
+        : secretIn(key, inner, isSecret || isSecretName(key));
+      if (problem !== null) return problem;
+    }
+    return null;
   }
-  if (typeof value !== "object" || value === null) return null;
-  for (const [key, inner] of Object.entries(value)) {
-    const problem = secretIn(Array.isArray(value) ? name : key, inner);
-    if (problem !== null) return problem;
-  }
-  return null;
+  if (value === null || typeof value === "boolean") return null;
+  const text = String(value);
+  if (hasBrokenVariable(text))
+    return `the value of ${name} contains an invalid variable reference, expected \${VARIABLE}`;
+  const literal = text.replace(VARIABLE, "");
+  return (isSecret && literal === text) || containsKey(literal) || RANDOM.test(literal)
+    ? `the value of ${name} looks like a key, and would be recorded with the run. Set it in the environment, and write \${VARIABLE} here`
+    : null;
 }
 
 /** Returns the extras in the form that a run records. Empty properties are omitted. */
@@ -249,7 +252,7 @@ export function recordedExtras({ header = {}, body = {} }: GivenExtras): Request
 function isPublic(name: string, value: string): boolean {
   const literal = value.replace(VARIABLE, "").trim();
   if (literal !== value.trim() && /^(bearer|basic|token|key)?$/i.test(literal)) return true;
-  return PUBLIC_HEADERS.has(name.toLowerCase()) && !KEY_VALUE.test(value);
+  return PUBLIC_HEADERS.has(name.toLowerCase()) && !containsKey(value);
 }
 
 /** Returns a stored run's extras, with the current extras taking precedence. */

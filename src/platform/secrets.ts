@@ -8,6 +8,20 @@ const MIN_LENGTH = 4;
 /** Minimum bytes of an encoded secret. Shorter values in base64 or hex would match other such text. */
 const MIN_ENCODED_BYTES = 6;
 
+/** Names of fields with a secret, such as `api_key`. Excludes keys of caches, and the special tokens of tokenizers. */
+const SECRET_NAME =
+  /(?:(?<!cache[-_]?)key|(?<!(?:bos|cls|end|eos|image|mask|pad|sep|start|stop|unk)[-_]?)token|secret|passw(?:or)?d|passphrase|credentials?|authorization|bearer|cookie)(?:[-_]?(?:id|value))?$/i;
+
+/** Formats of the keys of common providers and services, and of JSON Web Tokens. */
+const KEY_FORMAT =
+  /\b(?:[spr]k[-_][\w-]{16,}|AIza[\w-]{30,}|A[KS]IA[0-9A-Z]{16}|hf_\w{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xai-\w{20,}|gsk_\w{20,}|nvapi-[\w-]{20,}|pplx-\w{20,}|r8_\w{20,}|tgp_v1_[\w-]{20,}|fw_\w{16,}|xox[abprs]-[\w-]{10,}|ya29\.[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]{10,})|-----BEGIN [A-Z ]*PRIVATE KEY/;
+
+/** Returns whether a field or variable of this name contains a secret. */
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
+
+/** Returns whether a text contains a key in the format of a common service. */
+export const containsKey = (text: string): boolean => KEY_FORMAT.test(text);
+
 interface SecretForms {
   /** Forms as they appear in text, longest first, because one can be a prefix of another. */
   readonly whole: readonly string[];

@@ -191,14 +191,36 @@ describe("parseBodyFields", () => {
     expect(parseBodyFields([text])).toEqual({ ok: false, problem });
   });
 
-  it.each(['api_key="abc"', 'extra={"deep":[{"client_secret":"abc"}]}', 'user="sk-abcdefghijklmnopqrstuvwx"'])(
-    "refuses a secret, because it would be recorded: %s",
-    (text) => {
-      expect(parseBodyFields([text])).toMatchObject({
-        problem: expect.stringContaining("Set it in the environment"),
-      });
-    },
-  );
+  it.each([
+    'api_key="abc"',
+    'extra={"deep":[{"client_secret":"abc"}]}',
+    'credentials={"id":"abc"}',
+    'private_key_id="abc"',
+    "password=12345678",
+    'session_token="abc"',
+    'user="sk-abcdefghijklmnopqrstuvwx"',
+    'user="AKIAABCDEFGHIJKLMNOP"',
+    'note="${A} glpat-abcdefghijklmnopqrst"',
+    'extra={"header":"Bearer abcdefgh"}',
+    'callback="https://ada:lovelace@host/"',
+    'user="3858f62230ac3c915f300c664312c63f"',
+    'user="Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MEFCQ0RFRg"',
+  ])("refuses a secret, because it would be recorded: %s", (text) => {
+    expect(parseBodyFields([text])).toMatchObject({
+      problem: expect.stringContaining("Set it in the environment"),
+    });
+  });
+
+  it.each([
+    'prompt_cache_key="mailbox-7"',
+    'stop_token="</s>"',
+    "eos_token=null",
+    'user="a3b58ca2-7f75-4d4b-adce-985951f49f2e"',
+    'provider={"order":["Meta-Llama-3.1-70B-Instruct-FP8-2024"]}',
+    'authorization="Bearer ${KEY}"',
+  ])("reads a value that is not a secret: %s", (text) => {
+    expect(parseBodyFields([text])).toMatchObject({ ok: true });
+  });
 
   it("reads any JSON value, and a variable without quotes", () => {
     const fields = parseBodyFields(["a=1", "b=null", 'c={"d":[true]}', "e=${E}", 'api_key="${K}"']);

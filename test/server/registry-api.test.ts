@@ -91,6 +91,21 @@ describe("agents", () => {
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);
   });
 
+  it("replaces the tools of an agent, and keeps the config of a tool that is given by its id only", async () => {
+    await ask("POST", "/api/agents", { name: "Retooled", tools: [{ id: "email_get", config: { pageSize: 9000 } }] });
+    const tools = ["email_search", "email_get", { id: "return_final_answer" }];
+    const changed = await ask("PATCH", "/api/agents/retooled", { tools });
+    expect([changed.status, changed.body.tools]).toEqual([200, ["email_search", "email_get", "return_final_answer"]]);
+    const attached = await ask("GET", "/api/agents/retooled/tools");
+    expect(attached.body.tools.map((tool: { config: unknown }) => tool.config)).toEqual([
+      null,
+      { pageSize: 9000 },
+      null,
+    ]);
+    expect(codeOf(await ask("PATCH", "/api/agents/retooled", { tools: ["none"] }))).toEqual([404, "NOT_FOUND"]);
+    expect(codeOf(await ask("PATCH", "/api/agents/retooled", { tools: [] }))).toEqual([400, "VALIDATION_ERROR"]);
+  });
+
   it("can get and lose tools", async () => {
     await ask("POST", "/api/agents", { id: "tooled", name: "Tooled" });
     const given = await ask("POST", "/api/agents/tooled/tools", { tool_id: "read_email", config: { pageSize: 5000 } });

@@ -81,7 +81,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   // A run that could not start answering has nothing to show in a table.
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
   if (!isEmpty || context.settings.json) {
-    printTotals(end.totals, { gates, until: end.until }, { ...flags, output }, context);
+    await printTotals(end.totals, { gates, until: end.until }, { ...flags, output }, context);
   }
   if (shortfall !== null) context.note(`${shortfall}. Retry: ${commandLine`art-e score --run ${end.totals.runId}`}`);
   const code = exitCodeOf(end, context);

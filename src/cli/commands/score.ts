@@ -36,7 +36,7 @@ export const scoreCommand: CommandDefinition = (usage) => ({
     );
     const { scoreStoredRun } = await import("../../runs/score-traces.js");
     const { totals, shortfall } = await scoreStoredRun(flags, context);
-    printTotals(totals, { gates: [], until: null }, flags, context);
+    await printTotals(totals, { gates: [], until: null }, flags, context);
     if (shortfall !== null) context.note(`${shortfall}. Retry with the same command.`);
     return EXIT.done;
   },

@@ -48,7 +48,7 @@ function taskText({ task, takes, obstacle, pairedWith, machineNote, findings }: 
     ["Tags", task.tags.join(", ")],
     ["Related apps", task.relatedApps.join(", ")],
     ["Actions", task.actionNumber === null ? "not said" : String(task.actionNumber)],
-    ["Counterpart", pairedWith ?? (task.counterpart === null ? "none" : `${task.counterpart} (not in the suite)`)],
+    ["Counterpart", counterpartText(task, pairedWith)],
     ["Takes", takes],
     ["Runs here", obstacle === null ? "yes" : `no, ${obstacle.state}: ${obstacle.reason}`],
     machineNote !== null && (["Machine", machineNote] as [string, string]),
@@ -66,6 +66,13 @@ function taskText({ task, takes, obstacle, pairedWith, machineNote, findings }: 
         findings.map(({ level, field, message }) => `${level}: ${field}: ${message}`),
       ),
   ]).join("\n");
+}
+
+/** Only one task of a pair has to name the other. If this one does not, the text says so. */
+function counterpartText({ counterpart }: SuiteTask, pairedWith: string | null): string {
+  if (pairedWith === counterpart) return pairedWith ?? "none";
+  if (pairedWith === null) return `${counterpart} (not a pair: not in the suite, or it names another task)`;
+  return `${pairedWith} (it names this task, which names ${counterpart ?? "none"})`;
 }
 
 function section(title: string, lines: readonly string[]): string {

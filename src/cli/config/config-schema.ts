@@ -7,6 +7,7 @@ import { UserError } from "../../platform/errors.js";
 import { traitsOf } from "../../platform/flag-values.js";
 import { isLoopback, parseHttpUrl } from "../../platform/http.js";
 import { presentProperties } from "../../platform/optional-values.js";
+import { containsKey, isSecretName } from "../../platform/secrets.js";
 import { readYamlDocument, type YamlDocument, YamlError } from "../../platform/yaml.js";
 import { type ConfigSection, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import { describe } from "../flags/define-command.js";
@@ -180,7 +181,7 @@ function unknownKeyError(path: string, line: number | undefined, parents: readon
   const fields = fieldsOf(section);
   const names = below.length > 0 ? [] : Object.keys(fields ?? SECTIONS);
   const suggestion = probablyMeant(key, section, section === undefined && !isOfRun ? [...names, ...OF_FILE] : names);
-  if (suggestion === "" && SECRET_NAMES.test(key)) return secretInFile(`${at}: ${key}`);
+  if (suggestion === "" && isSecretName(key)) return secretInFile(`${at}: ${key}`);
   const holder = section === undefined && !isOfRun ? "There is" : `${parents.join(".")} has`;
   const what = `${holder} no ${section === undefined ? "section" : "setting"}`;
   const takes = names.length === 0 ? "" : `${section ?? (isOfRun ? "A run" : "The file")} takes ${names.join(", ")}.`;
@@ -211,14 +212,9 @@ function fieldsOf(section: string | undefined): Readonly<Record<string, ConfigFi
   return (SECTIONS as Readonly<Record<string, Readonly<Record<string, ConfigField>>>>)[section ?? ""];
 }
 
-const SECRET_NAMES = /api[-_]?key|token$|secret|password|credential|_key$/i;
-
-/** Formats of Anthropic, OpenAI, Google, Hugging Face and GitHub keys. */
-const KEYS = /\b(?:sk-[\w-]{20,}|AIza[\w-]{30,}|hf_\w{20,}|gh[pousr]_\w{20,})/;
-
 /** Rejects a file that contains a key, even in a comment, because config files are shared. Does not print the key. */
 function refuseSecrets(text: string, path: string): void {
-  const line = text.split("\n").findIndex((each) => KEYS.test(each));
+  const line = text.split("\n").findIndex((each) => containsKey(each));
   if (line !== -1) throw secretInFile(`${path}:${line + 1}: what looks like a key`);
 }
 

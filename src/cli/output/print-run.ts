@@ -10,7 +10,7 @@ import type { RunEstimate } from "../../runs/execute-run.js";
 import { count, duration, share, summaryBox, usd } from "../../text/format.js";
 import { type HeadlineScorer, headlineScorer } from "../../traces/headline-score.js";
 import type { Emit } from "../../traces/progress.js";
-import type { RunTotals } from "../../traces/run-totals.js";
+import type { BenchmarkResult, RunTotals } from "../../traces/run-totals.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import type { CommandContext } from "../command.js";
 import type { ConfiguredFlags } from "../config/merge-config.js";
@@ -103,16 +103,20 @@ const MOST_NAMED = 4;
 
 const WAITING_FOR = { concurrency: "a slot", rate: "the rate", tokens: "tokens", server: "the server" } as const;
 
-/** Prints a run's totals, its gates, the claim of `--until`, and the files it wrote. */
-export function printTotals(
+/**
+ * Prints a run's totals, its gates, the claim of `--until`, and the files it wrote. As JSON, they follow the content of
+ * the results file.
+ */
+export async function printTotals(
   totals: RunTotals,
   { gates, until }: RunChecks,
   files: WrittenFiles,
   { settings, out }: CommandContext,
-): void {
+): Promise<void> {
+  const results = settings.json ? await resultsFile(totals, settings) : totals;
   const judged = gates.length === 0 ? {} : { gates };
   const claim = until === null ? {} : { until };
-  out.result({ ...totals, ...judged, ...claim, output: files.output ?? null, db: settings.db }, () => {
+  out.result({ ...results, ...judged, ...claim, output: files.output ?? null, db: settings.db }, () => {
     const lines = compact([
       ...gates.map((gate) => `Gate:     ${gateText(gate)}`),
       ...(until === null ? [] : untilLines(until)).map((line, i) => `${i === 0 ? "Until:    " : "          "}${line}`),
@@ -123,6 +127,13 @@ export function printTotals(
     ]);
     return [runSummary(totals), ...lines].join("\n");
   });
+}
+
+/** Imports lazily, because `--help` needs no database. */
+async function resultsFile(totals: RunTotals, settings: Settings): Promise<BenchmarkResult> {
+  const { withStore } = await import("../../store/open-store.js");
+  const { collectResults } = await import("../../runs/results-file.js");
+  return withStore(settings, (db) => collectResults(db, totals));
 }
 
 /** Prints the estimate of `--dry-run`, and the settings from a config file. */

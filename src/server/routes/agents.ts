@@ -26,7 +26,7 @@ import { UserError } from "../../platform/errors.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { trimEndOf } from "../../platform/strings.js";
 import type { Db } from "../../store/open-store.js";
-import { attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
+import { type AttachedTool, attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import {
@@ -243,6 +243,15 @@ export function agentRoutes(services: Services): Route[] {
       config: config === null ? null : jsonObjectSchema.parse(JSON.parse(config)),
     };
   };
+  /** Reads a list of tools. A tool without a config keeps the one that it has among `before`. */
+  const attachmentsOf = (tools: NonNullable<z.output<typeof newAgent>["tools"]>, before: readonly AttachedTool[]) =>
+    tools.map((each) => {
+      const { id, config } = typeof each === "string" ? { id: each, config: null } : each;
+      const kept = typeof each === "string" ? before.find(({ tool }) => tool.id === id)?.config : undefined;
+      if (kept != null) return { id, config: jsonObjectSchema.parse(JSON.parse(kept)) };
+      checkToolPermissions(services, getTool(db, id), config);
+      return { id, config };
+    });
   const tag = "agents";
   return [
     defineRoute({
@@ -263,9 +272,8 @@ export function agentRoutes(services: Services): Route[] {
       status: 201,
       response: agentShape,
       handle({ body }) {
-        const { id, prompt, tools: attached, version: _, builtin: _b, created_at: _c, updated_at: _u, ...rest } = body;
-        const tools = attached?.map((tool) => (typeof tool === "string" ? { id: tool, config: null } : tool));
-        for (const tool of tools ?? []) checkToolPermissions(services, getTool(db, tool.id), tool.config);
+        const { id, prompt, tools: names, version: _, builtin: _b, created_at: _c, updated_at: _u, ...rest } = body;
+        const tools = names && attachmentsOf(names, []);
         const agent = createAgent(db, {
           ...rest,
           id: id ?? freeId(rest.name, (candidate) => findAgent(db, candidate) !== null),
@@ -290,12 +298,15 @@ export function agentRoutes(services: Services): Route[] {
       tag,
       summary: "Change an agent (null resets a setting to its default)",
       body: agentChangesSchema.extend({
+        tools: newAgent.shape.tools.meta({
+          description: "All tools of the agent. A tool given by its id only keeps its config",
+        }),
         version: agentShape.shape.version.optional().meta({ description: "Version that the change is based on" }),
         updated_at: agentShape.shape.updated_at.optional().meta({ description: "Time of the agent as loaded" }),
       }),
       status: 200,
       response: agentShape,
-      handle: ({ params: { id }, body: { version, updated_at, ...changes } }) =>
+      handle: ({ params: { id }, body: { version, updated_at, tools: names, ...changes } }) =>
         db
           .transaction(() => {
             const current = agentJson(getAgent(db, id));
@@ -303,7 +314,8 @@ export function agentRoutes(services: Services): Route[] {
               (version ?? current.version) === current.version &&
               (updated_at ?? current.updated_at) === current.updated_at;
             if (!isUnchanged) throw changedAgent(current);
-            return agentJson(updateAgent(db, id, changes));
+            const tools = names && attachmentsOf(names, attachedOrDefault(db, id));
+            return agentJson(updateAgent(db, id, { ...changes, ...presentProperties({ tools }) }));
           })
           .immediate(),
     }),

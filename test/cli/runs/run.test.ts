@@ -17,7 +17,7 @@ import {
   QUESTIONS,
   workFolder,
 } from "../art-e.js";
-import { answersOf, resultsSchema, shippedSchema, totalsSchema } from "../results-schema.js";
+import { answersOf, resultsSchema, shippedSchema } from "../results-schema.js";
 
 describe("running an agent", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
@@ -111,11 +111,11 @@ describe("running an agent", () => {
       expect(totalTimeMs).toBeGreaterThan(0);
     });
 
-    it("prints the totals of the results file as one document with --json", () => {
-      const { db, output, ...totals } = JSON.parse(sixteen.stdout);
+    it("prints the content of the results file as one document with --json", () => {
+      const { db, output, ...results } = JSON.parse(sixteen.stdout);
       expect({ db, output }).toEqual({ db: "./art-e.db", output: "sixteen.json" });
-      const { settings, limits, versions, dataset, corpusFingerprint, taskResults, ...head } = readJson("sixteen.json");
-      expect(totalsSchema.parse(totals)).toEqual(head);
+      expect(results).toEqual(readJson("sixteen.json"));
+      expect(results.taskResults).toHaveLength(73);
     });
 
     it("leaves no unfinished file next to the results", () => {

@@ -14,6 +14,7 @@ describe("suite commands", () => {
   const ORACLE = join(SUITE, "oracle.jsonl");
   const WEATHER = "575c7366-13f2-5bed-a55f-7b62b88b38c7";
   const CATCHES = "84401e16-fcb1-5115-a576-2bce8b3d06fe";
+  const TOTALS = "feda7272-9969-567e-9182-097176c6c8f0";
   const { artE, path, write } = workFolder();
 
   /** A copy of the demo suite that a test may change. */
@@ -96,6 +97,18 @@ describe("suite commands", () => {
   });
 
   describe("art-e suite show", () => {
+    it.each([
+      ["no task", null, `99975a18-5108-5e5b-9a9f-ea29651d809e (it names this task, which names none)`],
+      ["itself", TOTALS, `99975a18-5108-5e5b-9a9f-ea29651d809e (it names this task, which names ${TOTALS})`],
+      ["a missing task", "1234", `99975a18-5108-5e5b-9a9f-ea29651d809e (it names this task, which names 1234)`],
+      ["a task of another pair", WEATHER, `${WEATHER} (not a pair: not in the suite, or it names another task)`],
+    ])("tells what the task file says from what its counterpart says: %s", async (_, counterpart, line) => {
+      const suite = copyOf("counterpart");
+      const file = join(suite, `examples/terminal/${TOTALS}/${TOTALS}.json`);
+      writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), counterpart }));
+      expect((await artE(`suite show ${suite} ${TOTALS}`)).stdout).toContain(`Counterpart:  ${line}\n`);
+    });
+
     it("prints an entire task", needs("sandbox", machinesStart), async () => {
       const { code, stdout } = await artE(`suite show ${SUITE} feda7272`);
       expect(code).toBe(0);
