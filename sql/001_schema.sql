@@ -95,8 +95,15 @@ CREATE TABLE addresses (
 CREATE TABLE mail_order (
   position INTEGER PRIMARY KEY,           -- 1 is the newest; emails without a date come last
   mail_id  INTEGER NOT NULL UNIQUE REFERENCES mails(id),
-  date     TEXT,
-  bytes    INTEGER NOT NULL               -- length of subject and body
+  date     TEXT
+);
+
+-- One row: two values per email that ranking needs, in the order of `mail_order`. The first search of a process reads
+-- both lists in a millisecond, while joining a mailbox of 35,000 emails takes 14.
+CREATE TABLE mail_columns (
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  sent_at BLOB NOT NULL,                  -- seconds since 1970 as 64-bit floats, NaN without a date; little-endian
+  bytes   BLOB NOT NULL                   -- length of subject and body as 32-bit integers; little-endian
 );
 
 -- Converts a date range into a range of positions.

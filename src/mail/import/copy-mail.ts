@@ -14,6 +14,7 @@ const MAIL_TABLES = [
   "filings",
   "addresses",
   "mail_order",
+  "mail_columns",
   "mail_bigrams",
   "mailboxes",
   "corpus_state",

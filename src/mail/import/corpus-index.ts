@@ -100,9 +100,9 @@ export function copyTables(db: Db, from: string, tables: readonly string[]): voi
 const IS_SENDER = 1;
 const IS_RECIPIENT = 2;
 
-/** Rebuilds the mail order (newest first) and `mail_words`. */
+/** Rebuilds the mail order (newest first), `mail_columns` and `mail_words`. */
 function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes: ReadonlyMap<number, MailboxRows> } {
-  db.exec("DELETE FROM mail_order; DELETE FROM mailboxes");
+  db.exec("DELETE FROM mail_order; DELETE FROM mail_columns; DELETE FROM mailboxes");
   const addressId = openAddressIds(db);
   const ownerIds = readFilings(db, addressId);
   const bigrams = new Map(db.prepare("SELECT mail_id, bigrams FROM mail_bigrams").raw().all() as [number, string][]);
@@ -113,15 +113,19 @@ function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes:
        FROM mails ORDER BY date IS NULL, date DESC, content_hash DESC`,
     )
     .raw();
-  const add = db.prepare("INSERT INTO mail_order (position, mail_id, date, bytes) VALUES (?, ?, ?, ?)");
+  const add = db.prepare("INSERT INTO mail_order (position, mail_id, date) VALUES (?, ?, ?)");
   const addWords = db.prepare("INSERT INTO mail_words (rowid, names, bigrams) VALUES (CAST(? AS INTEGER), ?, ?)");
   const mailboxes = new Map<number, MailboxRows>();
   // better-sqlite3 cannot run other statements during an iteration, so all rows are read first.
   const order = mails.all() as MailRow[];
+  const sentAt = new Float64Array(order.length);
+  const lengths = new Uint32Array(order.length);
   order.forEach(([id, sender, recipients, date, bytes], i) => {
     const position = i + 1;
     const addresses = JSON.parse(recipients) as string[];
-    add.run(position, id, date, bytes);
+    add.run(position, id, date);
+    sentAt[i] = date === null ? Number.NaN : Date.parse(date) / 1_000;
+    lengths[i] = bytes;
     const displayNames = JSON.parse(names.get(id) ?? "[]") as string[];
     addWords.run(position, nameText(sender, addresses, displayNames), bigrams.get(id) ?? null);
     const roles = new Map((ownerIds.get(id) ?? []).map((owner) => [owner, 0]));
@@ -134,6 +138,8 @@ function rebuildMailOrder(db: Db): { readonly total: number; readonly mailboxes:
       rows.roles.push(role);
     }
   });
+  const asBlob = ({ buffer }: Float64Array | Uint32Array) => Buffer.from(buffer as ArrayBuffer);
+  db.prepare("INSERT INTO mail_columns (id, sent_at, bytes) VALUES (1, ?, ?)").run(asBlob(sentAt), asBlob(lengths));
   return { total: order.length, mailboxes };
 }
 

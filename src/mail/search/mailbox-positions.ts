@@ -6,29 +6,26 @@ export interface SearchableMail {
   mailbox(addressId: number | null): PositionSet;
   /** Returns the emails sent by, or sent to, any of the addresses. */
   withParty(addressIds: readonly number[], role: "sender" | "recipient" | "either"): PositionSet;
-  /** Sent time per position in seconds since 1970, or NaN if undated. Set only for members of loaded mailboxes. */
+  /** Sent time per position in seconds since 1970, or NaN if undated. */
   readonly sentAt: Float64Array;
-  /** UTF-8 length of subject and body per position, in bytes. Set only for members of loaded mailboxes. */
+  /** UTF-8 length of subject and body per position, in bytes. */
   readonly bytes: Uint32Array;
   /** Sums per position during a search, all zero between searches. Allocating arrays per search would take 0.5 ms. */
   readonly scratch: { readonly scores: Float64Array; readonly matched: Uint8Array };
 }
 
-type PartyRow = readonly [position: number, isSender: number, isRecipient: number];
-
 /** The mailboxes of all addresses, as positions in date order. */
 
-/** Each column is one JSON array: reading 35,000 separate rows takes twice as long. */
-const asColumns = (rows: string) =>
-  `SELECT json_group_array(position), json_group_array(sent_at), json_group_array(bytes) FROM (${rows})`;
+/** One JSON array, because reading 35,000 separate rows takes twice as long. */
+const positionsWhere = (condition: string) =>
+  `SELECT json_group_array(position)
+   FROM (SELECT position FROM mailboxes WHERE address_id = ? AND ${condition} ORDER BY position)`;
 
 export const MAILBOX_SQL = {
-  mailbox: asColumns(
-    `SELECT b.position, unixepoch(o.date) AS sent_at, o.bytes
-     FROM mailboxes b CROSS JOIN mail_order o ON o.position = b.position
-     WHERE b.address_id = ? ORDER BY b.position`,
-  ),
-  parties: "SELECT position, is_sender, is_recipient FROM mailboxes WHERE address_id = ? ORDER BY position",
+  mailbox: positionsWhere("TRUE"),
+  sender: positionsWhere("is_sender"),
+  recipient: positionsWhere("is_recipient"),
+  either: positionsWhere("(is_sender OR is_recipient)"),
 } as const;
 
 /** A set of emails, identified by position. */
@@ -57,17 +54,13 @@ const MAX_KEPT_SETS = 300;
 
 /** Opens the mail for searching. Valid until the next import, which renumbers the positions. */
 export function openSearchableMail(db: Db): SearchableMail {
-  const selectMailbox = db.prepare(MAILBOX_SQL.mailbox).raw();
-  const selectAll = db
-    .prepare(asColumns("SELECT position, unixepoch(date) AS sent_at, bytes FROM mail_order ORDER BY position"))
-    .raw();
-  const selectParties = db.prepare(MAILBOX_SQL.parties).raw();
-  const total = db.prepare("SELECT coalesce(max(position), 0) FROM mail_order").pluck().get() as number;
-  const sentAt = new Float64Array(total + 1).fill(Number.NaN);
-  const bytes = new Uint32Array(total + 1);
+  const { sentAt, bytes } = readColumns(db);
+  const total = bytes.length - 1;
+  const positionsOf = (addressId: number, role: keyof typeof MAILBOX_SQL) =>
+    JSON.parse(db.prepare(MAILBOX_SQL[role]).pluck().get(addressId) as string) as number[];
   const sets = new LRUCache<string, PositionSet>({ max: MAX_KEPT_SETS });
-  const remember = (key: string, read: () => PositionSet) => {
-    const set = sets.get(key) ?? read();
+  const remember = (key: string, read: () => number[]) => {
+    const set = sets.get(key) ?? new PositionSet(Int32Array.from(read()), total);
     sets.set(key, set);
     return set;
   };
@@ -76,27 +69,29 @@ export function openSearchableMail(db: Db): SearchableMail {
     bytes,
     scratch: { scores: new Float64Array(total + 1), matched: new Uint8Array(total + 1) },
     mailbox: (addressId) =>
-      remember(String(addressId), () => {
-        const columns = (addressId === null ? selectAll.get() : selectMailbox.get(addressId)) as string[];
-        const [positions, sentPositions, lengths] = columns.map((json) => JSON.parse(json)) as [
-          number[],
-          (number | null)[],
-          number[],
-        ];
-        for (const [i, position] of positions.entries()) {
-          sentAt[position] = sentPositions[i] ?? Number.NaN;
-          bytes[position] = lengths[i] as number;
-        }
-        return new PositionSet(Int32Array.from(positions), total);
-      }),
+      remember(String(addressId), () =>
+        addressId === null ? Array.from({ length: total }, (_, i) => i + 1) : positionsOf(addressId, "mailbox"),
+      ),
     withParty: (addressIds, role) =>
       remember(`${role} ${addressIds.join()}`, () => {
-        const rows = addressIds.flatMap((id) => selectParties.all(id) as PartyRow[]);
-        const has = ([, isSender, isRecipient]: PartyRow) =>
-          (role !== "recipient" && isSender === 1) || (role !== "sender" && isRecipient === 1);
+        const positions = addressIds.flatMap((id) => positionsOf(id, role));
         // The same email can be from or to several of the addresses.
-        const positions = Int32Array.from(rows.filter(has), ([position]) => position).sort();
-        return new PositionSet(positions, total);
+        return addressIds.length === 1 ? positions : positions.sort((a, b) => a - b);
       }),
   };
+}
+
+/** Reads `mail_columns`. Positions start at 1. */
+function readColumns(db: Db): Pick<SearchableMail, "sentAt" | "bytes"> {
+  const row = db.prepare("SELECT sent_at, bytes FROM mail_columns").raw().get() as [Buffer, Buffer] | undefined;
+  const [sentAt, bytes] = row ?? [Buffer.alloc(0), Buffer.alloc(0)];
+  // A copy, because SQLite's buffers are not aligned.
+  const copyOf = ({ buffer, byteOffset, length }: Buffer) => buffer.slice(byteOffset, byteOffset + length);
+  const columns = {
+    sentAt: new Float64Array(1 + sentAt.length / 8).fill(Number.NaN, 0, 1),
+    bytes: new Uint32Array(1 + bytes.length / 4),
+  };
+  columns.sentAt.set(new Float64Array(copyOf(sentAt)), 1);
+  columns.bytes.set(new Uint32Array(copyOf(bytes)), 1);
+  return columns;
 }

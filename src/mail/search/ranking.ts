@@ -1,4 +1,4 @@
-import { insertTopK } from "../../platform/top-k.js";
+import { TopK } from "../../platform/top-k.js";
 import { ALL_POSITIONS, type PositionRange } from "../date-range.js";
 import type { TermPostings } from "./fts5-postings.js";
 import type { PositionSet, SearchableMail } from "./mailbox-positions.js";
@@ -16,9 +16,6 @@ const B = 0.75;
 
 /** Average email length in UTF-8 bytes. A constant, so that other people's mail does not change a ranking. */
 const AVERAGE_BYTES = 1_600;
-
-/** Maximum factor by which an email's date raises its score. */
-const MAX_RAISE = (1 + RECENCY_RAISE) * (1 + NAMED_MONTH_RAISE);
 
 /** Exponents of BM25's two parts. Plain BM25 has 1 for both. */
 interface Weighting {
@@ -112,24 +109,23 @@ interface ScoredTerm extends Term, TermPostings {
 }
 
 export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails {
-  const scored = query.terms.map((term) => scoredTerm(term, query));
-  const { best, withAllTerms } = rankAll(scored, { ...query, limit: Math.max(query.limit, RESCORED) }, mail);
-  const breadth = breadthOf(best.slice(0, BREADTH_DEPTH), scored);
+  const terms = query.terms.map((term) => scoredTerm(term, query));
+  const { best, withAllTerms } = rankAll(terms, { ...query, limit: Math.max(query.limit, RESCORED) }, mail);
+  const breadth = breadthOf(best.slice(0, BREADTH_DEPTH), terms);
   if (breadth <= BREADTH[0]) return { best: best.slice(0, query.limit), withAllTerms };
   const weighting = weightingFor(breadth);
-  const first = best.slice(0, RESCORED).map((one): RankedMail => {
-    const score = scoreOf(wordScores(one.position, scored, weighting, mail), dateRaises(one.position, query, mail));
-    return { ...one, score, weighting };
-  });
-  // The sort is stable, and positions are sorted newest first.
-  first.sort((a, b) => b.score - a.score || a.position - b.position);
+  const first = rescored(best.slice(0, RESCORED), weighting, terms, query, mail);
   return { best: [...first, ...best.slice(RESCORED)].slice(0, query.limit), withAllTerms };
 }
 
-function rankAll(scored: readonly ScoredTerm[], query: RankedQuery, mail: SearchableMail): RankedMails {
-  const { limit } = query;
+/** Newest first if scores are equal, because positions are sorted newest first. */
+function isBefore(a: RankedMail, b: RankedMail): boolean {
+  return a.score > b.score || (a.score === b.score && a.position < b.position);
+}
+
+function rankAll(terms: readonly ScoredTerm[], query: RankedQuery, mail: SearchableMail): RankedMails {
   const { scores, matched } = mail.scratch;
-  for (const { rowids, counts, first, last, idf, weight } of scored) {
+  for (const { rowids, counts, first, last, idf, weight } of terms) {
     for (let i = first; i < last; i++) {
       const position = rowids[i] as number;
       const length = (mail.bytes[position] as number) / AVERAGE_BYTES;
@@ -137,26 +133,61 @@ function rankAll(scored: readonly ScoredTerm[], query: RankedQuery, mail: Search
       matched[position] = (matched[position] as number) + 1;
     }
   }
-  const best: RankedMail[] = [];
+  const maxRaise = maxRaiseOf(query);
+  const best = new TopK(query.limit, isBefore);
+  let lowest = 0;
   let withAllTerms = 0;
-  for (const position of within(query.mailbox.positions, query.range)) {
+  const positions = within(query.mailbox.positions, query.range);
+  for (let i = 0; i < positions.length; i++) {
+    const position = positions[i] as number;
     const words = scores[position] as number;
-    const hasAllTerms = matched[position] === scored.length;
+    if (words === 0) continue;
+    const hasAllTerms = matched[position] === terms.length;
     scores[position] = 0;
     matched[position] = 0;
-    if (words === 0 || query.filters.some((filter) => !filter.has(position))) continue;
+    if (!isListed(position, query.filters)) continue;
     if (hasAllTerms) withAllTerms++;
-    // Positions are sorted newest first, so the newer email stays first if scores are equal.
-    const lowest = best.length < limit ? 0 : (best[limit - 1] as RankedMail).score;
     // Most emails in a large mailbox cannot be among the best, regardless of their date. Computing their raises would
     // take too long.
-    if (words * MAX_RAISE <= lowest) continue;
-    const { recency, namedMonth } = dateRaises(position, query, mail);
-    const score = words * (1 + recency) * (1 + namedMonth);
+    if (words * maxRaise <= lowest) continue;
+    const score = words * raiseOf(position, query, mail);
     if (score <= lowest) continue;
-    insertTopK(best, { position, score, weighting: SPECIFIC, hasAllTerms }, limit, (a, b) => a.score > b.score);
+    best.add({ position, score, weighting: SPECIFIC, hasAllTerms });
+    lowest = best.worst?.score ?? 0;
   }
-  return { best, withAllTerms };
+  return { best: best.sorted(), withAllTerms };
+}
+
+function isListed(position: number, filters: readonly PositionSet[]): boolean {
+  for (const filter of filters) if (!filter.has(position)) return false;
+  return true;
+}
+
+/** Scores emails again and returns them best first. */
+function rescored(
+  emails: readonly RankedMail[],
+  weighting: Weighting,
+  terms: readonly ScoredTerm[],
+  query: RankedQuery,
+  mail: SearchableMail,
+): RankedMail[] {
+  const scores = new Float64Array(emails.length);
+  const lengths = emails.map(({ position }) => relativeLength(position, weighting, mail));
+  for (const term of terms) {
+    const idf = term.idf ** weighting.idf;
+    emails.forEach(({ position }, i) => {
+      const occurrences = occurrencesIn(position, term);
+      if (occurrences > 0) {
+        scores[i] = (scores[i] as number) + term.weight * bm25(idf, occurrences, lengths[i] as number);
+      }
+    });
+  }
+  const best = new TopK(query.limit, isBefore);
+  emails.forEach(({ position, hasAllTerms }, i) => {
+    const score = (scores[i] as number) * raiseOf(position, query, mail);
+    best.add({ position, score, weighting, hasAllTerms });
+  });
+  return best.sorted();
 }
 
 /**
@@ -180,27 +211,18 @@ function weightingFor(breadth: number): Weighting {
 
 /** Explains a score that `rankMails` returned for the same query. */
 export function explainScore({ position, score, weighting }: RankedMail, query: RankedQuery, mail: SearchableMail) {
-  const scored = query.terms.map((term) => scoredTerm(term, query));
-  const words = wordScores(position, scored, weighting, mail);
+  const length = relativeLength(position, weighting, mail);
+  const words = query.terms.map((term): WordScore => {
+    const scored = scoredTerm(term, query);
+    const idf = scored.idf ** weighting.idf;
+    const occurrences = occurrencesIn(position, scored);
+    return { word: term.word, idf, occurrences, score: term.weight * bm25(idf, occurrences, length) };
+  });
   return { score, words, raises: dateRaises(position, query, mail) } satisfies ScoreExplanation;
 }
 
-function wordScores(
-  position: number,
-  terms: readonly ScoredTerm[],
-  weighting: Weighting,
-  mail: SearchableMail,
-): WordScore[] {
-  const length = ((mail.bytes[position] as number) / AVERAGE_BYTES) ** weighting.length;
-  return terms.map((term) => {
-    const occurrences = occurrencesIn(position, term);
-    const idf = term.idf ** weighting.idf;
-    return { word: term.word, idf, occurrences, score: term.weight * bm25(idf, occurrences, length) };
-  });
-}
-
-function scoreOf(words: readonly WordScore[], { recency, namedMonth }: DateRaises): number {
-  return sumOf(words.map(({ score }) => score)) * (1 + recency) * (1 + namedMonth);
+function relativeLength(position: number, weighting: Weighting, mail: SearchableMail): number {
+  return ((mail.bytes[position] as number) / AVERAGE_BYTES) ** weighting.length;
 }
 
 function sumOf(values: readonly number[]): number {
@@ -238,6 +260,17 @@ function idfOf(emails: number, all: number): number {
 /** @param length an email's length relative to the average */
 function bm25(idf: number, occurrences: number, length: number): number {
   return (idf * occurrences * (K1 + 1)) / (occurrences + K1 * (1 - B + B * length));
+}
+
+/** Factor by which an email's date raises its score. */
+function raiseOf(position: number, query: RankedQuery, mail: SearchableMail): number {
+  const { recency, namedMonth } = dateRaises(position, query, mail);
+  return (1 + recency) * (1 + namedMonth);
+}
+
+/** Maximum of `raiseOf` for a query. */
+function maxRaiseOf({ askedAt, months }: RankedQuery): number {
+  return (askedAt === null ? 1 : 1 + RECENCY_RAISE) * (months.length === 0 ? 1 : 1 + NAMED_MONTH_RAISE);
 }
 
 function dateRaises(position: number, { months, askedAt }: RankedQuery, { sentAt }: SearchableMail): DateRaises {
