@@ -17,6 +17,7 @@ describe("checkMail reports the damaged part of a file", () => {
     ["an email that differs from the index", "Full-text index", "UPDATE mails SET subject = 'zebra' WHERE id = 1"],
     ["an index without its emails", "Full-text index", "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')"],
     ["an email without a Message-ID", "Counts", "DELETE FROM messages WHERE mail_id = 1"],
+    ["a missing length of an email", "Counts", "UPDATE mail_columns SET bytes = zeroblob(4)"],
     ["a stray row", "Foreign keys", "PRAGMA foreign_keys = OFF; UPDATE filings SET owner_id = 999 WHERE mail_id = 1"],
     ["a missing table", "Schema", "DROP TABLE feedback"],
     ["a missing view", "Schema", "DROP VIEW emails"],
@@ -36,7 +37,7 @@ describe("an intact file", () => {
 
   it("passes every check even if it contains no mail", () => {
     test.db.exec(
-      "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_order; DELETE FROM messages; DELETE FROM mails",
+      "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_order; DELETE FROM mail_columns; DELETE FROM messages; DELETE FROM mails",
     );
     test.db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
     expect(ill()).toEqual([]);
