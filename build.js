@@ -3,11 +3,13 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { builtinModules, createRequire } from "node:module";
 import { dirname, join, normalize } from "node:path";
+import { createJiti } from "jiti";
 import { rolldown } from "rolldown";
 import { isolatedDeclaration } from "rolldown/experimental";
 import { sbomOf } from "./sbom.js";
 
 const require = createRequire(import.meta.url);
+const { libraryTypes } = await createJiti(import.meta.url).import("./library-types.ts");
 const readText = (...path) => readFileSync(join(...path), "utf8");
 
 /** Files that are started by path: the program, its threads and its child processes. */
@@ -100,7 +102,10 @@ function isBuiltinOfNode(id) {
 async function writeDeclarations(file, done = new Set()) {
   if (done.has(file)) return;
   done.add(file);
-  const { code, errors } = await isolatedDeclaration(file, readText("src", file));
+  const isGenerated = file === "library/published-types.ts";
+  const { code, errors } = isGenerated
+    ? { code: await libraryTypes(), errors: [] }
+    : await isolatedDeclaration(file, readText("src", file));
   if (errors.length > 0) throw new Error(`src/${file} needs explicit types: ${errors.map(({ message }) => message)}`);
   const path = join("dist", file.replace(/\.ts$/, ".d.ts"));
   mkdirSync(dirname(path), { recursive: true });

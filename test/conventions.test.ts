@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cliFiles } from "./docs/cli-files.js";
-import { LIBRARY_TYPES, libraryTypes } from "./docs/library-types.js";
 import { MODELS_PAGE, modelsPage } from "./docs/model-tables.js";
 import { NOTICES, noticesWithPackages } from "./docs/notices.js";
 
@@ -105,8 +104,7 @@ describe("src", () => {
 
   it("does not contain comment lines longer than 120 characters", () => {
     const isWide = (line: string) => /^\s*(\/\/|\/?\*)/.test(line) && line.length > 120;
-    const byHand = SOURCES.filter(({ name }) => name !== LIBRARY_TYPES);
-    const wide = byHand.filter(({ text }) => linesOf(text).some(isWide));
+    const wide = SOURCES.filter(({ text }) => linesOf(text).some(isWide));
     expect(namesOf(wide)).toEqual([]);
   });
 });
@@ -131,10 +129,6 @@ describe("the documentation", () => {
 
   it("lists the license of every installed package (written by npm run docs)", () => {
     expect(read(NOTICES)).toBe(noticesWithPackages());
-  });
-
-  it("has the types of the library from the schemas (written by npm run docs)", async () => {
-    expect(readFileSync(join(ROOT, LIBRARY_TYPES), "utf8")).toBe(await libraryTypes());
   });
 
   it("mentions only existing source files", () => {

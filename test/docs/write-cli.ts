@@ -1,13 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cliFiles } from "./cli-files.js";
 import { MARKER } from "./cli-page.js";
-import { LIBRARY_TYPES, libraryTypes } from "./library-types.js";
 import { MODELS_PAGE, modelsPage } from "./model-tables.js";
 import { NOTICES, noticesWithPackages } from "./notices.js";
 
 /**
- * `npm run docs`: writes the generated parts of docs/cli, docs/models.md and the notices, and keeps the rest. Also writes
- * the types of the library.
+ * `npm run docs`: writes the generated parts of docs/cli, docs/models.md and the notices, and keeps the rest.
  */
 
 for (const [path, generated] of await cliFiles()) {
@@ -19,4 +17,3 @@ for (const [path, generated] of await cliFiles()) {
 
 writeFileSync(MODELS_PAGE, modelsPage());
 writeFileSync(NOTICES, noticesWithPackages());
-writeFileSync(LIBRARY_TYPES, await libraryTypes());

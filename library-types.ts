@@ -1,14 +1,17 @@
+// Writes the declarations of `src/library/published-types.ts` for users of the library, from the zod schemas and the
+// table of flags. The schemas' own types would require zod. The build calls it.
 import { compile } from "json-schema-to-typescript";
 import { z } from "zod";
-import { messageSchema, usageSchema } from "../../src/models/model.js";
-import { traitsOf } from "../../src/platform/flag-values.js";
-import { jsonValueSchema } from "../../src/platform/json.js";
-import { LIMIT_FLAG, QUESTION_FLAGS } from "../../src/runs/run-flags.js";
-import { estimateSchema, intervalSchema } from "../../src/statistics/estimate.js";
-import { questionSchema } from "../../src/tasks/question.js";
-import { runSettingsSchema } from "../../src/traces/run-settings.js";
-import { benchmarkResultSchema, scoreFiguresSchema } from "../../src/traces/run-totals.js";
-import { taskResultSchema } from "../../src/traces/task-result.js";
+import { RUN_OPTIONS, SESSION_OPTIONS } from "./src/library/options/flag-options.js";
+import { messageSchema, usageSchema } from "./src/models/model.js";
+import { type SharedFlag, traitsOf } from "./src/platform/flag-values.js";
+import { jsonValueSchema } from "./src/platform/json.js";
+import { LIMIT_FLAG, QUESTION_FLAGS, RUN_FLAGS, type RunFlagName } from "./src/runs/run-flags.js";
+import { estimateSchema, intervalSchema } from "./src/statistics/estimate.js";
+import { questionSchema } from "./src/tasks/question.js";
+import { runSettingsSchema } from "./src/traces/run-settings.js";
+import { benchmarkResultSchema, scoreFiguresSchema } from "./src/traces/run-totals.js";
+import { taskResultSchema } from "./src/traces/task-result.js";
 import {
   anyTraceSchema,
   chatTraceSchema,
@@ -17,23 +20,29 @@ import {
   toolCallRecordSchema,
   traceSchema,
   turnSchema,
-} from "../../src/traces/trace.js";
+} from "./src/traces/trace.js";
 
-export const LIBRARY_TYPES = "src/library/published-types.ts";
+const BANNER = "// Generated from the schemas of art-e by its build.";
 
-const BANNER = `// Generated from the zod schemas by npm run docs. Do not edit.
-// The types that users of the library see, because the schemas' own types would require zod.`;
-
-/** The flags that select questions, as options. Lists are given as in the config file. */
-const selectionSchema = z.object(
-  Object.fromEntries(
-    Object.entries({ ...QUESTION_FLAGS, ...LIMIT_FLAG }).map(([name, { schema, help }]) => {
-      const value = traitsOf(schema).inConfig ?? schema;
-      const meaning = help.replace(", separated by commas", "");
-      return [name, value.optional().describe(name === "limit" ? `${meaning} [default: 0]` : meaning)];
-    }),
-  ),
+const selectionSchema = optionsOf(
+  { ...QUESTION_FLAGS, ...LIMIT_FLAG },
+  { limit: "Maximum number of tasks [default: all]" },
 );
+const sessionSchema = optionsOf(flagsNamed(SESSION_OPTIONS));
+const runOptionsSchema = optionsOf(flagsNamed(RUN_OPTIONS));
+
+function flagsNamed(names: readonly RunFlagName[]) {
+  return Object.fromEntries(names.map((name) => [name, RUN_FLAGS[name]]));
+}
+
+/** Flags as options, whose values have the form of the config file. */
+function optionsOf(flags: Readonly<Record<string, SharedFlag>>, texts: Readonly<Record<string, string>> = {}) {
+  const options = Object.entries(flags).map(([name, { schema, help }]) => {
+    const value = traitsOf(schema).inConfig ?? schema;
+    return [name, value.optional().describe(texts[name] ?? help.replace(", separated by commas", ""))];
+  });
+  return z.object(Object.fromEntries(options) as Record<string, z.ZodType>);
+}
 
 /** Names of the types. Other objects are written in place. */
 const NAMES: ReadonlyMap<z.core.$ZodType, string> = new Map<z.core.$ZodType, string>([
@@ -53,6 +62,8 @@ const NAMES: ReadonlyMap<z.core.$ZodType, string> = new Map<z.core.$ZodType, str
   [usageSchema, "Usage"],
   [questionSchema, "Question"],
   [selectionSchema, "QuestionSelection"],
+  [sessionSchema, "SessionOptions"],
+  [runOptionsSchema, "RunOptions"],
 ]);
 
 /** Adds the names to zod's descriptions. */
@@ -67,7 +78,13 @@ const named = {
 
 /** Returns the TypeScript file with the types of results and traces, with the schemas' descriptions as comments. */
 export async function libraryTypes(): Promise<string> {
-  const published = z.object({ result: benchmarkResultSchema, trace: anyTraceSchema, selection: selectionSchema });
+  const published = z.object({
+    result: benchmarkResultSchema,
+    trace: anyTraceSchema,
+    selection: selectionSchema,
+    session: sessionSchema,
+    run: runOptionsSchema,
+  });
   const schema = z.toJSONSchema(published, {
     target: "draft-7",
     io: "input",
