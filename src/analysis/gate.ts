@@ -11,6 +11,7 @@ import { scaleOf } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { countsInScore } from "./aggregate.js";
 import { type MetricComparison, type RunHead, widthOf } from "./paired-comparison.js";
+import type { Clustering } from "./question-clusters.js";
 
 interface Threshold {
   /** The metric as the user wrote it. */
@@ -48,6 +49,8 @@ export interface Gate extends Threshold {
   /** Whether the interval's bound must reach the limit, and not only the value. True for corrected rates. */
   readonly isBound: boolean;
   readonly coverage: Coverage;
+  /** The clusters that the interval of the difference is computed with. Null for a threshold. */
+  readonly clusters: Clustering | null;
   /** Coverage of the same score in the baseline. Null for a threshold. */
   readonly baselineCoverage: Coverage | null;
   /** Whether the eval was validated. Null for other scores, and for regression cases, which cannot be tested. */
@@ -163,6 +166,7 @@ export function failUnder(
     otherwise: other.value === figure.value ? null : other,
     isBound,
     coverage,
+    clusters: null,
     baselineCoverage: null,
     validation: null,
     otherAgents: null,
@@ -196,7 +200,7 @@ const MIN_QUESTIONS = 10;
 export function noWorseThan(
   { metric, limit }: Pick<Threshold, "metric" | "limit">,
   baseline: { readonly runId: string; readonly coverage: Coverage },
-  comparison: MetricComparison,
+  { comparison, clusters }: { readonly comparison: MetricComparison; readonly clusters: Clustering },
   { evidence, failedTasks, least }: { evidence: RunEvidence; failedTasks: FailedTasks; least: number },
   /** Metrics to use instead if the score is the same everywhere. */
   others: readonly string[],
@@ -215,6 +219,7 @@ export function noWorseThan(
       n,
       low: low === null ? null : low / width,
       isTied: comparison.ties === n,
+      designEffect: comparison.designEffect,
     },
     limit / width,
   );
@@ -241,6 +246,7 @@ export function noWorseThan(
     otherwise,
     isBound: true,
     coverage,
+    clusters,
     baselineCoverage: baseline.coverage,
     validation: null,
     otherAgents: null,

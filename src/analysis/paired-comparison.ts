@@ -5,6 +5,7 @@ import { isEvalScore } from "../evals/definition.js";
 import { UserError } from "../platform/errors.js";
 import { compact } from "../platform/optional-values.js";
 import { SCORES } from "../scoring/scorers.js";
+import { DesignEffect } from "../statistics/design-effect.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf, NamedCounts } from "../statistics/intervals.js";
 import { computePower } from "../statistics/power.js";
@@ -16,6 +17,7 @@ import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.
 import { scaleOf } from "../traces/score.js";
 import { modelAndToolTimeOf, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 import { isGraded } from "./aggregate.js";
+import { type ClusteredQuestion, type Clustering, type Clusters, clustersOf } from "./question-clusters.js";
 
 /**
  * OpenPipe's published ART-E results (https://openpipe.ai/blog/art-e-mail-agent). They include no intervals and no
@@ -42,6 +44,8 @@ interface QuestionPair extends ValuePair {
 interface ValuePair {
   readonly before: number;
   readonly after: number;
+  /** Pairs with the same cluster depend on each other. Absent for independent pairs. */
+  readonly cluster?: string;
 }
 
 export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kind" | "better">;
@@ -49,9 +53,8 @@ export type MetricDescription = Pick<MetricComparison, "metric" | "label" | "kin
 /** The run properties that determine its questions and mail. */
 type RunIdentity = Pick<RunHead, "dataset" | "split" | "corpusFingerprint" | "settings">;
 
-interface ComparedQuestion {
+interface ComparedQuestion extends ClusteredQuestion {
   readonly question: string;
-  readonly inbox: string;
   /** The first answer, or an empty string. For a suite task: its state and the reason it was not solved. */
   readonly answer: string;
   /** The mean per metric over the completed epochs with a value. */
@@ -80,6 +83,8 @@ export interface RunComparison {
   readonly baseline: string;
   readonly candidate: string;
   readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
+  /** The clusters that intervals and tests are computed with. */
+  readonly clusters: Clustering;
   /** Whether failed tasks are wrong in the scores or left out, and their number in each run. */
   readonly failed: { readonly counted: FailedTasks; readonly baseline: number; readonly candidate: number };
   /** Number of ungraded suite tasks, which score comparisons leave out. It is null for runs over questions. */
@@ -103,7 +108,12 @@ export interface MetricComparison {
   readonly candidate: number | null;
   /** Candidate minus baseline. `n` counts questions. */
   readonly difference: Estimate;
-  /** Two-sided p value: McNemar's exact test if every pair is right or wrong, otherwise the sign-flip test. */
+  /** Factor by which dependent questions increase the variance of the difference. 1 for independent questions. */
+  readonly designEffect: number;
+  /**
+   * Two-sided p value: McNemar's exact test if every pair is right or wrong and independent, otherwise the sign-flip
+   * test over clusters.
+   */
   readonly p: number | null;
   readonly test: "mcnemar" | "sign_flip";
   /** Number of questions that the candidate does better on. Losses and ties are counted the same way. */
@@ -172,12 +182,18 @@ export function sharedMetrics(shared: ScoredTasks): string[] {
 /** Tolerance for rounding: sums of the same numbers in a different order differ in their last digits, even from 0. */
 const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
+/** Returns the clusters of the questions that both runs have. */
+export function sharedClusters(baseline: ComparableRun, candidate: ComparableRun): Clusters {
+  return clustersOf(new Map([...baseline.questions].filter(([taskId]) => candidate.questions.has(taskId))));
+}
+
 /** Returns the questions with a value of the metric in both runs. */
 export function pairsOf(
   metric: string,
   baseline: ComparableRun,
   candidate: ComparableRun,
   failed: FailedTasks = "wrong",
+  clusters: Clusters = sharedClusters(baseline, candidate),
 ): QuestionPair[] {
   const values = failed === "wrong" ? "withFailed" : "values";
   return [...baseline.questions].flatMap(([taskId, question]) => {
@@ -186,7 +202,7 @@ export function pairsOf(
     if (before === undefined || after === undefined) return [];
     const isSame =
       Math.abs(after - before) <= ROUNDING.absolute + ROUNDING.relative * Math.max(Math.abs(before), Math.abs(after));
-    return [{ taskId, before, after: isSame ? before : after }];
+    return [{ taskId, before, after: isSame ? before : after, cluster: clusters.of(taskId) }];
   });
 }
 
@@ -211,19 +227,22 @@ export function pairOutcomes(
 
 export function comparePairs(metric: MetricDescription, pairs: readonly ValuePair[]): MetricComparison {
   const differences = pairs.map(({ before, after }) => after - before);
-  const difference = pairedDifference(differences, widthOf(metric));
+  const clusters = clustersOfPairs(pairs);
+  const designEffect = DesignEffect.of(differences, clusters);
+  const difference = pairedDifference(differences, widthOf(metric), clusters);
   const up = differences.filter((value) => value > 0).length;
   const down = differences.filter((value) => value < 0).length;
   const isBinary = pairs.every(({ before, after }) => [0, 1].includes(before) && [0, 1].includes(after));
-  const test = metric.kind === "rate" && isBinary ? "mcnemar" : "sign_flip";
-  const p = pairs.length === 0 ? null : test === "mcnemar" ? mcnemar(up, down) : signFlipTest(differences);
+  const test = metric.kind === "rate" && isBinary && clusters === null ? "mcnemar" : "sign_flip";
+  const p = pairs.length === 0 ? null : test === "mcnemar" ? mcnemar(up, down) : signFlipTest(differences, clusters);
   const higherIsBetter = metric.better === "higher";
-  const { moreNeeded, detectable } = computePower(differences);
+  const { moreNeeded, detectable } = computePower(differences, designEffect);
   return {
     ...metric,
     baseline: meanOf(pairs.map(({ before }) => before)),
     candidate: meanOf(pairs.map(({ after }) => after)),
     difference,
+    designEffect,
     p,
     test,
     wins: higherIsBetter ? up : down,
@@ -236,6 +255,12 @@ export function comparePairs(metric: MetricDescription, pairs: readonly ValuePai
     moreQuestions: moreNeeded,
     detectable,
   };
+}
+
+/** Returns the cluster of each pair, or null if each pair has its own. */
+export function clustersOfPairs(pairs: readonly Pick<ValuePair, "cluster">[]): string[] | null {
+  const clusters = pairs.flatMap(({ cluster }) => cluster ?? []);
+  return new Set(clusters).size === pairs.length || clusters.length < pairs.length ? null : clusters;
 }
 
 /** Returns the distance between a metric's lowest and highest value. It is infinite for cost, time and turns. */
@@ -311,10 +336,15 @@ export class QuestionTally {
       const values = Object.fromEntries([...byMetric].map(([name, [sum, n]]) => [name, sum / n]));
       const withFailed = sums.failed === 0 ? values : { ...values, ...meansWithFailed(sums, scores) };
       const question = first.question.slice(0, MAX_CHARS);
-      questions.set(taskId, { question, inbox: first.inbox, answer, values, withFailed });
+      questions.set(taskId, { question, inbox: first.inbox, topics: topicsOf(first), answer, values, withFailed });
     }
     return questions;
   }
+}
+
+function topicsOf({ taskId, goldEmails = [], suite }: TaskResult): readonly string[] {
+  const counterpart = suite?.counterpart ?? null;
+  return counterpart === null ? goldEmails : [[String(taskId), counterpart].sort().join(" ")];
 }
 
 /** Returns the mean per score over all epochs of a question, with failed ones as wrong. */
@@ -360,6 +390,8 @@ export function compareRuns(
   const common = [...baseline.questions.keys()].filter((id) => candidate.questions.has(id));
   const metrics = [...scorers.map((name) => describeMetric(name, baseline.head)), ...EFFORTS];
   const first = metrics[0] as MetricDescription;
+  const clusters = sharedClusters(baseline, candidate);
+  const { by, n, mailboxes } = clusters;
   return {
     baseline: baseline.head.runId,
     candidate: candidate.head.runId,
@@ -368,13 +400,14 @@ export function compareRuns(
       onlyBaseline: baseline.questions.size - common.length,
       onlyCandidate: candidate.questions.size - common.length,
     },
+    clusters: { by, n, mailboxes },
     failed: { counted: failed, baseline: baseline.head.failedTasks, candidate: candidate.head.failedTasks },
     ungraded: ungradedTasks(baseline.head, candidate.head, failed),
     incomparable: incomparable(baseline.head, candidate.head),
     settings: differingSettings(baseline.head, candidate.head),
     metrics: metrics.map((metric) => {
-      const compared = comparePairs(metric, pairsOf(metric.metric, baseline, candidate, failed));
-      return { ...compared, ...countedOtherwise(compared, baseline, candidate, failed) };
+      const compared = comparePairs(metric, pairsOf(metric.metric, baseline, candidate, failed, clusters));
+      return { ...compared, ...countedOtherwise(compared, baseline, candidate, failed, clusters) };
     }),
     flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips, failed) },
   };
@@ -385,12 +418,14 @@ function countedOtherwise(
   baseline: ComparableRun,
   candidate: ComparableRun,
   failed: FailedTasks,
+  clusters: Clusters,
 ): Pick<MetricComparison, "otherwise"> {
   if (baseline.head.failedTasks + candidate.head.failedTasks === 0) return {};
-  const pairs = pairsOf(metric.metric, baseline, candidate, failed === "wrong" ? "exclude" : "wrong");
+  const pairs = pairsOf(metric.metric, baseline, candidate, failed === "wrong" ? "exclude" : "wrong", clusters);
   const otherwise = pairedDifference(
     pairs.map(({ before, after }) => after - before),
     widthOf(metric),
+    clustersOfPairs(pairs),
   );
   const isSame = otherwise.n === metric.difference.n && otherwise.value === metric.difference.value;
   return isSame ? {} : { otherwise };

@@ -1,18 +1,22 @@
 // Comparisons that may be read while their runs are still working: claims about a run that stop it (`run --until`), and
 // always-valid intervals (`compare --sequential`).
+
 import { confidenceSequence, E_ESTABLISHED, EProcess, eValueOfDifference } from "../statistics/confidence-sequence.js";
+import { DesignEffect } from "../statistics/design-effect.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { eBenjaminiHochberg, holm } from "../statistics/multiple-comparisons.js";
 import { seededRandom } from "../statistics/seeded-random.js";
 import type { FailedTasks } from "../tasks/ending.js";
 import {
   type ComparableRun,
+  clustersOfPairs,
   type MetricComparison,
   pairsOf,
   type RunComparison,
   type SequentialFigures,
   widthOf,
 } from "./paired-comparison.js";
+import type { Clustering } from "./question-clusters.js";
 
 /**
  * A claim about a run's gain over a baseline. A gain is the mean difference per question as a fraction of the score's
@@ -30,7 +34,8 @@ type ClaimVerdict = "established" | "refuted";
 
 interface Evidence {
   add(gain: number): void;
-  isEnough(): boolean;
+  /** @param designEffect of the gains so far */
+  isEnough(designEffect: number): boolean;
 }
 
 /** State of the claim that a run was started with. Differences are in the score's unit, candidate minus baseline. */
@@ -45,6 +50,8 @@ export interface UntilOutcome {
   /** Number of tested questions. Includes questions that were already running when the claim was settled. */
   readonly questions: number;
   readonly plannedQuestions: number;
+  /** The clusters that the test counts dependent questions with. */
+  readonly clusters: Clustering;
   /** Whether every planned question has a result. Failed questions have one, but are not tested. */
   readonly isComplete: boolean;
   /** May be read at any time. */
@@ -56,6 +63,8 @@ export interface UntilOutcome {
 interface SequentialInput {
   /** Candidate minus baseline per question, in the score's unit. */
   readonly differences: readonly number[];
+  /** Each question's cluster, or null if the questions are independent. */
+  readonly clusters?: readonly string[] | null;
   readonly better: "higher" | "lower";
   /** Fixed-n p value. */
   readonly p: number | null;
@@ -75,6 +84,7 @@ export interface ExpectedStop {
 export class ClaimTest {
   private readonly establishing: Evidence;
   private readonly refuting: Evidence;
+  private readonly effect = new DesignEffect();
   private n = 0;
   private decision: { readonly verdict: ClaimVerdict; readonly after: number } | null = null;
 
@@ -82,14 +92,28 @@ export class ClaimTest {
     [this.establishing, this.refuting] = evidenceFor(claim);
   }
 
-  /** Adds a question's gain in [-1, 1]. */
-  add(gain: number): void {
+  /**
+   * Adds a question's gain in [-1, 1]. Questions in the same cluster depend on each other, and count as fewer. By
+   * default, the question is a cluster.
+   */
+  add(gain: number, cluster: unknown = {}): void {
     this.n++;
+    this.effect.add(gain, cluster);
     this.establishing.add(gain);
     this.refuting.add(gain);
     if (this.decision !== null) return;
-    const verdict = this.establishing.isEnough() ? "established" : this.refuting.isEnough() ? "refuted" : null;
+    const { designEffect } = this;
+    const verdict = this.establishing.isEnough(designEffect)
+      ? "established"
+      : this.refuting.isEnough(designEffect)
+        ? "refuted"
+        : null;
     if (verdict !== null) this.decision = { verdict, after: this.n };
+  }
+
+  /** Factor by which dependent questions increase the variance. */
+  get designEffect(): number {
+    return this.effect.value;
   }
 
   /** The verdict and the number of questions that it took, or null if the claim is open. */
@@ -119,11 +143,11 @@ function gainAbove(threshold: number, enough = E_ESTABLISHED): Evidence {
   const process = new EProcess(threshold);
   let isEnough = false;
   return {
-    add(gain) {
-      process.add(gain);
-      isEnough ||= process.eValue >= enough;
+    add: (gain) => process.add(gain),
+    isEnough(designEffect) {
+      isEnough ||= process.eValue(designEffect) >= enough;
+      return isEnough;
     },
-    isEnough: () => isEnough,
   };
 }
 
@@ -132,16 +156,17 @@ function gainBelow(threshold: number, enough?: number): Evidence {
   return { ...mirrored, add: (gain) => mirrored.add(-gain) };
 }
 
-const either = (a: Evidence, b: Evidence) => combined(a, b, () => a.isEnough() || b.isEnough());
-const both = (a: Evidence, b: Evidence) => combined(a, b, () => a.isEnough() && b.isEnough());
+const either = (a: Evidence, b: Evidence) => combined(a, b, (first, second) => first || second);
+const both = (a: Evidence, b: Evidence) => combined(a, b, (first, second) => first && second);
 
-function combined(a: Evidence, b: Evidence, isEnough: () => boolean): Evidence {
+function combined(a: Evidence, b: Evidence, join: (first: boolean, second: boolean) => boolean): Evidence {
   return {
     add(gain) {
       a.add(gain);
       b.add(gain);
     },
-    isEnough,
+    // Both are always asked, because each remembers whether its evidence was ever enough.
+    isEnough: (designEffect) => join(a.isEnough(designEffect), b.isEnough(designEffect)),
   };
 }
 
@@ -161,11 +186,11 @@ export function withSequentialFigures(
     const width = widthOf(first);
     if (!Number.isFinite(width)) continue;
     const same = tested.filter(({ metric }) => metric.metric === first.metric);
-    const inputs = same.map(({ metric: { better, p }, candidate }) => ({
-      better,
-      p,
-      differences: pairsOf(first.metric, baseline, candidate, failed).map(({ before, after }) => after - before),
-    }));
+    const inputs = same.map(({ metric: { better, p }, candidate }) => {
+      const pairs = pairsOf(first.metric, baseline, candidate, failed);
+      const differences = pairs.map(({ before, after }) => after - before);
+      return { better, p, differences, clusters: clustersOfPairs(pairs) };
+    });
     sequentialFigures(inputs, width).forEach((each, i) => {
       const input = same[i];
       if (input !== undefined) figures.set(input.metric, each);
@@ -182,12 +207,19 @@ export function withSequentialFigures(
  * @param width distance between the lowest and the highest possible score
  */
 export function sequentialFigures(candidates: readonly SequentialInput[], width: number): SequentialFigures[] {
-  const eValues = candidates.map(({ differences }) => eValueOfDifference(differences.map((d) => d / width)));
+  const effects = candidates.map(({ differences, clusters = null }) => DesignEffect.of(differences, clusters));
+  const eValues = candidates.map(({ differences }, i) =>
+    eValueOfDifference(
+      differences.map((d) => d / width),
+      effects[i],
+    ),
+  );
   const rejected = eBenjaminiHochberg(eValues);
   const pValues = candidates.flatMap(({ p }) => (p === null ? [] : [p]));
   const adjusted = holm(pValues);
   return candidates.map(({ differences, better, p }, i) => {
-    const { value, low, high, ...rest } = confidenceSequence(differences.map((d) => d / width));
+    const scaledDifferences = differences.map((d) => d / width);
+    const { value, low, high, ...rest } = confidenceSequence(scaledDifferences, effects[i]);
     const difference = { ...rest, value: scaled(value, width), low: scaled(low, width), high: scaled(high, width) };
     const side = (value ?? 0) > 0 === (better === "higher") ? "better" : "worse";
     const excludesZero = low !== null && high !== null && (low > 0 || high < 0);
@@ -213,12 +245,14 @@ const SEED = 1;
 
 /**
  * Estimates by simulation how many questions a claim takes at each true gain. Each question is right or wrong in each
- * run, and the results of the two runs have a correlation of 0.5.
+ * run, and the results of the two runs have a correlation of 0.5. The questions are drawn independently, so if they
+ * depend on each other, the claim takes more.
  * @param accuracy the baseline's mean, from 0 to 1
+ * @param clusters the questions' clusters, in the order of the run
  */
 export function expectedStops(
   claim: Claim,
-  { accuracy, questions }: { readonly accuracy: number; readonly questions: number },
+  { accuracy, clusters }: { readonly accuracy: number; readonly clusters: readonly string[] },
   effects: readonly number[],
 ): ExpectedStop[] {
   return effects
@@ -230,9 +264,10 @@ export function expectedStops(
       for (let run = 0; run < SIMULATED_RUNS; run++) {
         const test = new ClaimTest(claim);
         let n = 0;
-        while (n < questions && test.decided === null) {
-          test.add(draw());
+        for (const cluster of clusters) {
+          test.add(draw(), cluster);
           n++;
+          if (test.decided !== null) break;
         }
         taskCount += n;
         if (test.decided !== null) verdicts[test.decided.verdict]++;

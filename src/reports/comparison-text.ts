@@ -9,6 +9,7 @@ import { compact } from "../platform/optional-values.js";
 import { count, estimate, oneDecimal, share, table, usd } from "../text/format.js";
 import { scorerOfMetric } from "../traces/headline-score.js";
 import {
+  clustersText,
   counted,
   differenceText,
   metricCells,
@@ -73,6 +74,7 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
         significanceText(metric, noun),
       ]),
     ),
+    ...compact([clustersText(comparison.clusters, common)]).map((line) => `${line}.`),
     ...failedLines(comparison),
     ...sequentialLines(metrics, comparisons > 1),
     ...(flipCount === 0

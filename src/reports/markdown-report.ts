@@ -13,6 +13,7 @@ import { gateText } from "./run-text.js";
 import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
 import { type OutcomeScore, taskOutcome } from "./task-outcome.js";
 import {
+  clustersText,
   endingsText,
   metricCells,
   runCostText,
@@ -242,7 +243,7 @@ const COLUMNS = ["", "n", "Before", "After", "Difference (95%)", "p", "Won, lost
 
 /** Formats the comparison of a run with the first: the verdict in words, and every metric. */
 function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures[]): string[] {
-  const { candidate, headline, incomparable, questions, metrics } = comparison;
+  const { candidate, headline, incomparable, questions, clusters, metrics } = comparison;
   const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
   const title = `### ${[candidate, 0].map((run) => escapeMarkdown(runs[run]?.label ?? "")).join(" against ")}`;
   if (incomparable.length > 0) {
@@ -255,7 +256,13 @@ function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures
     significanceText(metric, noun),
   ]);
   const first = metrics.find(({ metric }) => metric === headline);
-  return compact([title, first !== undefined && escapeMarkdown(verdictSentence(first, noun)), table(COLUMNS, rows)]);
+  const dependent = clustersText(clusters, questions.common);
+  return compact([
+    title,
+    first !== undefined && escapeMarkdown(verdictSentence(first, noun)),
+    dependent !== null && `${dependent}.`,
+    table(COLUMNS, rows),
+  ]);
 }
 
 function reliabilityParts(card: ReliabilityOfRun): string[] {

@@ -1,5 +1,6 @@
 import type { SuiteAnalysis } from "../analysis/analyse-suite.js";
 import type { MetricComparison } from "../analysis/paired-comparison.js";
+import type { Clustering } from "../analysis/question-clusters.js";
 import type { ReliabilityOfRun } from "../analysis/reliability.js";
 import type { SliceName } from "../traces/task-slices.js";
 import type { TimelineSegment } from "../traces/timeline.js";
@@ -286,6 +287,8 @@ export interface ReportComparison {
   /** Index of the run in the report. */
   readonly candidate: number;
   readonly questions: { readonly common: number; readonly onlyBaseline: number; readonly onlyCandidate: number };
+  /** The clusters that intervals and tests are computed with. */
+  readonly clusters: Clustering;
   /**
    * For runs over suites, the number of ungraded tasks, which are excluded from comparisons of scores. Null for
    * questions.

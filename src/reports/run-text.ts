@@ -1,4 +1,5 @@
 import type { Gate, GateValidation } from "../analysis/gate.js";
+import { MIN_MAILBOXES } from "../analysis/question-clusters.js";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import type { CorpusStats } from "../mail/corpus.js";
 import { otherModels } from "../models/answering-model.js";
@@ -25,6 +26,7 @@ import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
 import { statesText } from "./suite-text.js";
 import {
+  clustersText,
   counted,
   datasetText,
   differenceText,
@@ -231,7 +233,13 @@ function hint(runId: string, [first]: readonly TaskLine[]): string[] {
 export function gateText(gate: Gate): string {
   const { metric, scorer, passed, problems } = gate;
   const name = metric === scorer ? metric : `${metric} (${scorer})`;
-  const notes = [...problems, ...coverageNote(gate), ...validationNote(gate), ...otherAgentsNote(gate)];
+  const notes = [
+    ...problems,
+    ...coverageNote(gate),
+    ...clustersNote(gate),
+    ...validationNote(gate),
+    ...otherAgentsNote(gate),
+  ];
   return [
     `${passed ? "passed" : "missed"}  ${name} ${formatFigure(gate)}, required: ${formatThreshold(gate)}`,
     ...notes,
@@ -261,6 +269,16 @@ function coverageNote({ coverage, problems }: Gate): string[] {
   const { scored, notApplicable, tasks } = coverage;
   if (scored === tasks || problems.length > 0) return [];
   return [`covers ${scored} of ${tasks} tasks${notApplicable === 0 ? "" : `, ${notApplicable} do not apply`}`];
+}
+
+/** Says which mailboxes a passed comparison is about. */
+function clustersNote({ clusters, passed }: Gate): string[] {
+  if (!passed || clusters === null || clusters.mailboxes === 0) return [];
+  return [
+    clusters.by === "mailbox"
+      ? `over ${count(clusters.mailboxes)} mailboxes, as clusters`
+      : `only about ${clusters.mailboxes === 1 ? "this mailbox" : `these ${count(clusters.mailboxes)} mailboxes`}, not about others (which takes ${MIN_MAILBOXES})`,
+  ];
 }
 
 /** Formats `0.260 [0.219, 0.305] n=400 with failed tasks as wrong (0.963 n=108 without them)`. */
@@ -436,11 +454,14 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
 
 /** Formats the state of a run's claim: the verdict, and both intervals with the time when each may be read. */
 export function untilLines(outcome: UntilOutcome): string[] {
-  const { claim, verdict, settledAfter, questions, plannedQuestions, isComplete, alwaysValid, fixedN } = outcome;
+  const { claim, verdict, settledAfter, questions, plannedQuestions, isComplete, alwaysValid, fixedN, clusters } =
+    outcome;
+  const dependent = clustersText(clusters, questions);
   const progress = `${count(settledAfter ?? questions)} of ${count(plannedQuestions)} questions`;
   return [
     verdict === null ? `${claim}: open after ${progress}` : `${claim}: ${verdict} after ${progress} (5% error)`,
     `difference ${differenceText(alwaysValid, share)} always-valid (2.5% error per side), may be read at any time`,
     `difference ${differenceText(fixedN, share)} fixed-n, ${isComplete ? "may be read: all planned questions are answered" : "must not be read before all planned questions are answered"}`,
+    ...(dependent === null ? [] : [dependent]),
   ];
 }

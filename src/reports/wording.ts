@@ -1,4 +1,5 @@
 import type { MetricComparison, RunHead, SequentialFigures } from "../analysis/paired-comparison.js";
+import { type Clustering, MIN_MAILBOXES } from "../analysis/question-clusters.js";
 import type { JsonValue } from "../platform/json.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { taskKindOf } from "../tasks/task-kind.js";
@@ -78,6 +79,20 @@ export function metricFormat(metric: string): (value: number) => string {
 /** The verdict that may be read: the always-valid one if there is one. Null if it is open. */
 export function verdictOf({ verdict, sequential }: MetricComparison): MetricComparison["verdict"] {
   return sequential === undefined ? verdict : (sequential?.verdict ?? null);
+}
+
+/**
+ * Formats which questions the figures of a comparison are about, and which of them count as dependent.
+ * @param questions number of compared questions
+ */
+export function clustersText({ by, n, mailboxes }: Clustering, questions: number): string | null {
+  if (by === "mailbox") {
+    return `Intervals and p are about questions to other mailboxes too: questions to one mailbox count as dependent (${count(n)} mailboxes)`;
+  }
+  const dependent = n < questions ? `${count(n)} independent groups` : null;
+  if (mailboxes === 0) return dependent === null ? null : `Two wordings of a task count as dependent (${dependent})`;
+  const few = `Intervals and p are only about other questions to ${mailboxes === 1 ? "this mailbox" : `these ${count(mailboxes)} mailboxes`}, because a statement about other mailboxes takes ${MIN_MAILBOXES} of about the same size`;
+  return dependent === null ? few : `${few}. Questions about one email count as dependent (${dependent})`;
 }
 
 /** Formats a table cell: `better`, `worse`, or the reason for a missing verdict. */

@@ -399,12 +399,13 @@ function toComparison(baseline: ComparableRun, candidate: ComparableRun, index: 
   const compared = compareRuns(baseline, candidate, scorers, 0);
   const isSequential = [baseline, candidate].some(({ head }) => head.settings.until !== undefined);
   const [comparison = compared] = isSequential ? withSequentialFigures([compared], baseline, [candidate]) : [];
-  const { questions, ungraded, incomparable, settings, metrics } = comparison;
+  const { questions, clusters, ungraded, incomparable, settings, metrics } = comparison;
   const isComparable = incomparable.length === 0 && questions.common > 0;
   const scores = isComparable ? metrics.filter(({ metric }) => scorers.includes(metric)) : [];
   return {
     candidate: index,
     questions,
+    clusters,
     ungraded,
     incomparable,
     settings: settings.map((name) => ({

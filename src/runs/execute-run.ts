@@ -5,6 +5,7 @@ import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
+import { clustersText } from "../reports/wording.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
 import { FileWatch } from "../store/database-file.js";
 import { type Db, deferCheckpoints, limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
@@ -253,6 +254,8 @@ async function answerAll(
         `art-e: --until: the baseline has ${watch.countable} of the ${watch.plannedQuestions} questions. The others cannot count and are not answered.`,
       );
     }
+    const dependent = watch === null ? null : clustersText(watch.clusters, watch.countable);
+    if (dependent !== null) context.note(`art-e: --until: ${dependent}.`);
     controls = new RunControls(
       {
         db,

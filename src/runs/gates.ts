@@ -187,14 +187,14 @@ class Gates {
     const [before, after] = [expectedScores(baseline.run.head), expectedScores(run.head)];
     const scorer = scorerOfMetric(this.metric, before, after);
     const shared = sharedMetrics(sharedScores(baseline.run.head.scores, run.head.scores));
-    const { metrics } = compareRuns(baseline.run, run, [scorer, ...shared], 0, this.failedTasks);
+    const { metrics, clusters } = compareRuns(baseline.run, run, [scorer, ...shared], 0, this.failedTasks);
     const [comparison] = metrics;
     if (comparison === undefined) throw new Error("the comparison does not have the requested metric");
     const limit = this.options.noWorseThan ?? DEFAULT_MARGIN;
     return noWorseThan(
       { metric: this.metric, limit },
       { runId: baseline.run.head.runId, coverage: baseline.evidence.coverage(scorer, this.minCoverage) },
-      comparison,
+      { comparison, clusters },
       { evidence, failedTasks: this.failedTasks, least: this.minCoverage },
       metrics
         .filter(({ metric, constant }) => shared.includes(metric) && constant === null)

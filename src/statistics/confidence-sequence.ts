@@ -47,16 +47,19 @@ export class EProcess {
     });
   }
 
-  /** The evidence so far. It might be infinite after thousands of values. */
-  get eValue(): number {
-    return this.logCapitals.reduce((sum, log) => sum + Math.exp(log), 0) / this.bets.length;
+  /**
+   * Returns the evidence so far. It might be infinite after thousands of values. Values in clusters count as fewer
+   * independent ones. Then the error holds by simulation (`test/statistics/clusters.test.ts`), not by proof.
+   */
+  eValue(designEffect = 1): number {
+    return this.logCapitals.reduce((sum, log) => sum + Math.exp(log / designEffect), 0) / this.bets.length;
   }
 }
 
 /** Returns the e-value against the hypothesis that the mean of the values in [-1, 1] is exactly 0. */
-export function eValueOfDifference(values: readonly number[]): number {
+export function eValueOfDifference(values: readonly number[], designEffect = 1): number {
   const counts = countValues(values);
-  return (eValueAbove(counts, 0) + eValueAbove(negated(counts), 0)) / 2;
+  return (eValueAbove(counts, 0, designEffect) + eValueAbove(negated(counts), 0, designEffect)) / 2;
 }
 
 /**
@@ -64,12 +67,13 @@ export function eValueOfDifference(values: readonly number[]): number {
  * neither side has rejected. The probability that the true mean is ever outside, at any number of values, is at most
  * 5%.
  */
-export function confidenceSequence(values: readonly number[]): Estimate {
+export function confidenceSequence(values: readonly number[], designEffect = 1): Estimate {
   const n = values.length;
   if (n === 0) return NO_ESTIMATE;
   const counts = countValues(values);
   const value = values.reduce((sum, each) => sum + each, 0) / n;
-  return { value, n, low: lowerBound(counts), high: -lowerBound(negated(counts)), method: "betting_sequence" };
+  const [low, high] = [lowerBound(counts, designEffect), -lowerBound(negated(counts), designEffect)];
+  return { value, n, low, high, method: "betting_sequence" };
 }
 
 function countValues(values: readonly number[]): ValueCounts {
@@ -82,22 +86,22 @@ function negated(counts: ValueCounts): ValueCounts {
   return new Map([...counts].map(([value, count]) => [-value, count]));
 }
 
-function eValueAbove(counts: ValueCounts, threshold: number): number {
+function eValueAbove(counts: ValueCounts, threshold: number, designEffect: number): number {
   const process = new EProcess(threshold);
   for (const [value, count] of counts) process.add(value, count);
-  return process.eValue;
+  return process.eValue(designEffect);
 }
 
 /** Bisection steps. Afterwards, the bound is exact to 1e-9. */
 const BISECTIONS = 31;
 
 /** The capital falls as the threshold rises, so the thresholds that are not rejected are an interval. */
-function lowerBound(counts: ValueCounts): number {
+function lowerBound(counts: ValueCounts, designEffect: number): number {
   let low = -1;
   let high = 1;
   for (let i = 0; i < BISECTIONS; i++) {
     const middle = (low + high) / 2;
-    if (eValueAbove(counts, middle) >= E_OF_BOUND) low = middle;
+    if (eValueAbove(counts, middle, designEffect) >= E_OF_BOUND) low = middle;
     else high = middle;
   }
   return low;

@@ -211,7 +211,7 @@ function eValueAbove({ successes, n }: Proportion, bound: number): number {
   const process = new EProcess(2 * bound - 1);
   process.add(1, successes);
   process.add(-1, n - successes);
-  return process.eValue;
+  return process.eValue();
 }
 
 /** Precision of a bound. Bounds are rounded up. */

@@ -76,12 +76,13 @@ export class ClusteredMean {
   /**
    * Estimates the rate of values that are 0 or 1. With one value per cluster, the interval is Wilson's. Weighted values
    * are clusters with fractional numbers of values.
+   * @param designEffect for values that were added as independent ones, but are not
    */
-  rate(): Estimate {
+  rate(designEffect = 1): Estimate {
     if (this.n === 0) return NO_ESTIMATE;
     const { n, clusters } = this;
     const value = this.sum / n;
-    if (this.isIndependent) return { value, n, ...wilson(this.sum, n), method: "wilson" };
+    if (this.isIndependent) return { value, n, ...wilson(this.sum / designEffect, n / designEffect), method: "wilson" };
     if (clusters === 1) return { value, n, low: null, high: null };
     const variance = Math.max(this.varianceOfMean(value), (value * (1 - value)) / n);
     const effective = this.effectiveNumber(value, variance, this.effectiveClusters - 1);
@@ -92,15 +93,16 @@ export class ClusteredMean {
    * Estimates the mean of any values. On a scale with two ends, uses Wilson's interval for the effective number of
    * values, which never leaves the scale. Otherwise uses Student's t, truncated at the end of the scale if it has one.
    * There is no interval if the values do not vary.
+   * @param designEffect like that of `rate`. Only for a scale with two ends
    */
-  mean({ min, max }: Scale = {}): Estimate {
+  mean({ min, max }: Scale = {}, designEffect = 1): Estimate {
     if (this.n === 0) return NO_ESTIMATE;
     const { n, clusters } = this;
     const value = this.sum / n;
     if (clusters === 1) return { value, n, low: null, high: null };
     const isClustered = clusters !== n;
     if (min !== undefined && max !== undefined) {
-      const { low, high } = this.bounded(value, min, max);
+      const { low, high } = this.bounded(value, min, max, designEffect);
       return { value, n, low, high, method: isClustered ? "clustered_wilson_mean" : "wilson_mean" };
     }
     const variance = this.varianceOfMean(value);
@@ -116,7 +118,7 @@ export class ClusteredMean {
    * independent values on the scale, which has the weight of PRIOR_CLUSTERS additional clusters. Single values cannot
    * vary more than that, which adds a degree of freedom.
    */
-  private bounded(mean: number, min: number, max: number): Interval {
+  private bounded(mean: number, min: number, max: number, designEffect: number): Interval {
     const { n, effectiveClusters } = this;
     const width = max - min;
     const share = Math.min(1, Math.max(0, (mean - min) / width));
@@ -124,7 +126,7 @@ export class ClusteredMean {
     const largest = (share * (1 - share)) / n;
     const degrees = effectiveClusters - 1;
     const variance = Math.max(observed, (degrees * observed + PRIOR_CLUSTERS * largest) / (degrees + PRIOR_CLUSTERS));
-    const effective = this.effectiveNumber(share, variance, degrees + effectiveClusters / n);
+    const effective = this.effectiveNumber(share, variance, degrees + effectiveClusters / n) / designEffect;
     const { low, high } = wilson(share * effective, effective);
     return low === null || high === null ? { low, high } : { low: min + width * low, high: min + width * high };
   }

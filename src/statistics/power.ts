@@ -12,11 +12,12 @@ interface Power {
   readonly detectable: number | null;
 }
 
-export function computePower(differences: readonly number[]): Power {
+/** @param designEffect of the differences */
+export function computePower(differences: readonly number[], designEffect = 1): Power {
   const n = differences.length;
   if (n < 2) return { moreNeeded: null, detectable: null };
   const observed = Math.abs(mean([...differences]));
-  const scaledDeviation = (Z_975 + Z_80) * sampleStandardDeviation([...differences]);
+  const scaledDeviation = (Z_975 + Z_80) * Math.sqrt(designEffect) * sampleStandardDeviation([...differences]);
   if (scaledDeviation === 0) return { moreNeeded: null, detectable: null };
   const moreNeeded = observed < 1e-12 ? null : Math.max(0, Math.ceil((scaledDeviation / observed) ** 2) - n);
   return { moreNeeded, detectable: scaledDeviation / Math.sqrt(n) };

@@ -1,4 +1,5 @@
-import { mean, sampleStandardDeviation, standardDeviation } from "simple-statistics";
+import { mean, standardDeviation } from "simple-statistics";
+import { DesignEffect } from "./design-effect.js";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
 import { belowNormal, t975, Z_975 } from "./intervals/distributions.js";
 import { ClusteredMean } from "./intervals.js";
@@ -20,23 +21,34 @@ const SEED = 20_150_507;
  * Therefore the interval has a width even if all pairs are tied or lost: 2 ties exclude hardly any difference, 73 ties
  * exclude one of 0.05.
  *
- * Otherwise, it is the percentile bootstrap over pairs, with percentiles widened for small samples as Student's t
+ * Otherwise, it is the percentile bootstrap over clusters, with percentiles widened for small samples as Student's t
  * widens the normal distribution (Hesterberg 2015). It does not have bounds if all differences are equal.
  * @param width distance between the lowest and the highest possible score
+ * @param clusters each pair's cluster, such as its mailbox, or null if the pairs are independent
  */
-export function pairedDifference(differences: readonly number[], width = Number.POSITIVE_INFINITY): Estimate {
+export function pairedDifference(
+  differences: readonly number[],
+  width = Number.POSITIVE_INFINITY,
+  clusters: readonly unknown[] | null = null,
+): Estimate {
   const n = differences.length;
   if (n === 0) return NO_ESTIMATE;
   const value = mean([...differences]);
   if (n === 1) return { value, n, low: null, high: null };
-  if (Number.isFinite(width)) return scaledDifference(differences, value, width);
-  if (differences.every((difference) => difference === differences[0])) return { value, n, low: null, high: null };
-  if (n > MAX_BOOTSTRAP_PAIRS) {
-    const half = (t975(n - 1) * sampleStandardDeviation([...differences])) / Math.sqrt(n);
-    return { value, n, low: value - half, high: value + half, method: "paired_t" };
+  if (Number.isFinite(width))
+    return scaledDifference(differences, value, width, DesignEffect.of(differences, clusters));
+  const sums = clusterSums(differences, clusters);
+  const k = sums.length;
+  if (k === 1 || differences.every((difference) => difference === differences[0])) {
+    return { value, n, low: null, high: null };
   }
-  const means = resampledMeans(Float64Array.from(differences)).sort();
-  const tail = belowNormal(-Math.sqrt(n / (n - 1)) * t975(n - 1));
+  if (n > MAX_BOOTSTRAP_PAIRS) {
+    const clustered = new ClusteredMean();
+    for (const cluster of sums) clustered.add(cluster.n, cluster.sum);
+    return { ...clustered.mean(), method: "paired_t" };
+  }
+  const means = resampledMeans(sums).sort();
+  const tail = belowNormal(-Math.sqrt(k / (k - 1)) * t975(k - 1));
   const at = (share: number) => quantileOfSorted(means, share);
   return { value, n, low: at(tail), high: at(1 - tail), method: "paired_bootstrap" };
 }
@@ -47,18 +59,52 @@ export function pairedDifference(differences: readonly number[], width = Number.
  * @param loss fraction of the scale's width
  */
 export function pairsToExclude(
-  { gain, n, low, isTied }: { gain: number | null; n: number; low: number | null; isTied: boolean },
+  {
+    gain,
+    n,
+    low,
+    isTied,
+    designEffect,
+  }: { gain: number | null; n: number; low: number | null; isTied: boolean; designEffect: number },
   loss: number,
 ): number | null {
   // Without any difference, the bound is Wilson's for a rate of 0.
-  if (isTied && n > 0) return Math.floor((Z_975 ** 2 * (1 - loss)) / loss) + 1;
+  if (isTied && n > 0) return Math.floor((designEffect * Z_975 ** 2 * (1 - loss)) / loss) + 1;
   if (gain === null || low === null || gain <= -loss) return null;
   return Math.ceil(n * ((gain - low) / (gain + loss)) ** 2);
 }
 
-function scaledDifference(differences: readonly number[], value: number, width: number): Estimate {
-  const wins = partOf(differences.map((difference) => Math.max(0, difference / width)));
-  const losses = partOf(differences.map((difference) => Math.max(0, -difference / width)));
+interface ClusterSum {
+  n: number;
+  sum: number;
+}
+
+function clusterSums(differences: readonly number[], clusters: readonly unknown[] | null): ClusterSum[] {
+  if (clusters === null) return differences.map((sum) => ({ n: 1, sum }));
+  const sums = new Map<unknown, ClusterSum>();
+  for (const [i, difference] of differences.entries()) {
+    const cluster = sums.get(clusters[i]) ?? { n: 0, sum: 0 };
+    sums.set(clusters[i], cluster);
+    cluster.n++;
+    cluster.sum += difference;
+  }
+  return [...sums.values()];
+}
+
+function scaledDifference(
+  differences: readonly number[],
+  value: number,
+  width: number,
+  designEffect: number,
+): Estimate {
+  const wins = partOf(
+    differences.map((difference) => Math.max(0, difference / width)),
+    designEffect,
+  );
+  const losses = partOf(
+    differences.map((difference) => Math.max(0, -difference / width)),
+    designEffect,
+  );
   // A win is never a loss, so the mean of their products is 0.
   const covariance = -wins.value * losses.value;
   const correlation = covariance === 0 ? 0 : covariance / (wins.deviation * losses.deviation);
@@ -73,11 +119,11 @@ function scaledDifference(differences: readonly number[], value: number, width: 
 }
 
 /** Returns the mean of values from 0 to 1, its interval and the standard deviation of the values. */
-function partOf(values: readonly number[]) {
+function partOf(values: readonly number[], designEffect: number) {
   const sums = new ClusteredMean();
   for (const value of values) sums.add(1, value);
   const isBinary = values.every((value) => value === 0 || value === 1);
-  const { low, high } = isBinary ? sums.rate() : sums.mean({ min: 0, max: 1 });
+  const { low, high } = isBinary ? sums.rate(designEffect) : sums.mean({ min: 0, max: 1 }, designEffect);
   const value = mean([...values]);
   return { value, low: low ?? 0, high: high ?? 1, deviation: standardDeviation([...values]) };
 }
@@ -85,10 +131,11 @@ function partOf(values: readonly number[]) {
 /**
  * Returns the two-sided p value of a mean difference by the sign-flip test: how often the sum is at least as far from 0
  * with random signs. The Monte Carlo count includes the observed sum, which keeps the test valid. Above
- * MAX_BOOTSTRAP_PAIRS pairs, the normal distribution is used.
+ * MAX_BOOTSTRAP_PAIRS pairs, the normal distribution is used. The differences of a cluster have the same random sign.
  */
-export function signFlipTest(differences: readonly number[]): number {
-  const nonZero = Float64Array.from(differences.filter((difference) => difference !== 0));
+export function signFlipTest(differences: readonly number[], clusters: readonly unknown[] | null = null): number {
+  const sums = clusterSums(differences, clusters).map((cluster) => cluster.sum);
+  const nonZero = Float64Array.from(sums.filter((difference) => Math.abs(difference) > 1e-12));
   if (nonZero.length === 0) return 1;
   const sum = nonZero.reduce((total, difference) => total + difference, 0);
   if (nonZero.length > MAX_BOOTSTRAP_PAIRS) {
@@ -114,12 +161,18 @@ export function signFlipTest(differences: readonly number[]): number {
   return (atLeastAsFar + 1) / (SIGN_FLIPS + 1);
 }
 
-function resampledMeans(differences: Float64Array): Float64Array {
+function resampledMeans(clusters: readonly ClusterSum[]): Float64Array {
   const random = seededRandom(SEED);
-  const n = differences.length;
+  const ns = Float64Array.from(clusters, ({ n }) => n);
+  const sums = Float64Array.from(clusters, ({ sum }) => sum);
   return Float64Array.from({ length: RESAMPLES }, () => {
+    let n = 0;
     let sum = 0;
-    for (let i = 0; i < n; i++) sum += differences[random(n)] ?? 0;
+    for (let i = 0; i < sums.length; i++) {
+      const drawn = random(sums.length);
+      n += ns[drawn] ?? 0;
+      sum += sums[drawn] ?? 0;
+    }
     return sum / n;
   });
 }

@@ -93,6 +93,7 @@ function taskFields(trace: Trace) {
     queryDate: question?.query_date ?? null,
     howRealistic: question?.how_realistic ?? null,
     goldSources: question?.message_ids.length ?? 0,
+    ...(question === null ? {} : { goldEmails: question.message_ids }),
     question: instructionOf(trace),
     groundTruth: question?.answer ?? "",
   };
@@ -199,6 +200,11 @@ export const taskResultSchema = z
       .int()
       .nonnegative()
       .describe("Number of emails that the dataset lists as sources of the answer."),
+    goldEmails: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe("Message-IDs of these emails. Absent for a suite task, and in results of earlier versions."),
     question: z.string().describe("Question."),
     groundTruth: z.string().describe("Gold answer."),
     agentAnswer: z.string().describe("The agent's answer, or an empty string if there is none."),

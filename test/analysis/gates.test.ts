@@ -203,12 +203,15 @@ describe("the gate against a baseline", () => {
     const { scorer = "sourcesCorrect", failedTasks = "wrong", least = 0.9 } = options;
     const run = (values: Values): ComparableRun => comparableRun(headOf(scorer, values), tasksOf(scorer, values));
     const [baseline, candidate] = [run(before), run(after)];
-    const [comparison] = compareRuns(baseline, candidate, [scorer], 0, failedTasks).metrics;
+    const { metrics, clusters } = compareRuns(baseline, candidate, [scorer], 0, failedTasks);
+    const [comparison] = metrics;
     if (comparison === undefined) throw new Error("no metric");
     const evidence = RunEvidence.of(candidate.head, tasksOf(scorer, after));
     const coverage = RunEvidence.of(baseline.head, tasksOf(scorer, before)).coverage(scorer, least);
     const rules = { evidence, failedTasks, least };
-    return noWorseThan({ metric: scorer, limit }, { runId: "run_a", coverage }, comparison, rules, ["foundGold"]);
+    return noWorseThan({ metric: scorer, limit }, { runId: "run_a", coverage }, { comparison, clusters }, rules, [
+      "foundGold",
+    ]);
   }
 
   it("passes equal runs of enough questions, but never with two", () => {
@@ -267,14 +270,15 @@ describe("the gate against a baseline", () => {
   it("fails if the bound is exactly at the margin, in either direction", () => {
     const values = rightAndWrong(10, 10);
     const run = comparableRun(headOf("x", values), tasksOf("x", values));
-    const [metric] = compareRuns(run, run, ["x"], 0).metrics;
+    const { metrics, clusters } = compareRuns(run, run, ["x"], 0);
+    const [metric] = metrics;
     if (metric === undefined) throw new Error("no metric");
     const evidence = RunEvidence.of(run.head, tasksOf("x", values));
     const passed = (low: number, high: number, better: "higher" | "lower") =>
       noWorseThan(
         { metric: "x", limit: 0.02 },
         { runId: "run_a", coverage: COVERED },
-        { ...metric, better, difference: { value: 0, n: 20, low, high } },
+        { comparison: { ...metric, better, difference: { value: 0, n: 20, low, high } }, clusters },
         { evidence, failedTasks: "wrong", least: 0.9 },
         [],
       ).passed;

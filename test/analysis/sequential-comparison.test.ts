@@ -8,6 +8,7 @@ import {
 } from "../../src/analysis/sequential-comparison.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
+const singles = (n: number) => Array.from({ length: n }, (_, i) => String(i));
 const repeat = (value: number, times: number) => Array.from({ length: times }, () => value);
 
 function decide(claim: Claim, gains: readonly number[]) {
@@ -81,7 +82,7 @@ describe("expectedStops", () => {
   const claim: Claim = { relation: "better", by: 0, notBy: 0.1 };
 
   it("estimates fewer questions for larger gains, and both verdicts", () => {
-    const [none, some, large] = expectedStops(claim, { accuracy: 0.6, questions: 800 }, [0, 0.1, 0.3]);
+    const [none, some, large] = expectedStops(claim, { accuracy: 0.6, clusters: singles(800) }, [0, 0.1, 0.3]);
     expect(none?.established).toBeLessThanOrEqual(0.05);
     expect(none?.refuted).toBeGreaterThan(0.5);
     expect(some?.established).toBeGreaterThan(0.9);
@@ -89,7 +90,7 @@ describe("expectedStops", () => {
   });
 
   it("leaves out gains beyond the scale", () => {
-    const stops = expectedStops(claim, { accuracy: 0.95, questions: 10 }, [0.02, 0.1]);
+    const stops = expectedStops(claim, { accuracy: 0.95, clusters: singles(10) }, [0.02, 0.1]);
     expect(stops.map(({ effect }) => effect)).toEqual([0.02]);
   });
 });

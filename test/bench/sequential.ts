@@ -23,7 +23,7 @@ export const CANDIDATES: Readonly<Record<string, () => LookingTest>> = {
 
 function bettingMixture(bets?: readonly number[]): LookingTest {
   const process = new EProcess(0, bets);
-  return { add: (gain) => process.add(gain), isBetter: () => process.eValue >= 1 / LEVEL };
+  return { add: (gain) => process.add(gain), isBetter: () => process.eValue() >= 1 / LEVEL };
 }
 
 /** Waudby-Smith and Ramdas (2024), equation 26: each bet follows from the variance so far. */

@@ -15,7 +15,7 @@ const repeat = (value: number, times: number) => Array.from({ length: times }, (
 function eValue(threshold: number, values: readonly number[], bets?: readonly number[]): number {
   const process = new EProcess(threshold, bets);
   for (const value of values) process.add(value);
-  return process.eValue;
+  return process.eValue();
 }
 
 describe("EProcess", () => {

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { isGraded } from "../../analysis/aggregate.js";
 import { type ComparableRun, comparableRun, incomparable } from "../../analysis/paired-comparison.js";
+import { type Clusters, clustersOf } from "../../analysis/question-clusters.js";
 import {
   type Claim,
   ClaimTest,
@@ -12,6 +13,7 @@ import {
 } from "../../analysis/sequential-comparison.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";
+import { shuffled } from "../../questions/dataset.js";
 import { scaleOfScore } from "../../scoring/scorers.js";
 import { confidenceSequence } from "../../statistics/confidence-sequence.js";
 import { meanOf } from "../../statistics/intervals.js";
@@ -165,6 +167,19 @@ export class Until {
     return this.before(taskId) !== undefined;
   }
 
+  /** Returns the clusters of the questions that can count. */
+  clustersOf(taskIds: readonly TaskId[]): Clusters {
+    const { questions } = this.baseline;
+    return clustersOf(
+      new Map(
+        taskIds.flatMap((taskId) => {
+          const question = questions.get(taskId);
+          return question === undefined || !this.isInBaseline(taskId) ? [] : [[taskId, question]];
+        }),
+      ),
+    );
+  }
+
   /** Failed tasks of the baseline are wrong. */
   private before(taskId: TaskId): number | undefined {
     return this.baseline.questions.get(taskId)?.withFailed[this.metric];
@@ -182,14 +197,17 @@ export class Until {
 
   /** Estimates the number of questions that the claim takes at several true gains, among them its own margins. */
   expectedStops(questions: number): ExpectedStop[] {
-    const values = [...this.baseline.questions.values()].flatMap(({ withFailed }) => withFailed[this.metric] ?? []);
+    const taskIds = [...this.baseline.questions.keys()].filter((taskId) => this.isInBaseline(taskId));
+    const values = taskIds.flatMap((taskId) => this.before(taskId) ?? []);
+    const asked = shuffled(taskIds, this.settings.seed).slice(0, questions);
+    const clusters = this.clustersOf(asked);
     const level = ((meanOf(values) ?? this.min) - this.min) / this.width;
     const { by, notBy } = this.settings;
     const gains = new Set([...TYPICAL_GAINS, by / this.width, (notBy ?? 0) / this.width]);
     const accuracy = this.sign === 1 ? level : 1 - level;
     return expectedStops(
       this.claim,
-      { accuracy, questions: Math.min(questions, values.length) },
+      { accuracy, clusters: asked.map((taskId) => clusters.of(taskId)) },
       [...gains].sort((a, b) => a - b),
     );
   }
@@ -207,9 +225,11 @@ export class UntilWatch {
   private readonly questions: OpenQuestion[] = [];
   private readonly byId = new Map<TaskId, OpenQuestion>();
   private readonly differences: number[] = [];
+  private readonly differenceClusters: string[] = [];
   private next = 0;
   /** Number of planned questions that can count. */
   readonly countable: number;
+  readonly clusters: Clusters;
 
   constructor(
     private readonly until: Until,
@@ -222,6 +242,7 @@ export class UntilWatch {
       this.byId.set(taskId, question);
     }
     this.countable = this.questions.filter(({ taskId }) => until.isInBaseline(taskId)).length;
+    this.clusters = until.clustersOf(this.questions.map(({ taskId }) => taskId));
     this.testNext();
   }
 
@@ -254,7 +275,10 @@ export class UntilWatch {
 
   outcome(): UntilOutcome {
     const { metric, text, width } = this.until;
-    const { low, high, value, n, method } = confidenceSequence(this.differences.map((each) => each / width));
+    const { differences, differenceClusters } = this;
+    const scaled = differences.map((each) => each / width);
+    const { low, high, value, n, method } = confidenceSequence(scaled, this.test.designEffect);
+    const { by, n: clusters, mailboxes } = this.clusters;
     const inUnit = (fraction: number | null) => (fraction === null ? null : fraction * width);
     return {
       claim: text,
@@ -263,9 +287,10 @@ export class UntilWatch {
       settledAfter: this.test.decided?.after ?? null,
       questions: n,
       plannedQuestions: this.questions.length,
+      clusters: { by, n: clusters, mailboxes },
       isComplete: this.next === this.questions.length,
       alwaysValid: { value: inUnit(value), n, low: inUnit(low), high: inUnit(high), method },
-      fixedN: pairedDifference(this.differences, width),
+      fixedN: pairedDifference(differences, width, differenceClusters),
     };
   }
 
@@ -278,8 +303,10 @@ export class UntilWatch {
       if (question.values === 0) continue;
       const difference = this.until.differenceOn(question.taskId, question.sum / question.values);
       if (difference === null) continue;
+      const cluster = this.clusters.of(question.taskId);
       this.differences.push(difference);
-      this.test.add(this.until.gainOf(difference));
+      this.differenceClusters.push(cluster);
+      this.test.add(this.until.gainOf(difference), cluster);
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { MetricComparison } from "../../analysis/paired-comparison.js";
 import type { ReportComparison, ReportHead, RunFigures } from "../../reports/report-data.js";
 import {
+  clustersText,
   counted,
   differenceText,
   metricFormat,
@@ -104,7 +105,7 @@ function differencesLink({ metric, wins, losses }: MetricComparison, runId: stri
   return many === 0 ? null : h("p", h("a", { href }, `${counted(many, noun)} with different scores`));
 }
 
-function coverageText({ questions, ungraded }: ReportComparison, noun: TaskNoun): string {
+function coverageText({ questions, clusters, ungraded }: ReportComparison, noun: TaskNoun): string {
   const { common, onlyBaseline, onlyCandidate } = questions;
   return factLine(
     `${counted(common, noun)} in both`,
@@ -113,6 +114,7 @@ function coverageText({ questions, ungraded }: ReportComparison, noun: TaskNoun)
     ungraded === null || ungraded.baseline + ungraded.candidate === 0
       ? null
       : `not graded: ${count(ungraded.baseline)} in the first, ${count(ungraded.candidate)} in the second`,
+    clustersText(clusters, common),
   );
 }
 
