@@ -183,7 +183,7 @@ export function sharedMetrics(shared: ScoredTasks): string[] {
 const ROUNDING = { relative: 1e-9, absolute: 1e-12 };
 
 /** Returns the clusters of the questions that both runs have. */
-export function sharedClusters(baseline: ComparableRun, candidate: ComparableRun): Clusters {
+function sharedClusters(baseline: ComparableRun, candidate: ComparableRun): Clusters {
   return clustersOf(new Map([...baseline.questions].filter(([taskId]) => candidate.questions.has(taskId))));
 }
 
