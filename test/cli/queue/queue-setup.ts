@@ -68,9 +68,10 @@ export class Workers {
 /** The parts of a result that do not depend on the process or machine. */
 // biome-ignore lint/suspicious/noExplicitAny: lines of exported traces.
 export function comparable(trace: any) {
-  const { traceId, sessionId, runId, startedAt, endedAt, durationMs, turns, toolCalls, ...rest } = trace;
+  const { traceId, sessionId, runId, startedAt, endedAt, durationMs, turns, toolCalls, features, ...rest } = trace;
   return {
     ...rest,
+    features: { ...features, seconds: undefined },
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     turns: turns.map(({ startedAt: _, latencyMs, waitedMs, waits, ...turn }: any) => turn),
     // biome-ignore lint/suspicious/noExplicitAny: as above.

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
-import { traceSchema } from "../../../src/traces/trace.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
+import { exportedTraceSchema } from "../../trace-formats/exported-trace.js";
 import { BIN, demoQuestion, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
@@ -141,7 +141,7 @@ describe("art-e demo", () => {
     expect(readdirSync(path("demo-output")).sort()).toEqual(["demo.db", "results.json", "traces.jsonl"]);
     expect(resultsSchema.parse(readJson("demo-output/results.json"))).toMatchObject({ completedTasks: 73 });
     const traces = jsonLines(read("demo-output/traces.jsonl"));
-    expect(traces.map((trace) => traceSchema.strict().parse(trace).taskId)).toHaveLength(73);
+    expect(traces.map((trace) => exportedTraceSchema.parse(trace).taskId)).toHaveLength(73);
     expect(stdout).toMatch(/ART-E Import[\s\S]+ART-E Benchmark Results: baseline/);
 
     // The commands that the demo suggests next work unchanged.
