@@ -1,4 +1,4 @@
-import { truncateSync } from "node:fs";
+import { rmSync, truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { chooseSandbox } from "../../src/sandbox/choose-sandbox.js";
 import { openStore } from "../../src/store/open-store.js";
@@ -57,13 +57,18 @@ describe("art-e doctor", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("it is not a SQLite file")]);
   });
 
-  it("reports a missing table, and leaves out the checks that need it", async () => {
+  it.each([
+    ["", 0],
+    [" in a sparse file that is much larger than its tables", 2 ** 40],
+  ])("reports a missing table%s, and leaves out the checks that need it", async (_, bytes) => {
+    rmSync(path("part.db"), { force: true });
     const db = openStore(path("art-e.db"), { mustExist: true });
     db.exec(`VACUUM INTO '${path("part.db")}'`);
     db.close();
     const part = openStore(path("part.db"), { mustExist: true });
     part.exec("DROP TABLE messages");
     part.close();
+    if (bytes > 0) truncateSync(path("part.db"), bytes);
     const { code, stdout } = await artE("doctor --db part.db");
     expect(code).toBe(1);
     expect(boxLines(stdout)).toMatchObject({ Schema: expect.stringMatching(/^BAD: messages missing; /) });

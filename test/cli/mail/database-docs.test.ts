@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
+import { DOCUMENTED_SQL } from "../../../src/mail/integrity.js";
 import { Database } from "../../../src/store/sqlite.js";
 import { MARCUS, ROOT, workFolder } from "../art-e.js";
 
@@ -49,6 +50,11 @@ function query(sql: string): Record<string, unknown>[] {
 }
 
 it.each(STATEMENTS)("the SQL on the page about the database works: %s", (sql) => expect(query(sql)).not.toEqual([]));
+
+it("art-e doctor checks the plan of each query on the page that joins tables with mail", () => {
+  const joins = STATEMENTS.filter((sql) => /JOIN (?:emails_fts|mail_order|messages)/.test(sql));
+  expect(Object.values(DOCUMENTED_SQL)).toEqual(joins);
+});
 
 /** Steps of a query's plan that read a whole table. FTS5 reports every MATCH as a scan, with an M. */
 const scansOf = (sql: string) =>
