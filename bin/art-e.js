@@ -11,7 +11,12 @@ if (args.length === 1 && args[0] === "--version") {
   });
   console.log(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
 } else if (isSupportedNode()) {
-  const { main } = await import("../dist/cli.js");
+  const { main } = await import("../dist/cli.js").catch((error) => {
+    // The program consists of a few hundred files.
+    if (error.code !== "EMFILE" && error.code !== "ENFILE") throw error;
+    process.stderr.write(`art-e: Too many open files: ${error.message}.\n       Allow more (ulimit -n 4096).\n`);
+    return { main: () => 1 };
+  });
   process.exitCode = await main(args);
 } else {
   process.stderr.write(`art-e: Node 20.19 or a later 20, or 22.14 or newer is required, this is ${process.version}.\n`);

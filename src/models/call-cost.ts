@@ -65,6 +65,20 @@ export function chargeOf({ usage: reported, costUsd }: ReportedCharge, priceOf: 
   return { usage, costUsd: costUsd === undefined ? known : costUsd, notes };
 }
 
+/** Maximum number of notes, because each reply of a server might cause a new one. */
+const MAX_NOTES = 20;
+
+/** Returns a function that reports the notes about a model's or an agent's replies, each once. */
+export function noteEachOnce(name: string, note: (text: string) => void): (texts: readonly string[]) => void {
+  const noted = new Set<string>();
+  return (texts) => {
+    for (const text of texts) {
+      if (noted.size < MAX_NOTES && !noted.has(text)) note(`${name}: ${text}`);
+      noted.add(text);
+    }
+  };
+}
+
 /**
  * Decorates a model: adds the cost to its replies, and to its errors for billed replies. A cost that a server reported
  * or that was recorded earlier is kept if it is plausible.

@@ -6,7 +6,7 @@ import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
 import { warnOfOtherModel } from "./answering-model.js";
 import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
-import { withPrices } from "./call-cost.js";
+import { noteEachOnce, withPrices } from "./call-cost.js";
 import { connectionOf, hasKey } from "./connections.js";
 import { checkBaseUrl, type Endpoint, type EndpointSettings, isOpenaiServer, NO_KEY } from "./endpoint.js";
 import { type Completion, type Model, ModelError, type PriceOf } from "./model.js";
@@ -87,21 +87,15 @@ export async function openModel(
   return { model: note === undefined ? model : noteReplies(model, note), throttle: limiter };
 }
 
-/** Maximum number of notes, because each reply of a server might cause a new one. */
-const MAX_NOTES = 20;
-
 /** Decorates a model: reports replies from another model, unparsed replies, and the notes in replies. */
 export function noteReplies(model: Model, note: (text: string) => void): Model {
-  const noted = new Set<string>();
+  const noteAll = noteEachOnce(model.id, note);
   const inner = noteUnparsedReplies(warnOfOtherModel(model, note), note);
   return {
     id: inner.id,
     async complete(request, signal) {
       const reply = await inner.complete(request, signal);
-      for (const text of reply.notes ?? []) {
-        if (noted.size < MAX_NOTES && !noted.has(text)) note(`${model.id}: ${text}`);
-        noted.add(text);
-      }
+      noteAll(reply.notes ?? []);
       return reply;
     },
   };

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type Command, nameOf } from "../../src/cli/command.js";
@@ -9,7 +10,7 @@ import { UserError } from "../../src/platform/errors.js";
 import { ids, shapeOf } from "../../src/platform/flag-values.js";
 import { refuseContradictions } from "../../src/questions/dataset.js";
 import { QUESTION_FLAGS, runSchema } from "../../src/runs/run-flags.js";
-import { type Line, QUESTIONS, workFolder } from "./art-e.js";
+import { type Line, QUESTIONS, ROOT, workFolder } from "./art-e.js";
 
 const questionsSchema = z.object(shapeOf(QUESTION_FLAGS));
 
@@ -134,6 +135,17 @@ describe("wrong usage", () => {
     const [said, hint, ...more] = stderr.split("\n       ").flatMap((part) => part.split("\n"));
     expect([said, hint, more]).toEqual([`art-e: ${message}`, todo, [""]]);
   }
+
+  it.runIf(process.platform === "linux")("a limit on open files at the start ends with one line, not a stack", () => {
+    const { status, stderr } = spawnSync("bash", ["-c", `ulimit -n 24; exec ${process.execPath} bin/art-e.js --help`], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^art-e: Too many open files: .*\n {7}Allow more.*\n$/),
+    ]);
+  });
 
   it("formatError explains a limit on open files, without a stack", () => {
     const error = Object.assign(new Error("EMFILE: too many open files, open 'x'"), { code: "EMFILE" });

@@ -1,5 +1,5 @@
 import { completeChat } from "../../models/agent-requests.js";
-import { chargeOf } from "../../models/call-cost.js";
+import { chargeOf, noteEachOnce } from "../../models/call-cost.js";
 import { chatUrl, type Endpoint, secretsOf } from "../../models/endpoint.js";
 import { withBilled } from "../../models/http-attempt.js";
 import { ModelError, type Usage } from "../../models/model.js";
@@ -15,7 +15,7 @@ interface EndpointAgent {
   readonly name: string;
   readonly endpoint: Endpoint;
   priceOf(usage: Usage): number | null;
-  /** Receives a note about a truncated answer, once. */
+  /** Receives notes about truncated answers and implausible costs, each once. */
   readonly note: (text: string) => void;
 }
 
@@ -26,7 +26,7 @@ interface EndpointAgent {
 export function endpointAgent({ name, endpoint, priceOf, note }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
   const { extras = NO_EXTRAS } = endpoint;
-  let isNoted = false;
+  const noteAll = noteEachOnce(name, note);
   return {
     async answer(task, transcript) {
       const { signal } = task.context;
@@ -40,8 +40,9 @@ export function endpointAgent({ name, endpoint, priceOf, note }: EndpointAgent):
       let billed: { usage: Usage | null; costUsd: number | null } | null = null;
       try {
         const reply = await completeChat(url, endpoint, body, signal, (reported) => {
-          const { usage, costUsd } = chargeOf(reported, priceOf);
+          const { usage, costUsd, notes } = chargeOf(reported, priceOf);
           billed = { usage, costUsd };
+          noteAll([...(reported.notes ?? []), ...notes]);
         });
         const { rawFinishReason, finishReason, model, responseId } = reply;
         const { text, reasoning } = separateReasoning(reply.content);
@@ -66,9 +67,7 @@ export function endpointAgent({ name, endpoint, priceOf, note }: EndpointAgent):
         const { answer, sources } = readAnswer(content);
         const rollout = rolloutOf(transcript, answer, sources);
         if (finishReason !== "length") return rollout;
-        if (!isNoted)
-          note(`${name}: answers are cut off (finish reason "${rawFinishReason}"). Raise the agent's token limit.`);
-        isNoted = true;
+        noteAll([`answers are cut off (finish reason "${rawFinishReason}"). Raise the agent's token limit.`]);
         return { ...rollout, reason: `The answer was cut off (finish reason "${rawFinishReason}").` };
       } catch (error) {
         if (signal.aborted) throw signal.reason;

@@ -299,6 +299,24 @@ describe("art-e run --api-url", () => {
     expect(results.costUsd).toBeCloseTo((5 * (1_000 * 2 + 10 * 10)) / 1e6);
   });
 
+  it("applies --price instead of an endpoint's cost of 0, and says so once", async () => {
+    const { url } = await serving(() => {
+      const reply = {
+        choices: [{ message: { role: "assistant", content: "No." }, finish_reason: "stop" }],
+        usage: { prompt_tokens: 1_000, completion_tokens: 10, cost: 0 },
+      };
+      return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(reply) };
+    });
+    const { code, stderr } = await artE(
+      `run -a agent_1 --dataset ${QUESTIONS} --no-progress -l 5 --agent-url ${url}/v1 --price 2,10 -o zero.json`,
+    );
+    expect(code).toBe(0);
+    expect(stderr.match(/.*known price.*/g)).toEqual([
+      "agent_1: reports a cost of less than 1% of the known price. The price applies instead",
+    ]);
+    expect(resultsSchema.parse(readJson("zero.json")).costUsd).toBeCloseTo((5 * (1_000 * 2 + 10 * 10)) / 1e6);
+  });
+
   it.each([
     ["--api-url ftp://x", "expected a server URL"],
     ["--api-url http://user:secret@x.example", "expected a server URL"],
