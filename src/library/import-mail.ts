@@ -39,6 +39,8 @@ export interface ImportMailResult {
     /** The first ones. All are in `skippedFile`. */
     readonly first: readonly { readonly where: string; readonly reason: string }[];
   };
+  /** Emails with a damaged part, which were imported without what it lost. `first` contains paths. */
+  readonly damaged: { readonly mails: number; readonly first: readonly string[] };
   /** Tables of which columns or dates were not read. */
   readonly tables: readonly {
     readonly where: string;

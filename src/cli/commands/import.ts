@@ -114,6 +114,9 @@ function importSummary(summary: ImportSummary, seconds: number, file: string): s
     ]);
   }
   rows.push(["Skipped", skipped.mails === 0 ? "0" : `${count(skipped.mails)}: ${reasons(skipped)}`]);
+  if (summary.damaged.mails > 0) {
+    rows.push(["Damaged", `${count(summary.damaged.mails)} with a damaged winmail.dat, imported without what it lost`]);
+  }
   const unresolved =
     summary.unresolvedOwners === 0
       ? ""
@@ -128,6 +131,7 @@ function problemLines({ summary, skippedFile }: ImportOutcome): string[] {
   return compact([
     ...summary.tables.map(tableLine),
     ...summary.skipped.first.map(({ where, reason }) => `skipped ${where}: ${reason}`),
+    ...summary.damaged.first.map((path) => `damaged ${path}: its winmail.dat`),
     skippedFile !== null && `All skipped emails: ${skippedFile}`,
   ]);
 }

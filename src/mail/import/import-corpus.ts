@@ -5,6 +5,7 @@ import type { Db } from "../../store/open-store.js";
 import { withImportTransaction } from "../../store/write-transaction.js";
 import { readCorpusStats, updateFingerprint } from "../corpus.js";
 import type { BadEmail, CorpusSource, FiledEmail, MailForm, ReadTable } from "../email.js";
+import { DAMAGED_PART } from "../mime/parts.js";
 import { nameOwners, resolveOwners } from "../owners.js";
 import { ART_RULES, type ArtRule, applyArtRules, artFilter } from "./art-filter.js";
 import { rebuildCorpusIndex } from "./corpus-index.js";
@@ -53,6 +54,8 @@ export interface ImportSummary {
   /** Number of emails stored with a suffix, because their Message-ID belongs to a different email. */
   readonly renamed: number;
   readonly skipped: Skipped;
+  /** Emails with a damaged part, which are imported without what it lost. */
+  readonly damaged: Damaged;
   /** Tables of which something was not read. */
   readonly tables: readonly ReadTable[];
   /** Number of emails dropped per ART rule, or null without the filter. */
@@ -66,6 +69,12 @@ export interface Skipped {
   readonly mails: number;
   readonly reasons: Readonly<Record<string, number>>;
   readonly first: readonly BadEmail[];
+}
+
+/** Only the paths of the first emails are listed. */
+export interface Damaged {
+  readonly mails: number;
+  readonly first: readonly string[];
 }
 
 export type ImportFilter = "none" | "art";
@@ -131,6 +140,7 @@ async function readAll(
   const formats = new Set<string>();
   const outcomes = { new: 0, copy: 0, known: 0, renamed: 0 };
   const skipped = countSkipped(request);
+  const damaged = { mails: 0, first: [] as string[] };
   const tables: ReadTable[] = [];
   const totalBytes = sumOrNull(sources.map(({ source }) => source.totalBytes));
   let changed = false;
@@ -151,6 +161,10 @@ async function readAll(
         mails++;
         formsHere.add(mail.form);
         forms.set(mail.form, (forms.get(mail.form) ?? 0) + 1);
+        if (mail.content?.body.includes(DAMAGED_PART)) {
+          damaged.mails++;
+          if (damaged.first.length < MAX_SKIPPED_LISTED) damaged.first.push(mail.path);
+        }
         const drop = mail.art === null ? null : dropRule(mail.art);
         if (drop !== null) dropped[drop]++;
         else outcomes[writer.add(mail)]++;
@@ -175,6 +189,7 @@ async function readAll(
     duplicates: outcomes.known,
     renamed: outcomes.renamed,
     skipped: skipped.all(),
+    damaged,
     tables: withoutRepeats(tables),
     dropped: request.filter === "art" ? dropped : null,
     changed,

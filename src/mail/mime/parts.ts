@@ -136,6 +136,9 @@ function isTnef({ value, params }: HeaderValue, disposition: HeaderValue): boole
   return value === TNEF_TYPE || value === "application/vnd.ms-tnef" || /^winmail\.dat$/i.test(name);
 }
 
+/** Stands in the text of an email for what a damaged part lost. The import counts the emails with it. */
+export const DAMAGED_PART = "[The part in Outlook's format is damaged: text can be wrong or missing.]";
+
 function tnefChildren({ body, attachments, isDamaged }: TnefMail): MimePart[] {
   const leaf = (type: HeaderValue, disposition: HeaderValue, content: Buffer): MimePart => ({
     type,
@@ -147,8 +150,7 @@ function tnefChildren({ body, attachments, isDamaged }: TnefMail): MimePart[] {
   const inline = (type: string, text: string) =>
     leaf(headerValue(type, { charset: "utf-8" }), headerValue("inline", {}), Buffer.from(text));
   const text = body === null ? [] : [inline(body.type, body.text)];
-  if (isDamaged)
-    text.push(inline("text/plain", "[The part in Outlook's format is damaged: text can be wrong or missing.]"));
+  if (isDamaged) text.push(inline("text/plain", DAMAGED_PART));
   return [
     ...text,
     ...attachments.map(({ name, type, content }) =>

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -93,6 +94,7 @@ describe("importing mail", () => {
         duplicates: 1,
         renamed: 0,
         skipped: { mails: 0, reasons: {}, first: [] },
+        damaged: { mails: 0, first: [] },
         skippedFile: null,
         dropped: null,
         inboxes: 3,
@@ -137,6 +139,27 @@ describe("importing mail", () => {
       expect(stdout).not.toContain("\u001b");
       expect(stdout).toMatch(/^All skipped emails: mixed\.db\.skipped\.tsv$/m);
       expect(read("mixed.db.skipped.tsv")).toMatch(/^\S+doe-j\/inbox\/\S+\tit does not have an email header .*\n$/);
+    });
+
+    it("counts and names emails with a damaged winmail.dat, also in a zip archive", async () => {
+      mkdirSync(path("outlook"));
+      const value = Buffer.from("plums\0");
+      // A signature, a key, and one attribute with a wrong checksum, as in [MS-OXTNEF] 2.1.
+      const tnef = Buffer.concat([Buffer.from("789f3e220100010c80060006000000", "hex"), value, Buffer.of(1, 0)]);
+      write(
+        "outlook/1.eml",
+        `From: a@plains.example\nSubject: x\nContent-Type: application/ms-tnef; name="winmail.dat"\nContent-Transfer-Encoding: base64\n\n${tnef.toString("base64")}\n`,
+      );
+      execFileSync("python3", ["-m", "zipfile", "-c", path("outlook.zip"), path("outlook/1.eml")]);
+      for (const source of ["outlook", "outlook.zip"]) {
+        const { code, stdout } = await artE(`import ${source} --db ${source}.db`);
+        expect(code).toBe(0);
+        expect(boxLines(stdout)).toMatchObject({
+          Skipped: "0",
+          Damaged: "1 with a damaged winmail.dat, imported without what it lost",
+        });
+        expect(stdout).toMatch(/^damaged .*1\.eml: its winmail\.dat$/m);
+      }
     });
 
     it("fails if every email was skipped, and with --strict at the first skipped email", async () => {
