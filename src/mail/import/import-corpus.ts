@@ -72,7 +72,7 @@ export interface Skipped {
 }
 
 /** Only the paths of the first emails are listed. */
-export interface Damaged {
+interface Damaged {
   readonly mails: number;
   readonly first: readonly string[];
 }
