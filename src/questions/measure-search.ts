@@ -16,7 +16,7 @@ interface MeasuredSearch {
   readonly source: string;
 }
 
-type SearchForQuestion = (question: Question) => readonly string[];
+export type SearchForQuestion = (question: Question) => readonly string[];
 
 export interface GoldRank {
   readonly id: number;

@@ -1,11 +1,13 @@
 import { openAddressBook } from "../../../src/mail/address-book.js";
+import { questionQuery } from "../../../src/mail/mail-lookup.js";
 import { openSearchIndex } from "../../../src/mail/search/postings.js";
 import { TERM_CORRECTORS } from "../../../src/mail/search/spelling.js";
-import { type GoldRank, reciprocalRank } from "../../../src/questions/measure-search.js";
+import { openMailSearch } from "../../../src/mail/search.js";
+import { type GoldRank, reciprocalRank, type SearchQuality } from "../../../src/questions/measure-search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
 import { pairedDifference } from "../../../src/statistics/significance.js";
 import { seeded } from "../random.js";
-import { measureWith, pairRanks } from "./bench-search-quality.js";
+import { measure, pairRanks } from "./known-items.js";
 import { type KnownWords, MISSPELLINGS, type Misspelling, misspell } from "./misspell-question.js";
 import type { Part, QuestionSet } from "./question-sets.js";
 
@@ -64,10 +66,18 @@ function mrrOf(ranks: readonly GoldRank[]): number {
 function measurePair(set: Pick<QuestionSet, "questions" | "db">, misspelling: Misspelling | null) {
   const others = TERM_CORRECTORS.filter(({ name }) => name !== misspelling?.corrector);
   return {
-    before: measureWith([])(set),
-    after: measureWith()(set),
-    without: measureWith(others)(set),
+    before: measureWith([], set),
+    after: measureWith(TERM_CORRECTORS, set),
+    without: measureWith(others, set),
   };
+}
+
+function measureWith(correctors: typeof TERM_CORRECTORS, set: Pick<QuestionSet, "questions" | "db">): SearchQuality {
+  const addresses = openAddressBook(set.db);
+  const search = openMailSearch(set.db, correctors);
+  return measure(set, (question) =>
+    search.bestFirst(questionQuery(question, addresses)).hits.map(({ messageId }) => messageId),
+  );
 }
 
 function misspellSet({ questions, db }: QuestionSet, misspelling: Misspelling): Pick<QuestionSet, "questions" | "db"> {

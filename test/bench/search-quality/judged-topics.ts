@@ -4,40 +4,33 @@ import { createReadStream, existsSync, readFileSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { createGunzip } from "node:zlib";
 import { extract } from "tar-stream";
-import type { MailQuery } from "../../../src/mail/search.js";
 import type { Estimate } from "../../../src/statistics/estimate.js";
 import { meanOf } from "../../../src/statistics/intervals.js";
 import { pairedDifference } from "../../../src/statistics/significance.js";
 import { openStore } from "../../../src/store/open-store.js";
 import { openMailbox } from "../../../src/tools/mailbox.js";
-import { openPlainBm25 } from "./plain-bm25.js";
 import { runProgram } from "./question-sets.js";
+import { ALL_WORDS, OURS, SEARCHES, WITHOUT_STOP_WORDS } from "./searches.js";
 
 /** nDCG@10 of one search. */
-interface TopicQuality {
+export interface TopicQuality {
   readonly search: string;
   readonly queries: number;
   readonly all: number;
   /** Without the emails that nobody judged. */
   readonly judged: number;
+  /** art-e minus this search, paired by information need. Null for art-e itself. */
+  readonly difference: { readonly all: Estimate; readonly judged: Estimate } | null;
 }
 
-export interface JudgedTopics {
-  readonly searches: readonly TopicQuality[];
-  /** art-e minus FTS5's bm25 without stop words, paired by information need. */
-  readonly differences: { readonly all: Estimate; readonly judged: Estimate };
-}
-
-/** Message-IDs, best first. Judged lists need more hits than the ten that count. */
-type TopicSearch = (query: MailQuery) => readonly string[];
-
+/** Judged lists need more hits than the ten that count. */
 const HITS = 50;
 const DEPTH = 10;
 const MAILBOX = "sara@enron.com";
 
-export async function benchJudgedTopics(collection: string, folder: string): Promise<JudgedTopics> {
+export async function benchJudgedTopics(collection: string, folder: string): Promise<TopicQuality[]> {
   const db = openStore(importCollection(collection, folder), { mustExist: true });
-  const { search, mails, addresses } = openMailbox(db);
+  const { mails, addresses } = openMailbox(db);
   const numbers = await fileNumbers(join(collection, "maildir.tar.gz"));
   const canonical = new Map([...numbers].map(([number, id]) => [number, mails.canonicalId(id)]));
   const grades = readGrades(join(collection, "qrels.txt"), canonical);
@@ -46,14 +39,12 @@ export async function benchJudgedTopics(collection: string, folder: string): Pro
     .split("\n")
     .map((line) => line.split("\t") as [need: string, id: string, words: string])
     .filter(([, id]) => [...(grades.get(id)?.values() ?? [])].some((grade) => grade > 0));
-  const searches: Readonly<Record<string, TopicSearch>> = {
-    "art-e": (query) => search.bestFirst(query).hits.map(({ messageId }) => messageId),
-    "FTS5 bm25, without stop words": openPlainBm25(db, { recency: false, stopWords: false, limit: HITS }),
-    "FTS5 bm25, all words": openPlainBm25(db, { recency: false, limit: HITS }),
-  };
+  // No date is known, so there is no recency. ART's SQL finds mail from or to an address, and these emails are neither.
+  const names = [OURS, WITHOUT_STOP_WORDS, ALL_WORDS];
+  const searches = names.map((name) => SEARCHES[name]?.(db, HITS) ?? (() => []));
   const inboxId = addresses.idOf(MAILBOX);
   const asked = { inboxId, fromIds: null, toIds: null, period: { after: null, before: null }, limit: HITS };
-  const scores = Object.values(searches).map((find) =>
+  const scores = searches.map((find) =>
     queries.map(([need, id, words]) => {
       const hits = [...new Set(find({ ...asked, words, askedAt: null }).map((hit) => mails.canonicalId(hit)))];
       const relevant = grades.get(id) ?? new Map<string, number>();
@@ -62,19 +53,20 @@ export async function benchJudgedTopics(collection: string, folder: string): Pro
     }),
   );
   db.close();
-  const [ours = [], theirs = []] = scores;
+  const ours = scores[names.indexOf(OURS)] ?? [];
   const needs = [...new Set(queries.map(([need]) => need))];
-  const difference = (list: "all" | "judged") =>
-    pairedDifference(needs.map((need) => meanOver(ours, need, list) - meanOver(theirs, need, list)));
-  return {
-    searches: Object.keys(searches).map((name, i) => ({
-      search: name,
+  return names.map((search, i) => {
+    const theirs = scores[i] ?? [];
+    const difference = (list: "all" | "judged") =>
+      pairedDifference(needs.map((need) => meanOver(ours, need, list) - meanOver(theirs, need, list)));
+    return {
+      search,
       queries: queries.length,
-      all: meanOver(scores[i] ?? [], null, "all"),
-      judged: meanOver(scores[i] ?? [], null, "judged"),
-    })),
-    differences: { all: difference("all"), judged: difference("judged") },
-  };
+      all: meanOver(theirs, null, "all"),
+      judged: meanOver(theirs, null, "judged"),
+      difference: search === OURS ? null : { all: difference("all"), judged: difference("judged") },
+    };
+  });
 }
 
 interface QueryScore {

@@ -7,15 +7,15 @@ const DAY_MS = 86_400_000;
 
 interface PlainBm25Options {
   /** Multiplies a score by up to 1.4 for emails shortly before the question. */
-  readonly recency: boolean;
+  readonly recency?: boolean;
   readonly stopWords?: boolean;
-  readonly limit?: number;
+  readonly limit: number;
 }
 
 /** FTS5's own bm25 over any word of a query in one mailbox. Returns the Message-IDs of the best emails. */
 export function openPlainBm25(
   db: Db,
-  { recency, stopWords = true, limit = 10 }: PlainBm25Options,
+  { recency = false, stopWords = true, limit }: PlainBm25Options,
 ): (query: MailQuery) => string[] {
   const tokensOf = stopWords ? queryTokens : contentTokens;
   const dateRanges = openDateRanges(db);

@@ -1,9 +1,10 @@
+import { compact } from "../../../src/platform/optional-values.js";
 import { differenceText } from "../../../src/reports/wording.js";
+import type { Estimate } from "../../../src/statistics/estimate.js";
 import { estimate, share, table } from "../../../src/text/format.js";
 import { benchMisspelled, type MisspelledQuality } from "./bench-misspelled.js";
-import { benchSearchQuality } from "./bench-search-quality.js";
-import { benchStyles, type StyleQuality } from "./bench-styles.js";
-import { benchJudgedTopics, type JudgedTopics } from "./judged-topics.js";
+import { benchJudgedTopics, type TopicQuality } from "./judged-topics.js";
+import { benchKnownItems, type KnownItemQuality } from "./known-items.js";
 import { openSets, openStyledSets, STYLES } from "./question-sets.js";
 
 /** Folders with collections that are not part of the project, or undefined if they are missing. */
@@ -14,83 +15,67 @@ export interface Rulers {
   readonly topics: string | undefined;
 }
 
-/** Prints all available rulers. Returns false if the search is significantly worse than plain bm25 on any of them. */
+/** Prints all available rulers. Returns false if the search is significantly worse than another one on any of them. */
 export async function printSearchQuality(rulers: Rulers, folder: string, asJson: boolean): Promise<boolean> {
-  const topics = rulers.topics === undefined ? null : await benchJudgedTopics(rulers.topics, folder);
-  const known = rulers.enron === undefined ? null : benchKnownItems(rulers.enron, folder);
-  console.log(
-    asJson
-      ? JSON.stringify({ topics, ...known }, null, 2)
-      : [...(topics === null ? [] : [topicsTable(topics)]), ...(known === null ? [] : knownTables(known))].join("\n\n"),
-  );
+  const topics = rulers.topics === undefined ? [] : await benchJudgedTopics(rulers.topics, folder);
+  const { items, misspelled } =
+    rulers.enron === undefined ? { items: [], misspelled: [] } : benchQuestions(rulers.enron, folder);
+  const tables = compact([
+    topics.length > 0 && topicsTable(topics),
+    items.length > 0 && itemsTable(items),
+    misspelled.length > 0 && misspelledTable(misspelled),
+  ]);
+  console.log(asJson ? JSON.stringify({ topics, items, misspelled }, null, 2) : tables.join("\n\n"));
   const differences = [
-    ...(topics === null ? [] : Object.values(topics.differences)),
-    ...(known?.differences.map(({ difference }) => difference) ?? []),
+    ...topics.flatMap(({ difference }) => (difference === null ? [] : [difference.all, difference.judged])),
+    ...items.flatMap(({ difference }) => difference ?? []),
   ];
   return !differences.some(({ high }) => high !== null && high < 0);
 }
 
-/** Questions about one email each. */
-function benchKnownItems(enron: string, folder: string) {
-  const styledSets = openStyledSets(enron, folder);
-  const styles = benchStyles(styledSets);
-  for (const { db } of styledSets) if (db.open) db.close();
-  const questionSets = openSets(enron, folder);
-  const { sets, differences } = benchSearchQuality(questionSets);
-  const misspelled = benchMisspelled(questionSets);
-  for (const { db } of questionSets) if (db.open) db.close();
-  return { styles, sets, differences, misspelled };
+function benchQuestions(enron: string, folder: string) {
+  const sets = openSets(enron, folder);
+  const all = [...sets, ...openStyledSets(enron, folder)];
+  const measured = { items: benchKnownItems(all), misspelled: benchMisspelled(sets) };
+  for (const db of new Set(all.map((set) => set.db))) db.close();
+  return measured;
 }
 
-function knownTables({ styles, sets, differences, misspelled }: ReturnType<typeof benchKnownItems>): string[] {
-  return [
-    stylesTable(styles),
-    table(
-      ["questions", "part", "hit@1", "hit@10", "MRR@10"],
-      sets.map(({ set, part, quality: { estimates } }) => [
-        set,
-        part,
-        share(estimates.recallAt1.value),
-        estimate(estimates.recallAt10),
-        estimate(estimates.mrrAt10),
-      ]),
-    ),
-    table(
-      ["MRR@10, ours less", "questions", "difference", "better / worse"],
-      differences.map(({ less, sets: over, difference, better, worse }) => [
-        less,
-        over,
-        differenceText(difference),
-        `${better} / ${worse}`,
-      ]),
-    ),
-    misspelledTable(misspelled),
-  ];
-}
-
-function topicsTable({ searches, differences }: JudgedTopics): string {
-  const rows = searches.map(({ search, queries, all, judged }) => [search, String(queries), share(all), share(judged)]);
-  const difference = [differences.all, differences.judged].map((one) => differenceText(one));
+function topicsTable(lines: readonly TopicQuality[]): string {
   return table(
-    ["judged topics, nDCG@10", "queries", "all emails", "judged emails"],
-    [...rows, ["art-e minus FTS5 without stop words", "", ...difference]],
-  );
-}
-
-function stylesTable(lines: readonly StyleQuality[]): string {
-  const styleColumns = STYLES.flatMap((style) => [`${style} R@10`, "MRR"]);
-  return table(
-    ["mailboxes", "part", "search", "date", "R@1", "R@5", "R@10", "MRR@10", ...styleColumns],
-    lines.map(({ layout, part, search, dated, all, styles }) => [
-      layout,
-      part,
+    ["judged topics, nDCG@10", "queries", "all emails", "art-e less it", "judged emails", "art-e less it"],
+    lines.map(({ search, queries, all, judged, difference }) => [
       search,
-      dated ? "given" : "none",
-      ...[all.recallAt1, all.recallAt5, all.recallAt10, all.mrrAt10].map(share),
-      ...STYLES.flatMap((style) => [share(styles[style].recallAt10), share(styles[style].mrrAt10)]),
+      String(queries),
+      share(all),
+      lessText(difference?.all),
+      share(judged),
+      lessText(difference?.judged),
     ]),
   );
 }
+
+function itemsTable(lines: readonly KnownItemQuality[]): string {
+  return table(
+    ["questions", "part", "n", "search", "hit@1", "hit@10", "MRR@10", "art-e less it", "close / paraphrased / vague"],
+    lines.map(({ set, part, search, quality, styles, difference }) => [
+      set,
+      part,
+      String(quality.questions),
+      search,
+      interval(quality.estimates.recallAt1),
+      interval(quality.estimates.recallAt10),
+      interval(quality.estimates.mrrAt10),
+      lessText(difference),
+      styles === null ? "" : STYLES.map((style) => share(styles[style])).join(" / "),
+    ]),
+  );
+}
+
+/** An estimate without its n, which has a column of its own. */
+const interval = (one: Estimate) => estimate(one).replace(/ n=\d+$/, "");
+
+const lessText = (difference: Estimate | null | undefined) => (difference == null ? "" : differenceText(difference));
 
 function misspelledTable(lines: readonly MisspelledQuality[]): string {
   return table(

@@ -5,45 +5,46 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { rebuildCorpusIndex } from "../../../src/mail/import/corpus-index.js";
 import { type Db, openStore } from "../../../src/store/open-store.js";
-import { type Question, questionSchema } from "../../../src/tasks/question.js";
+import { questionSchema } from "../../../src/tasks/question.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** The ranking is tuned on `tune`; `test` is reported. No mailbox is in both, except the shared five in `tune`. */
 export type Part = "tune" | "test";
 
+export const STYLES = ["close", "paraphrased", "vague"] as const;
+export type Style = (typeof STYLES)[number];
+
+const benchQuestionSchema = questionSchema.extend({ style: z.enum(STYLES).optional() });
+
 /** Questions about the mail of one database. */
 export interface QuestionSet {
   readonly name: string;
   readonly part: Part;
-  readonly questions: readonly Question[];
+  /** Whether the search receives the question's date. */
+  readonly dated: boolean;
+  readonly questions: readonly z.output<typeof benchQuestionSchema>[];
   readonly db: Db;
 }
 
-export const STYLES = ["close", "paraphrased", "vague"] as const;
-
-const styledQuestionSchema = questionSchema.extend({ style: z.enum(STYLES) });
-
-/** `plain`: unchanged mailboxes. `padded`: the mail of every owner is filed into each mailbox. */
-export const LAYOUTS = ["plain", "padded"] as const;
-export type Layout = (typeof LAYOUTS)[number];
-
-export interface StyledSet {
-  readonly layout: Layout;
-  readonly part: Part;
-  readonly questions: readonly z.output<typeof styledQuestionSchema>[];
-  readonly db: Db;
-}
-
-/** The questions in three styles (`fixtures/search`), in both layouts. Imports the mail once per folder. */
-export function openStyledSets(enron: string, folder: string): StyledSet[] {
+/**
+ * The questions in three styles (`fixtures/search`), in mailboxes as imported (`plain`), and in mailboxes with the mail
+ * of every owner (`padded`). Imports the mail once per folder.
+ */
+export function openStyledSets(enron: string, folder: string): QuestionSet[] {
   const real = importReal(enron, folder);
   const files = { plain: real, padded: padMailboxes(real, join(folder, "quality-padded.db")) };
-  return LAYOUTS.flatMap((layout) => {
-    const db = openStore(files[layout], { mustExist: true });
-    return (["tune", "test"] as const).map((part) => {
-      const file = join(ROOT, `fixtures/search/styles-${part}.jsonl`);
-      return { layout, part, questions: readQuestions(file, styledQuestionSchema), db };
+  return Object.entries(files).flatMap(([layout, file]) => {
+    const db = openStore(file, { mustExist: true });
+    return (["tune", "test"] as const).flatMap((part) => {
+      const questions = readQuestions(join(ROOT, `fixtures/search/styles-${part}.jsonl`));
+      return [true, false].map((dated) => ({
+        name: dated ? layout : `${layout}, no date`,
+        part,
+        dated,
+        questions,
+        db,
+      }));
     });
   });
 }
@@ -73,27 +74,18 @@ export function openSets(enron: string, folder: string): QuestionSet[] {
   const real = importReal(enron, folder);
   const demo = importMail(join(folder, "quality-demo.db"), [join(ROOT, "fixtures/demo/maildir")]);
   const realDb = openStore(real, { mustExist: true });
-  const written = (part: Part) =>
-    readQuestions(join(ROOT, `fixtures/search/hand-written-${part}.jsonl`), questionSchema);
-  const made = (part: Part) =>
-    readQuestions(makeQuestions(real, join(folder, `quality-${part}.jsonl`), part), questionSchema);
+  const read = (name: string, part: Part, file: string, db = realDb): QuestionSet => {
+    return { name, part, dated: true, questions: readQuestions(file), db };
+  };
+  const written = (part: Part) => read("hand-written", part, join(ROOT, `fixtures/search/hand-written-${part}.jsonl`));
+  const made = (part: Part) => read("patterns", part, makeQuestions(real, join(folder, `quality-${part}.jsonl`), part));
   return [
-    {
-      name: "shared 60",
-      part: "tune",
-      questions: readQuestions(join(enron, "questions.jsonl"), questionSchema),
-      db: realDb,
-    },
-    {
-      name: "demo",
-      part: "tune",
-      questions: readQuestions(join(ROOT, "fixtures/demo/questions.jsonl"), questionSchema),
-      db: openStore(demo, { mustExist: true }),
-    },
-    { name: "hand-written", part: "tune", questions: written("tune"), db: realDb },
-    { name: "patterns", part: "tune", questions: made("tune"), db: realDb },
-    { name: "hand-written", part: "test", questions: written("test"), db: realDb },
-    { name: "patterns", part: "test", questions: made("test"), db: realDb },
+    read("shared 60", "tune", join(enron, "questions.jsonl")),
+    read("demo", "tune", join(ROOT, "fixtures/demo/questions.jsonl"), openStore(demo, { mustExist: true })),
+    written("tune"),
+    made("tune"),
+    written("test"),
+    made("test"),
   ];
 }
 
@@ -118,7 +110,7 @@ export function runProgram(...args: readonly string[]): void {
   execFileSync(process.execPath, [join(ROOT, "bin/art-e.js"), ...args], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
-function readQuestions<T extends z.ZodType>(file: string, schema: T): z.output<T>[] {
+function readQuestions(file: string): QuestionSet["questions"] {
   const lines = readFileSync(file, "utf8").trim().split("\n");
-  return lines.map((line) => schema.parse(JSON.parse(line)));
+  return lines.map((line) => benchQuestionSchema.parse(JSON.parse(line)));
 }
