@@ -125,7 +125,10 @@ export const newAgentSchema = z.strictObject({
   tools: attachedTools.default(DEFAULT_TOOL_IDS.map((id) => ({ id, config: null }))),
 });
 
-/** Changes to an agent. Omitted fields stay the same. In `settings`, null restores the default. `tools` replaces all. */
+/**
+ * Changes to an agent. Omitted fields stay the same. In `settings`, null restores the default. `tools` replaces all
+ * tools.
+ */
 export const agentChangesSchema = z.strictObject({
   ...z.object({ ...changeable, tools: attachedTools }).partial().shape,
   settings: z

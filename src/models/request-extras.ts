@@ -139,7 +139,7 @@ const FIELDS_OF_FLAGS: Readonly<Record<string, string>> = {
   maxOutputTokens: "max-tokens",
 };
 
-/** Random text, credentials after an authentication scheme, and passwords in a URL. They might be a key of any server. */
+/** Random text, credentials after an authentication scheme, and passwords in a URL. Any server's key might match. */
 const RANDOM =
   /\b(?:[0-9a-f]{32,}|(?=[A-Za-z]*\d)(?=\w*[a-z])(?=\w*[A-Z])\w{32,})\b|\b(?:Bearer|Basic) \S{8,}|:\/\/[^/\s:@]*:[^/\s@]+@/;
 

@@ -8,8 +8,8 @@ import { setFlagsFromString } from "node:v8";
 const GROWTH_PERCENT = 100;
 
 /**
- * Limits heap growth in commands that run for hours or read endless replies. V8 reads this flag at each collection, so it takes effect
- * immediately, in all threads. Initial heap sizes can no longer be set afterwards.
+ * Limits heap growth in commands that run for hours or read endless replies. V8 reads this flag at each collection, so
+ * it takes effect immediately, in all threads. Initial heap sizes can no longer be set afterwards.
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
