@@ -280,7 +280,9 @@ describe("a config file that --config does not specify", () => {
   });
 
   it("can specify a server on this machine", () => {
-    check("model: {id: openai/x, base-url: 'http://localhost:8000/v1'}\nagent: {url: 'http://127.0.0.1:9'}");
+    const local = "model: {id: openai/x, base-url: 'http://localhost:8000/v1'}\nagent: {url: 'http://127.0.0.1:9'}";
+    expect(() => check(local)).not.toThrow();
+    expect(() => check(local.replace("127.0.0.1", "mail.example"))).toThrow("agent.url can send keys to a server");
   });
 });
 
