@@ -14,6 +14,7 @@ import {
   type TimeOfDay,
 } from "../text/dates-and-numbers.js";
 import { type EarlierCall, earlierCalls } from "../traces/earlier-calls.js";
+import { type ObservedWork, observedWork } from "../traces/observed-work.js";
 import { sumCost } from "../traces/task-result.js";
 import {
   askedOf,
@@ -26,7 +27,10 @@ import {
 import type { EvaluatedTrace } from "./definition.js";
 
 export interface Measurement {
-  /** The measured value, or null if the feature does not apply to the trace. Null meets every bound. */
+  /**
+   * The measured value, or null if the feature does not apply to the trace or is unknown for its agent. Null meets every
+   * bound.
+   */
   readonly value: number | null;
   /** The offending items, such as numbers that no opened email contains. */
   readonly detail?: string;
@@ -34,6 +38,8 @@ export interface Measurement {
 
 /** A number measured on a trace. */
 interface Feature {
+  /** The part of the agent's work that the number is about. It is unknown if art-e did not see this part. */
+  readonly needs?: keyof ObservedWork;
   /** A phrase that describes the number: `fraction of the answer's numbers that appear in an opened email`. */
   readonly meaning: string;
   readonly of: (trace: VisibleTrace) => Measurement;
@@ -73,6 +79,7 @@ export interface VisibleTrace {
   /** The tool calls of the entire conversation, because a follow-up can rely on the results of an earlier chat. */
   readonly results: readonly EarlierCall[];
   readonly turns: readonly Turn[];
+  readonly observed: ObservedWork;
   readonly durationMs: number;
   /** Emails listed in search results. */
   readonly listed: readonly ReturnedMail[];
@@ -80,18 +87,20 @@ export interface VisibleTrace {
   readonly opened: readonly ReturnedMail[];
 }
 
-/** The features that rules can bound. Eval files refer to them by these names. */
-export const FEATURES: Readonly<Record<string, Feature>> = {
+const MEASURED: Readonly<Record<string, Feature>> = {
   numbers_in_mail: {
     meaning: "fraction of the answer's numbers that appear in an opened email",
+    needs: "toolCalls",
     of: (trace) => numbersFoundIn(trace, trace.opened.map(textOf)),
   },
   numbers_in_results: {
     meaning: "fraction of the answer's numbers that appear in a tool result",
+    needs: "toolCalls",
     of: (trace) => numbersFoundIn(trace, trace.results.map(resultText)),
   },
   sources_read: {
     meaning: "fraction of the answer's sources that the agent opened",
+    needs: "toolCalls",
     of({ sources, opened }) {
       const read = idsOf(opened);
       return shareOf(sources, (id) => read.has(id));
@@ -99,6 +108,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   sources_returned: {
     meaning: "fraction of the answer's sources that a tool returned",
+    needs: "toolCalls",
     of({ sources, opened, listed }) {
       const returned = idsOf([...opened, ...listed]);
       return shareOf(sources, (id) => returned.has(id));
@@ -112,6 +122,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   newer_in_thread: {
     meaning: "number of returned emails with a source's subject that are newer than every source",
+    needs: "toolCalls",
     of({ sources, opened, listed }) {
       const cited = new Set(sources);
       const mails = [...opened, ...listed].flatMap((mail) => datedOf(mail) ?? []);
@@ -131,6 +142,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   gave_up_unread: {
     meaning: "1 if the agent abstained without opening any of the emails that its searches returned, otherwise 0",
+    needs: "toolCalls",
     of({ abstained, toolCalls, opened, isSuite }) {
       if (isSuite) return DOES_NOT_APPLY;
       const listed = [...idsOf(toolCalls.flatMap(listedMails))];
@@ -141,6 +153,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   mails_after_cutoff: {
     meaning: "number of opened or cited emails newer than the question's date",
+    needs: "toolCalls",
     of({ queryDate, sources, opened, listed }) {
       const cited = new Set(sources);
       const used = [...opened, ...listed.filter(({ message_id: id }) => cited.has(id))];
@@ -154,6 +167,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   other_mailbox_calls: {
     meaning: "number of tool calls for a mailbox other than the question's",
+    needs: "toolCalls",
     of({ inbox, toolCalls }) {
       if (inbox === null) return DOES_NOT_APPLY;
       const named = toolCalls.flatMap(({ arguments: args }) =>
@@ -167,6 +181,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   addresses_in_results: {
     meaning: "fraction of the answer's email addresses that appear in the question or a tool result",
+    needs: "toolCalls",
     of({ answer, question, inbox, results }) {
       const addressesOf = (text: string) => (text.match(ADDRESS) ?? []).map((address) => address.toLowerCase());
       const claimed = [...new Set(addressesOf(answer.slice(0, MAX_CLAIM_CHARS)))];
@@ -177,6 +192,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   answer_complete: {
     meaning: "1 if the model's last reply was not truncated at the token limit, otherwise 0",
+    needs: "modelCalls",
     of({ turns }) {
       const last = turns.at(-1);
       return last === undefined ? DOES_NOT_APPLY : { value: last.finishReason === "length" ? 0 : 1 };
@@ -207,6 +223,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   repeated_calls: {
     meaning: "number of tool calls that repeat an earlier call with the same arguments",
+    needs: "toolCalls",
     of({ toolCalls, results }) {
       const keyOf = ({ name, arguments: args }: EarlierCall) => `${name} ${JSON.stringify(args)}`;
       const seen = new Set(results.slice(0, results.length - toolCalls.length).map(keyOf));
@@ -224,6 +241,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   unparsable_calls: {
     meaning: "number of tool calls with unparsable arguments",
+    needs: "toolCalls",
     of({ toolCalls }) {
       const odd = toolCalls.filter(({ errorKind }) => errorKind === "unparsable_call");
       return { value: odd.length, detail: listOf(odd.map(({ name }) => name)) };
@@ -231,12 +249,13 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   failed_calls: {
     meaning: "number of failed tool calls",
+    needs: "toolCalls",
     of({ toolCalls }) {
       const failed = toolCalls.filter(({ error }) => error !== null);
       return { value: failed.length, detail: listOf(failed.map(({ name, error }) => `${name}: ${error}`)) };
     },
   },
-  turns: { meaning: "number of turns", of: ({ turns }) => ({ value: turns.length }) },
+  turns: { meaning: "number of turns", needs: "modelCalls", of: ({ turns }) => ({ value: turns.length }) },
   cost_usd: {
     meaning: "cost of the model calls in US dollars, if the price is known",
     of: ({ turns }) => (turns.length === 0 ? DOES_NOT_APPLY : { value: sumCost(turns) }),
@@ -247,6 +266,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   files_written: {
     meaning: "number of tool calls that wrote a file or ran a program that could",
+    needs: "toolCalls",
     of({ isSuite, toolCalls }) {
       if (!isSuite) return DOES_NOT_APPLY;
       return { value: toolCalls.filter((call) => WRITING_TOOLS.has(call.name) && call.error === null).length };
@@ -254,6 +274,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   commands_failed: {
     meaning: "number of commands with a nonzero exit code or a timeout",
+    needs: "toolCalls",
     of({ isSuite, toolCalls }) {
       if (!isSuite) return DOES_NOT_APPLY;
       const failed = toolCalls.filter(hasFailed);
@@ -262,12 +283,21 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   tests_run: {
     meaning: "number of commands that run tests or use assert",
+    needs: "toolCalls",
     of({ isSuite, toolCalls }) {
       if (!isSuite) return DOES_NOT_APPLY;
       return { value: toolCalls.filter((call) => RUNS_TESTS.test(commandOf(call))).length };
     },
   },
 };
+
+/** The features that rules can bound. Eval files refer to them by these names. */
+export const FEATURES: Readonly<Record<string, Feature>> = Object.fromEntries(
+  Object.entries(MEASURED).map(([name, { needs, of, ...feature }]) => {
+    const isKnown = (trace: VisibleTrace) => needs === undefined || trace.observed[needs];
+    return [name, { ...feature, of: (trace: VisibleTrace) => (isKnown(trace) ? of(trace) : DOES_NOT_APPLY) }];
+  }),
+);
 
 /** Returns a feature by name. Throws a UserError for a feature that this version does not have. */
 export function featureOf(name: string, where: string): Feature {
@@ -467,6 +497,7 @@ export function viewOf(trace: EvaluatedTrace): VisibleTrace {
     toolCalls,
     results,
     turns,
+    observed: observedWork(trace),
     durationMs,
     listed: results.flatMap(listedMails),
     opened: results.flatMap((call) => openedMail(call) ?? []),

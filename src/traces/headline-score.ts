@@ -26,6 +26,11 @@ export interface Headline extends Estimate {
   readonly overAll: Estimate;
 }
 
+/** Returns the value that ranks runs, with failed tasks as wrong if they can be. */
+export function rankingValue({ value, overAll }: Pick<Headline, "value" | "overAll">): number | null {
+  return overAll.n === 0 ? value : overAll.value;
+}
+
 /** Number of tasks with a value, per scorer of a run. */
 export type ScoredTasks = Readonly<Record<string, { readonly n: number }>>;
 

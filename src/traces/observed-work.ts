@@ -1,7 +1,7 @@
 import type { QuestionTrace } from "./trace.js";
 
 /** What art-e saw of an agent's work. Figures about anything else are unknown, never 0. */
-interface ObservedWork {
+export interface ObservedWork {
   /** Whether the model calls (turns) of the agent are recorded. */
   readonly modelCalls: boolean;
   /** Whether the searches and the other tool calls of the agent are recorded. */

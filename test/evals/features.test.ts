@@ -51,6 +51,25 @@ describe("mails_after_cutoff", () => {
   });
 });
 
+describe("features of an agent that art-e does not see", () => {
+  const answer = "The dues are 1.5 million.";
+
+  it("are unknown if they are about its turns or tool calls", () => {
+    const changes = { model: "endpoint/acme", turns: [turn()], toolCalls: [], answer, sources: ["<1@x>"] };
+    for (const name of ["turns", "answer_complete", "sources_read", "numbers_in_mail", "failed_calls"]) {
+      expect(measure(name, changes).value, name).toBeNull();
+    }
+    expect(measure("sources", changes).value).toBe(1);
+    expect(measure("answer_words", changes).value).toBe(5);
+  });
+
+  it("are known from its tool calls if it used art-e's tools", () => {
+    const changes = { model: "command/agent.py", turns: [turn()], toolCalls: [search(DUES)], answer };
+    expect(measure("failed_calls", changes).value).toBe(0);
+    expect(measure("turns", changes).value).toBeNull();
+  });
+});
+
 describe("numbers_in_mail", () => {
   const of = (answer: string, toolCalls: readonly ToolCallRecord[] = [search(DUES), open(DUES)]) =>
     measure("numbers_in_mail", { answer, toolCalls: [...toolCalls] });

@@ -1,23 +1,33 @@
 // The same name has the same figure wherever a run is shown: in its totals, in lists, in the summary, in reports and in
 // the API of the pages.
+import { join } from "node:path";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { failUnder, noWorseThan, RunEvidence } from "../../src/analysis/gate.js";
+import { comparableRun, compareRuns } from "../../src/analysis/paired-comparison.js";
+import { openArtEDatabase } from "../../src/library/open-database/stored-data.js";
+import type { AppContext } from "../../src/platform/app-context.js";
 import { csvSummaries } from "../../src/reports/csv-report.js";
+import { junit } from "../../src/reports/junit-report.js";
 import { markdownReport } from "../../src/reports/markdown-report.js";
 import { runSummary } from "../../src/reports/run-text.js";
 import { collectReport, storedRun } from "../../src/runs/collect-report.js";
 import { collectResults, computeRunTotals, fromDatabase } from "../../src/runs/results-file.js";
-import { headlineOf } from "../../src/runs/stored-runs.js";
-import { SCORER_NAMES, scoreTrace } from "../../src/scoring/scorers.js";
+import { headlineOf, runDetails } from "../../src/runs/stored-runs.js";
+import { SCORER_NAMES, scaleOfScore, scoreTrace } from "../../src/scoring/scorers.js";
+import { runRoutes } from "../../src/server/routes/runs.js";
+import type { Db } from "../../src/store/open-store.js";
+import { isFailure } from "../../src/tasks/ending.js";
 import { share } from "../../src/text/format.js";
 import { headlineScorer } from "../../src/traces/headline-score.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { costOfRun, getRun } from "../../src/traces/runs-store.js";
 import { toTaskResult } from "../../src/traces/task-result.js";
+import { saveSuiteRun, suiteTrace } from "../reports/suite-run.js";
 import { judged } from "../scoring/judged-trace.js";
 import { called, itself, TURN, trace } from "../scoring/trace.js";
 import { saveRun } from "../traces/saved-runs.js";
-import { never, openEmpty } from "./demo-setup.js";
+import { never, openEmpty, type TestDb } from "./demo-setup.js";
 
 const question = fc.record({
   answer: fc.constantFrom("$40", "May 5, 2001", "Kay Mann", "I don't know"),
@@ -44,27 +54,27 @@ const randomRun = fc.record({
 
 type RandomRun = typeof randomRun extends fc.Arbitrary<infer Run> ? Run : never;
 
-function saveRandomRun(db: ReturnType<typeof openEmpty>["db"], { questions, isJudged, model }: RandomRun): void {
-  saveRun(db, "run_a");
+function saveRandomRun(db: Db, { questions, isJudged, model }: RandomRun, id = "run_a"): void {
+  saveRun(db, id);
   const write = openRowWriter(db);
   for (const [i, { answer, goldMails, inbox, epochs }] of questions.entries()) {
-    const gold = ["<gold@x>", "<second@x>"].slice(0, goldMails);
-    const search = called("email_search", { emails: [{ message_id: "<gold@x>" }] });
+    const gold = [`<gold${i}@x>`, `<second${i}@x>`];
+    const search = called("email_search", { emails: [{ message_id: `<gold${i}@x>` }] });
     for (const [epoch, { isFailed, reply, cites, searches, verdict }] of epochs.entries()) {
       const attempt = trace(
         {
-          traceId: `trace_${i}_${epoch}`,
-          runId: "run_a",
+          traceId: `trace_${id}_${i}_${epoch}`,
+          runId: id,
           taskId: i + 1,
           epoch: epoch + 1,
           model,
           turns: [TURN],
           toolCalls: searches ? [search] : [],
           ...(isFailed ? { ending: "timeout" as const, answer: null, error: "too slow" } : { answer: reply }),
-          sources: cites ? ["<gold@x>"] : [],
+          sources: cites ? gold.slice(0, 1) : [],
           judge: isJudged && !isFailed ? judged(verdict) : null,
         },
-        { id: i + 1, answer, message_ids: gold, inbox_address: inbox },
+        { id: i + 1, answer, message_ids: gold.slice(0, goldMails), inbox_address: inbox },
       );
       const done = { ...attempt, scores: isFailed ? {} : scoreTrace(attempt, itself, SCORER_NAMES) };
       write(toResultRow(done, toTaskResult(done), isFailed ? "failed" : "finished"));
@@ -72,66 +82,269 @@ function saveRandomRun(db: ReturnType<typeof openEmpty>["db"], { questions, isJu
   }
 }
 
-it("a figure is the same in totals, lists, summaries, reports, results files and comparisons", async () => {
-  await fc.assert(
-    fc.asyncProperty(randomRun, async (random) => {
-      const test = openEmpty();
-      try {
-        saveRandomRun(test.db, random);
-        const run = getRun(test.db, "run_a");
-        const totals = await computeRunTotals(test.db, run);
-        const { scores } = totals;
-        const scored = Object.entries(scores).filter(([, { n }]) => n > 0);
+/** Tasks of a suite: solved, partly, not at all, failed, or not runnable here. */
+const randomSuite = fc.array(
+  fc.record({ score: fc.constantFrom(1, 0.5, 0, null), isFailed: fc.boolean(), hasPair: fc.boolean() }),
+  { minLength: 1, maxLength: 12 },
+);
 
-        const scorer = headlineScorer(scores);
-        const headline = headlineOf(test.db, "run_a");
-        expect(headline?.scorer ?? null).toBe(scorer);
-        if (scorer !== null) {
-          const { value, n, low, high, overAll } = scores[scorer] ?? {};
-          expect(headline).toMatchObject({ value, n, low, high, overAll });
+function saveRandomSuite(db: Db, tasks: typeof randomSuite extends fc.Arbitrary<infer Tasks> ? Tasks : never): void {
+  const traces = tasks.map(({ score, isFailed, hasPair }, i) => {
+    const [id, counterpart] = [`t${i}`, hasPair ? `t${i ^ 1}` : null];
+    const failed = { ending: "timeout", answer: null, error: "too slow" } as const;
+    return suiteTrace(isFailed ? null : score, { id, counterpart }, { turns: [TURN], ...(isFailed ? failed : {}) });
+  });
+  saveSuiteRun(db, "run_a", traces);
+}
+
+/** Checks that everything that shows a run has the figures of its totals. */
+async function expectSameFigures({ db, folder }: TestDb, isOwn: boolean): Promise<void> {
+  const id = "run_a";
+  const run = getRun(db, id);
+  const totals = await computeRunTotals(db, run);
+  const { scores } = totals;
+  const scored = Object.entries(scores).filter(([, { n }]) => n > 0);
+
+  const scorer = headlineScorer(scores);
+  const headline = headlineOf(db, id);
+  expect(headline?.scorer ?? null).toBe(scorer);
+  if (scorer !== null) {
+    const { value, n, low, high, overAll } = scores[scorer] ?? {};
+    expect(headline).toMatchObject({ value, n, low, high, overAll });
+  }
+
+  const { costUsd, judgeCostUsd, totalCostUsd, turns, retries } = totals;
+  expect(costOfRun(db, id)).toEqual({ costUsd, judgeCostUsd, totalCostUsd });
+  expect([turns === null, retries === null]).toEqual([!isOwn, !isOwn]);
+
+  const file = collectResults(db, totals);
+  expect(file.scores).toEqual(scores);
+  expect(fromDatabase(db, totals).head.scores).toMatchObject(Object.fromEntries(scored));
+  expect(file.exactMatchAccuracy).toBe(scores.exactMatch?.value ?? null);
+  expect(file.overAllTasks.foundGold).toBe(scores.foundGold?.overAll.value ?? null);
+
+  const report = await collectReport([await storedRun(db, run)], { onTask() {}, onTrace() {} }, never);
+  const [shown] = report.head.runs;
+  expect(Object.keys(shown?.scores ?? {}).sort()).toEqual(scored.map(([name]) => name).sort());
+  expect([shown?.costUsd, shown?.judgeCostUsd, shown?.totalCostUsd]).toEqual([costUsd, judgeCostUsd, totalCostUsd]);
+  expect([shown?.tasks, shown?.failed]).toEqual([totals.totalTasks, totals.failedTasks]);
+  const [summary, markdown] = [runSummary(totals), markdownReport(report.head)];
+  const csv = [...(csvSummaries(report.head).get("scores.csv") ?? [])].join("");
+  for (const [name, { label, value, n, low, high, overAll }] of scored) {
+    expect(shown?.scores[name], name).toEqual({ value, n, low, high });
+    if (totals.completedTasks === 0) continue;
+    const line = summary.split("\n").find((text) => text.startsWith(`${label}:`)) ?? "";
+    expect(line, name).toContain(`${share(value)}`);
+    expect(line, name).toContain(`n=${n}`);
+    const isDifferent = overAll.n !== 0 && overAll.n !== n;
+    expect(line.includes(`; ${share(overAll.value)} with failed tasks as wrong`), name).toBe(isDifferent);
+    expect(markdown, name).toContain(share(value));
+    expect(csv, name).toContain(`${name},`);
+  }
+
+  await expectSameInApiAndLibrary({ db, folder }, totals);
+  expectSameInComparisonsAndGates(fromDatabase(db, totals));
+}
+
+type Totals = Awaited<ReturnType<typeof computeRunTotals>>;
+
+/** Compares `runs show --json`, the API of the pages and the library with the totals. */
+async function expectSameInApiAndLibrary({ db, folder }: Omit<TestDb, "close">, totals: Totals): Promise<void> {
+  const settings = { db: join(folder, "art-e.db") } as AppContext["settings"];
+  const shown = await runDetails("run_a", settings);
+  const expected = JSON.parse(JSON.stringify(totals));
+  expect(JSON.parse(JSON.stringify(shown.totals))).toEqual(expected);
+  expect(shown.headline).toBe(headlineScorer(totals.scores));
+
+  const answers = async (path: string, query: object = {}) => {
+    const route = runRoutes({ db }).find((each) => each.method === "get" && each.path === path);
+    const request = { params: { id: "run_a" }, query: { limit: 50, offset: 0, with: [], ...query }, signal: never };
+    return JSON.parse(JSON.stringify(await route?.handle(request as never)));
+  };
+  expect(await answers("/api/runs/:id")).toMatchObject(expected);
+  const [line] = (await answers("/api/runs")).runs;
+  expect(line).toMatchObject({
+    failed_tasks: totals.failedTasks,
+    cost_usd: totals.costUsd,
+    judge_cost_usd: totals.judgeCostUsd,
+    total_cost_usd: totals.totalCostUsd,
+  });
+  if (shown.headline !== null) {
+    const { value, n, low, high, overAll } = totals.scores[shown.headline] ?? {};
+    expect(line.score).toMatchObject(JSON.parse(JSON.stringify({ value, n, low, high, overAll })));
+  }
+  const report = await answers("/api/runs/:id/report");
+  for (const [name, figure] of Object.entries(report.head.runs[0].scores)) {
+    expect(totals.scores[name], name).toMatchObject(figure as object);
+  }
+
+  const database = openArtEDatabase({ settings } as AppContext);
+  try {
+    expect((await database.results("run_a")).scores).toEqual(totals.scores);
+    expect(database.runs()[0]).toMatchObject({ id: "run_a", failedTasks: totals.failedTasks });
+  } finally {
+    database.close();
+  }
+}
+
+const RULES = { failedTasks: "wrong", least: 0.9 } as const;
+
+/** Compares JUnit, `compare` and gates with the totals, and asserts that gates pass only on evidence. */
+function expectSameInComparisonsAndGates({ head, results }: ReturnType<typeof fromDatabase>): void {
+  const tasks = [...results()];
+  const evidence = RunEvidence.of(head, tasks);
+  const epochs = tasks.length / new Set(tasks.map(({ taskId }) => taskId)).size;
+  const run = comparableRun(head, tasks);
+  for (const [scorer, { value, n, overAll, kind, better }] of Object.entries(head.scores)) {
+    const [wrong, left] = [overAll.n > 0 ? overAll : { value, n }, { value, n }];
+    // The limit is the worst value, so only missing evidence misses the gate.
+    const { min, max } = scaleOfScore(scorer);
+    const limit = better === "higher" ? min : Number.isFinite(max) ? max : 1e9;
+    const gate = failUnder({ metric: scorer, scorer, limit }, head, { ...RULES, evidence });
+    expect(gate.figure, scorer).toMatchObject({ value: wrong.value, n: wrong.n });
+    const covered = tasks.filter((task) => (task.scores[scorer] ?? null) !== null && !isFailure(task.ending)).length;
+    const { notApplicable } = gate.coverage;
+    if (covered + notApplicable < 0.9 * tasks.length) expect(gate.passed, scorer).toBe(false);
+
+    const { metrics, clusters } = compareRuns(run, run, [scorer], 0);
+    const [comparison] = metrics;
+    if (comparison === undefined) throw new Error("no metric");
+    if (epochs === 1) {
+      expect(comparison.baseline ?? null, scorer).toEqual(wrong.value === null ? null : expect.closeTo(wrong.value, 9));
+      expect(comparison.difference.n, scorer).toBe(wrong.n);
+    }
+    // At most 12 questions cannot exclude a loss of 0.05.
+    const coverage = evidence.coverage(scorer, RULES.least);
+    const baseline = { runId: "run_a", coverage };
+    const rules = { ...RULES, evidence };
+    const equal = noWorseThan({ metric: scorer, limit: 0.05 }, baseline, { comparison, clusters }, rules, []);
+    expect(equal.passed, scorer).toBe(false);
+
+    if (kind !== "rate" || better !== "higher" || scorer.startsWith("eval:")) continue;
+    const xml = [...junit(head, { scorer, better }, [gate, equal], results, true)].join("");
+    const [, failures, errors] = /failures="(\d+)" errors="(\d+)"/.exec(xml) ?? [];
+    expect(Number(failures) - Number(!gate.passed) - 1, scorer).toBe(Math.round((1 - (left.value ?? 1)) * left.n));
+    expect(Number(errors), scorer).toBe(tasks.filter((task) => isFailure(task.ending)).length);
+    const lenient = [...junit(head, { scorer, better }, [gate, equal], results, false)].join("");
+    expect(lenient, scorer).toContain(`failures="${Number(!gate.passed) + 1}" errors="0"`);
+  }
+}
+
+describe("the figures of a run", () => {
+  it("are the same in totals, lists, summaries, reports, results files, API, library, comparisons and gates", async () => {
+    await fc.assert(
+      fc.asyncProperty(randomRun, async (random) => {
+        const test = openEmpty();
+        try {
+          saveRandomRun(test.db, random);
+          const isOwn = random.model === "script/test";
+          await expectSameFigures(test, isOwn);
+          // Nothing is known about searches that were not recorded, in any figure.
+          const isSeen = isOwn || random.questions.some(({ epochs }) => epochs.some((epoch) => epoch.searches));
+          const { scores } = await computeRunTotals(test.db, getRun(test.db, "run_a"));
+          if (!isSeen) for (const name of ["foundGold", "readGold", "foundAt5"]) expect(scores[name]?.n ?? 0).toBe(0);
+        } finally {
+          test.close();
         }
+      }),
+      { seed: 62, numRuns: 40 },
+    );
+  }, 120_000);
 
-        const { costUsd, judgeCostUsd, totalCostUsd, turns, retries } = totals;
-        expect(costOfRun(test.db, "run_a")).toEqual({ costUsd, judgeCostUsd, totalCostUsd });
-        const isOwn = random.model === "script/test";
-        expect([turns === null, retries === null]).toEqual([!isOwn, !isOwn]);
-
-        const file = collectResults(test.db, totals);
-        expect(file.scores).toEqual(scores);
-        expect(fromDatabase(test.db, totals).head.scores).toMatchObject(Object.fromEntries(scored));
-        expect(file.exactMatchAccuracy).toBe(scores.exactMatch?.value ?? null);
-        expect(file.overAllTasks.foundGold).toBe(scores.foundGold?.overAll.value ?? null);
-
-        const report = await collectReport([await storedRun(test.db, run)], { onTask() {}, onTrace() {} }, never);
-        const [shown] = report.head.runs;
-        expect(Object.keys(shown?.scores ?? {}).sort()).toEqual(scored.map(([name]) => name).sort());
-        expect([shown?.costUsd, shown?.judgeCostUsd, shown?.totalCostUsd]).toEqual([
-          costUsd,
-          judgeCostUsd,
-          totalCostUsd,
-        ]);
-        expect([shown?.tasks, shown?.failed]).toEqual([totals.totalTasks, totals.failedTasks]);
-        const [summary, markdown] = [runSummary(totals), markdownReport(report.head)];
-        const csv = [...(csvSummaries(report.head).get("scores.csv") ?? [])].join("");
-        for (const [name, { label, value, n, low, high, overAll }] of scored) {
-          expect(shown?.scores[name], name).toEqual({ value, n, low, high });
-          if (totals.completedTasks === 0) continue;
-          const line = summary.split("\n").find((text) => text.startsWith(`${label}:`)) ?? "";
-          expect(line, name).toContain(`${share(value)}`);
-          expect(line, name).toContain(`n=${n}`);
-          const isDifferent = overAll.n !== 0 && overAll.n !== n;
-          expect(line.includes(`; ${share(overAll.value)} with failed tasks as wrong`), name).toBe(isDifferent);
-          expect(markdown, name).toContain(share(value));
-          expect(csv, name).toContain(`${name},`);
+  it("are the same everywhere for a suite", async () => {
+    await fc.assert(
+      fc.asyncProperty(randomSuite, async (tasks) => {
+        const test = openEmpty();
+        try {
+          saveRandomSuite(test.db, tasks);
+          await expectSameFigures(test, true);
+        } finally {
+          test.close();
         }
+      }),
+      { seed: 62, numRuns: 20 },
+    );
+  }, 120_000);
+});
 
-        // Nothing is known about searches that were not recorded, in any figure.
-        const isSeen = isOwn || random.questions.some(({ epochs }) => epochs.some((epoch) => epoch.searches));
-        if (!isSeen) for (const name of ["foundGold", "readGold", "foundAt5"]) expect(scores[name]?.n ?? 0).toBe(0);
-      } finally {
-        test.close();
-      }
-    }),
-    { seed: 62, numRuns: 60 },
-  );
-}, 60_000);
+describe("a gate", () => {
+  const questions = (n: number, change: (i: number) => Partial<RandomRun["questions"][number]["epochs"][number]>) =>
+    Array.from({ length: n }, (_, i) => ({
+      answer: "$40",
+      goldMails: 1,
+      inbox: i % 2 === 0 ? "ann@x.example" : "bob@x.example",
+      epochs: [
+        {
+          isFailed: false,
+          reply: "$40" as const,
+          cites: true,
+          searches: true,
+          verdict: "correct" as const,
+          ...change(i),
+        },
+      ],
+    })) as RandomRun["questions"];
+
+  /** Whether any gate on any score passes for a run that is compared with a good one, or has the worst limit. */
+  async function passes(change: Parameters<typeof questions>[1], n = 120): Promise<string[]> {
+    const test = openEmpty();
+    try {
+      const random = { isJudged: false, model: "script/test" } as const;
+      const good = (i: number) => ({ cites: i % 5 > 0, reply: i % 5 > 0 ? ("$40" as const) : ("Kay Mann" as const) });
+      saveRandomRun(test.db, { ...random, questions: questions(n, good) }, "run_good");
+      saveRandomRun(test.db, { ...random, questions: questions(n, change) });
+      const [baseline, run] = await Promise.all(
+        ["run_good", "run_a"].map(async (id) => {
+          const source = fromDatabase(test.db, await computeRunTotals(test.db, getRun(test.db, id)));
+          return {
+            ...comparableRun(source.head, source.results()),
+            evidence: RunEvidence.of(source.head, source.results()),
+          };
+        }),
+      );
+      if (baseline === undefined || run === undefined) throw new Error("no runs");
+      return Object.keys(run.head.scores).flatMap((scorer) => {
+        const rules = { ...RULES, evidence: run.evidence };
+        const { better } = run.head.scores[scorer] ?? { better: "higher" };
+        const under = failUnder({ metric: scorer, scorer, limit: better === "higher" ? 0 : 1e9 }, run.head, rules);
+        const { metrics, clusters } = compareRuns(baseline, run, [scorer], 0);
+        const [comparison] = metrics;
+        if (comparison === undefined) return [];
+        const coverage = baseline.evidence.coverage(scorer, RULES.least);
+        const against = noWorseThan(
+          { metric: scorer, limit: 0.05 },
+          { runId: "run_good", coverage },
+          { comparison, clusters },
+          rules,
+          [],
+        );
+        return [under.passed && `${scorer} under`, against.passed && `${scorer} against`].filter(
+          (one) => one !== false,
+        );
+      });
+    } finally {
+      test.close();
+    }
+  }
+
+  const good = (i: number) => ({ cites: i % 5 > 0, reply: i % 5 > 0 ? ("$40" as const) : ("Kay Mann" as const) });
+
+  it("passes a run that is as good as its baseline, so that the cases below can fail", async () => {
+    expect(await passes(good)).toEqual(expect.arrayContaining(["sourcesCorrect under", "sourcesCorrect against"]));
+  });
+
+  it("never passes an agent that gives every question the same answer, on any score", async () => {
+    expect(await passes(() => ({ reply: "" as "$40", cites: false, searches: false }))).toEqual([]);
+  });
+
+  it("never passes a run of which more than 10% is missing, on any score", async () => {
+    const missing = (scorer: string) => !scorer.startsWith("eval:");
+    const passed = await passes((i) => ({ ...good(i), isFailed: i % 8 === 0 }));
+    expect(passed.filter(missing)).toEqual([]);
+  });
+
+  it("never passes fewer questions against a baseline than can exclude the loss, on any score", async () => {
+    const passed = await passes(good, 60);
+    expect(passed.filter((gate) => gate.endsWith("against"))).toEqual([]);
+  });
+});

@@ -1,7 +1,7 @@
 import { datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/wording.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count } from "../../text/format.js";
-import { isUnjudged } from "../../traces/headline-score.js";
+import { isUnjudged, rankingValue } from "../../traces/headline-score.js";
 import {
   type Child,
   costText,
@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<RunLineJson>[] = [
   { title: "Agent", sort: ({ agent_id }) => agent_id },
   { title: "Model", sort: ({ model }) => model, cell: ({ model }) => untrustedInline(model) },
   { title: "Dataset", sort: datasetText, cell: (run) => clipped(datasetText(run)) },
-  { title: "Score", sort: ({ score }) => score?.value ?? null, cell: headline },
+  { title: "Score", sort: ({ score }) => (score === null ? null : rankingValue(score)), cell: headline },
   { title: "Tasks", sort: ({ tasks }) => tasks, cell: tasksDone },
   { title: "Failed", sort: ({ failed_tasks }) => failed_tasks, cell: failures },
   { title: "Cost", sort: ({ total_cost_usd }) => total_cost_usd, cell: cost },
