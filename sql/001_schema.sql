@@ -69,6 +69,13 @@ CREATE TABLE mail_names (
   names   TEXT NOT NULL                   -- JSON array, sorted
 );
 
+-- Names written next to an address, in lower case and without accents.
+CREATE TABLE address_names (
+  address TEXT NOT NULL,
+  name    TEXT NOT NULL,
+  PRIMARY KEY (address, name)
+) WITHOUT ROWID;
+
 -- Search terms that the tokenizer does not find in an email: character pairs of scripts without spaces, and plain
 -- spellings of words with unusual letters, such as "strasse" for "straße".
 CREATE TABLE mail_bigrams (

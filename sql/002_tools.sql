@@ -10,8 +10,8 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
     "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "Words to look for in subject and body; a whole question is fine"},
     "inbox_id": {"type": "string", "description": "The mailbox to search: its email address"},
     "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many mails to return"},
-    "from": {"type": "string", "description": "Only mail sent by this address, or by addresses that contain this text"},
-    "to": {"type": "string", "description": "Only mail to, cc or bcc this address, or addresses that contain this text"},
+    "from": {"type": "string", "description": "Only mail sent by this address, or by people with these words in their name or address"},
+    "to": {"type": "string", "description": "Only mail to, cc or bcc this address, or people with these words in their name or address"},
     "sent_after": {"type": "string", "format": "date", "description": "Only mail sent on or after this day, YYYY-MM-DD"},
     "sent_before": {"type": "string", "format": "date", "description": "Only mail sent before this day, YYYY-MM-DD"}
   },

@@ -29,8 +29,12 @@ export interface Email {
 export interface HeaderNames {
   /** Names next to the addresses in From, To, Cc and Bcc. */
   readonly names: readonly string[];
+  /** The address next to each name, or an empty string if unknown. */
+  readonly addresses: readonly string[];
   /** Values of X-From, X-To, X-cc and X-bcc, the name lists of Enron's export. */
   readonly lists: readonly string[];
+  /** Value of X-From: the sender's name. */
+  readonly senderName: string;
 }
 
 /** Data removed when the email was tidied, for measurements of the original. */

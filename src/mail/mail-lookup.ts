@@ -3,7 +3,7 @@ import { UserError } from "../platform/errors.js";
 import { parseColumn } from "../store/damaged-row.js";
 import { type Db, withTickTransaction } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
-import { type AddressBook, openAddressBook } from "./address-book.js";
+import { type AddressBook, openAddressBook, similarAddresses } from "./address-book.js";
 import { endOfDay, isInRange, openDateRanges, upTo } from "./date-range.js";
 import { bareMessageId, type Email } from "./email.js";
 import { frequentAddresses } from "./mailboxes.js";
@@ -130,7 +130,8 @@ const MAX_SUGGESTED = 8;
 export function resolveInbox(db: Db, address: string): string {
   const inbox = address.trim().toLowerCase();
   if (openAddressBook(db).idOf(inbox) !== null) return inbox;
-  const near = nearAddresses(db, inbox, MAX_SUGGESTED);
+  const all = db.prepare("SELECT address FROM addresses").pluck().iterate() as Iterable<string>;
+  const near = similarAddresses(all, inbox, MAX_SUGGESTED);
   if (near.length > 0) throw unknown(db, address, `Similar addresses: ${near.join(", ")}.`);
   const frequent = frequentAddresses(db, MAX_SUGGESTED);
   if (frequent.length === 0) {
@@ -142,58 +143,6 @@ export function resolveInbox(db: Db, address: string): string {
   }
   const list = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
   throw unknown(db, address, `Addresses with the most mail: ${list}.`);
-}
-
-/** Minimum Dice coefficient of the local parts (0 to 1). */
-const MIN_SIMILARITY = 0.5;
-
-/** Returns addresses similar to a probably mistyped one, most similar first. */
-function nearAddresses(db: Db, query: string, limit: number): string[] {
-  const [local, domain] = partsOf(query);
-  if (local === "") return [];
-  const localBigrams = bigramsOf(local);
-  const scored: { address: string; score: number }[] = [];
-  for (const address of db.prepare("SELECT address FROM addresses").pluck().iterate() as Iterable<string>) {
-    const [name, at] = partsOf(address);
-    const similarity = diceCoefficient(localBigrams, name);
-    // The local part identifies a person, while an entire company shares the domain.
-    if (similarity >= MIN_SIMILARITY)
-      scored.push({ address, score: similarity + (domain !== "" && at === domain ? 0.1 : 0) });
-  }
-  scored.sort((a, b) => b.score - a.score || (a.address < b.address ? -1 : 1));
-  return scored.slice(0, limit).map(({ address }) => address);
-}
-
-/** Returns the local part and the domain. "Kay Mann" becomes kay.mann. */
-function partsOf(address: string): [string, string] {
-  const at = address.lastIndexOf("@");
-  const name = at === -1 ? address : address.slice(0, at);
-  return [name.trim().slice(0, 100).toLowerCase().replace(/\s+/g, "."), at === -1 ? "" : address.slice(at + 1)];
-}
-
-/** Returns the character bigrams, including the word boundaries. */
-function bigramsOf(word: string): Set<number> {
-  const pairs = new Set<number>();
-  for (let i = 0; i <= word.length; i++) pairs.add(bigramAt(word, i));
-  return pairs;
-}
-
-/**
- * Returns a bigram as a number, which is faster than a string: about 90,000 addresses are compared while the user
- * waits.
- */
-function bigramAt(word: string, i: number): number {
-  const before = i === 0 ? 0 : word.charCodeAt(i - 1);
-  return before * 0x10000 + (i === word.length ? 0 : word.charCodeAt(i));
-}
-
-/** Returns the Sorensen-Dice coefficient of the bigram sets, or 0 without comparing if the lengths rule out a match. */
-function diceCoefficient(bigrams: ReadonlySet<number>, word: string): number {
-  const pairs = word.length + 1;
-  if (word.length === 0 || 2 * Math.min(pairs, bigrams.size) < MIN_SIMILARITY * (pairs + bigrams.size)) return 0;
-  let shared = 0;
-  for (let i = 0; i < pairs; i++) if (bigrams.has(bigramAt(word, i))) shared++;
-  return Math.min(1, (2 * shared) / (pairs + bigrams.size));
 }
 
 function unknown(db: Db, address: string, hint: string): UserError {

@@ -48,7 +48,7 @@ const PHONE = /(?<![\d-])(?:\+?1[-. ])?\(?(\d{3})\)?[-. ]{1,2}(\d{3})[-. ](\d{4}
  * The digits of a number in groups: `21,500`, `21 500`, `21'500`, `1.234.500`, `1,23,456`. The source of a regular
  * expression.
  */
-const GROUPED =
+export const GROUPED =
   "\\d{1,3}(?:(?:,\\d{3})+|(?:[ \\u00a0\\u202f]\\d{3})+|(?:['’]\\d{3})+|(?:\\.\\d{3}){2,}|(?:\\.\\d{3})+(?=,\\d{2}(?!\\d))|(?:,\\d{2})+,\\d{3})(?!\\d)";
 
 /** Decimals after a point, or two digits after a comma. */

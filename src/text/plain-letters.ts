@@ -1,6 +1,7 @@
 /**
- * Plain spellings of letters that the index's tokenizer keeps apart: compatibility forms (`ﬁ`, full-width letters, `²`)
- * by NFKC, and letters that Unicode does not decompose (`ß`, `ł`, `ø`).
+ * Plain spellings of letters and digits that the index's tokenizer keeps apart: compatibility forms (`ﬁ`,
+ * full-width letters, `²`) by NFKC, letters that Unicode does not decompose (`ß`, `ł`, `ø`), Greek accents, `ё`,
+ * the variants and vowel signs of Arabic, Persian and Hebrew, and digits of other scripts.
  */
 
 /** Superscripts, letterlike symbols, enclosed and full-width characters, ligatures, mathematical alphabets. */
@@ -12,13 +13,49 @@ const LETTERS: Readonly<Record<string, string>> = {
   ß: "ss", ẞ: "SS", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", þ: "th", Þ: "Th", ł: "l", Ł: "L", ø: "o", Ø: "O",
   đ: "d", Đ: "D", ð: "d", Ð: "D", ħ: "h", Ħ: "H", ŧ: "t", Ŧ: "T", ı: "i", ſ: "s",
 };
+// biome-ignore format: rows of a table
+const OTHER_LETTERS: Readonly<Record<string, string>> = {
+  ς: "σ", ё: "е", Ё: "Е", ґ: "г", Ґ: "Г",
+  آ: "ا", أ: "ا", إ: "ا", ٱ: "ا", ى: "ي", ی: "ي", ئ: "ي", ې: "ي", ے: "ي", ک: "ك", ڪ: "ك",
+  ة: "ه", ہ: "ه", ە: "ه", ۀ: "ه", ھ: "ه", ۃ: "ه", ؤ: "و",
+};
+const OTHER_LETTER = new RegExp(`[${Object.keys(OTHER_LETTERS).join("")}]`, "g");
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "g");
+
+/** Greek, Cyrillic, Hebrew, Arabic and digits, the only text that needs the steps after the Latin letters. */
+const BEYOND_LATIN = /[\u0370-\u06ff\u0750-\u077f\u08a0-\u08ff\u1f00-\u1fff]|(?=[^0-9])\p{Nd}/u;
+
+/** Accents on Greek letters, the vowel signs of Hebrew and Arabic, and Arabic's elongation (tatweel). */
+const MARKS =
+  /(?<=\p{Script=Greek}\p{M}*)\p{M}|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]/gu;
+
+/** The signs with which Persian separates the parts of a word. */
+const JOINERS = /(?<=\p{Script=Arabic})[\u200c\u200d](?=\p{Script=Arabic})/gu;
+
+const GREEK = /[\u0370-\u03ff\u1f00-\u1fff]+/g;
+const DIGIT = /(?=[^0-9])\p{Nd}/gu;
 
 export function plainLetters(text: string): string {
   if (isAscii(text)) return text;
-  return text
+  const latin = text
     .replace(COMPATIBILITY, (letter) => letter.normalize("NFKC"))
     .replace(LETTER, (letter) => LETTERS[letter] ?? letter);
+  if (!BEYOND_LATIN.test(latin)) return latin;
+  return latin
+    .normalize("NFC")
+    .replace(GREEK, (letters) => letters.normalize("NFD"))
+    .replace(MARKS, "")
+    .replace(JOINERS, "")
+    .replace(OTHER_LETTER, (letter) => OTHER_LETTERS[letter] ?? letter)
+    .replace(DIGIT, digitOf);
+}
+
+/** The digits of a script are ten consecutive code points, and the one before them is not a digit. */
+function digitOf(digit: string): string {
+  const code = digit.codePointAt(0) as number;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value++;
+  return String(value);
 }
 
 const UMLAUTS: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe" };

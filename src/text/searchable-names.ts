@@ -1,3 +1,4 @@
+import { plainLetters } from "./plain-letters.js";
 import { foldText, piecesOf, runTokens } from "./tokenizer.js";
 
 /** The names by which an email is found without its text: display names, and those in the addresses. */
@@ -20,6 +21,11 @@ export function namesBeyondAddresses(names: readonly string[], addresses: readon
   return isBeyond(names.join(" ")) ? [...new Set(names)].filter(isBeyond) : [];
 }
 
+/** Returns the words of a name, folded like the words of a query. */
+export function searchWords(name: string): string[] {
+  return [...piecesOf(foldText(plainLetters(name)).text)].map(({ text }) => text);
+}
+
 function addressNames(addresses: readonly string[]): string[] {
   return [...new Set(addresses.map((address) => address.split("@")[0] ?? ""))];
 }
@@ -36,6 +42,6 @@ function wordsOf(text: string): readonly string[] {
 
 /** Scripts without spaces as character pairs, like the index has them. */
 function tokenText(name: string): string {
-  const pieces = [...piecesOf(foldText(name).text)];
+  const pieces = [...piecesOf(foldText(plainLetters(name)).text)];
   return pieces.map(({ text, isUnsegmented }) => (isUnsegmented ? runTokens(text).join(" ") : text)).join(" ");
 }

@@ -1,4 +1,5 @@
 import { readBuiltFile } from "../platform/program-files.js";
+import { identifierRuns, plainSeparators } from "./identifiers.js";
 import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";
 
 /** A word, or a sequence of characters in an unsegmented script. */
@@ -97,15 +98,21 @@ export function runTokens(run: string): string[] {
 
 /**
  * Returns the text to index in addition to an email: all of it as bigrams if it contains unsegmented text, otherwise
- * its words with unusual letters in their plain spelling. Returns null if it contains neither.
+ * its words with unusual letters in their plain spelling. Identifiers written in pieces follow as one word. Returns
+ * null if the email contains none of these.
  */
 export function bigramText(subject: string, body: string): string | null {
-  if (isAscii(subject) && isAscii(body)) return null;
+  const identifiers = [subject, body].flatMap(joinedIdentifiers);
+  if (isAscii(subject) && isAscii(body)) return identifiers.length === 0 ? null : identifiers.join(" ");
   const others = [subject, body].flatMap(withoutUmlauts);
   const pieces = UNSEGMENTED.test(subject) || UNSEGMENTED.test(body) ? piecesOfMail(subject, body) : null;
   const words = pieces ?? [subject, body].flatMap(respelledWords).join(" ");
-  const text = [words, ...others].filter((each) => each !== "").join(" ");
+  const text = [words, ...others, ...identifiers].filter((each) => each !== "").join(" ");
   return text === "" ? null : text;
+}
+
+function joinedIdentifiers(text: string): string[] {
+  return [...new Set(identifierRuns(plainSeparators(text)).map(({ joined }) => joined))];
 }
 
 /** Null if the email has no unsegmented text. */
@@ -118,10 +125,14 @@ function piecesOfMail(subject: string, body: string): string | null {
 
 /** The words whose plain spelling is another, in that spelling. */
 function respelledWords(text: string): string[] {
-  const words = foldText(text).text.match(/[a-z0-9\x80-\uffff]*[\x80-\uffff][a-z0-9\x80-\uffff]*/g) ?? [];
+  const words = text.split(/\s+/).filter((word) => !isAscii(word));
   return words.flatMap((word) => {
-    const plain = foldText(plainLetters(word)).text;
-    return plain === word ? [] : [plain.trim()];
+    const plain = plainLetters(word);
+    if (plain === word) return [];
+    const known = new Set(foldText(word).text.split(" "));
+    return foldText(plain)
+      .text.split(" ")
+      .filter((each) => each !== "" && !known.has(each));
   });
 }
 

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { endOfDay } from "../mail/date-range.js";
 import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
 import type { AppSettings } from "../platform/app-context.js";
@@ -5,9 +6,16 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { emailSearch, prepareQuery, searchEmails, toResult } from "./handlers/mail-tools.js";
+import {
+  emailSearch,
+  findAllWords,
+  prepareQuery,
+  searchEmailsArguments,
+  splitOperators,
+  toResult,
+} from "./handlers/mail-tools.js";
 import { openMailbox } from "./mailbox.js";
-import { resultValue, type ToolContext } from "./tool.js";
+import { resultValue, type ToolContext, type ToolResult } from "./tool.js";
 import { getTool } from "./tools-store.js";
 
 interface SearchOptions {
@@ -49,9 +57,8 @@ export function explainSearch(options: SearchOptions, settings: AppSettings) {
   }
   return withStore(settings, async (db) => {
     const mailbox = openMailbox(db);
-    const prepared = prepareQuery(bestArguments(options), "containing", contextOf(db, options), mailbox);
+    const prepared = prepareQuery(bestArguments(options), "start", contextOf(db, options), mailbox);
     if (!prepared.ok) throw refused(prepared.error);
-    if (prepared.query === null) return { emails: [], total: 0, corrections: [] };
     const { hits, total, corrections } = mailbox.search.explainBestFirst(prepared.query);
     return { emails: hits.map((hit) => ({ ...toResult(hit), score: hit.explanation })), total, corrections };
   });
@@ -64,16 +71,24 @@ export function searchMailbox(options: SearchOptions, settings: AppSettings): Pr
 
 /** Like `searchMailbox`, in an open database. */
 export async function searchIn(db: Db, options: SearchOptions): Promise<JsonValue> {
-  const isBest = options.order === "best";
-  const id = isBest ? "email_search" : "search_emails";
-  const handler = isBest ? emailSearch : searchEmails;
   const context = contextOf(db, options);
-  const args = handler.args.safeParse(isBest ? bestArguments(options) : newestArguments(options));
-  if (!args.success) throw refused(args.error.issues[0]?.message ?? "the search is invalid");
-  const config = handler.config.parse(getTool(db, id).handlerConfig);
-  const result = await handler.call(args.data, context, { mailbox: openMailbox(db) }, config);
+  const mailbox = openMailbox(db);
+  let result: ToolResult;
+  if (options.order === "best") {
+    const config = emailSearch.config.parse(getTool(db, "email_search").handlerConfig);
+    result = await emailSearch.call(parse(emailSearch.args, bestArguments(options)), context, { mailbox }, config);
+  } else {
+    // An agent has to pass complete names and addresses, as in ART.
+    result = findAllWords(parse(searchEmailsArguments, newestArguments(options)), "start", context, mailbox);
+  }
   if (result.ok) return resultValue(result);
   throw refused(result.error);
+}
+
+function parse<T>(schema: z.ZodType<T>, args: object): T {
+  const parsed = schema.safeParse(args);
+  if (parsed.success) return parsed.data;
+  throw refused(parsed.error.issues[0]?.message ?? "the search is invalid");
 }
 
 function refused(why: string): UserError {
@@ -93,11 +108,12 @@ function bestArguments({ words, limit, from, to, after, before }: SearchOptions)
 }
 
 function newestArguments({ words, limit, from, to, after, before }: SearchOptions) {
+  const typed = splitOperators(words.join(" "));
   return {
-    keywords: words,
+    keywords: typed.from === undefined && typed.to === undefined ? words : typed.words.split(/\s+/),
     max_results: Math.min(limit, 10),
-    from_addr: from,
-    to_addr: to,
+    from_addr: from ?? typed.from,
+    to_addr: to ?? typed.to,
     sent_after: after,
     sent_before: before,
   };

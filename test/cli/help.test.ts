@@ -147,8 +147,8 @@ describe("help", () => {
         -l, --limit N            Number of emails, from 1 to 50 [default: 10]
             --order best|newest  Order: best (as email_search), or newest (as search_emails, which requires all words)
                                  [default: best]
-            --from ADDRESS       Only emails from this address
-            --to ADDRESS         Only emails with this address in To, Cc or Bcc
+            --from PERSON        Only emails from this address or name
+            --to PERSON          Only emails with this address or name in To, Cc or Bcc
             --after DATE         Only emails sent on or after this date
             --before DATE        Only emails sent before this date
             --cutoff DATE        Search like for a question with this date (later emails are hidden)

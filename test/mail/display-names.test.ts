@@ -124,7 +124,7 @@ describe("display names", () => {
 describe("displayNames", () => {
   it("returns at most 100 names per email, each of at most 200 characters", () => {
     const names = Array.from({ length: 5_000 }, (_, i) => `Person ${String(i).padStart(4, "0")}${"x".repeat(500)}`);
-    const kept = displayNames({ names, lists: [names.join(", ")] }, []);
+    const kept = displayNames({ names, addresses: [], lists: [names.join(", ")], senderName: "" }, []);
     expect(kept).toHaveLength(100);
     expect(Math.max(...kept.map(({ length }) => length))).toBe(200);
   });

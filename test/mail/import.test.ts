@@ -267,6 +267,7 @@ const anyMail = fc.record({
   form: fc.constantFrom("mbox" as const, "eml" as const),
   contentHash: text,
   names: fc.array(text),
+  named: fc.array(fc.record({ address: text, name: text })),
   deliveredTo: textOrNull,
   art: fc.option(fc.oneof(fc.record({ drop: fc.constant("repeat" as const) }), fc.record({ repeatKey: text }))),
   content: fc.option(

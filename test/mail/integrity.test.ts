@@ -37,7 +37,7 @@ describe("an intact file", () => {
 
   it("passes every check even if it contains no mail", () => {
     test.db.exec(
-      "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_order; DELETE FROM mail_columns; DELETE FROM messages; DELETE FROM mails",
+      "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_bigrams; DELETE FROM mail_order; DELETE FROM mail_columns; DELETE FROM messages; DELETE FROM mails",
     );
     test.db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
     expect(ill()).toEqual([]);

@@ -12,7 +12,12 @@ describe("the address book", () => {
   const db = openCorpus([
     mail("1", { body: "gas", to: [KAY, LONG_KAY, "50%_off@shop.example"] }),
     mail("2", { body: "gas", sender: KAY, to: crowd(200) }),
-    mail("3", { body: "gas", sender: "o'neil@plains.example", to: ["late@crowd.example2"] }),
+    mail("3", {
+      body: "gas",
+      sender: "o'neil@plains.example",
+      to: ["late@crowd.example2", "zq88@plains.example"],
+      headerNames: { names: ["Zélda Quarles"], addresses: ["zq88@plains.example"], lists: [], senderName: "" },
+    }),
   ]);
 
   const book = openAddressBook(db);
@@ -57,7 +62,12 @@ describe("the address book", () => {
 
     test.each([
       ["part of an address", "mann@", [KAY, LONG_KAY]],
-      ["a normally written name", "Kay  Mann", [KAY, LONG_KAY]],
+      ["a normally written name", "Kay  Mann", [KAY]],
+      ["a name with the last name first", "Mann, Kay", [KAY]],
+      ["a name with its address", `Somebody <${KAY}>`, [KAY]],
+      ["the start of words", "k ma", [KAY]],
+      ["a display name", "Zelda Quarles", ["zq88@plains.example"]],
+      ["a display name's start and accents", "zél", ["zq88@plains.example"]],
       ["a name in another case", "MCKAY", [LONG_KAY]],
       ["a literal percent sign", "%", ["50%_off@shop.example"]],
       ["a literal underscore", "_", ["50%_off@shop.example"]],

@@ -186,7 +186,7 @@ describe("search_emails searches like ART", () => {
 });
 
 describe("search_emails filters", () => {
-  test("only by complete addresses", async () => {
+  test("only by complete addresses and names", async () => {
     const from = async (from_addr: string) => (await search({ keywords: ["merriwell"], from_addr })).length;
     expect(await from("amontero@merriwellgas.example")).toBeGreaterThan(0);
     expect(await from(" AMontero@merriwellgas.example")).toBe(await from("amontero@merriwellgas.example"));
@@ -194,6 +194,9 @@ describe("search_emails filters", () => {
     const to = await search({ keywords: ["umpire"], to_addr: "priya.raman@kestrelplains.example" });
     expect(ids(to)).toEqual([DUES]);
     expect(await search({ keywords: ["umpire"], to_addr: "priya" })).toEqual([]);
+    for (const to_addr of ["Priya Raman", "Raman, Priya", "Priya Raman <priya.raman@kestrelplains.example>"]) {
+      expect(ids(await search({ keywords: ["umpire"], to_addr })), to_addr).toEqual([DUES]);
+    }
   });
 
   test("by date: sent_after is included, sent_before is excluded", async () => {

@@ -156,10 +156,26 @@ describe("the email_search tool", () => {
       }
       const { emails } = await search({ query: "softball", from: "Marcus Hale" });
       expect(emails.map((mail) => mail.sender)).toEqual(emails.map(() => MARCUS));
-      expect(await search({ query: "softball", from: "nobody at all" })).toEqual({ emails: [], total: 0 });
+      const refusal = await demo.refusal("email_search", { query: "softball", inbox_id: MARCUS, from: "Marcus Hail" });
+      expect(refusal).toMatchObject({
+        kind: "bad_arguments",
+        error: 'No email in the mailbox is from "Marcus Hail". Similar: marcus.hale@kestrelplains.example.',
+      });
       expect((await search({ query: "softball", from: " " })).emails.length).toBe(
         (await search({ query: "softball" })).emails.length,
       );
+    });
+
+    test.each([
+      ["softball from:marcus", { query: "softball", from: "marcus" }],
+      ['umpire to:"Priya Raman"', { query: "umpire", to: "Priya Raman" }],
+      [`from:<${MARCUS}> softball`, { query: "softball", from: MARCUS }],
+      ["from:marcus", { query: "marcus", from: "marcus" }],
+      ["softball to: do", { query: "softball to: do" }],
+    ])("by names in the query %j", async (query, args) => {
+      const found = await search({ query });
+      expect(found).toEqual(await search(args));
+      expect(found.emails.length).toBeGreaterThan(0);
     });
 
     test("by recipient, including cc", async () => {

@@ -8,6 +8,7 @@ const MAIL_TABLES = [
   "imports",
   "mails",
   "mail_names",
+  "address_names",
   "owners",
   "deliveries",
   "messages",

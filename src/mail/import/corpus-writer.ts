@@ -56,6 +56,7 @@ export function openCorpusWriter(
     `INSERT INTO deliveries (owner_id, address, mails) VALUES (?, ?, 1)
      ON CONFLICT (owner_id, address) DO UPDATE SET mails = mails + 1`,
   );
+  const addAddressName = db.prepare("INSERT OR IGNORE INTO address_names (address, name) VALUES (?, ?)");
   const ownerId = openOwnerIds(db);
   let changed = false;
 
@@ -125,6 +126,7 @@ export function openCorpusWriter(
       return changed;
     },
     add(mail) {
+      for (const { address, name } of mail.named) addAddressName.run(address, name);
       const hash = Buffer.from(mail.contentHash, "hex");
       const owner = ownerId(mail);
       const message = findMessage.get(mail.messageId) as StoredMessage | undefined;

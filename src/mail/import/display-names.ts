@@ -1,4 +1,4 @@
-import { namesBeyondAddresses } from "../../text/searchable-names.js";
+import { namesBeyondAddresses, searchWords } from "../../text/searchable-names.js";
 import type { HeaderNames } from "../email.js";
 
 /** Display names: the names of people next to their addresses in an email header. */
@@ -18,6 +18,32 @@ export function displayNames({ names: rawNames, lists }: HeaderNames, addresses:
   // Tidy the names last, because most names only repeat an address.
   const names = namesBeyondAddresses(all, addresses);
   return names.length === 0 ? names : namesBeyondAddresses(names.map(tidyName), addresses).sort();
+}
+
+/** A name next to an address that adds something to it. The name is folded like the words of a search. */
+export interface NamedAddress {
+  readonly address: string;
+  readonly name: string;
+}
+
+/** Returns the named addresses of a header, except those for which `isKnown` was called before. */
+export function namedAddresses(
+  { names, addresses, senderName }: HeaderNames,
+  sender: string,
+  isKnown: (key: string) => boolean,
+): NamedAddress[] {
+  const named: NamedAddress[] = [];
+  const add = (address: string, rawName: string) => {
+    if (address === "" || rawName === "" || isKnown(`${address}\0${rawName}`)) return;
+    for (const name of namesBeyondAddresses([tidyName(rawName)], [address])) {
+      named.push({ address, name: searchWords(name).join(" ") });
+    }
+  };
+  names.slice(0, MAX_NAMES).forEach((name, i) => {
+    add(addresses[i] as string, name);
+  });
+  if (senderName !== "") add(sender, namesInList(senderName)[0] ?? "");
+  return named;
 }
 
 export function mergeNames(names: readonly string[], more: readonly string[]): string[] {

@@ -15,8 +15,8 @@ export interface PackedBatch {
 /** Lists of field names would save the repetition, but reading by name takes 5% of an import. */
 export function packBatch({ mails, bad, tables, bytesRead }: CorpusBatch<StorableMail>): PackedBatch {
   const fields: unknown[] = [];
-  for (const { messageId, path, owner, inbox, form, contentHash, art, names, deliveredTo, content } of mails) {
-    fields.push(messageId, path, owner, inbox, form, contentHash, art, names, deliveredTo, content !== null);
+  for (const { messageId, path, owner, inbox, form, contentHash, art, names, named, deliveredTo, content } of mails) {
+    fields.push(messageId, path, owner, inbox, form, contentHash, art, names, named, deliveredTo, content !== null);
     if (content === null) continue;
     const { subject, sender, recipients, toCount, ccCount, date, body } = content;
     fields.push(subject, sender, recipients, toCount, ccCount, date, body);
@@ -48,6 +48,7 @@ export function unpackBatch({ fields, bad, tables, bytesRead }: PackedBatch): Co
       contentHash: next(),
       art: next(),
       names: next(),
+      named: next(),
       deliveredTo: next(),
       content: next<boolean>() ? content() : null,
     });

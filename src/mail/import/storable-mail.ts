@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Email, FiledEmail, HeaderNames } from "../email.js";
 import type { ArtFinding } from "./art-filter.js";
-import { displayNames } from "./display-names.js";
+import { displayNames, type NamedAddress, namedAddresses } from "./display-names.js";
 
 /** An email ready to be stored. The reading thread prepares it, so that the storing thread has less work. */
 export interface StorableMail extends Pick<FiledEmail, "messageId" | "path" | "owner" | "inbox" | "form"> {
@@ -11,6 +11,8 @@ export interface StorableMail extends Pick<FiledEmail, "messageId" | "path" | "o
   readonly content: MailContent | null;
   /** Display names for searching. Empty if they were passed before. */
   readonly names: readonly string[];
+  /** Names of addresses. Empty if they were passed before. */
+  readonly named: readonly NamedAddress[];
   /** The address that the email was delivered to, or null if unknown. */
   readonly deliveredTo: string | null;
   /** Null without ART's filter. */
@@ -44,7 +46,8 @@ export function toStorableMail(
     headerNames === undefined || isKnown(`${contentHash}${hashNames(headerNames)}`)
       ? []
       : displayNames(headerNames, [sender, ...recipients]);
-  return { messageId, path, owner, inbox, form, contentHash, content, names, deliveredTo, art };
+  const named = headerNames === undefined ? [] : namedAddresses(headerNames, sender, isKnown);
+  return { messageId, path, owner, inbox, form, contentHash, content, names, named, deliveredTo, art };
 }
 
 function hashNames({ names, lists }: HeaderNames): string {

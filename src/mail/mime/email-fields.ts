@@ -43,6 +43,7 @@ export interface EmailFields {
   readonly body: string;
   /** Absent if the format does not have name lists. */
   readonly nameLists?: HeaderNames["lists"];
+  readonly senderName?: HeaderNames["senderName"];
   readonly deliveredTo?: Email["deliveredTo"];
 }
 
@@ -72,6 +73,7 @@ export function readMailFields(bytes: Buffer): RawMail | string {
     bcc: all("bcc"),
     date: parseMailDate(first("date")) ?? dateReceived(headers.get("received") ?? []),
     nameLists: NAME_LIST_HEADERS.flatMap((name) => headers.get(name) ?? []),
+    senderName: first("x-from"),
     // The mail server at the top of the header delivered the email last.
     deliveredTo: deliveryAddress([...(headers.get("delivered-to") ?? []), ...(headers.get("x-original-to") ?? [])]),
   };
@@ -388,17 +390,23 @@ function isSpacedName(raw: Buffer, start: number, limit: number): boolean {
   return /^[A-Z][\w-]*(?: [A-Z][\w-]*){1,2}[ \t]*:/.test(raw.toString("latin1", start, limit));
 }
 
+/** Display names, and the address next to each or an empty string. */
+interface NamedAddresses {
+  readonly names: string[];
+  readonly addresses: string[];
+}
+
 /**
  * Builds an `Email` from the fields and the text of any format, so that the same email is equal in all formats. If the
  * Message-ID is missing, it is `<H@missing>`, where H is the first 32 hex digits of the SHA-256 of the other fields.
  */
 export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Email {
   const { before, body, behind } = splitBody(text);
-  const names: string[] = [];
-  const from = parseAddresses(fields.from, names);
-  const to = parseAddresses(fields.to, names);
-  const cc = parseAddresses(fields.cc, names);
-  const bcc = parseAddresses(fields.bcc, names);
+  const named: NamedAddresses = { names: [], addresses: [] };
+  const from = parseAddresses(fields.from, named);
+  const to = parseAddresses(fields.to, named);
+  const cc = parseAddresses(fields.cc, named);
+  const bcc = parseAddresses(fields.bcc, named);
   // Spreading objects would take a fifth of the time needed to read a corpus.
   const email: Email & {
     messageId: string;
@@ -417,7 +425,9 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
   };
   if (email.messageId === "") email.messageId = idFromContent(email);
   const lists = fields.nameLists?.filter((list) => list !== "") ?? [];
-  if (names.length + lists.length > 0) email.headerNames = { names, lists };
+  if (named.names.length + lists.length > 0) {
+    email.headerNames = { ...named, lists, senderName: fields.senderName ?? "" };
+  }
   if (fields.deliveredTo !== undefined) email.deliveredTo = fields.deliveredTo;
   const recipients = to.length + cc.length + bcc.length;
   const isUnchanged =
@@ -454,9 +464,9 @@ const UNDISCLOSED =
 
 /**
  * Returns the addresses of a From, To, Cc or Bcc field, in order, in lower case and without quotes. Groups (RFC 5322
- * 3.4) are expanded. If no entry contains an `@`, returns their texts. Adds the entries' display names to `names`.
+ * 3.4) are expanded. If no entry contains an `@`, returns their texts. Adds the entries with a display name to `named`.
  */
-function parseAddresses(field: string, names: string[]): string[] {
+function parseAddresses(field: string, named: NamedAddresses): string[] {
   if (field === "") return [];
   const bare = bareAddresses(field);
   if (bare !== null) return bare;
@@ -470,8 +480,17 @@ function parseAddresses(field: string, names: string[]): string[] {
     .filter((text) => !/^(?:@|[^\p{L}\p{N}]*$)/u.test(text));
   const addresses = texts.filter((text) => text.includes("@"));
   if (addresses.length === 0) return texts.filter((text) => text !== "");
-  for (const { name } of parsed) if (name !== "" && !UNDISCLOSED.test(name)) names.push(name);
-  if (field.includes("(")) names.push(...namesInComments(field));
+  for (const { name, address = "" } of parsed) {
+    if (name === "" || UNDISCLOSED.test(name)) continue;
+    named.names.push(name);
+    named.addresses.push(address.includes("@") ? normalizeAddress(decodeEncodedWords(address)) : "");
+  }
+  if (field.includes("(")) {
+    for (const name of namesInComments(field)) {
+      named.names.push(name);
+      named.addresses.push(addresses.length === 1 ? (addresses[0] as string) : "");
+    }
+  }
   return addresses;
 }
 

@@ -1,5 +1,6 @@
 import { compact } from "../../platform/optional-values.js";
-import { MONTH_NAMES, monthOf } from "../../text/dates-and-numbers.js";
+import { GROUPED, MONTH_NAMES, monthOf } from "../../text/dates-and-numbers.js";
+import { identifierRuns, plainSeparators } from "../../text/identifiers.js";
 import { plainLetters, withoutUmlauts } from "../../text/plain-letters.js";
 import { STOP_WORDS } from "../../text/stop-words.js";
 import { foldText, isUnsegmentedAt } from "../../text/tokenizer.js";
@@ -19,7 +20,7 @@ interface WrittenDay {
 /** `(713) 853-0101`, `713.853.0101`, `+1 713/853-0101` */
 const TELEPHONE = /(?<!\d)(?:\+?1[-. ])?\(?(\d{3})\)?[-. /]{0,2}(\d{3})[-. ](\d{4})(?!\d)/g;
 const SHORT_TELEPHONE = /(?<![\d-])(\d{3})-(\d{4})(?![\d-])/g;
-const GROUPED_NUMBER = /(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?:\.00?)?(?![\d,])/g;
+const GROUPED_NUMBER = new RegExp(`(?<![\\p{L}\\d.,/-])(${GROUPED})(?:[.,]00?)?(?![\\d,/-])`, "gu");
 /** `1.5 million`, `$2MM`, `500k`. A single m or b is recognized only after a currency, because it could mean meters. */
 const SCALED_NUMBER =
   /(?<![\d.,])(?:(?<currency>[$€£])\s?)?(?<number>\d{1,3}(?:\.\d{1,3})?)\s?(?<scale>thousand|million|mln|mm|billion|bln|bn|k|m|b)(?![\p{L}\p{N}])/giu;
@@ -42,7 +43,7 @@ export function plainQuery(query: string): string {
   return plainLetters(query)
     .replace(TELEPHONE, "$1$2$3")
     .replace(SHORT_TELEPHONE, "$1$2")
-    .replace(GROUPED_NUMBER, (_, number: string) => number.replaceAll(",", ""))
+    .replace(GROUPED_NUMBER, (_, number: string) => number.replace(/\D/g, ""))
     .replace(SCALED_NUMBER, (amount, currency: string | undefined, number: string, scale: string) => {
       if (scale.length === 1 && scale !== "k" && currency === undefined) return amount;
       return String(Math.round(Number(number) * (SCALES[scale.toLowerCase()] as number)));
@@ -55,7 +56,9 @@ function numberSpellings(word: string): string[] {
   if (!/^\d{4,12}$/.test(word)) return [];
   const telephone = /^1?(\d{3})(\d{3})(\d{4})$|^(\d{3})(\d{4})$/.exec(word)?.slice(1).filter(Boolean).join(" ");
   const groups = word.replace(/\B(?=(?:\d{3})+$)/g, " ");
-  return compact([groups, telephone, ...scaledSpellings(Number(word))]);
+  // India groups the digits before the last three in pairs.
+  const pairs = word.replace(/\B(?=(?:\d{2})*\d{3}$)/g, " ");
+  return compact([groups, pairs !== groups && pairs, telephone, ...scaledSpellings(Number(word))]);
 }
 
 function scaledSpellings(value: number): string[] {
@@ -188,6 +191,7 @@ export function openSpellings(query: string): (word: string, isFrequent: boolean
   for (const [capitals] of plain.matchAll(/(?<![\p{L}\p{N}])[A-Z]{2,5}(?![\p{L}\p{N}])/gu)) {
     add([capitals], [[...capitals].join(" ")]);
   }
+  for (const { pieces, joined } of identifierRuns(plainSeparators(query), true)) add(pieces, [joined]);
   for (const word of query.match(/[\p{L}\p{M}]+/gu) ?? []) add([plainLetters(word)], withoutUmlauts(word));
   for (const day of daysOf(text)) add(day.words, daySpellings(day));
   return (word, isFrequent) => [

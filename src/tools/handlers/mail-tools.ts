@@ -3,7 +3,7 @@ import type { AddressBook } from "../../mail/address-book.js";
 import { intersection, upTo } from "../../mail/date-range.js";
 import type { MailHit, MailQuery } from "../../mail/search.js";
 import { findReadableMail, type Mailbox, type ToolError, toolError } from "../mailbox.js";
-import type { ToolContext } from "../tool.js";
+import type { ToolContext, ToolResult } from "../tool.js";
 import { defineHandler, type Handler } from "../tool-handler.js";
 
 export const returnFinalAnswer = defineHandler({
@@ -83,37 +83,46 @@ const emailSearchArguments = z.object({
 
 type SearchArguments = z.output<typeof emailSearchArguments>;
 
-/** `exact` filters are complete addresses. `containing` filters can be a part of an address or a name. */
-type AddressFilter = "exact" | "containing";
+/** Address filters: the start of words of an address or a name, or a complete one. */
+type AddressFilter = "start" | "complete";
 
 type BoundQuery = MailQuery & { readonly inboxId: number };
 
+export const searchEmailsArguments = z.object({
+  keywords: z.array(textArgument(1_000)).min(1).max(100, "expected at most 100 keywords"),
+  from_addr: textArgument(1_000).optional(),
+  to_addr: textArgument(1_000).optional(),
+  sent_after: day.optional(),
+  sent_before: day.optional(),
+  max_results: z.number().int().min(1).max(10).default(10),
+});
+
 /**
  * ART's search. All keywords must match, without stemming. It covers mail from or to the user's address, regardless of
- * the folder. Address filters are exact. Result: `[{message_id, snippet}]`, newest first, at most 10. Unlike ART's
- * original, it uses one Message-ID for all copies of an email, hides mail sent after the task's day, and rejects
- * invalid dates.
+ * the folder. Result: `[{message_id, snippet}]`, newest first, at most 10. Unlike ART's original, it uses one
+ * Message-ID for all copies of an email, hides mail sent after the task's day, accepts complete names as address
+ * filters, and rejects invalid dates.
  */
 export const searchEmails = defineHandler({
-  args: z.object({
-    keywords: z.array(textArgument(1_000)).min(1).max(100, "expected at most 100 keywords"),
-    from_addr: textArgument(1_000).optional(),
-    to_addr: textArgument(1_000).optional(),
-    sent_after: day.optional(),
-    sent_before: day.optional(),
-    max_results: z.number().int().min(1).max(10).default(10),
-  }),
+  args: searchEmailsArguments,
   config: z.strictObject({}),
-  call({ keywords, from_addr, to_addr, max_results, ...days }, context, { mailbox }) {
-    const args = { query: "", from: from_addr, to: to_addr, limit: max_results, ...days };
-    const prepared = prepareQuery(args, "exact", context, mailbox);
-    if (!prepared.ok) return prepared;
-    if (prepared.query === null) return { ok: true, value: [] };
-    const { inboxId, ...query } = prepared.query;
-    const hits = mailbox.artSearch({ ...query, keywords, namedId: inboxId });
-    return { ok: true, value: hits.map((hit) => ({ message_id: hit.messageId, snippet: hit.snippet })) };
-  },
+  call: (args, context, { mailbox }) => findAllWords(args, "complete", context, mailbox),
 });
+
+/** @param how `complete` accepts only whole addresses and names, and an unknown one finds nothing, as in ART */
+export function findAllWords(
+  { keywords, from_addr, to_addr, max_results, ...days }: z.output<typeof searchEmailsArguments>,
+  how: AddressFilter,
+  context: ToolContext,
+  mailbox: Mailbox,
+): ToolResult {
+  const args = { query: "", from: from_addr, to: to_addr, limit: max_results, ...days };
+  const prepared = prepareQuery(args, how, context, mailbox);
+  if (!prepared.ok) return prepared;
+  const { inboxId, ...query } = prepared.query;
+  const hits = mailbox.artSearch({ ...query, keywords, namedId: inboxId });
+  return { ok: true, value: hits.map((hit) => ({ message_id: hit.messageId, snippet: hit.snippet })) };
+}
 
 /**
  * Searches mail. Emails that contain all words come first, followed by the best partial matches. Result: `{emails:
@@ -123,9 +132,8 @@ export const emailSearch = defineHandler({
   args: emailSearchArguments,
   config: z.strictObject({}),
   call(args, context, { mailbox }) {
-    const prepared = prepareQuery(args, "containing", context, mailbox);
+    const prepared = prepareQuery(args, "start", context, mailbox);
     if (!prepared.ok) return prepared;
-    if (prepared.query === null) return { ok: true, value: { emails: [], total: 0 } };
     const { hits, total } = mailbox.search.bestFirst(prepared.query);
     return { ok: true, value: { emails: hits.map(toResult), total } };
   },
@@ -151,51 +159,73 @@ export const SEARCH_HANDLERS: Readonly<Record<string, Handler>> = {
   search_emails: searchEmails,
 };
 
-/** Binds a call to the task's inbox and cutoff. `query` is null if a filter specifies an address that no email has. */
+/** Binds a call to the task's inbox and cutoff. `from:` and `to:` in the query are filters, too. */
 export function prepareQuery(
   call: SearchArguments,
-  filter: AddressFilter,
+  how: AddressFilter,
   context: ToolContext,
   mailbox: Mailbox,
-): { ok: true; query: BoundQuery | null } | ToolError {
+): { ok: true; query: BoundQuery } | ToolError {
   const inbox = chooseInbox(call.inbox_id, context, mailbox.addresses);
   if (!inbox.ok) return inbox;
-  const from = resolveFilter("from", call.from, filter, mailbox);
-  const to = resolveFilter("to", call.to, filter, mailbox);
+  const period = intersection(
+    { after: startOf(call.sent_after), before: startOf(call.sent_before) },
+    upTo(context.cutoff),
+  );
+  const typed = splitOperators(call.query);
+  const resolve = (name: "from" | "to") =>
+    resolveFilter(name, call[name] || typed[name], how, mailbox, { inboxId: inbox.id, before: period.before });
+  const from = resolve("from");
+  const to = resolve("to");
   if (!from.ok) return from;
   if (!to.ok) return to;
-  if (from.ids?.length === 0 || to.ids?.length === 0) return { ok: true, query: null };
   return {
     ok: true,
     query: {
-      words: call.query,
+      words: typed.words,
       inboxId: inbox.id,
       fromIds: from.ids,
       toIds: to.ids,
-      period: intersection(
-        { after: startOf(call.sent_after), before: startOf(call.sent_before) },
-        upTo(context.cutoff),
-      ),
+      period,
       limit: call.limit,
       askedAt: context.cutoff,
     },
   };
 }
 
+/**
+ * Splits a query into its words and its address filters: `from:zora`, `to:"Perry Vance"`, `from:<pv@plains.example>`.
+ * If nothing else is left, the names are the words.
+ */
+export function splitOperators(query: string): { words: string; from?: string; to?: string } {
+  const filters: { from?: string; to?: string } = {};
+  const words = query.replace(OPERATOR, (_, name: string, quoted: string | undefined, word: string) => {
+    filters[name.toLowerCase() as "from" | "to"] = quoted ?? word;
+    return "";
+  });
+  const rest = words.trim() === "" ? Object.values(filters).join(" ") : words.trim();
+  return filters.from === undefined && filters.to === undefined ? { words: query } : { words: rest, ...filters };
+}
+
+const OPERATOR = /(?<![\p{L}\p{N}])(from|to):(?:"([^"]+)"|([\p{L}\p{N}<][^\s"]*))/giu;
+
 function resolveFilter(
   name: string,
   text: string | undefined,
   how: AddressFilter,
   { addresses }: Mailbox,
+  mailbox: { readonly inboxId: number; readonly before: string | null },
 ): { ok: true; ids: readonly number[] | null } | ToolError {
   if (text === undefined || text.trim() === "") return { ok: true, ids: null };
-  if (how === "exact") {
-    const id = addresses.idOf(text);
-    return { ok: true, ids: id === null ? [] : [id] };
-  }
-  const match = addresses.matching(text);
+  const match = addresses.matching(text, how);
   if (match.found === "some") return { ok: true, ids: match.ids };
-  if (match.found === "none") return { ok: true, ids: [] };
+  if (match.found === "none" && how === "complete") return { ok: true, ids: [] };
+  if (match.found === "none") {
+    const near = addresses.nearest(text, mailbox);
+    const hint =
+      near.length === 0 ? `Omit "${name}", or pass another name or address.` : `Similar: ${near.join(", ")}.`;
+    return toolError("bad_arguments", `No email in the mailbox is ${name} "${text}". ${hint}`);
+  }
   return toolError(
     "bad_arguments",
     `"${text}" matches more than ${match.count - 1} addresses. Pass a longer part of the address in "${name}", or omit it.`,
