@@ -23,7 +23,7 @@ export interface AddressBook {
 
 type AddressRow = readonly [id: number, address: string, names: string | null];
 
-export const ADDRESS_SQL = {
+const ADDRESS_SQL = {
   matching: `SELECT a.id, a.address, (SELECT group_concat(n.name, char(10)) FROM address_names n WHERE n.address = a.address)
              FROM addresses a WHERE instr(a.address, ?) > 0
                OR a.address IN (SELECT address FROM address_names WHERE instr(name, ?) > 0)`,

@@ -125,7 +125,8 @@ export const toggle = z.boolean().default(false);
 export const file = withTraits(text, { placeholder: "FILE", path: "file" });
 export const folder = withTraits(text, { placeholder: "FOLDER", path: "file" });
 export const url = withTraits(text, { placeholder: "URL", risk: "address" });
-export const address = text.meta({ placeholder: "ADDRESS" });
+/** Address or name of a person. */
+export const person = text.meta({ placeholder: "PERSON" });
 export const mailbox = withTraits(text, { placeholder: "ADDRESS", completes: "mailboxes" });
 export const agentName = withTraits(text, { completes: "agents" });
 /** Eval name, or NAME@VERSION. */

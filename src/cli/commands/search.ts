@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { day, mailbox, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import { day, mailbox, oneOf, person, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";
 import { defineCommand } from "../flags/define-command.js";
 
@@ -16,10 +16,8 @@ export const searchCommand = defineCommand(
     order: oneOf(ORDERS)
       .default("best")
       .meta({ description: "Order: best (as email_search), or newest (as search_emails, which requires all words)" }),
-    from: text.optional().meta({ placeholder: "PERSON", description: "Only emails from this address or name" }),
-    to: text
-      .optional()
-      .meta({ placeholder: "PERSON", description: "Only emails with this address or name in To, Cc or Bcc" }),
+    from: person.optional().meta({ description: "Only emails from this address or name" }),
+    to: person.optional().meta({ description: "Only emails with this address or name in To, Cc or Bcc" }),
     after: day.optional().meta({ description: "Only emails sent on or after this date" }),
     before: day.optional().meta({ description: "Only emails sent before this date" }),
     cutoff: day.optional().meta({ description: "Search like for a question with this date (later emails are hidden)" }),
