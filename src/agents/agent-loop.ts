@@ -1,5 +1,5 @@
 import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
-import { openDeadline } from "../platform/deadline.js";
+import { openDeadline, untilAborted } from "../platform/deadline.js";
 import { definedProperties } from "../platform/optional-values.js";
 import type { Ending } from "../tasks/ending.js";
 import {
@@ -298,11 +298,8 @@ async function callToolInTime(
   const startedAt = new Date().toISOString();
   const deadline = openDeadline(context.signal, timeoutMs, () => new Error("timeout"));
   const { signal } = deadline;
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
   try {
-    return await Promise.race([callTool(call, turn, tools, { ...context, signal }), aborted]);
+    return await untilAborted(signal, () => callTool(call, turn, tools, { ...context, signal }));
   } catch (error) {
     if (!deadline.hasPassed) throw error;
     const result = { ok: false, kind: "timeout", error: `The tool took longer than ${timeoutMs / 1_000} s.` } as const;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
+import { NEVER } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue, type JsonObject } from "../platform/json.js";
 import { BY_PERSON, type EvalDefinition, type EvaluatedTrace, evalDefinitionSchema, isDataEval } from "./definition.js";
@@ -55,7 +56,7 @@ export async function runExportedEval(
     return withoutPassOfFailure(outcome, trace.ending);
   }
   const { openEvalBackends, runEvals } = await import("./run-evals.js");
-  const [outcomes] = await runEvals([definition], [trace], openEvalBackends(settings), new AbortController().signal);
+  const [outcomes] = await runEvals([definition], [trace], openEvalBackends(settings), NEVER);
   const [outcome] = outcomes ?? [];
   if (outcome === undefined) throw new Error("an eval has no outcome");
   return outcome;

@@ -1,3 +1,10 @@
+// Time limits and signals of operations that can be stopped.
+import { setMaxListeners } from "node:events";
+
+/** A signal that never aborts. */
+export const NEVER: AbortSignal = new AbortController().signal;
+setMaxListeners(0, NEVER);
+
 /** Node stores a timer's milliseconds in 31 bits. A longer timer fires immediately. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -35,6 +42,33 @@ export function openDeadline(outer: AbortSignal, timeoutMs: number, reason: () =
       leave(outer, controller);
     },
   };
+}
+
+/** Runs work with a time limit. Rejects at the limit or when `outer` aborts, even if the work ignores its signal. */
+export async function withDeadline<T>(
+  outer: AbortSignal,
+  timeoutMs: number,
+  reason: () => unknown,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  outer.throwIfAborted();
+  const { signal, close } = openDeadline(outer, timeoutMs, reason);
+  return untilAborted(signal, () => work(signal)).finally(close);
+}
+
+/** Runs work, and rejects with the signal's reason as soon as it aborts, even if the work ignores the signal. */
+export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      stop = () => reject(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
+      work().then(resolve, (error) => reject(signal.aborted ? signal.reason : error));
+    });
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 /** Controllers that abort together with a signal. */

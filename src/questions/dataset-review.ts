@@ -1,8 +1,10 @@
 // A person's review of a dataset. The decisions are stored in a file next to it.
+
 import { existsSync } from "node:fs";
 import pLimit from "p-limit";
 import type { z } from "zod";
 import { type MailLookup, openMailLookup } from "../mail/mail-lookup.js";
+import { NEVER } from "../platform/deadline.js";
 import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { readNamedFile, writeFileAtomically } from "../platform/files.js";
@@ -152,12 +154,7 @@ export class DatasetReview {
   private async checksOf(question: Question): Promise<readonly QuestionCheck[]> {
     const recorded = this.provenance.get(question.id)?.checks ?? this.ruleChecks.get(question.id);
     if (recorded !== undefined) return recorded;
-    const { checks } = await checkQuestion(
-      question,
-      this.mailboxOf(question.inbox_address),
-      null,
-      new AbortController().signal,
-    );
+    const { checks } = await checkQuestion(question, this.mailboxOf(question.inbox_address), null, NEVER);
     this.ruleChecks.set(question.id, checks);
     return checks;
   }

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import { batchCalls } from "../platform/batches.js";
+import { NEVER } from "../platform/deadline.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/write-transaction.js";
 import { canBeRetried } from "../tasks/ending.js";
@@ -59,8 +60,6 @@ export type RunStop =
   | { readonly by: "evidence" }
   | ({ readonly by: "limit" } & LimitReached)
   | ServerFault;
-
-const NEVER = new AbortController().signal;
 
 export interface SessionEnd {
   readonly totals: RunTotals;

@@ -6,6 +6,7 @@ import { NO_EVALS, withJudgeOfEval } from "../evals/scoring-evals.js";
 import { checkMailboxes, readImportFilter } from "../mail/corpus.js";
 import type { AppContext } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
+import { NEVER } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
@@ -154,8 +155,6 @@ export async function withTrainingEnvironment<T>(
     }
   });
 }
-
-const NEVER = new AbortController().signal;
 
 /** Names that have another meaning for clients of the protocol. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(["reset", "step", "state", "close"]);

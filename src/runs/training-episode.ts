@@ -6,6 +6,7 @@ import { newTaskTrace } from "../agents/new-trace.js";
 import type { Rollout, Transcript } from "../agents/rollout.js";
 import type { OpenedTask } from "../agents/task-suite.js";
 import { type Completion, NO_USAGE, type ToolCall } from "../models/model.js";
+import { NEVER } from "../platform/deadline.js";
 import type { JsonObject } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { openWorkspace } from "../sandbox/workspace.js";
@@ -247,8 +248,6 @@ export class Episode {
     );
   }
 }
-
-const NEVER = new AbortController().signal;
 
 const TOO_LONG: CallResult = {
   ok: false,

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { NEVER } from "../platform/deadline.js";
 import { docker, dockerVersion, hasImage } from "./docker-machine.js";
 import { ALLOW_NAMESPACES, findBubblewrap } from "./isolation/bubblewrap.js";
 import { PYTHON_LIMITS } from "./limits.js";
@@ -49,7 +50,7 @@ async function probe(choice: Extract<SandboxChoice, { ok: true }>): Promise<Sand
   const { sandbox } = choice;
   const workspace = openWorkspace();
   try {
-    const run = await runPython(sandbox, PROBE, workspace, new AbortController().signal);
+    const run = await runPython(sandbox, PROBE, workspace, NEVER);
     if (run.stdout.trim() === PROOF) return choice;
     const why = `${sandbox.about} does not work on this machine (${lastLine(run.stderr) || "no output"})`;
     return { ok: false, why, hint: HINTS[sandbox.kind] };

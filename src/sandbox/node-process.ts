@@ -2,11 +2,13 @@
 // that nothing else uses. bubblewrap isolates it if it works on this machine. Node's permissions and limits of the
 // operating system apply in any case. The program itself must restrict what its JavaScript reaches, because Node's
 // permissions do not cover everything (sockets up to Node 24).
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { performance } from "node:perf_hooks";
 import type { Readable, Writable } from "node:stream";
+import { NEVER } from "../platform/deadline.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { killedWithParentPrefix, waitedForProcessorMs } from "../platform/processes.js";
 import { BubblewrapStatus, bindProcesses, bubblewrapArguments, feed, READY } from "./isolation/bubblewrap.js";
@@ -77,7 +79,7 @@ async function findBubblewrapFor(probe: NodeProgram): Promise<NodeIsolation> {
     shared,
     cgroups: cgroups.ok ? cgroups.parent : null,
   };
-  const started = await NodeProcess.start(found, probe, new AbortController().signal);
+  const started = await NodeProcess.start(found, probe, NEVER);
   await started.kill();
   return found;
 }

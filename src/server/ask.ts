@@ -5,6 +5,7 @@ import { stopsRun } from "../models/failure-classes.js";
 import { API_KEY_VARIABLES } from "../models/model-names.js";
 import { answeringModelOf } from "../models/open-model.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
+import { NEVER } from "../platform/deadline.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { createModel } from "../runs/model-of-run.js";
 import type { RunOptions } from "../runs/run-flags.js";
@@ -16,8 +17,6 @@ import type { ChatTrace } from "../traces/trace.js";
 import { newSessionId } from "./chat/chat-session.js";
 import { type AnsweredChat, answerChat, openChat, saveScored } from "./chat/chat-turn.js";
 import type { OnChatEvent } from "./chat/stream-events.js";
-
-const NEVER = new AbortController().signal;
 
 interface AskOptions extends RunOptions {
   readonly inbox_address: string;

@@ -3,6 +3,7 @@ import { DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.j
 import { noteReplies } from "../models/open-model.js";
 import { type GivenExtras, openExtras, recordedExtras } from "../models/request-extras.js";
 import type { AppContext } from "../platform/app-context.js";
+import { NEVER } from "../platform/deadline.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { openMailbox } from "../tools/mailbox.js";
 import { SearchPool } from "../tools/search-pool.js";
@@ -28,8 +29,6 @@ interface ChatModelOptions extends GivenExtras {
   /** Timeout per attempt at a model call. */
   readonly modelCallMs: number;
 }
-
-const NEVER = new AbortController().signal;
 
 /** Opens the resources of chats (the database, the tools' resources and the models) while `use` is running. */
 export async function withChatServices<T>(

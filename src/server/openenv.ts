@@ -6,6 +6,7 @@ import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
+import { NEVER, withDeadline } from "../platform/deadline.js";
 import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.js";
 import { type JsonObject, jsonDepth, MAX_JSON_DEPTH } from "../platform/json.js";
 import { NoSuchTask, type TrainingEnvironment } from "../runs/training-environment.js";
@@ -440,7 +441,7 @@ class SocketSession {
     let answer: Answer;
     try {
       if (isBinary) throw new Refused("SESSION_ERROR", "Expected a text message, not a binary one.", {}, true);
-      answer = await withinTime(this.answer(data.toString()));
+      answer = await withDeadline(NEVER, STEP_MS, tooLate, () => this.answer(data.toString()));
     } catch (error) {
       const refusal = error instanceof Refused ? error : this.toRefused(error);
       answer = { message: refusal.toJson(), ends: refusal.ends };
@@ -462,18 +463,7 @@ class SocketSession {
   }
 }
 
-async function withinTime<T>(answering: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const why = `The environment took longer than ${STEP_MS / 1_000} s.`;
-    timer = setTimeout(() => reject(new Refused("EXECUTION_ERROR", why)), STEP_MS);
-  });
-  try {
-    return await Promise.race([answering, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const tooLate = () => new Refused("EXECUTION_ERROR", `The environment took longer than ${STEP_MS / 1_000} s.`);
 
 function readMessage(text: string): Message {
   if (jsonDepth(text) > MAX_JSON_DEPTH) {

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AppContext } from "../platform/app-context.js";
+import { NEVER } from "../platform/deadline.js";
 import { isBusy } from "./database-error.js";
 import type { Db } from "./database-file.js";
 
@@ -21,7 +22,7 @@ export interface LockWait {
 }
 
 /** Waits for the lock without a limit. */
-export const WAIT_INDEFINITELY: LockWait = { signal: new AbortController().signal, onWait() {} };
+export const WAIT_INDEFINITELY: LockWait = { signal: NEVER, onWait() {} };
 setMaxListeners(0, WAIT_INDEFINITELY.signal);
 
 /** Waits until `signal` aborts while another program writes to the database, and notes it once. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withDeadline } from "../platform/deadline.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { runProcess } from "../platform/processes.js";
 import { redact, redactJson } from "../platform/secrets.js";
@@ -136,36 +137,24 @@ export function defineExternalTool<Config extends CallLimits>(kind: ExternalTool
     async call(args, context, { outside }, config) {
       if (outside === undefined) return toolError("failed", "Custom tools are unsupported here.");
       context.signal.throwIfAborted();
-      const timeout = AbortSignal.timeout(config.timeoutMs);
-      const signal = AbortSignal.any([context.signal, timeout]);
       const secrets = kind.secrets?.(config, outside) ?? [];
+      const { timeoutMs } = config;
+      const late = new Error(`The tool did not respond within ${timeoutMs / 1000} s.`);
       try {
-        const value = await raceAbort(kind.call({ args, context, outside, signal, secrets }, config), signal);
+        const value = await withDeadline(
+          context.signal,
+          timeoutMs,
+          () => late,
+          (signal) => kind.call({ args, context, outside, signal, secrets }, config),
+        );
         return toToolResult(redactJson(value, secrets), config);
       } catch (error) {
         context.signal.throwIfAborted();
-        if (timeout.aborted)
-          return toolError("failed", `The tool did not respond within ${config.timeoutMs / 1000} s.`);
+        if (error === late) return toolError("failed", late.message);
         return toolError("failed", errorText(error, secrets));
       }
     },
   });
-}
-
-/** Rejects on abort even if the tool ignores its signal. */
-async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = () => {};
-  const abort = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-  });
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, abort]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-    work.catch(() => undefined);
-  }
 }
 
 function toToolResult(value: JsonValue, { resultSchema, maxResultChars, maxBytes }: CallLimits): ToolResult {

@@ -8,6 +8,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { untilAborted } from "../platform/deadline.js";
 import {
   isJsonObject,
   type JsonObject,
@@ -160,7 +161,7 @@ export class McpConnections {
       this.clients.set(key, client);
       client.catch(() => this.clients.delete(key));
     }
-    return aborting(client, signal);
+    return untilAborted(signal, () => client);
   }
 
   /**
@@ -323,19 +324,6 @@ async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   );
   const { status, statusText, headers } = response;
   return new Response(counted, { status, statusText, headers });
-}
-
-async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-  });
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 const MAX_MESSAGE_BYTES = 20_000_000;

@@ -3,6 +3,7 @@ import { endOfDay } from "../mail/date-range.js";
 import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
+import { NEVER } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import type { JsonValue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -99,7 +100,7 @@ function contextOf(db: Db, { inbox_address, cutoff }: SearchOptions): ToolContex
   return {
     inbox: resolveInbox(db, inbox_address),
     cutoff: cutoff === undefined ? null : endOfDay(cutoff),
-    signal: new AbortController().signal,
+    signal: NEVER,
   };
 }
 

@@ -1,7 +1,7 @@
-import { getEventListeners } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, it } from "vitest";
-import { openDeadline } from "../../src/platform/deadline.js";
+import { describe, expect, it } from "vitest";
+import { NEVER, openDeadline, withDeadline } from "../../src/platform/deadline.js";
 
 it("openDeadline adds one listener to the outer signal for all open deadlines, and none if no deadline is open", () => {
   const outer = new AbortController();
@@ -36,4 +36,63 @@ it("openDeadline does not pass immediately if its timeout is longer than the lon
   await delay(50);
   expect(deadlines.map(({ hasPassed }) => hasPassed)).toEqual([false, false, false]);
   for (const one of deadlines) one.close();
+});
+
+describe("withDeadline", () => {
+  const never = new Promise<string>(() => {});
+  const late = new Error("late");
+
+  it("returns the work's result, or its error", async () => {
+    expect(
+      await withDeadline(
+        NEVER,
+        60_000,
+        () => late,
+        async () => "done",
+      ),
+    ).toBe("done");
+    const failing = withDeadline(
+      NEVER,
+      60_000,
+      () => late,
+      () => Promise.reject(new Error("broken")),
+    );
+    await expect(failing).rejects.toThrow("broken");
+  });
+
+  it("rejects with its reason at the limit, and with the outer signal's reason before, even if the work ignores both", async () => {
+    await expect(
+      withDeadline(
+        NEVER,
+        5,
+        () => late,
+        () => never,
+      ),
+    ).rejects.toBe(late);
+    const outer = new AbortController();
+    const stopped = withDeadline(
+      outer.signal,
+      60_000,
+      () => late,
+      () => never,
+    );
+    outer.abort("stopped");
+    await expect(stopped).rejects.toBe("stopped");
+  });
+
+  it("does not start work with an aborted signal, and lets the work see the limit", async () => {
+    let started = false;
+    const work = async () => {
+      started = true;
+    };
+    await expect(withDeadline(AbortSignal.abort("over"), 60_000, () => late, work)).rejects.toBe("over");
+    expect(started).toBe(false);
+    const seen: unknown[] = [];
+    const watching = async (signal: AbortSignal) => {
+      await once(signal, "abort");
+      seen.push(signal.reason);
+    };
+    await expect(withDeadline(NEVER, 5, () => late, watching)).rejects.toBe(late);
+    expect(seen).toEqual([late]);
+  });
 });

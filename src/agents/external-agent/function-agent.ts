@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ModelError, type Usage } from "../../models/model.js";
 import { scrub } from "../../models/provider-errors.js";
+import { untilAborted } from "../../platform/deadline.js";
 import type { JsonValue } from "../../platform/json-value.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
@@ -48,7 +49,7 @@ export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent
       const began = { startedAt: new Date().toISOString(), started: performance.now() };
       const { signal } = task.context;
       const { functionTask, end } = toFunctionTask(task, transcript, toolsFor(task.context));
-      const returned = await settleBefore(signal, async () => answer(functionTask))
+      const returned = await untilAborted(signal, async () => answer(functionTask))
         .catch((error: unknown) => {
           signal.throwIfAborted();
           throw new ModelError("server", scrub(messageOf(error), []), { retryable: false });
@@ -127,20 +128,5 @@ function messageOf(error: unknown): string {
     return String(error);
   } catch {
     return "an error without a message";
-  }
-}
-
-/** Returns the work's result, or rejects with the signal's reason, because the work may ignore the signal. */
-async function settleBefore<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work(), aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }

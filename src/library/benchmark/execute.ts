@@ -1,7 +1,7 @@
 import type { AgentFunction } from "../../agents/agent-function.js";
 import type { NamedAgentFunction } from "../../agents/external-agent.js";
 import type { AppContext } from "../../platform/app-context.js";
-import { type Deadline, openDeadline } from "../../platform/deadline.js";
+import { NEVER, withDeadline } from "../../platform/deadline.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
 import { runBenchmark } from "../../runs/execute-run.js";
@@ -79,10 +79,8 @@ function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: A
     async score(trace) {
       try {
         return checkedScore(
-          await endedBy(openDeadline(signal ?? new AbortController().signal, timeoutMs, tooSlow), async () =>
-            // A copy, because the function may change what it receives.
-            score(structuredClone(trace) as Trace),
-          ),
+          // A copy, because the function may change what it receives. The function cannot be stopped.
+          await withDeadline(signal ?? NEVER, timeoutMs, tooSlow, async () => score(structuredClone(trace) as Trace)),
         );
       } catch (error) {
         signal?.throwIfAborted();
@@ -90,15 +88,6 @@ function toFunctionScorer({ name, score }: Scorer, timeoutMs: number, signal?: A
       }
     },
   };
-}
-
-/** Rejects at the deadline. The function cannot be stopped. */
-async function endedBy<T>({ signal, close }: Deadline, run: () => Promise<T>): Promise<T> {
-  const passed = new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([passed, run()]).finally(close);
 }
 
 /** Larger scores would overflow in sums of squares. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { TaskList } from "../../agents/task-suite.js";
+import { NEVER } from "../../platform/deadline.js";
 import { checkQuestions } from "../../questions/dataset.js";
 import type { TaskOf, TaskSet } from "../../tasks/question.js";
 import type { Question } from "../published-types.js";
@@ -16,10 +17,7 @@ export function rememberOrigin(questions: readonly Question[], set: TaskSet): vo
 }
 
 /** Checks the questions of a program. Throws a UserError that names the first bad one. */
-export async function toTaskList(
-  tasks: readonly Question[],
-  signal = new AbortController().signal,
-): Promise<TaskList<TaskOf<"question">>> {
+export async function toTaskList(tasks: readonly Question[], signal = NEVER): Promise<TaskList<TaskOf<"question">>> {
   const { split, questions } = await checkQuestions(tasks, signal);
   const [origin, ...others] = new Set(tasks.map((task) => ORIGINS.get(task)));
   const set =

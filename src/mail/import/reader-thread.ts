@@ -1,4 +1,5 @@
 import { workerData } from "node:worker_threads";
+import { NEVER } from "../../platform/deadline.js";
 import { serveCalls } from "../../platform/worker-rpc.js";
 import { MimeDecoder } from "../mime/mime-decoder.js";
 import { setPartsDecoder } from "../mime/parse-email.js";
@@ -14,7 +15,7 @@ setPartsDecoder((raw) => mime.decode(raw));
 
 async function* batchesOf({ path, format, filter }: ReadRequest) {
   const source = prepareSource(await openCorpus(path, format), filter);
-  yield* source.batches(new AbortController().signal);
+  yield* source.batches(NEVER);
 }
 
 const batches = batchesOf(workerData as ReadRequest);

@@ -1,3 +1,4 @@
+import { NEVER, withDeadline } from "../../platform/deadline.js";
 import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";
 
@@ -37,19 +38,13 @@ export class MimeDecoder {
     const { thread } = this;
     await thread.loaded;
     const limitMs = LIMIT_MS + (raw.length / 1_000_000) * LIMIT_MS_PER_MB;
-    let timer: NodeJS.Timeout | undefined;
-    const isLate = new Promise<never>((_, reject) => {
-      const error = new MimeFailed(`it takes more than ${Math.round(limitMs / 1_000)} s to parse`);
-      timer = setTimeout(() => reject(error), limitMs);
-    });
+    const late = () => new MimeFailed(`it takes more than ${Math.round(limitMs / 1_000)} s to parse`);
     try {
       // A copy, because cloning a view would clone its entire buffer.
-      return await Promise.race([thread.call(new Uint8Array(raw)), isLate]);
+      return await withDeadline(NEVER, limitMs, late, () => thread.call(new Uint8Array(raw)));
     } catch (error) {
       void this.close();
       throw toMimeFailed(error as Error & { readonly code?: string });
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { type Job, Queue, UnrecoverableError, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
+import { NEVER } from "../../platform/deadline.js";
 import { UserError } from "../../platform/errors.js";
 import type { QueueConnection } from "../connection/queue-connection.js";
 import { PREFIX, queueName, RUNS, readMessage, StrangeMessage } from "../connection/redis.js";
@@ -135,7 +136,7 @@ export class TaskWorker {
     try {
       const message = this.read(job);
       // Redis can still return a task that was requested before the pause.
-      const result = this.isPaused ? null : await this.options.answer(message, signal ?? new AbortController().signal);
+      const result = this.isPaused ? null : await this.options.answer(message, signal ?? NEVER);
       if (result !== null) {
         this.sent.add(id);
         // BullMQ stops renewing now, and drops a task's result if the lock expires before Redis accepts the result.

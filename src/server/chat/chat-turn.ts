@@ -7,6 +7,7 @@ import { evalsWithoutModels } from "../../evals/scoring-evals.js";
 import { listEvals } from "../../evals/store.js";
 import { endOfDay } from "../../mail/date-range.js";
 import { type Message, type Model, ModelError } from "../../models/model.js";
+import { NEVER } from "../../platform/deadline.js";
 import { withEvals } from "../../runs/score-traces.js";
 import type { Db } from "../../store/open-store.js";
 import { isFailure } from "../../tasks/ending.js";
@@ -18,8 +19,6 @@ import type { ChatTrace, MailboxBinding } from "../../traces/trace.js";
 import { type OnChatEvent, streamEvents } from "./stream-events.js";
 
 /** One message to an agent: answers it, scores the trace and saves it. */
-
-const NEVER = new AbortController().signal;
 
 /** A message to an agent, and its binding and limits. */
 interface Chat {

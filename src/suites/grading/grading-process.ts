@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { NEVER } from "../../platform/deadline.js";
 import type { CustomFunctions } from "../functions/custom-functions.js";
 import { loadCustomFunctions } from "../functions/load-custom-functions.js";
 import { AccountSettings } from "../task/account-settings.js";
@@ -19,7 +20,6 @@ const { workerData: parent } = require("node:worker_threads");
 setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 500);`;
 
 const send = (message: FromGrader) => process.send?.(message);
-const never = new AbortController().signal;
 let machine: RemoteMachine | null = null;
 let functions: Promise<CustomFunctions> | undefined;
 
@@ -32,7 +32,7 @@ async function grade({ task, suite, workFolder, canRun, accounts, functions: pat
     custom: await functions,
     accounts: new AccountSettings(suite, accounts.folder, accounts.env),
   };
-  send({ grade: await evaluateTask(task, machine, options, never) });
+  send({ grade: await evaluateTask(task, machine, options, NEVER) });
 }
 
 new Worker(END_WITH_PARENT, { eval: true, workerData: process.ppid }).unref();
