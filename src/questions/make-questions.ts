@@ -30,6 +30,7 @@ import {
 } from "./make-questions/draft-questions.js";
 import {
   chooseInboxes,
+  isEnglish,
   type MailCounts,
   NearDuplicates,
   type QuestionMailbox,
@@ -131,7 +132,9 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       { mailboxes, usable: read.mailboxes, models, refusals },
       context,
     );
-    const hint = collection.advice || shorterMailHint(options, read.mails);
+    const isShort = collection.questions.length < options.number;
+    const language = isShort && writer === null ? languageHint(read.mailboxes) : null;
+    const hint = language ?? (collection.advice || shorterMailHint(options, read.mails));
     if (collection.questions.length === 0) throw noQuestions(collection.stopped, hint, read.mails, refusals);
     const split = splitOf(inboxes, options);
     await writeQuestions(
@@ -154,8 +157,8 @@ export function makeQuestions(options: MakeOptions, context: AppContext): Promis
       costUsd: spending.limit.costUsd,
       calls: spending.limit.calls,
       cachedReplies: spending.cachedReplies,
-      shortfall: collection.questions.length < options.number ? collection.stopped : null,
-      hint: collection.questions.length < options.number ? hint : null,
+      shortfall: isShort ? collection.stopped : null,
+      hint: isShort ? hint : null,
     };
   });
 }
@@ -173,6 +176,18 @@ export function checkQuestionOutputs({ output, overwrite }: MakeOptions, { db }:
   );
   return format;
 }
+
+/** Returns the hint that the patterns are for English, or null if at least half of the usable mail is English. */
+function languageHint(mailboxes: readonly UsableMailbox[]): string | null {
+  const usable = mailboxes.flatMap((mailbox) => mailbox.read(mailbox.usable.slice(0, MAX_JUDGED_MAILS)));
+  const english = usable.filter(({ body }) => isEnglish(body)).length;
+  if (usable.length === 0 || english * 2 >= usable.length) return null;
+  const some = english === 0 ? "none" : `only ${count(english)}`;
+  return `${PATTERNS_MODEL} finds values in English, and ${some} of ${count(usable.length)} emails ${english === 1 ? "is" : "are"} in English. Pass --model PROVIDER/MODEL, which makes questions in the language of the mail.`;
+}
+
+/** Number of emails per mailbox whose language is checked. */
+const MAX_JUDGED_MAILS = 200;
 
 /** Returns the hint about emails that are too short, or null if only a few emails are shorter than `--min-chars`. */
 function shorterMailHint({ minChars }: MakeOptions, { all, leftOut }: MailCounts): string | null {

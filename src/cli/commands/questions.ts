@@ -175,7 +175,7 @@ export const makeQuestionsCommand = defineCommand(
     number: wholeNumber(1, 10_000).default(100).meta({ description: "Number of questions", alias: "n" }),
     output: file.meta({ description: "Output dataset: .jsonl, .csv or .parquet", alias: "o" }),
     model: text.default(PATTERNS_MODEL).meta({
-      description: `Model that writes the questions: provider/model, or ${PATTERNS_MODEL} [default: ${PATTERNS_MODEL}]`,
+      description: `Model that writes the questions: provider/model, or ${PATTERNS_MODEL}, for English mail [default: ${PATTERNS_MODEL}]`,
     }),
     baseUrl: url.optional().meta({ description: "URL of a compatible server for the model" }),
     checker: text.optional().meta({

@@ -217,6 +217,7 @@ A good question
 - is asked from memory: it names people, topics and times as the owner would recall them, never contains a Message-ID, and does not repeat a sentence from the email;
 - has one short, checkable answer that the emails contain;
 - is about an event, an agreement, a deadline, a cost or a change, not about the form of an email;
+- is in the language of its emails, and so is the answer;
 - is understandable without the emails, and matches only one topic in a mailbox of thousands of emails.
 
 Write questions of different kinds: who, when, how_much, where, what, decision (what was decided or agreed), change (what a later email corrected; the answer is the later state, and both emails are cited). If an answer needs several emails, cite all of them and no others. If the emails of a thread allow it, make one of the questions a change question or one that needs several emails. For every question, copy the passage with the answer from each cited email, word for word.

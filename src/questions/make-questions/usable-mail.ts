@@ -173,6 +173,17 @@ export function readMailboxes(
   return { mailboxes, mails: { ...counts, leftOut: leftOut.sorted() } };
 }
 
+/** English function words that similar languages do not have. */
+const ENGLISH_WORD = /\b(?:the|and|of|that|this|with|have|you|your|for|are|be|it|not|from|by|we|is)\b/gi;
+
+/** In English, at least one in this many words is one of these. */
+const ENGLISH_RATE = 12;
+
+export function isEnglish(text: string): boolean {
+  const words = text.match(/[\p{L}\p{M}]+/gu)?.length ?? 0;
+  return words > 0 && (text.match(ENGLISH_WORD)?.length ?? 0) * ENGLISH_RATE >= words;
+}
+
 /** Maximum body length in characters, as in ART. Longer emails are reports and lists. */
 const MAX_CHARS = 5_000;
 

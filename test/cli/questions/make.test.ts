@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { questionProvenanceSchema } from "../../../src/questions/provenance.js";
 import { questionSchema } from "../../../src/tasks/question.js";
@@ -13,7 +14,7 @@ const call = (name: string, args: object): Answer => ({
 describe("making and checking questions", () => {
   /** Questions from patterns and from a model over HTTP, all of them checked. */
 
-  const { artE, read, write } = workFolder({ mail: MAIL });
+  const { artE, path, read, write } = workFolder({ mail: MAIL });
   const made = (file: string) => jsonLines(read(file)).map((line) => questionSchema.parse(line));
   const provenance = (file: string) => jsonLines(read(file)).map((line) => questionProvenanceSchema.parse(line));
 
@@ -47,6 +48,23 @@ describe("making and checking questions", () => {
         const { stdout } = await artE(["show", source, "--json"]);
         expect(JSON.parse(stdout).date.slice(0, 10) > query_date).toBe(true);
       }
+    });
+
+    it("says that they are for English if the mail is in another language", async () => {
+      mkdirSync(path("german"));
+      for (let i = 0; i < 4; i++) {
+        const text = `Guten Tag, die Lieferung Nummer ${i} kommt erst in der nächsten Woche, weil der Hafen geschlossen ist.`;
+        write(
+          `german/${i}.eml`,
+          `From: max@x.example\nTo: ida@x.example\nSubject: Lieferung\nDate: Mon, 1${i} May 2001 10:00:00 +0000\n\n${text}\n`,
+        );
+      }
+      expect(await artE("import german --db german.db --quiet")).toMatchObject({ code: 0 });
+      const { code, stderr } = await artE("questions make -n 50 -o german.jsonl --db german.db --inbox ida@x.example");
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        "offline/patterns finds values in English, and none of 4 emails are in English. Pass --model PROVIDER/MODEL",
+      );
     });
 
     it("writes the same questions for the same seed", async () => {
