@@ -90,9 +90,9 @@ def ${name}_inspect_scorer():
     async def score(state, target):
         given = {"user_message": state.input_text, "task_id": state.sample_id}
         gold = {"expected_output": target.text}
-        ${definition.kind === "rubric" ? CALL_RUBRIC : "value, feedback = eval_function(given, gold, trace_of(state), None)"}
+        ${definition.kind === "rubric" ? CALL_RUBRIC : "value, reason = eval_function(given, gold, trace_of(state), None)"}
         # NaN excludes samples from the metrics if the eval does not apply to them.
-        return Score(value=float("nan") if value is None else value, answer=state.output.completion, explanation=feedback)
+        return Score(value=float("nan") if value is None else value, answer=state.output.completion, explanation=reason)
 
     return score
 `;
@@ -115,12 +115,12 @@ const CALL_RUBRIC = `from types import SimpleNamespace
         trace = trace_of(state)
         eval_function(given, gold, trace, SimpleNamespace(call_llm=keep))
         reply = await get_model().generate(asked[0])
-        value, feedback = eval_function(given, gold, trace, SimpleNamespace(call_llm=lambda *_: reply.completion))`;
+        value, reason = eval_function(given, gold, trace, SimpleNamespace(call_llm=lambda *_: reply.completion))`;
 
 /** Runs the file on exported traces. */
 const MAIN = `
 if __name__ == "__main__":
-    # python3 NAME.py TRACES.jsonl reads the output of art-e export-traces and prints score and feedback per trace.
+    # python3 NAME.py TRACES.jsonl reads the output of art-e export-traces and prints score and reason per trace.
     import json
     import sys
 
@@ -132,13 +132,13 @@ if __name__ == "__main__":
         given["inbox"] = facts.get("inbox_address") or exported.get("inbox")
         given["query_date"] = facts.get("query_date") or exported.get("queryDate")
         gold = {"expected_output": facts.get("answer"), "expected_sources": facts.get("message_ids") or []}
-        score, feedback = eval_function(given, gold, exported, None)
-        print(json.dumps({"traceId": exported.get("traceId"), "score": score, "feedback": feedback}))
+        score, reason = eval_function(given, gold, exported, None)
+        print(json.dumps({"traceId": exported.get("traceId"), "score": score, "reason": reason}))
 `;
 
 /**
  * Returns an eval as a self-contained Python program. `eval_function(task, task_metadata, trace, ctx)` returns (score,
- * feedback) for a trace, which is a line of export-traces. A rubric calls `ctx.call_llm`.
+ * reason) for a trace, which is a line of export-traces. A rubric calls `ctx.call_llm`.
  */
 function pythonProgram(definition: EvalDefinition): string {
   return `${pythonModule(definition).trimEnd()}\n\n${MAIN}`;

@@ -343,7 +343,7 @@ export const evalDefinitionSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...common,
     kind: z.literal("python"),
-    /** Defines `eval_function(task, task_metadata, trace, ctx)`, which returns (0 to 1 or None, feedback). */
+    /** Defines `eval_function(task, task_metadata, trace, ctx)`, which returns (0 to 1 or None, reason). */
     code: z.string().min(1).max(MAX_CODE),
   }),
   z.strictObject({

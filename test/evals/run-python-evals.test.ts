@@ -77,7 +77,7 @@ describe("runPythonEval isolates code that", needs("sandbox", choice.ok), () => 
     ["returns NaN", 'return float("nan"), ""', "ValueError: the score is nan, expected 0 to 1"],
     ["returns more than 1", 'return 7, ""', "ValueError: the score is 7.0, expected 0 to 1"],
     ["returns a string", 'return "1.0", ""', "ValueError: the score is a str, expected a number"],
-    ["returns no feedback", "return 1.0", "ValueError: it returned float, expected (score, feedback)"],
+    ["returns no reason", "return 1.0", "ValueError: it returned float, expected (score, reason)"],
     ["returns nothing", "return", "ValueError: it returned NoneType"],
     ["raises", 'raise RuntimeError("no")', "RuntimeError: no (line 3)"],
     ["exits with sys.exit", "raise SystemExit(0)", "SystemExit: 0 (line 3)"],
@@ -122,7 +122,7 @@ describe("runPythonEval isolates code that", needs("sandbox", choice.ok), () => 
   });
 
   it("writes outcomes itself, which are accepted only if they are possible return values", async () => {
-    const forged = JSON.stringify({ trace: 0, score: 42, feedback: "best", error: null, ms: 0 });
+    const forged = JSON.stringify({ trace: 0, score: 42, reason: "best", error: null, ms: 0 });
     const lines = ["import os", `open("outcomes.jsonl", "w").write(${JSON.stringify(`${forged}\n`)})`, "os._exit(0)"];
     const outcomes = await run(body(...lines), { over: traces.slice(0, 2) });
     expect(outcomes.map(({ score }) => score)).toEqual([null, null]);

@@ -42,7 +42,7 @@ interface PythonBatch {
 const outcomeSchema = z.object({
   trace: z.int().nonnegative(),
   score: z.number().min(0).max(1).nullable(),
-  feedback: z.string().max(2_000),
+  reason: z.string().max(2_000),
   error: z.string().max(2_000).nullable(),
   ms: z.number().nonnegative(),
   slow: z.boolean().default(false),
@@ -66,8 +66,8 @@ export async function runPythonEval(
   const lost = new LostTraces();
   let fatal: string | null = null;
 
-  const put = (index: number, { score, feedback, error, ms }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
-    outcomes[index] = { score, reason: feedback, error, ms, costUsd: 0 };
+  const put = (index: number, { score, reason, error, ms }: Omit<PythonOutcome, "slow">, isLost: boolean) => {
+    outcomes[index] = { score, reason, error, ms, costUsd: 0 };
     lost.add(isLost);
     onOutcome();
   };
@@ -90,7 +90,7 @@ export async function runPythonEval(
     const [first, ...others] = remaining;
     if (first === undefined) return;
     if (batch.length === 1) {
-      put(first.index, { score: null, feedback: "", error: run.ended, ms: 0 }, true);
+      put(first.index, { score: null, reason: "", error: run.ended, ms: 0 }, true);
     } else if (remaining.length < batch.length || run.lastBegun !== null) {
       await runBatch([first]);
       await runBatch(others);

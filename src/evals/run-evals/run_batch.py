@@ -55,18 +55,18 @@ def describe(error):
 
 
 def read_result(result):
-    """Returns the score (None if the eval does not apply) and the feedback. Raises ValueError for anything else."""
+    """Returns the score (None if the eval does not apply) and the reason. Raises ValueError for anything else."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise ValueError(f"it returned {type(result).__name__}, expected (score, feedback)")
-    score, feedback = result
+        raise ValueError(f"it returned {type(result).__name__}, expected (score, reason)")
+    score, reason = result
     if score is None:
-        return None, str(feedback)[:500]
+        return None, str(reason)[:500]
     if not isinstance(score, (int, float)):
         raise ValueError(f"the score is a {type(score).__name__}, expected a number")
     score = float(score)
     if not math.isfinite(score) or not 0.0 <= score <= 1.0:
         raise ValueError(f"the score is {score}, expected 0 to 1")
-    return score, str(feedback)[:500]
+    return score, str(reason)[:500]
 
 
 def run(seconds):
@@ -107,17 +107,17 @@ def run(seconds):
             try:
                 timer(signal.ITIMER_PROF, seconds)
                 result = function(given["task"], given["task_metadata"], given["trace"], EvalContext())
-                score, feedback = read_result(result)
+                score, reason = read_result(result)
                 timer(signal.ITIMER_PROF, 0)
-                outcome = {"score": score, "feedback": feedback, "error": None}
+                outcome = {"score": score, "reason": reason, "error": None}
             except TimeLimit:
                 error = f"it took more than {seconds:g} s"
-                record(trace=index, ms=(clock() - start) * 1000, score=None, feedback="", error=error, slow=True)
+                record(trace=index, ms=(clock() - start) * 1000, score=None, reason="", error=error, slow=True)
                 # The caller decides whether to run the remaining traces.
                 return
             except BaseException as error:
                 timer(signal.ITIMER_PROF, 0)
-                outcome = {"score": None, "feedback": "", "error": describe(error)}
+                outcome = {"score": None, "reason": "", "error": describe(error)}
             record(trace=index, ms=(clock() - start) * 1000, **outcome)
 
 

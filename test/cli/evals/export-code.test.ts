@@ -83,8 +83,8 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
       const lines = python([`code/${name}.py`, "traces.jsonl"]).map((line) => JSON.parse(line));
       expect(lines).toHaveLength(73);
       const expected = verdicts.get(name);
-      for (const { traceId, score, feedback } of lines)
-        expect({ name, traceId, feedback, score }).toEqual({ name, traceId, feedback, score: expected?.get(traceId) });
+      for (const { traceId, score, reason } of lines)
+        expect({ name, traceId, reason, score }).toEqual({ name, traceId, reason, score: expected?.get(traceId) });
       const isMixed = new Set(lines.map(({ score }) => score)).size > 1;
       if (["short", "several", "regression_cases", "bug_reproductions"].includes(name))
         expect({ name, isMixed }).toEqual({ name, isMixed: true });
