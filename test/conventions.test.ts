@@ -145,6 +145,24 @@ describe("the documentation", () => {
     expect([...named].filter((path) => !exists(path) && !exists(`web/${path}`))).toEqual([]);
   });
 
+  it("tells where new files belong: into existing folders, and not among the public files of a module", () => {
+    const { text } = MANUAL.find(({ name }) => name === "docs/architecture.md") ?? { text: "" };
+    const table = text.slice(text.indexOf("## Adding something"), text.indexOf("## Index"));
+    const rows = [...table.matchAll(/^\| ([^|]+) \| ([^|]+) \| (.+) \|$/gm)].slice(2);
+    const pathsIn = (cell = "") => [...cell.matchAll(/`([a-z-]+\/[\w/.-]*)`/g)].map(([, path = ""]) => path);
+    expect(rows.length).toBeGreaterThan(15);
+    for (const [, what, file = "", edited = ""] of rows) {
+      const added = pathsIn(file).filter((path) => /\bNAME/.test(path));
+      const folders = added.map((path) => path.replace("FORMAT", "otlp").split("/").slice(0, -1));
+      const wrong = folders.filter((parts) => parts.length < 2 || !existsSync(join(ROOT, "src", ...parts)));
+      expect({ what, wrong }).toEqual({ what, wrong: [] });
+      const missing = pathsIn(edited).filter(
+        (path) => !path.includes("NAME") && !existsSync(join(ROOT, "src", path)) && !existsSync(join(ROOT, path)),
+      );
+      expect({ what, missing }).toEqual({ what, missing: [] });
+    }
+  });
+
   it("links only to existing files", () => {
     const pages = [{ name: "README.md", text: README }, ...MANUAL];
     const links = pages.flatMap(({ name, text }) =>

@@ -28,8 +28,8 @@ import type { EvaluatedTrace } from "./definition.js";
 
 export interface Measurement {
   /**
-   * The measured value, or null if the feature does not apply to the trace or is unknown for its agent. Null meets every
-   * bound.
+   * The measured value, or null if the feature does not apply to the trace or is unknown for its agent. Null meets
+   * every bound.
    */
   readonly value: number | null;
   /** The offending items, such as numbers that no opened email contains. */
