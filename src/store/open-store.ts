@@ -135,13 +135,13 @@ export function openDatabaseFile(
   pragmas: readonly string[],
   openUnwritable?: () => Db,
 ): Db {
-  const giveUpAt = Date.now() + BUSY_MS;
+  const giveUpAt = performance.now() + BUSY_MS;
   for (;;) {
     try {
       return openOnce(file, path, pragmas);
     } catch (error) {
       if (error instanceof UserError) throw error;
-      if (isBusy(error) && Date.now() < giveUpAt) sleepSync(5 + Math.random() * 20);
+      if (isBusy(error) && performance.now() < giveUpAt) sleepSync(5 + Math.random() * 20);
       else if (isUnwritable(error) && openUnwritable !== undefined) return openToRead(path, openUnwritable);
       else throw unusable(path, error as Error);
     }

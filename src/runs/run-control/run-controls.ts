@@ -86,7 +86,7 @@ export class RunControls implements TaskSteering {
   add(event: RunEvent): void {
     if (event.type === "task_started") {
       const { taskId, epoch } = event;
-      this.running.set(keyOf(event), { taskId, epoch, startedAt: Date.now() });
+      this.running.set(keyOf(event), { taskId, epoch, startedAt: performance.now() });
     } else if (event.type === "task_answered") this.running.delete(keyOf(event));
     else if (event.type === "task_finished") this.awaited.delete(keyOf(event.result));
   }
@@ -197,7 +197,7 @@ export class RunControls implements TaskSteering {
         "SELECT count(*) AS saved, count(*) FILTER (WHERE failed = 1) AS failed FROM results WHERE run_id = ? AND superseded = 0",
       )
       .get(runId) as { saved: number; failed: number };
-    const now = Date.now();
+    const now = performance.now();
     const { costUsd: spentUsd, tokens } = budget.spent;
     return {
       runId,

@@ -194,7 +194,7 @@ export class ReportLinks {
   addPage(app: Hono<Env>): void {
     app.get(`${PREFIX}:key`, async (c) => {
       const link = this.links.get(c.req.param("key"));
-      if (link === undefined || link.expiresAt < Date.now()) {
+      if (link === undefined || link.expiresAt < performance.now()) {
         throw new ApiError("NOT_FOUND", "This report link has expired. Open the report again in the playground.");
       }
       // The page contains its own content security policy, with the hashes of its scripts.
@@ -206,7 +206,7 @@ export class ReportLinks {
   }
 
   private make(runIds: readonly string[]): string {
-    const now = Date.now();
+    const now = performance.now();
     for (const [key, { expiresAt }] of this.links) if (expiresAt < now) this.links.delete(key);
     const key = randomBytes(24).toString("base64url");
     this.links.set(key, { runIds, expiresAt: now + LINK_LIFETIME_MS });

@@ -26,12 +26,12 @@ export async function checkHealth(
   machine: TaskMachine,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const within = Date.now() + start_period_sec * 1000;
+  const within = performance.now() + start_period_sec * 1000;
   for (let failures = 0; ; ) {
     const result = await bash(machine, command, { env: {}, timeoutSec: timeout_sec }, signal);
     if (result.exitCode === 0) return null;
     // Failures during the start period are not counted.
-    if (Date.now() > within && ++failures >= retries) return describeFailure(command, result);
+    if (performance.now() > within && ++failures >= retries) return describeFailure(command, result);
     await sleep(interval_sec * 1000, undefined, { signal });
   }
 }

@@ -153,13 +153,13 @@ const execute = setUp("script", executeSchema, async ({ until, ...command }, { m
   const argv = argvOf(command);
   if (isForScreen(argv)) return NEEDS_SCREEN;
   if (!machine.canRun) return NEEDS_COMMANDS;
-  const end = Date.now() + EXECUTE_TIMEOUT_MS;
+  const end = performance.now() + EXECUTE_TIMEOUT_MS;
   for (let failures = 0; ; ) {
     const result = await machine.run({ argv, cwd: null, env: {}, timeoutMs: EXECUTE_TIMEOUT_MS }, signal);
     if (until === undefined || Object.keys(until).length === 0) return outcomeOf(argv, result);
     if (result.exitCode === null) failures++;
     else if (holds(until, result)) return DONE;
-    if (failures >= MAX_TRIES || Date.now() > end) {
+    if (failures >= MAX_TRIES || performance.now() > end) {
       return { state: "failed", reason: "the `until` condition was never met" };
     }
     await sleep(300 * (options.timeScale ?? 1), undefined, { signal });
