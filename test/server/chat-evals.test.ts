@@ -49,3 +49,25 @@ it("chats are scored immediately by the active evals, except evals that see the 
     0,
   );
 });
+
+it("an eval in TypeScript that writes garbage or ends its process fails alone, and the server goes on", async () => {
+  const evaluate = (body: string) =>
+    `export async function evaluate(input: any, output: string, trace: any): Promise<any> {\n${body}\n}`;
+  const write = (text: string) =>
+    `for (const fd of [1, 2, 3, 4]) { try { (await import("node:fs" as any)).writeSync(fd, ${text}); } catch {} }`;
+  const stream = `(process.stdout as any)._handle?.writeUtf8String({}, "garbage\\n"); console.log("garbage");`;
+  const bodies = {
+    garbage: `${write('"garbage\\n"')} try { ${stream} } catch {} return { score: 1, reason: "wrote" };`,
+    long_line: `${write('"x".repeat(50_000_000)')} return { score: 1, reason: "x".repeat(50_000_000) };`,
+    ending: `process.exit(3);`,
+    sending: `process.send?.("garbage"); return { score: 1, reason: "sent" };`,
+  };
+  for (const [name, body] of Object.entries(bodies)) activate({ name, kind: "typescript", code: evaluate(body) });
+  for (const _ of [1, 2]) {
+    const scores = await scoresOfChat("$40", ["<never-seen@x>"]);
+    expect(scores["eval:cites"].value).toBe(0);
+    expect(scores["eval:ending"]).toMatchObject({ value: null, failed: true });
+    for (const name of Object.keys(bodies)) expect(scores[`eval:${name}`].value ?? 1).toBe(1);
+  }
+  expect((await server.ask("GET", "/api/agents")).status).toBe(200);
+});
