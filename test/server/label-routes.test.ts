@@ -47,6 +47,29 @@ describe("labels over HTTP", () => {
     expect((await queue("&criterion=saved")).waiting).toBe(TRACES);
   });
 
+  it("let exactly one of several people adjudicate a disagreement at the same time", async () => {
+    const [{ trace_id }] = (await queue("&criterion=race")).queue;
+    const given = { trace_id, criterion: "race" };
+    await label({ ...given, label: "good", annotator: "ann" });
+    expect((await label({ ...given, label: "bad", annotator: "ben" })).status).toBe(201);
+    const people = ["cat", "dan", "eve", "fay", "gus", "hal"];
+    const decided = await Promise.all(
+      people.map((annotator, i) =>
+        label({ ...given, label: i % 2 === 0 ? "good" : "bad", annotator, basis: "adjudicated" }),
+      ),
+    );
+    expect(decided.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    const winner = people[decided.findIndex(({ status }) => status === 201)];
+    for (const { status, body } of decided) {
+      if (status === 409) expect(body.error.details.current).toMatchObject({ annotator: winner });
+    }
+    const stored = server.db
+      .prepare("SELECT annotator FROM eval_labels WHERE criterion = 'race' AND basis = 'adjudicated'")
+      .pluck()
+      .all();
+    expect(stored).toEqual([winner]);
+  });
+
   it("replace somebody else's label only if the writer has seen it", async () => {
     const [{ trace_id }] = (await queue("&criterion=both")).queue;
     const given = { trace_id, criterion: "both" };
