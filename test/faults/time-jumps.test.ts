@@ -36,7 +36,7 @@ describe("a run whose clock is set by hours", needs("compiler", library !== null
       if (calls === 3) return { fail: "status", status: 429, headers: { "retry-after": "1" } };
       if (calls === 6) return { fail: "status", status: 500 };
       await delay(150);
-      return { text: "No mail says so." };
+      return { content: "No mail says so." };
     });
     const began = performance.now();
     const flags = `--rpm 240 --task-timeout 60 --request-timeout 30 --max-time 5 --concurrency 2 --judge off`;
