@@ -3,7 +3,7 @@ import { openWorkspace } from "../sandbox/workspace.js";
 import type { Ending } from "../tasks/ending.js";
 import type { AgentBackend, AgentTask } from "./agent-backend.js";
 import type { Rollout, Transcript } from "./rollout.js";
-import type { TaskAccess } from "./task-suite.js";
+import type { TaskAccess } from "./task-source.js";
 
 interface AnswerAttempt {
   readonly task: Omit<AgentTask, "context">;

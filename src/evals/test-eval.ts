@@ -23,8 +23,8 @@ import {
   type StoredEval,
   type ThresholdName,
 } from "./definition.js";
-import { tableOfWeights } from "./error-free-rates.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
+import { tableOfWeights } from "./label-error-correction.js";
 import {
   countSources,
   type EffectiveLabel,

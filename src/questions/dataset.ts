@@ -1,4 +1,4 @@
-import type { OpenedTask, Suite, TaskList } from "../agents/task-suite.js";
+import type { OpenedTask, Suite, TaskList } from "../agents/task-source.js";
 import { endOfDay } from "../mail/date-range.js";
 import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Suite } from "../agents/task-suite.js";
+import type { Suite } from "../agents/task-source.js";
 import { readFingerprint } from "../mail/corpus.js";
 import { type CorpusServer, fetchCorpus } from "../mail/corpus-transfer.js";
 import { BudgetReached, type CallBudget } from "../models/call-budget.js";

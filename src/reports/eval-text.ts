@@ -10,7 +10,7 @@ import {
   type StoredEval,
   type TracedAgent,
 } from "../evals/definition.js";
-import { labelErrors, ratesDespiteErrors } from "../evals/error-free-rates.js";
+import { labelErrors, ratesDespiteErrors } from "../evals/label-error-correction.js";
 import type { OtherAgents } from "../evals/validated-agents.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";

@@ -5,7 +5,7 @@ import { attemptAnswer } from "../agents/attempt-answer.js";
 import { type OpenExternalAgent, openExternalAgent } from "../agents/external-agent.js";
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { Rollout } from "../agents/rollout.js";
-import type { Suite } from "../agents/task-suite.js";
+import type { Suite } from "../agents/task-source.js";
 import { NO_EVALS } from "../evals/scoring-evals.js";
 import { BudgetReached, forTask, type TaskCalls } from "../models/call-budget.js";
 import { ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import { getAgent, saveCurrentVersion } from "../agents/registry-store.js";
-import type { Suite, TaskList } from "../agents/task-suite.js";
+import type { Suite, TaskList } from "../agents/task-source.js";
 import { pinEvals } from "../evals/scoring-evals.js";
 import { checkMailboxes, readFingerprint, readImportFilter } from "../mail/corpus.js";
 import { unrecordedHeader } from "../models/request-extras.js";

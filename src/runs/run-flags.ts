@@ -38,7 +38,7 @@ import { isScorerName, SCORER_NAMES, type ScorerName } from "../scoring/scorers.
 import { FAILED_TASKS } from "../tasks/ending.js";
 import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";
-import { SCORE_APIS } from "../trace-formats/otlp-server.js";
+import { SCORE_APIS } from "../trace-formats/otlp-endpoint.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
 import { type AgentTarget, LIMIT_VALUES, PERTURBATIONS } from "../traces/run-settings.js";
 import { CLAIM_FORMS, parseClaim } from "./run-until/claim-text.js";

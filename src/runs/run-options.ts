@@ -1,5 +1,5 @@
 import type { NamedAgentFunction } from "../agents/external-agent.js";
-import type { TaskList } from "../agents/task-suite.js";
+import type { TaskList } from "../agents/task-source.js";
 import { isEvalScore } from "../evals/definition.js";
 import { commandLine, flagName } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";

@@ -4,7 +4,7 @@ import type { CallResult } from "../agents/agent-backend.js";
 import { AgentLoop } from "../agents/agent-loop.js";
 import { newTaskTrace } from "../agents/new-trace.js";
 import type { Rollout, Transcript } from "../agents/rollout.js";
-import type { OpenedTask } from "../agents/task-suite.js";
+import type { OpenedTask } from "../agents/task-source.js";
 import { type Completion, NO_USAGE, type ToolCall } from "../models/model.js";
 import { NEVER } from "../platform/deadline.js";
 import type { JsonObject } from "../platform/json.js";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Rollout } from "../agents/rollout.js";
-import type { Suite, TaskOpening } from "../agents/task-suite.js";
+import type { Suite, TaskOpening } from "../agents/task-source.js";
 import type { AppContext } from "../platform/app-context.js";
 import { shellWord } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";

@@ -21,7 +21,7 @@ import {
   scoreDestination,
 } from "./otlp/otlp-post.js";
 import { otlpSpans, type ScoreRecord, scoreRecords } from "./otlp/otlp-write.js";
-import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-server.js";
+import { type OtlpServer, otlpServerOf, type ScoreApi } from "./otlp-endpoint.js";
 
 interface SendRequest {
   readonly source: ExportSource;

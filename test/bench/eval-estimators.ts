@@ -1,4 +1,4 @@
-import { independentCounts } from "../../src/evals/error-free-rates.js";
+import { independentCounts } from "../../src/evals/label-error-correction.js";
 import { drawInOrder, drawWeights } from "../../src/evals/labelling/enriched-draw.js";
 import { measureAgreement } from "../../src/evals/test-eval.js";
 import { type LabelPairs, rateDespiteLabelErrors } from "../../src/statistics/label-errors.js";

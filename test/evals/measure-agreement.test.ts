@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
-import { independentCounts, labelErrors, ratesDespiteErrors } from "../../src/evals/error-free-rates.js";
+import { independentCounts, labelErrors, ratesDespiteErrors } from "../../src/evals/label-error-correction.js";
 import { rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
 import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";

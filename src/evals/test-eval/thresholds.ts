@@ -4,7 +4,7 @@ import { UserError } from "../../platform/errors.js";
 import { lowerBounds } from "../../statistics/label-errors.js";
 import { criterionFlag, OVERALL } from "../criteria.js";
 import type { EvalDefinition, EvalTest, ThresholdName } from "../definition.js";
-import { independentCounts, labelErrors, ratesDespiteErrors } from "../error-free-rates.js";
+import { independentCounts, labelErrors, ratesDespiteErrors } from "../label-error-correction.js";
 
 /**
  * Minimum number of labels of a kind for any measurement. An eval with a true rate of 0.7, the floor for `usable`, is

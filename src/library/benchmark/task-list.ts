@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TaskList } from "../../agents/task-suite.js";
+import type { TaskList } from "../../agents/task-source.js";
 import { NEVER } from "../../platform/deadline.js";
 import { checkQuestions } from "../../questions/dataset.js";
 import type { TaskOf, TaskSet } from "../../tasks/question.js";

@@ -1,5 +1,5 @@
 import { getVersion } from "../../agents/registry-store.js";
-import type { Suite } from "../../agents/task-suite.js";
+import type { Suite } from "../../agents/task-source.js";
 import { readFingerprint } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { yieldBetween } from "../../platform/batches.js";

@@ -12,7 +12,7 @@ import { retry } from "../../platform/retry-delay.js";
 import { redact } from "../../platform/secrets.js";
 import { stripControls } from "../../platform/strings.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
-import type { OtlpServer, ScoreApi } from "../otlp-server.js";
+import type { OtlpServer, ScoreApi } from "../otlp-endpoint.js";
 import {
   encodeRequest,
   RESPONSE_MESSAGE,

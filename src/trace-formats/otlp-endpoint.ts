@@ -1,3 +1,4 @@
+// Where spans and scores are sent: the OTLP endpoint from the flag or the environment, with its keys.
 import { type AddressedKey, type Environment, keyFor, refuseStrangeAddress } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";

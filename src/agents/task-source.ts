@@ -1,3 +1,4 @@
+// Where agents get their tasks: the ART-E questions or a suite folder, one opened task at a time.
 import type { Ending } from "../tasks/ending.js";
 import type { Task, TaskSet } from "../tasks/question.js";
 import type { ToolContext } from "../tools/tool.js";
