@@ -57,6 +57,14 @@ const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort()
 const linesOf = (text: string) => text.trimEnd().split("\n");
 
 describe("src", () => {
+  it("has files that begin with a sentence that says what they are, in the modules where all do", () => {
+    const described = ["evals", "library", "questions", "scoring", "statistics", "store", "tasks", "text"];
+    const isDescribed = (text: string) => /^(\/\/ \S|\/\*\*)/.test(text);
+    const files = SOURCES.filter(({ name }) => described.includes(name.split("/")[1] ?? ""));
+    expect(namesOf(files.filter(({ text }) => !isDescribed(text)))).toEqual([]);
+    expect(new Set(files.map(({ name }) => name.split("/")[1]))).toEqual(new Set(described));
+  });
+
   it("contains no SQL in commands", () => {
     const sql = /\.prepare\(|\b(SELECT|INSERT INTO|DELETE FROM)\b/;
     const users = SOURCES.filter(({ name, text }) => name.startsWith("src/cli/") && sql.test(text));

@@ -1,3 +1,4 @@
+// Adds one eval as a draft: a template, assertions, a criterion as a rubric, or a judge of answers.
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";

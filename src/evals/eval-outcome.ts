@@ -1,3 +1,4 @@
+// The result of an eval on one trace, in the only form and with the only names that it has.
 import { canBeRetried, type Ending } from "../tasks/ending.js";
 
 /** The result of an eval on one trace. */

@@ -1,3 +1,4 @@
+// The functions that run and resume a benchmark. Their code is loaded at the first call.
 import type { BenchmarkConfig, ResumeConfig } from "./benchmark-config.js";
 import { contextOf } from "./options/context.js";
 import type { BenchmarkResult, Question } from "./published-types.js";

@@ -1,3 +1,4 @@
+// The types of an opened database and of the mail and runs in it.
 import type { BenchmarkResult, ChatTrace, Trace } from "./published-types.js";
 
 /** An open database. */

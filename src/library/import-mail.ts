@@ -1,3 +1,4 @@
+// Imports mail for a program, like `art-e import`.
 import { contextOf } from "./options/context.js";
 import type { LibraryOptions } from "./options.js";
 

@@ -1,3 +1,4 @@
+// Loads questions for a program, selected like those of `art-e run`.
 import { definedProperties } from "../platform/optional-values.js";
 import { contextOf } from "./options/context.js";
 import type { LibraryOptions } from "./options.js";

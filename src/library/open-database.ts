@@ -1,3 +1,4 @@
+// Opens a database for a program. Reading code is loaded at the first call.
 import { definedProperties } from "../platform/optional-values.js";
 import type { ArtEDatabase } from "./database.js";
 import { contextOf } from "./options/context.js";

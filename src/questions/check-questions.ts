@@ -1,3 +1,4 @@
+// Checks the questions of a dataset: by rules, by search, and with a model that answers them.
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { checkMailboxes } from "../mail/corpus.js";

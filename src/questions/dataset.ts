@@ -1,3 +1,4 @@
+// Questions of a dataset: loads, checks and selects them, and offers them as tasks.
 import type { OpenedTask, Suite, TaskList } from "../agents/task-source.js";
 import { endOfDay } from "../mail/date-range.js";
 import type { AppContext } from "../platform/app-context.js";

@@ -1,3 +1,4 @@
+// Estimates the calls and the cost of making questions without calling a model.
 import { addUsage, type ModelRequest, NO_USAGE, promptChars, type Usage } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { priceOf } from "../models/price-lookup.js";

@@ -1,3 +1,4 @@
+// Measures how well the search finds the gold emails of questions.
 import { checkMailboxes } from "../mail/corpus.js";
 import { questionQuery } from "../mail/mail-lookup.js";
 import type { AppContext } from "../platform/app-context.js";

@@ -1,3 +1,4 @@
+// The models that write and check questions, and the budget that they share.
 import { CostLimit } from "../models/call-budget.js";
 import { requirePriced } from "../models/call-cost.js";
 import { serverOf } from "../models/connections.js";

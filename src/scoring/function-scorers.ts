@@ -1,3 +1,4 @@
+// Scorers that are functions of a program.
 import type { Score } from "../traces/score.js";
 import type { Trace } from "../traces/trace.js";
 

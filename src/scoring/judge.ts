@@ -1,3 +1,4 @@
+// The judge: its prompts, how its reply becomes a vote, and how votes become a verdict.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { billedFor, CostLimitReached, forTask, type TaskCalls } from "../models/call-budget.js";

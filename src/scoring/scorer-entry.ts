@@ -1,3 +1,4 @@
+// The types of the entries in the table of scorers.
 import type { TaskGrade } from "../tasks/question.js";
 import type { Score, ScoreDescription } from "../traces/score.js";
 import type { QuestionTrace } from "../traces/trace.js";

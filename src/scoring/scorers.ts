@@ -1,3 +1,4 @@
+// The table of scorers, and the scorers that compare an answer with the gold answer.
 import type { Scale } from "../statistics/estimate.js";
 import { isUnanswerable, questionOf, type TaskGrade } from "../tasks/question.js";
 import {

@@ -1,3 +1,4 @@
+// Agreement of two raters, and rates over clustered trials.
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
 import { Z_975 } from "./intervals/distributions.js";
 import { ClusteredMean } from "./intervals.js";

@@ -1,3 +1,4 @@
+// The ratio of two sums over pairs, with its interval by the bootstrap.
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";
 import { belowNormal, t975 } from "./intervals/distributions.js";
 import { wilson } from "./intervals.js";

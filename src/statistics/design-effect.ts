@@ -1,3 +1,4 @@
+// How much clusters increase the variance of a mean.
 import { t975, Z_975 } from "./intervals/distributions.js";
 
 /**

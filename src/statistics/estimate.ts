@@ -1,3 +1,4 @@
+// The type of a value with its 95% interval, and its schema.
 import { z } from "zod";
 
 /**

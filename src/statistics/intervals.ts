@@ -1,3 +1,4 @@
+// Means and fractions with their 95% intervals, also over clusters.
 import { mean } from "simple-statistics";
 import { type Estimate, type Interval, NO_ESTIMATE, type Scale } from "./estimate.js";
 import { t975, Z_975 } from "./intervals/distributions.js";

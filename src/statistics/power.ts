@@ -1,3 +1,4 @@
+// The difference that paired data can detect, and the pairs that are missing to confirm an observed one.
 import { mean, sampleStandardDeviation } from "simple-statistics";
 import { Z_80, Z_975 } from "./intervals/distributions.js";
 

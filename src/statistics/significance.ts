@@ -1,3 +1,4 @@
+// Tests of paired differences.
 import { mean, standardDeviation } from "simple-statistics";
 import { DesignEffect } from "./design-effect.js";
 import { type Estimate, NO_ESTIMATE } from "./estimate.js";

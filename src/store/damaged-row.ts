@@ -1,3 +1,4 @@
+// Reads JSON columns, and skips and reports rows that are damaged.
 import { UserError } from "../platform/errors.js";
 import { DAMAGED_HINT } from "./database-error.js";
 

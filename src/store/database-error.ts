@@ -1,3 +1,4 @@
+// Converts SQLite's errors to messages that say what to do.
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 

@@ -1,3 +1,4 @@
+// The file of an open database: connects to it, and notices if it is deleted, replaced or truncated.
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type BetterSqlite3 from "better-sqlite3";
 import { isReserved, reserveFile } from "../platform/reserved-files.js";

@@ -1,3 +1,4 @@
+// Opens, checks and migrates a database file.
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { AppSettings } from "../platform/app-context.js";

@@ -1,3 +1,4 @@
+// Loads the native code of better-sqlite3.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import type BetterSqlite3 from "better-sqlite3";

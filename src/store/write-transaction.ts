@@ -1,3 +1,4 @@
+// Write transactions that wait for other processes without blocking this one.
 import { setMaxListeners } from "node:events";
 import { statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

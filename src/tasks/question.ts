@@ -1,3 +1,4 @@
+// The types and schemas of questions and of the facts that a run records about a task.
 import { basename, join, relative } from "node:path";
 import { z } from "zod";
 import { isDontKnow } from "../text/abstention.js";

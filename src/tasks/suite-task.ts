@@ -1,3 +1,4 @@
+// The types of a suite task: its functions, documents and gold solution.
 import { z } from "zod";
 import type { JsonObject } from "../platform/json.js";
 

@@ -1,3 +1,4 @@
+// Recognizes answers that only say that the answer is unknown.
 import { trimEndOf } from "../platform/strings.js";
 
 /** Longest abstention, in characters. A longer text contains an answer. */

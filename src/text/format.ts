@@ -1,3 +1,4 @@
+// Numbers, tables and boxes as text for a terminal.
 import stringWidth from "string-width";
 import type { Estimate } from "../statistics/estimate.js";
 

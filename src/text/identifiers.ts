@@ -1,3 +1,4 @@
+// Identifiers that are written with and without separators, such as phone numbers and part numbers.
 import { isAscii, plainLetters } from "./plain-letters.js";
 
 /**

@@ -1,3 +1,4 @@
+// The names by which an email is found although its text does not contain them.
 import { plainLetters } from "./plain-letters.js";
 import { foldText, piecesOf, runTokens } from "./tokenizer.js";
 

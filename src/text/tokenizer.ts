@@ -1,3 +1,4 @@
+// Splits text into the pieces that the index contains, also in languages without spaces.
 import { readBuiltFile } from "../platform/program-files.js";
 import { identifierRuns, plainSeparators } from "./identifiers.js";
 import { isAscii, plainLetters, withoutUmlauts } from "./plain-letters.js";

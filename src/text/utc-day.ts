@@ -1,3 +1,4 @@
+// The schema of a day, which is a date in UTC.
 import { z } from "zod";
 
 const EXPECTED = "expected a date (YYYY-MM-DD), optionally with a time and its zone";

@@ -1,3 +1,4 @@
+// Converts the options of a program to a run, executes it, and converts the results and errors back.
 import type { AgentFunction } from "../../agents/agent-function.js";
 import type { NamedAgentFunction } from "../../agents/external-agent.js";
 import type { AppContext } from "../../platform/app-context.js";

@@ -1,3 +1,4 @@
+// Questions as a program passes them: checked, and with the dataset they were loaded from.
 import { createHash } from "node:crypto";
 import type { TaskList } from "../../agents/task-source.js";
 import { NEVER } from "../../platform/deadline.js";

@@ -1,3 +1,4 @@
+// Reads mail, runs and traces from an opened database.
 import type { AppContext } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";
 import { collectResults, computeRunTotals } from "../../runs/results-file.js";

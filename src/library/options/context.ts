@@ -1,3 +1,4 @@
+// The context of a call: checked common options, environment and signal in place of a terminal.
 import { setMaxListeners } from "node:events";
 import { type AppContext, DEFAULT_CACHE_DIR, DEFAULT_DB } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";

@@ -1,3 +1,4 @@
+// Lets a model answer a question from its gold emails and from other candidates, and compares.
 import { z } from "zod";
 import { bareMessageId, type Email, formatMail } from "../../mail/email.js";
 import {

@@ -1,3 +1,4 @@
+// Checks a gold answer against its gold emails without a model.
 import type { Email } from "../../mail/email.js";
 import type { Question } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";

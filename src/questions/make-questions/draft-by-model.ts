@@ -1,3 +1,4 @@
+// Lets a model write questions about a batch of emails, and checks what its drafts cite.
 import { z } from "zod";
 import { bareMessageId, type Email, formatMail, plainSubject } from "../../mail/email.js";
 import {

@@ -1,3 +1,4 @@
+// ART's rubric and reward, computed from a trace as ART's rollout would have recorded it.
 import { jsonObjectSchema } from "../../platform/json.js";
 import type { ToolErrorKind } from "../../tools/tool.js";
 import { observedWork } from "../../traces/observed-work.js";

@@ -1,3 +1,4 @@
+// Scorers of abstentions on answerable and unanswerable questions.
 import { isUnanswerable } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";
 import type { ScorableQuestion } from "../../traces/score.js";

@@ -1,3 +1,4 @@
+// Scorers of the emails that an agent found, opened and cited. Copies of an email count as one.
 import { observedWork } from "../../traces/observed-work.js";
 import { listedMails, openedMail, type ToolCallRecord } from "../../traces/trace.js";
 import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../scorer-entry.js";

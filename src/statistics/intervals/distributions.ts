@@ -1,3 +1,4 @@
+// Quantiles and tails of the normal and Student's t distribution.
 import { bisect, errorFunction, gammaln } from "simple-statistics";
 
 const LARGEST = 1e8;

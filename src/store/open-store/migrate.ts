@@ -1,3 +1,4 @@
+// Applies the migrations in `sql/`.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type Database from "better-sqlite3";
