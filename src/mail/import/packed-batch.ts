@@ -16,7 +16,19 @@ export interface PackedBatch {
 export function packBatch({ mails, bad, tables, bytesRead }: CorpusBatch<StorableMail>): PackedBatch {
   const fields: unknown[] = [];
   for (const { messageId, path, owner, inbox, form, contentHash, art, names, named, deliveredTo, content } of mails) {
-    fields.push(messageId, path, owner, inbox, form, contentHash, art, names, named, deliveredTo, content !== null);
+    fields.push(
+      messageId,
+      path,
+      owner,
+      inbox,
+      form,
+      contentHash,
+      art,
+      names,
+      named.length === 0 ? null : named,
+      deliveredTo,
+      content !== null,
+    );
     if (content === null) continue;
     const { subject, sender, recipients, toCount, ccCount, date, body } = content;
     fields.push(subject, sender, recipients, toCount, ccCount, date, body);
@@ -48,7 +60,7 @@ export function unpackBatch({ fields, bad, tables, bytesRead }: PackedBatch): Co
       contentHash: next(),
       art: next(),
       names: next(),
-      named: next(),
+      named: next<StorableMail["named"] | null>() ?? [],
       deliveredTo: next(),
       content: next<boolean>() ? content() : null,
     });
