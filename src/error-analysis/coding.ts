@@ -76,14 +76,41 @@ export const noteSchema = z
   .transform((text) => text.replace(/\s+/g, " ").trim())
   .pipe(z.string().min(1, "expected a note").max(500, "expected at most 500 characters"));
 
+interface StoredNote {
+  readonly note: string | null;
+  readonly annotator: string | null;
+  /** Identifies this version of the note. */
+  readonly createdAt: string;
+}
+
+/** Another note exists that the person has not seen. */
+export class NoteConflict extends UserError {
+  constructor(
+    traceId: string,
+    readonly current: StoredNote,
+  ) {
+    const { note, annotator } = current;
+    super(
+      "note_conflict",
+      `${traceId} has been noted${annotator === null ? "" : ` by ${annotator}`} in the meantime: ${note ?? "nothing wrong"}.`,
+      "Note it again to replace that note, or leave it.",
+    );
+  }
+}
+
 /**
- * Saves the first or the second note of a trace, and replaces an earlier one. If the same note of another trace is
+ * Saves the first or the second note of a trace. Replaces an earlier one only if `seen` is its creation time, which
+ * means that the person knows it. Otherwise throws a NoteConflict. If the same note of another trace is
  * grouped into failure modes, this one gets the same modes. Throws a UserError for a second note without a first one.
  */
-export function saveNote(db: Db, note: CodingNote): void {
+export function saveNote(db: Db, note: CodingNote, seen: string | null = null): void {
   const { traceId } = getTrace(db, note.traceId);
   const isRepeat = Number(note.isRepeat);
   db.transaction(() => {
+    const current = db
+      .prepare(`SELECT note, annotator, created_at AS createdAt FROM coding_notes WHERE trace_id = ? AND is_repeat = ?`)
+      .get(traceId, isRepeat) as StoredNote | undefined;
+    if (current !== undefined && current.createdAt !== seen) throw new NoteConflict(traceId, current);
     const createdAt = new Date().toISOString();
     const { drawnFrom, probability } = note.isRepeat ? drawOfNote(db, traceId) : note;
     db.prepare("DELETE FROM coded_modes WHERE trace_id = ? AND is_repeat = ?").run(traceId, isRepeat);

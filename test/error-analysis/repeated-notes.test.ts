@@ -27,8 +27,13 @@ describe("a coding pass", () => {
 
   const open = (limit = TRACES) => openCoding(db, { run: "run_a", limit, seed: 1, enriched: false });
   const draw = { drawnFrom: TRACES, probability: null, annotator: "ann" };
-  const save = (traceId: string, note: string | null, isRepeat = false) =>
-    saveNote(db, { ...draw, traceId, note, isRepeat });
+  const save = (traceId: string, note: string | null, isRepeat = false) => {
+    const seen = db
+      .prepare("SELECT created_at FROM coding_notes WHERE trace_id = ? AND is_repeat = ?")
+      .pluck()
+      .get(traceId, Number(isRepeat)) as string | undefined;
+    saveNote(db, { ...draw, traceId, note, isRepeat }, seen);
+  };
   const labelOf = (traceId: string, mode: string) =>
     effectiveLabels(db, mode).find((label) => label.traceId === traceId)?.label;
 

@@ -28,7 +28,7 @@ const turn = (changes: Partial<Turn> = {}): Turn => ({
 });
 
 function measure(feature: string, changes: Partial<QuestionTrace>, question = "How much are the dues?") {
-  const made = { ...trace(changes, { question }), scores: {} };
+  const made = { ...trace({ turns: [turn()], ...changes }, { question }), scores: {} };
   return FEATURES[feature]?.of(viewOf(made)) ?? { value: null };
 }
 

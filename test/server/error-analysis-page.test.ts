@@ -172,6 +172,27 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
     expect([status, body.error.details.reason]).toEqual([400, "model_unfit"]);
   });
 
+  it("replaces somebody else's note only if the writer has seen it", async () => {
+    const trace_id = server.db
+      .prepare("SELECT trace_id FROM coding_notes WHERE note IS NOT NULL")
+      .pluck()
+      .get() as string;
+    const note = (body: object) => server.ask("POST", "/api/evals/notes", { trace_id, ...body });
+    const stored = server.db.prepare("SELECT note, created_at FROM coding_notes WHERE trace_id = ?");
+    const current = { get: () => stored.get(trace_id) };
+    const before = current.get() as { note: string; created_at: string };
+    const refused = await note({ note: "late", annotator: "ben" });
+    expect([refused.status, refused.body.error]).toMatchObject([
+      409,
+      { code: "CONFLICT", details: { reason: "note_conflict", current: before } },
+    ]);
+    expect(current.get()).toEqual(before);
+    const { created_at: seen } = refused.body.error.details.current;
+    expect((await note({ note: "late", annotator: "ben", seen })).status).toBe(201);
+    expect(current.get()).toMatchObject({ note: "late" });
+    expect((await note({ note: before.note, seen })).status).toBe(409);
+  });
+
   it("saves a second note only after a first one", async () => {
     const trace_id = "trace_run_a_1";
     const second = await server.ask("POST", "/api/evals/notes", { trace_id, note: "rude", is_repeat: true });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { deleteNote, listNotes, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
+import { deleteNote, listNotes, NoteConflict, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
 import { groupNotes } from "../../error-analysis/propose-modes.js";
 import { withValidDraw } from "../../evals/labels.js";
@@ -7,6 +7,7 @@ import type { Model } from "../../models/model.js";
 import { isRemote, parseModelName } from "../../models/model-names.js";
 import { UserError } from "../../platform/errors.js";
 import { getRun } from "../../traces/runs-store.js";
+import { ApiError } from "../app/api-error.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import {
   changedModesShape,
@@ -66,7 +67,7 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       method: "post",
       path: "/api/evals/notes",
       tag,
-      summary: "Note the first thing that went wrong in a trace, replacing its earlier first or second note",
+      summary: "Note the first thing that went wrong in a trace",
       body: withValidDraw(
         z.object({
           trace_id: z.string().min(1),
@@ -77,6 +78,9 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
           is_repeat: queuedTrace.is_repeat.default(false),
           drawn_from: queuedTrace.drawn_from.default(null),
           probability: queuedTrace.probability.default(null),
+          seen: z.string().nullable().default(null).meta({
+            description: "Creation time of the note to replace. Otherwise, an existing note leads to a conflict",
+          }),
         }),
       ),
       status: 201,
@@ -90,7 +94,8 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
           drawn_from: drawnFrom,
           probability,
         } = body;
-        saveNote(db, { traceId, note, annotator, isRepeat, drawnFrom, probability });
+        const given = { traceId, note, annotator, isRepeat, drawnFrom, probability };
+        withNoteConflicts(() => saveNote(db, given, body.seen));
         return { notes: listNotes(db) };
       },
     }),
@@ -146,6 +151,18 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
       },
     }),
   ];
+}
+
+/** Sends the current note with a conflict. */
+function withNoteConflicts(save: () => void): void {
+  try {
+    save();
+  } catch (error) {
+    if (!(error instanceof NoteConflict)) throw error;
+    const { createdAt, ...current } = error.current;
+    const details = { reason: error.code, hint: error.hint, current: { ...current, created_at: createdAt } };
+    throw new ApiError("CONFLICT", error.message, details);
+  }
 }
 
 async function openProposer(models: Services["models"], id: string): Promise<Model> {

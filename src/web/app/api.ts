@@ -16,7 +16,7 @@ interface ErrorJson {
     readonly reason?: string;
     readonly hint?: string;
     /** The current value, after a conflict. */
-    readonly current?: { readonly id: unknown };
+    readonly current?: { readonly id?: unknown; readonly created_at?: unknown };
   } | null;
 }
 

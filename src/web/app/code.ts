@@ -1,7 +1,7 @@
 import { presentProperties } from "../../platform/optional-values.js";
 import type { CodingQueueJson, NoteCountJson, TraceDetailsJson } from "../../server/response-shapes.js";
 import { h, replaceChildren } from "../dom.js";
-import { get, post, remove } from "./api.js";
+import { get, post, RefusedRequest, remove } from "./api.js";
 import { DecisionPage, keyButton } from "./decision-page.js";
 import { answerSection, CHATS, ORDER_WORDS, stepsSection } from "./label.js";
 
@@ -37,6 +37,8 @@ class Coding {
   private readonly earlier = h("div.label-buttons", { role: "group", "aria-label": "Earlier notes" });
   private queue: CodingQueueJson["queue"] = [];
   private notes: readonly NoteCountJson[] = [];
+  /** Creation time of somebody else's note that a message has shown. The next note replaces it. */
+  private seen: string | null = null;
   private readonly coded: { readonly queued: CodingQueueJson["queue"][number]; readonly note: string }[] = [];
 
   constructor(
@@ -100,7 +102,13 @@ class Coding {
         ...queued,
         note,
         ...presentProperties({ annotator: this.query.get("annotator") }),
+        seen: this.seen,
+      }).catch((error: unknown) => {
+        const time = error instanceof RefusedRequest ? error.details?.current?.created_at : null;
+        this.seen = typeof time === "string" ? time : null;
+        throw error;
       });
+      this.seen = null;
       this.coded.push({ queued, note: note ?? "" });
       this.queue.shift();
       this.offer(notes);

@@ -65,7 +65,9 @@ async function askNotes(
   annotator: string | null,
   { signal, out }: CommandContext,
 ): Promise<number> {
-  const { deleteNote, listNotes, noteSchema, saveNote } = await import("../../../error-analysis/coding.js");
+  const { deleteNote, listNotes, NoteConflict, noteSchema, saveNote } = await import(
+    "../../../error-analysis/coding.js"
+  );
   const lines = openLines(() => listNotes(db));
   const stop = () => lines.close();
   signal.addEventListener("abort", stop, { once: true });
@@ -73,6 +75,7 @@ async function askNotes(
   const traces = [...coding.queue];
   const { getTrace } = await import("../../../traces/traces-store.js");
   let done = 0;
+  let seen: string | null = null;
   try {
     while (done < traces.length) {
       const draw = traces[done];
@@ -88,12 +91,21 @@ async function askNotes(
       else if (reply === "u") {
         if (done === 0) out.note("Nothing to undo.");
         else deleteNote(db, traces[--done]?.traceId ?? "");
+        seen = null;
       } else {
         const parsed = reply === "n" ? { data: null } : noteSchema.safeParse(chosenNote(reply, earlier));
         if (parsed.data === undefined) out.note(`Cannot save the note: ${parsed.error?.issues[0]?.message}.`);
         else {
-          saveNote(db, { ...draw, note: parsed.data, annotator });
-          done++;
+          try {
+            saveNote(db, { ...draw, note: parsed.data, annotator }, seen);
+            seen = null;
+            done++;
+          } catch (error) {
+            // Somebody else has noted the trace in the meantime. The next note replaces that one.
+            if (!(error instanceof NoteConflict)) throw error;
+            out.note(`${error.message} ${error.hint}`);
+            seen = error.current.createdAt;
+          }
         }
       }
     }
