@@ -1,4 +1,4 @@
-import { isJsonObject, parseJsonOrNull } from "../platform/json.js";
+import { isJsonObject, type JsonValue, jsonObjectsIn, parseJsonOrNull } from "../platform/json.js";
 import type { Completion, Model, ModelRequest, ReplyDelta, ToolCall, ToolSpec } from "./model.js";
 import { readArguments, uniqueIds } from "./tool-calls.js";
 
@@ -9,12 +9,6 @@ type FoundCalls =
   /** A call in an unknown form or to an unknown tool. */
   | { readonly kind: "unreadable" }
   | { readonly kind: "calls"; readonly calls: readonly UnidentifiedCall[]; readonly text: string };
-
-/** Notation of tool calls. `read` returns null if the text between the marks is unreadable. */
-interface CallFormat {
-  readonly pattern: RegExp;
-  read(groups: Readonly<Record<string, string | undefined>>, tools: Tools): UnidentifiedCall[] | null;
-}
 
 type Tools = ReadonlyMap<string, ToolSpec>;
 
@@ -95,11 +89,11 @@ function unparsedNote(id: string, kind: keyof typeof SERVER_FLAGS): string {
 }
 
 export function separateReply(reply: Completion, request: Pick<ModelRequest, "tools" | "messages">): Completion {
-  // Almost every reply is plain text or calls, and one test is faster than the patterns of all formats.
-  if (!MARKERS.test(reply.content)) return reply;
+  // Almost every reply is plain text or calls, and two tests are faster than the patterns.
+  const namesTool = () => request.tools.some(({ name }) => reply.content.includes(name));
+  if (!MARKERS.test(reply.content) && !namesTool()) return reply;
   const { text, reasoning } = separateReasoning(reply.content);
-  const textCalls =
-    reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request.tools);
+  const textCalls = reply.toolCalls.length > 0 || request.tools.length === 0 ? NO_CALLS : readCalls(text, request);
   if (reasoning === "" && textCalls.kind === "none") return reply;
   const separated: Completion = {
     ...reply,
@@ -234,116 +228,113 @@ function namedFunction(tool: string, body: string): string {
 
 const NO_CALLS: FoundCalls = { kind: "none" };
 
-const CALL_FORMATS: readonly CallFormat[] = [
-  // Hermes and Qwen: JSON. Qwen3-Coder: <function=...>. GLM: the name, followed by <arg_key> and <arg_value>.
-  {
-    pattern: /<(?<tag>tool_calls?|function_call|toolcall)>(?<body>[\s\S]*?)(?:<\/\k<tag>>|$)/gi,
-    read: ({ body = "" }, tools) =>
-      readJsonCalls(body) ?? readEach(body, NAMED_FUNCTION, readNamed, tools) ?? readGlm(body, tools),
-  },
-  // Llama 3.1 and Qwen3-Coder without its wrapper.
-  { pattern: /<function=(?<name>[\w.-]+)>(?<body>[\s\S]*?)(?:<\/function>|$)/gi, read: readNamed },
-  // Anthropic's former format, MiniMax, and DeepSeek's DSML, which prefixes each tag.
-  {
-    pattern:
-      /<(?<mark>[^<>\s]*)(?:function_calls|tool_call)>(?=\s*<[^<>\s]*invoke\b)(?<body>[\s\S]*?)(?:<\/\k<mark>(?:function_calls|tool_call)>|$)/gi,
-    read: ({ body = "" }, tools) => readEach(body, INVOKE, readNamed, tools),
-  },
-  {
-    pattern: /<(?<mark>[^<>\s]*)invoke\s+name="(?<name>[^"]+)"[^<>]*>(?<body>[\s\S]*?)(?:<\/\k<mark>invoke>|$)/gi,
-    read: readNamed,
-  },
-  // Mistral: an array, or a name followed by arguments.
-  {
-    pattern: /\[TOOL_CALLS\]\s*(?<body>[\s\S]*)$/g,
-    read: ({ body = "" }, tools) => readJsonCalls(body) ?? readEach(body, MISTRAL_CALL, readNamed, tools),
-  },
-  // Kimi K2.
-  {
-    pattern:
-      /(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>(?<body>[\s\S]*?)(?:<\|tool_calls_section_end\|>|$)/g,
-    read: ({ body = "" }, tools) => readEach(body, KIMI_CALL, readNamed, tools),
-  },
-  // DeepSeek V3 and R1. V3.1 omits the word "function" and the fence.
-  {
-    pattern: /<｜tool▁calls▁begin｜>(?<body>[\s\S]*?)(?:<｜tool▁calls▁end｜>|$)/g,
-    read: ({ body = "" }, tools) => readEach(body, DEEPSEEK_CALL, readNamed, tools),
-  },
-  // Cohere, Granite, Phi-4 and InternLM: JSON after a mark.
-  {
-    pattern:
-      /(?:<\|START_ACTION\|>|<\|tool_call\|>|^\s*functools(?=\[)|<\|action_start\|>\s*<\|plugin\|>)(?<body>[\s\S]*?)(?:<\|END_ACTION\|>|<\|action_end\|>|$)/g,
-    read: ({ body = "" }) => readJsonCalls(body),
-  },
-  // Olmo 3: calls in Python.
-  {
-    pattern: /<function_calls>(?<body>[\s\S]*?)(?:<\/function_calls>|$)/g,
-    read: ({ body = "" }, tools) => readPythonCalls(body, tools),
-  },
-  // Gemma 4, FunctionGemma and Apertus.
-  { pattern: /<\|tool_call>[\s\S]*$|<start_function_call>[\s\S]*$|<\|tools_prefix\|>[\s\S]*$/g, read: () => null },
-  { pattern: /<\|python_tag\|>(?<body>[\s\S]*)$/g, read: ({ body = "" }) => readJsonCalls(body) },
-  // Python calls of Gemini and Gemma.
-  { pattern: /(?:print\()?default_api\.(?<name>\w+)\([\s\S]*$|```tool_code\b[\s\S]*$/g, read: () => null },
-];
-
-const NAMED_FUNCTION = /<function=(?<name>[\w.-]+)>(?<body>[\s\S]*?)(?:<\/function>|$)/gi;
-const INVOKE = /<[^<>\s]*invoke\s+name="(?<name>[^"]+)"[^<>]*>(?<body>[\s\S]*?)(?:<\/[^<>\s]*invoke>|$)/gi;
-const MISTRAL_CALL =
-  /(?:^|\[TOOL_CALLS\])\s*(?<name>[\w.-]+)\s*(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?<body>\{[\s\S]*?\})\s*(?=\[TOOL_CALLS\]|$)/g;
-const KIMI_CALL =
-  /(?:^|<\|tool_call_begin\|>)\s*(?<name>[\w.-]+?)(?::\d+)?\s*<\|tool_call_argument_begin\|>(?<body>[\s\S]*?)(?:<\|tool_call_end\|>|$)/g;
-const DEEPSEEK_CALL =
-  /<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?<name>[\w.-]+)(?:<｜tool▁sep｜>)?\s*(?:```(?:json)?)?(?<body>[\s\S]*?)(?:```)?\s*(?:<｜tool▁call▁end｜>|$)/g;
-
 /** Longer than any real call. Bounds the time spent on unclosed tags. */
 const MAX_CALL_CHARS = 50_000;
 
-function readCalls(text: string, tools: readonly ToolSpec[]): FoundCalls {
+/** The beginning of calls in chat templates: a tag or token for calls, or a module of functions. */
+const CALL_MARK =
+  /<(?!\/)[^<>\s]*(?:(?:tool|function)[_▁]?calls?|function=|invoke\s|START_ACTION|action_start|tools_prefix|python_tag)|\[TOOL_CALLS\]|^\s*functools\[|(?:print\()?default_api\.|`{3}tool_code\b/i;
+
+/**
+ * Reads the calls in a text that consists of them, or has a mark before them. Any other text that gives arguments to a
+ * known tool might be an answer that mentions a call, so it is not executed. The model is told once that its call could
+ * not be read, and the same again counts as its answer.
+ */
+function readCalls(text: string, { tools, messages }: Pick<ModelRequest, "tools" | "messages">): FoundCalls {
   if (text.length > MAX_CALL_CHARS) return NO_CALLS;
-  const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const bare = readBareCalls(text, byName);
-  if (bare !== null) return { kind: "calls", calls: bare, text: "" };
-  for (const { pattern, read } of CALL_FORMATS) {
-    const matches = [...text.matchAll(pattern)];
-    if (matches.length === 0) continue;
-    const calls = matches.map(({ groups = {} }) => read(groups, byName));
-    if (calls.some((call) => call === null)) return { kind: "unreadable" };
-    const all = calls.flatMap((call) => call ?? []).map((call) => ({ ...call, name: withoutNamespace(call.name) }));
-    if (all.length === 0 || !all.every(({ name }) => byName.has(name))) return { kind: "unreadable" };
-    return { kind: "calls", calls: all, text: text.replace(pattern, "").trim() };
-  }
-  return NO_CALLS;
+  const byName: Tools = new Map(tools.map((tool) => [tool.name, tool]));
+  const [, bare = text] = /^\s*```(?:json|tool_call)?\s*\n([\s\S]*?)```\s*$/.exec(text) ?? [];
+  const json = parseJsonOrNull(bare.trim());
+  const only = readObjects(Array.isArray(json) ? json : [json], byName) ?? readPythonCalls(bare, byName);
+  if (only !== null) return { kind: "calls", calls: only, text: "" };
+  const start = text.search(CALL_MARK);
+  const marked = start === -1 ? null : readMarkedCalls(text.slice(start), byName);
+  if (marked !== null) return { kind: "calls", calls: marked, text: text.slice(0, start).trim() };
+  const last = messages.findLast(({ role }) => role === "assistant");
+  const wasTold = last?.role === "assistant" && last.toolCalls.length === 0 && seemsCall(last.content, tools);
+  return seemsCall(text, tools) && !wasTold ? { kind: "unreadable" } : NO_CALLS;
 }
 
-/** Reads text that consists only of a call, with or without a fence. Any other JSON might be an answer. */
-function readBareCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
-  const [, fenced = text] = /^\s*```(?:json|tool_call)?\s*\n([\s\S]*?)```\s*$/.exec(text) ?? [];
-  const python = readPythonCalls(fenced, tools);
-  if (python !== null) return python;
-  if (!/^\s*[{[]/.test(fenced)) return null;
-  const calls = readJsonCalls(fenced)?.map((call) => ({ ...call, name: withoutNamespace(call.name) }));
-  return calls?.every(({ name }) => tools.has(name)) ? calls : null;
+function seemsCall(text: string, tools: readonly ToolSpec[]): boolean {
+  if (text.length > MAX_CALL_CHARS) return false;
+  return CALL_MARK.test(text) || tools.some((tool) => givesArguments(text, tool));
+}
+
+/** A tool's name that is part of a sentence, such as "I called email_search". */
+const IN_SENTENCE = "(?<=\\p{L} +[\\[(\"'`*]*)";
+
+/** Returns whether a text names a tool and one of its parameters with a value, in any notation. */
+function givesArguments(text: string, { name, parameters }: ToolSpec): boolean {
+  if (!text.includes(name)) return false;
+  const keys = isJsonObject(parameters.properties) ? Object.keys(parameters.properties).map(escaped) : [];
+  const called = `(?<![\\w-])${escaped(name)}(?![\\w-])`;
+  const key = `(?<![\\w-])(?:${keys.join("|")})(?:[\\\\"'\`*]*\\s*[:=>]|["'][^<>\\n]*>|</)`;
+  const given = keys.length === 0 ? "(?:\\(\\s*\\)|\\{\\s*\\})" : key;
+  const forms = [
+    `(?<!${IN_SENTENCE})${called}[^]*?${given}`,
+    `${called}[^]*?\\{\\s*["']${given}`,
+    `${given}[^]*?["']${called}["']`,
+  ];
+  return new RegExp(forms.join("|"), "u").test(text);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
 /**
- * Reads one call or an array of calls as `{name, arguments}` under any of the usual names. Returns null if the JSON is
- * not a call.
+ * Reads calls as objects that contain the name of a tool and an object of arguments, under any names and at any depth.
+ * Returns null unless each object is a call.
  */
-function readJsonCalls(text: string): UnidentifiedCall[] | null {
-  const parsed = parseJsonOrNull(text.trim());
-  const items = Array.isArray(parsed) ? parsed : [parsed];
-  const calls = items.map((item) => {
-    const outer = isJsonObject(item) ? item : {};
-    const call = isJsonObject(outer.function) ? outer.function : outer;
-    const name = call.name ?? call.tool_name ?? outer.function;
-    const args = call.arguments ?? call.parameters ?? call.args;
-    return typeof name === "string" && args !== undefined ? { name, ...readArguments(args) } : null;
+function readObjects(items: readonly JsonValue[], tools: Tools): UnidentifiedCall[] | null {
+  const calls = items.map((item) => readObject(item, tools));
+  return calls.length > 0 && calls.every((call) => call !== null) ? calls : null;
+}
+
+function readObject(item: JsonValue, tools: Tools): UnidentifiedCall | null {
+  if (!isJsonObject(item)) return null;
+  const values = Object.values(item);
+  const name = values.find((value) => typeof value === "string" && tools.has(withoutNamespace(value)));
+  const inner = values.filter(isJsonObject);
+  if (typeof name !== "string") return inner.length === 1 ? readObject(inner[0] ?? null, tools) : null;
+  const args = inner[0] ?? values.find((value) => typeof value === "string" && /^[\s"\\]*\{/.test(value));
+  return args === undefined ? null : { name: withoutNamespace(name), ...readArguments(args) };
+}
+
+/** Reads the calls in a text that begins with a mark: objects, or names of tools with arguments after them. */
+function readMarkedCalls(text: string, tools: Tools): UnidentifiedCall[] | null {
+  const objects = readObjects(jsonObjectsIn(text), tools);
+  if (objects !== null) return objects;
+  const names = [...tools.keys()].map(escaped).join("|");
+  const found = [...text.matchAll(new RegExp(`(?:[={]\\s*"?|[>\\][(,\\n.:]\\s*)(${names})(?![\\w-])`, "g"))];
+  const calls = found.map(({ 0: { length }, 1: name = "", index }, i) => {
+    const args = argumentsIn(text.slice(index + length, found[i + 1]?.index), tools.get(name));
+    return args === null ? null : { name, ...args };
   });
   return calls.length > 0 && calls.every((call) => call !== null) ? calls : null;
 }
 
-const PYTHON_CALL = /\s*(?<name>[\w.]+)\((?<args>(?:[^()"']|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')*)\)\s*[,;\n]?\s*/y;
+/** A parameter with its value, in the tags of most models or in those of GLM. */
+const PARAMETER =
+  /<[^<>\s]*parameter(?:=|\s+name=)"?([\w.-]+)"?[^<>]*>([\s\S]*?)<\/[^<>\s]*parameter>|<arg_key>([\s\S]*?)<\/arg_key>\s*<arg_value>([\s\S]*?)<\/arg_value>/gi;
+
+/** Reads the arguments after a tool's name, or returns null if there are none. */
+function argumentsIn(text: string, tool: ToolSpec | undefined): Pick<ToolCall, "arguments" | "invalid"> | null {
+  const [, python] = PYTHON_ARGUMENTS.exec(text) ?? [];
+  if (python !== undefined) return readPythonArguments(python);
+  const tags = [...text.matchAll(PARAMETER)].map(([, key, value, glmKey = "", glmValue = ""]) => {
+    const name = (key ?? glmKey).trim();
+    return [name, argumentOf(tool, name, value ?? glmValue)];
+  });
+  if (tags.length > 0) return readArguments(Object.fromEntries(tags));
+  const [object] = jsonObjectsIn(text);
+  if (object !== undefined) return { arguments: object };
+  return /^"?\s*(?:<[^<>]*>\s*)*$/.test(text) ? { arguments: {} } : null;
+}
+
+const PYTHON_LIST = `\\((?<args>(?:[^()"']|"(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*')*)\\)`;
+const PYTHON_ARGUMENTS = new RegExp(`^${PYTHON_LIST}`);
+const PYTHON_CALL = new RegExp(`\\s*(?<name>[\\w.]+)${PYTHON_LIST}\\s*[,;\\n]?\\s*`, "y");
 const PYTHON_ARGUMENT =
   /\s*(?<key>\w+)\s*=\s*(?<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[(?:[^\][]|"[^"]*"|'[^']*')*\]|[-\w.]+)\s*(?:,|$)/y;
 
@@ -387,40 +378,6 @@ function pythonValue(text: string): unknown {
     .replace(/^(True|False|None)$/, (word) => ({ True: "true", False: "false", None: "null" })[word] ?? word);
   const value = parseJsonOrNull(json);
   return value === null && json !== "null" ? text : value;
-}
-
-function readEach(body: string, pattern: RegExp, read: CallFormat["read"], tools: Tools): UnidentifiedCall[] | null {
-  const calls = [...body.matchAll(pattern)].map(({ groups = {} }) => read(groups, tools));
-  if (calls.length === 0 || calls.some((call) => call === null)) return null;
-  return calls.flatMap((call) => call ?? []);
-}
-
-const PARAMETER = /<[^<>\s]*parameter(?:=|\s+name=)"?(?<key>[\w.-]+)"?[^<>]*>(?<value>[\s\S]*?)<\/[^<>\s]*parameter>/gi;
-
-/** Reads a call whose name is already known and whose arguments are JSON or one tag per parameter. */
-function readNamed({ name = "", body = "" }: Parameters<CallFormat["read"]>[0], tools: Tools): UnidentifiedCall[] {
-  const text = body.trim();
-  if (text === "" || text.startsWith("{")) return [{ name, ...readArguments(text) }];
-  const tool = tools.get(withoutNamespace(name));
-  const entries = [...text.matchAll(PARAMETER)].map(({ groups: { key = "", value = "" } = {} }) => [
-    key,
-    argumentOf(tool, key, value),
-  ]);
-  return entries.length === 0
-    ? [{ name, ...readArguments(text) }]
-    : [{ name, ...readArguments(Object.fromEntries(entries)) }];
-}
-
-const GLM_ARGUMENT = /<arg_key>(?<key>[\s\S]*?)<\/arg_key>\s*<arg_value>(?<value>[\s\S]*?)<\/arg_value>/g;
-
-function readGlm(body: string, tools: Tools): UnidentifiedCall[] | null {
-  const [, name] = /^\s*([\w.-]+)\s*(?:<arg_key>|$)/.exec(body) ?? [];
-  if (name === undefined) return null;
-  const entries = [...body.matchAll(GLM_ARGUMENT)].map(({ groups: { key = "", value = "" } = {} }) => [
-    key.trim(),
-    argumentOf(tools.get(name), key.trim(), value),
-  ]);
-  return [{ name, ...readArguments(Object.fromEntries(entries)) }];
 }
 
 /** Keeps text if the tool expects a string. Otherwise parses it as JSON if possible. */

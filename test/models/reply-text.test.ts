@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Completion, ToolSpec } from "../../src/models/model.js";
+import type { Completion, Message, ToolSpec } from "../../src/models/model.js";
 import { separateReply } from "../../src/models/reply-text.js";
 
 const SEARCH: ToolSpec = {
@@ -104,6 +104,14 @@ describe("separateReply", () => {
       "OpenAI's own format",
       '{"type":"function","function":{"name":"email_search","arguments":"{\\"query\\":\\"adder\\"}"}}',
     ],
+    ["Gemini's Python", 'print(default_api.email_search(query="adder"))'],
+    ["Apertus", '<|tools_prefix|>[{"email_search": {"query": "adder"}}]<|tools_suffix|>'],
+    ["LangChain's JSON", '{"action": "email_search", "action_input": {"query": "adder"}}'],
+    ["JSON with the arguments first", '{"args": {"query": "adder"}, "tool": "functions.email_search"}'],
+    [
+      "arguments that are encoded twice",
+      '{"name":"email_search","arguments":"\\"{\\\\\\"query\\\\\\":\\\\\\"adder\\\\\\"}\\""}',
+    ],
     [
       "a call after reasoning that is never closed",
       '<think>I search.\n<tool_call>{"name":"email_search","arguments":{"query":"adder"}}</tool_call>',
@@ -131,7 +139,6 @@ describe("separateReply", () => {
   it.each([
     ["a tool that does not exist", '<tool_call>{"name": "web_search", "arguments": {}}</tool_call>'],
     ["unreadable JSON", '<tool_call>{"name": "email_search", "arguments": {"que</tool_call>'],
-    ["Python", 'print(default_api.email_search(query="adder"))'],
   ])("marks a call as broken: %s", (_, content) => {
     expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "broken_call" });
   });
@@ -176,13 +183,36 @@ describe("separateReply", () => {
   it.each([
     "<|tool_call>call:email_search{query:<|x|>}<tool_call|>",
     "<start_function_call>call:email_search{query:x}<end_function_call>",
-    '<|tools_prefix|>[{"email_search": {"query": "x"}}]<|tools_suffix|>',
   ])("reports a call that it cannot read: %s", (content) => {
     expect(separate(content).finishReason).toBe("broken_call");
   });
 
   it.each([
+    ["JSON after a sentence", 'I will search.\n{"name": "email_search", "arguments": {"query": "adder"}}'],
+    ["JSON in the middle of a sentence", 'Let me call email_search {"query": "adder"} now.'],
+    ["JSON with the tool as its key", 'First: {"email_search": {"query": "adder"}}'],
+    ["ReAct", 'Thought: I search.\nAction: email_search\nAction Input: {"query": "adder"}\nObservation: none'],
+    ["tags with the names of the tool and its parameters", "<email_search>\n<query>adder</query>\n</email_search>"],
+    ["YAML", "tool: email_search\nargs:\n  query: adder"],
+    [
+      "DSML with a misspelled token",
+      '<DSML|call name="email_search"><DSML|arg name="query">adder</DSML|arg></DSML|call>',
+    ],
+    ["Python after a sentence", 'I will search. email_search(query="adder")'],
+  ])("reports a call in an unknown notation once: %s", (_, content) => {
+    expect(separate(content)).toMatchObject({ content, toolCalls: [], finishReason: "broken_call" });
+    const told: Message[] = [
+      { role: "assistant", content, toolCalls: [] },
+      { role: "user", content: "Your tool call could not be read." },
+    ];
+    const again = separateReply(plain(content), { tools: [SEARCH], messages: told });
+    expect(again).toMatchObject({ content, toolCalls: [], finishReason: "stop" });
+  });
+
+  it.each([
     "I called email_search(query) before.",
+    "The query 'adder' with email_search found 3 emails: the price is 4.5 cents.",
+    "I used email_search. The adder is 4.5 cents.",
     "unknown_tool(query='x')",
     "The email says [email_search(query='x')].",
     "<answer>42</answer> and more",
