@@ -94,6 +94,11 @@ export interface RunComparison {
   /** Names of the settings that differ. */
   readonly settings: readonly string[];
   readonly metrics: readonly MetricComparison[];
+  /**
+   * Labels of the figures that only one run has, and that are therefore not compared. For example, art-e does not see
+   * the searches of an external agent with tools of its own.
+   */
+  readonly onlyIn: { readonly baseline: readonly string[]; readonly candidate: readonly string[] };
   /** The largest losses and wins on the first metric. */
   readonly flips: { readonly metric: string; readonly lost: readonly Flip[]; readonly won: readonly Flip[] };
 }
@@ -409,8 +414,20 @@ export function compareRuns(
       const compared = comparePairs(metric, pairsOf(metric.metric, baseline, candidate, failed, clusters));
       return { ...compared, ...countedOtherwise(compared, baseline, candidate, failed, clusters) };
     }),
+    onlyIn: { baseline: figuresOnlyIn(baseline, candidate), candidate: figuresOnlyIn(candidate, baseline) },
     flips: { metric: first.metric, ...findFlips(first, baseline, candidate, flips, failed) },
   };
+}
+
+/** Returns the labels of the figures that have values in a run and none in the other. */
+function figuresOnlyIn(run: ComparableRun, other: ComparableRun): string[] {
+  const scores = Object.entries(run.head.scores)
+    .filter(([name, { n }]) => n > 0 && (other.head.scores[name]?.n ?? 0) === 0)
+    .map(([name]) => describeMetric(name, run.head).label);
+  const has = ({ questions }: ComparableRun, metric: string) =>
+    [...questions.values()].some(({ values }) => values[metric] !== undefined);
+  const efforts = EFFORTS.filter(({ metric }) => has(run, metric) && !has(other, metric)).map(({ label }) => label);
+  return [...scores, ...efforts];
 }
 
 function countedOtherwise(

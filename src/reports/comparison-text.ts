@@ -74,6 +74,7 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
         significanceText(metric, noun),
       ]),
     ),
+    ...onlyInLines(comparison),
     ...compact([clustersText(comparison.clusters, common)]).map((line) => `${line}.`),
     ...failedLines(comparison),
     ...sequentialLines(metrics, comparisons > 1),
@@ -86,6 +87,13 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
 }
 
 /** Says how failed tasks count, with the differences that change if they count the other way. */
+function onlyInLines({ onlyIn: { baseline, candidate } }: RunComparison): string[] {
+  return compact([
+    baseline.length > 0 && `Unknown in the second, so not compared: ${baseline.join(", ")}.`,
+    candidate.length > 0 && `Unknown in the first, so not compared: ${candidate.join(", ")}.`,
+  ]);
+}
+
 function failedLines({ failed, metrics }: RunComparison): string[] {
   if (failed.baseline + failed.candidate === 0) return [];
   const isWrong = failed.counted === "wrong";

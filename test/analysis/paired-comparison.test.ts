@@ -112,6 +112,24 @@ describe("compareRuns", () => {
     expect(compare(at(null, 3), at(0.01, 3)).metrics[1]).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
+  it("names the figures that only one run has, and does not compare them", () => {
+    const described = { exactMatch: figures(), found: figures({ label: "Gold mail found" }) };
+    const at = (scores: { exactMatch: number; found?: number }, turns: number | null) =>
+      comparableRun(
+        head({ scores: Object.fromEntries(Object.entries(described).filter(([name]) => name in scores)) }),
+        [1, 2, 3].map((id) => task(id, scores, { turns })),
+      );
+    const seen = at({ exactMatch: 1, found: 1 }, 3);
+    const unseen = at({ exactMatch: 1 }, null);
+    const forth = compare(seen, unseen);
+    expect(forth.onlyIn).toEqual({ baseline: ["Gold mail found", "Turns per task"], candidate: [] });
+    expect(compare(unseen, seen).onlyIn).toEqual({ baseline: [], candidate: ["Gold mail found", "Turns per task"] });
+    expect(forth.metrics.find(({ metric }) => metric === "turns")).toMatchObject({ p: null, difference: { n: 0 } });
+    expect(comparisonText([seen.head, unseen.head], [forth])).toContain(
+      "\nUnknown in the second, so not compared: Gold mail found, Turns per task.\n",
+    );
+  });
+
   it("compares model and tool time without waiting time", () => {
     const at = (times: Partial<TaskResult>) =>
       comparableRun(

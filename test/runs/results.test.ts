@@ -38,6 +38,7 @@ describe("a trace's line in the results file", () => {
       inbox: "a@b.example",
       queryDate: "2001-05-14",
       howRealistic: 0.8,
+      goldEmails: ["<gold@x>"],
       goldSources: 1,
       question: "How much are the dues?",
       groundTruth: "$40",

@@ -1,4 +1,3 @@
-import OpenAI from "openai";
 import { afterEach, describe, expect, it } from "vitest";
 import { chatEventSchema } from "../../src/server/chat-event.js";
 import {
@@ -238,20 +237,4 @@ describe("a streamed chat completion", () => {
     expect(body.choices[0].message.content).toBe("Plain.");
     expect(provider.requests[0]?.body.stream).toBe(false);
   });
-});
-
-it("a streamed response delivers its text in parts, and ends with the answer alone", async () => {
-  await start(script(SEARCH), script(FINAL));
-  const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0 });
-  const stream = client.responses.stream({
-    model: "streamer",
-    input: "How much?",
-    metadata: { inbox_address: MARCUS },
-  });
-  const deltas: string[] = [];
-  stream.on("response.output_text.delta", ({ delta }) => deltas.push(delta));
-  const response = await stream.finalResponse();
-  expect(deltas.length).toBeGreaterThan(5);
-  expect(deltas.join("")).toBe(`Let me look.\n\n${ANSWER}`);
-  expect(response.output_text).toBe(ANSWER);
 });

@@ -19,6 +19,8 @@ const told = (toolCallId: string, content: string, isError = false): Message => 
 
 const MAIL = { message_id: "<a@b>", subject: "Dues", body: "Dues are $40." };
 
+const TURN = { latencyMs: 400, usage: null, costUsd: null, finishReason: "stop", retries: [] };
+
 const HISTORY: Message[] = [
   { role: "user", content: "How much are the dues?" },
   asked("c1", "email_get"),
@@ -40,7 +42,8 @@ const followUp = {
   ],
   historyLength: HISTORY.length,
   toolCalls: [],
-  turns: [],
+  model: "acme/best",
+  turns: [TURN],
   answer: "In that email: $40.",
   ending: "answered",
   sources: ["<a@b>"],
@@ -65,8 +68,7 @@ describe("earlierCalls", () => {
 });
 
 describe("the conversation of a follow-up question", () => {
-  const turn = { latencyMs: 400, usage: null, costUsd: null, finishReason: "stop", retries: [] };
-  const steps = stepsOf({ ...followUp, turns: [turn] } as unknown as ChatTrace);
+  const steps = stepsOf(followUp);
 
   it("contains the results of earlier calls", () => {
     expect(steps.flatMap(({ calls }) => calls).map(({ result, error }) => error ?? result)).toEqual([
@@ -109,7 +111,7 @@ describe("an eval of a follow-up question", () => {
       `Call 1 of an earlier question: email_get({"message_id":"<a@b>"}) -> ${JSON.stringify(MAIL)}`,
     );
     expect(traceDigest(gaveUp, 4_000)).toContain('Call 1: email_search({"query":"dues"})');
-    expect(traceDigest(gaveUp, 4_000)).toContain("0 turns, 1 tool calls");
+    expect(traceDigest(gaveUp, 4_000)).toContain("1 turns, 1 tool calls");
   });
 
   it("passes the calls of earlier chats to code", () => {

@@ -86,6 +86,14 @@ beforeEach(() => {
 });
 
 describe("a judge as an eval", () => {
+  it.each(["accuracy", "judgeCorrect", "judgeCorrect:corrected"])(
+    "decides no gate on %s with --require-validated before it was tested",
+    async (metric) => {
+      const { code, stderr } = await artE(`gate latest --fail-under ${metric}=0.1 --require-validated`);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("never tested") });
+    },
+  );
+
   it("is tested on people's held-out labels, with other forms of its prompt and its cost", async () => {
     const { stdout } = await artE("evals test judge --json", env());
     const test = JSON.parse(stdout);
@@ -118,6 +126,14 @@ describe("a judge as an eval", () => {
     expect(text).toMatch(/Cost per trace: \$0\.\d+/);
     expect(text).toMatch(/Other position of the prompt: same result 0\.\d+ .*; 0 pass and \d+ fail only there\./);
   });
+
+  it.each(["accuracy", "judgeCorrect", "judgeCorrect:corrected"])(
+    "decides a gate on %s with --require-validated after its test passed",
+    async (metric) => {
+      const { code, stdout } = await artE(`gate latest --fail-under ${metric}=0.1 --require-validated`);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(`^passed +${metric}`) });
+    },
+  );
 
   it("warns if the results depend on the position of the answer in the prompt", async () => {
     allowedFirst = 0;
