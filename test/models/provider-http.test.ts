@@ -12,8 +12,9 @@ import { resolveModel } from "../../src/models/open-model.js";
 import { toModelError } from "../../src/models/provider-errors.js";
 import { openaiClient } from "../../src/models/providers/openai-responses.js";
 import { ChatAssembler } from "../../src/models/wire/chat-stream.js";
-import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, withDeadline } from "../../src/models/wire/http-sender.js";
+import { jsonBytes, jsonHeaders, sdkFetch, sdkReply, timeoutError } from "../../src/models/wire/http-sender.js";
 import { postForReply } from "../../src/models/wire/stream-reply.js";
+import { withDeadline } from "../../src/platform/deadline.js";
 import { DEFAULT_RETRY } from "../../src/platform/retry-delay.js";
 import { failsEveryTask } from "../../src/runs/detect-dead-server.js";
 import { SELF_SIGNED } from "../providers/self-signed.js";
@@ -356,19 +357,23 @@ describe("fetch for SDKs", () => {
 const never = new AbortController().signal;
 const forever = () => new Promise<never>(() => undefined);
 
+/** As calls of the SDKs are limited. */
+const withTimeout = <T>(signal: AbortSignal, timeoutMs: number, work: (signal: AbortSignal) => Promise<T>) =>
+  withDeadline(signal, timeoutMs, () => timeoutError({ timeoutMs }), work);
+
 it("withTimeout returns the result of its work, and leaves no listener on the signal", async () => {
-  expect(await withDeadline(never, 60_000, async () => 7)).toBe(7);
-  await expect(withDeadline(never, 60_000, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(await withTimeout(never, 60_000, async () => 7)).toBe(7);
+  await expect(withTimeout(never, 60_000, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   const thrown = () => {
     throw new Error("at once");
   };
-  await expect(withDeadline(never, 60_000, thrown)).rejects.toThrow("at once");
+  await expect(withTimeout(never, 60_000, thrown)).rejects.toThrow("at once");
   expect(getEventListeners(never, "abort")).toEqual([]);
 });
 
 it("withTimeout throws a retryable timeout, even if the work never ends", async () => {
   let inner: AbortSignal | undefined;
-  const call = withDeadline(never, 20, (signal) => {
+  const call = withTimeout(never, 20, (signal) => {
     inner = signal;
     return forever();
   });
@@ -379,15 +384,15 @@ it("withTimeout throws a retryable timeout, even if the work never ends", async 
 it("withTimeout rejects with the outer signal's reason, whatever the work throws", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
-  const hanging = withDeadline(controller.signal, 60_000, forever);
-  const complaining = withDeadline(controller.signal, 60_000, async (signal) => {
+  const hanging = withTimeout(controller.signal, 60_000, forever);
+  const complaining = withTimeout(controller.signal, 60_000, async (signal) => {
     await delay(60_000, undefined, { signal }).catch(() => undefined);
     throw new Error("Request was aborted.");
   });
   controller.abort(reason);
   await expect(hanging).rejects.toBe(reason);
   await expect(complaining).rejects.toBe(reason);
-  await expect(withDeadline(controller.signal, 60_000, async () => 7)).rejects.toBe(reason);
+  await expect(withTimeout(controller.signal, 60_000, async () => 7)).rejects.toBe(reason);
 });
 
 describe("redirects", () => {

@@ -2,7 +2,6 @@ import { pipeline, Readable, type Transform } from "node:stream";
 import { ReadableStream } from "node:stream/web";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { openDeadline } from "../../platform/deadline.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { openConnections } from "../../platform/outgoing-connections.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "../model.js";
@@ -404,30 +403,10 @@ async function* bodyOf(reply: HttpReply): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(await reply.text());
 }
 
-/**
- * Runs `work` with a deadline. When it expires, rejects immediately with the outer signal's reason or a `timeout`
- * ModelError. Avoids Promise.race, which would create three more promises per call.
- */
-export async function withDeadline<T>(
-  signal: AbortSignal,
-  timeoutMs: number,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  const deadline = openDeadline(signal, timeoutMs, () => timeoutError({ timeoutMs }));
-  const inner = deadline.signal;
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      inner.addEventListener("abort", () => reject(inner.reason), { once: true });
-      // An SDK might reject first with its own abort error.
-      work(inner).then(resolve, (error) => reject(inner.aborted ? inner.reason : error));
-    });
-  } finally {
-    deadline.close();
-  }
-}
-
-function timeoutError({ timeoutMs, isIdleTimeout }: Pick<HttpOptions, "timeoutMs" | "isIdleTimeout">): ModelError {
+export function timeoutError({
+  timeoutMs,
+  isIdleTimeout,
+}: Pick<HttpOptions, "timeoutMs" | "isIdleTimeout">): ModelError {
   const what = isIdleTimeout ? "no data" : "no complete reply";
   return new ModelError("timeout", `${what} within ${(timeoutMs ?? 0) / 1000} s`, { retryable: true });
 }

@@ -1,3 +1,4 @@
+import { withDeadline } from "../../platform/deadline.js";
 import { type Endpoint, failureInReply, secretsOf } from "../endpoint.js";
 import { ModelError, type ReplyDelta } from "../model.js";
 import { toModelError } from "../provider-errors.js";
@@ -10,8 +11,8 @@ import {
   replyText,
   sdkReply,
   sendRequest,
+  timeoutError,
   wholeOf,
-  withDeadline,
 } from "./http-sender.js";
 import type { RequestBody } from "./omissions.js";
 import { reportedUsage } from "./reported-usage.js";
@@ -234,7 +235,13 @@ export function sdkSend(
   open: (() => ReplyAssembler) | null,
 ): Send {
   const { timeoutMs } = endpoint;
-  const plain = () => withDeadline(signal, timeoutMs, (within) => sdkReply(post(within)));
+  const plain = () =>
+    withDeadline(
+      signal,
+      timeoutMs,
+      () => timeoutError({ timeoutMs }),
+      (within) => sdkReply(post(within)),
+    );
   if (open === null) return plain;
   const streamed = () =>
     postForReply(
