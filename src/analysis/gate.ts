@@ -49,7 +49,7 @@ export interface Gate extends Threshold {
   /** Whether the interval's bound must reach the limit, and not only the value. True for corrected rates. */
   readonly isBound: boolean;
   readonly coverage: Coverage;
-  /** The clusters that the interval of the difference is computed with. Null for a threshold. */
+  /** The clusters that the interval of the difference is computed with, or null if the gate is a threshold. */
   readonly clusters: Clustering | null;
   /** Coverage of the same score in the baseline. Null for a threshold. */
   readonly baselineCoverage: Coverage | null;

@@ -25,7 +25,10 @@ export function openMailboxes(db: Db): Mailboxes {
   if (owned.size > 0) return { addresses: [...owned.keys()], has: (address) => owned.has(address) };
   const { idOf } = openAddressBook(db);
   return {
-    addresses: frequentAddresses(db, MAX_FREQUENT).map(({ address }) => address),
+    // Counts the mail of every address, and most callers only ask whether a mailbox is known.
+    get addresses() {
+      return frequentAddresses(db, MAX_FREQUENT).map(({ address }) => address);
+    },
     has: (address) => idOf(address) !== null,
   };
 }

@@ -1,6 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { Db } from "../../store/open-store.js";
 
+/** The mailboxes of all addresses as positions in date order, and what ranking needs to know about each email. */
+
 export interface SearchableMail {
   /** Returns the mailbox of an address, or all mail if the id is null. */
   mailbox(addressId: number | null): PositionSet;
@@ -13,8 +15,6 @@ export interface SearchableMail {
   /** Sums per position during a search, all zero between searches. Allocating arrays per search would take 0.5 ms. */
   readonly scratch: { readonly scores: Float64Array; readonly matched: Uint8Array };
 }
-
-/** The mailboxes of all addresses, as positions in date order. */
 
 /** One JSON array, because reading 35,000 separate rows takes twice as long. */
 const positionsWhere = (condition: string) =>
@@ -84,14 +84,11 @@ export function openSearchableMail(db: Db): SearchableMail {
 /** Reads `mail_columns`. Positions start at 1. */
 function readColumns(db: Db): Pick<SearchableMail, "sentAt" | "bytes"> {
   const row = db.prepare("SELECT sent_at, bytes FROM mail_columns").raw().get() as [Buffer, Buffer] | undefined;
-  const [sentAt, bytes] = row ?? [Buffer.alloc(0), Buffer.alloc(0)];
-  // A copy, because SQLite's buffers are not aligned.
-  const copyOf = ({ buffer, byteOffset, length }: Buffer) => buffer.slice(byteOffset, byteOffset + length);
-  const columns = {
-    sentAt: new Float64Array(1 + sentAt.length / 8).fill(Number.NaN, 0, 1),
-    bytes: new Uint32Array(1 + bytes.length / 4),
-  };
-  columns.sentAt.set(new Float64Array(copyOf(sentAt)), 1);
-  columns.bytes.set(new Uint32Array(copyOf(bytes)), 1);
-  return columns;
+  const [times, lengths] = row ?? [Buffer.alloc(0), Buffer.alloc(0)];
+  const sentAt = new Float64Array(1 + times.length / 8).fill(Number.NaN, 0, 1);
+  const bytes = new Uint32Array(1 + lengths.length / 4);
+  // Copied as bytes, because SQLite's buffers are not aligned.
+  times.copy(Buffer.from(sentAt.buffer, sentAt.BYTES_PER_ELEMENT));
+  lengths.copy(Buffer.from(bytes.buffer, bytes.BYTES_PER_ELEMENT));
+  return { sentAt, bytes };
 }
