@@ -1,8 +1,8 @@
-# art-e with what its Python sandbox needs. docs/container.md says how to run it.
+# art-e with the requirements of its Python sandbox. See docs/container.md for how to run it.
 FROM node:24-slim AS build
 WORKDIR /opt/art-e
 COPY . .
-# Beside it, for runs over a queue (docs/scale.md): its three packages.
+# The three packages for runs with a queue (docs/scale.md).
 RUN npm ci --no-audit --no-fund \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
   && npm install --prefix /opt --ignore-scripts --no-audit --no-fund bullmq@6 ioredis@5 rate-limiter-flexible@11

@@ -20,7 +20,7 @@ const ENTRIES = [
   "library/evals",
   "mail/import/reader-thread",
   "mail/mime/mime-thread",
-  "mail/import/copy-mail-thread",
+  "mail/import/corpus-copy-thread",
   "server/run-page/run-page-thread",
   "suites/grading/grading-process",
   "tools/search-pool/search-thread",

@@ -3,19 +3,20 @@
 import { compile } from "json-schema-to-typescript";
 import { z } from "zod";
 import { RUN_OPTIONS, SESSION_OPTIONS } from "./src/library/options/flag-options.js";
-import { messageSchema, usageSchema } from "./src/models/model.js";
+import { messageSchema } from "./src/models/model.js";
+import { usageSchema } from "./src/models/usage.js";
 import { type SharedFlag, traitsOf } from "./src/platform/flag-values.js";
 import { jsonValueSchema } from "./src/platform/json.js";
 import { LIMIT_FLAG, QUESTION_FLAGS, RUN_FLAGS, type RunFlagName } from "./src/runs/run-flags.js";
 import { estimateSchema, intervalSchema } from "./src/statistics/estimate.js";
 import { questionSchema } from "./src/tasks/question.js";
+import { judgementSchema } from "./src/traces/judgement.js";
 import { runSettingsSchema } from "./src/traces/run-settings.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "./src/traces/run-totals.js";
 import { taskResultSchema } from "./src/traces/task-result.js";
 import {
   anyTraceSchema,
   chatTraceSchema,
-  judgementSchema,
   suiteTraceSchema,
   toolCallRecordSchema,
   traceSchema,

@@ -10,7 +10,7 @@ const PROGRAMS = [
   "test/cli/**/*.test.ts",
   "test/evals/run-python-evals.test.ts",
   "test/mail/maildir.test.ts",
-  "test/packaging/*.test.ts",
+  "packaging/*.test.ts",
   "test/sandbox/*.test.ts",
   "test/tools/run-shell.test.ts",
   "test/tools/workspace-tools.test.ts",
@@ -44,7 +44,7 @@ export default defineConfig({
     // Each worker keeps the source, and the processes that run command lines, for all its files.
     isolate: false,
     projects: isSlow
-      ? [{ extends: true, test: { name: "slow", include: slowFiles(), pool: "forks" } }]
+      ? [{ extends: true, test: { name: "slow", include: slowFiles(), pool: "forks", testTimeout: 900_000 } }]
       : [
           {
             extends: true,
@@ -62,7 +62,7 @@ export default defineConfig({
             test: {
               // Each worker loads the source, which takes seconds.
               name: "modules",
-              include: ["test/**/*.test.ts"],
+              include: ["test/**/*.test.ts", "mutation/*.test.ts"],
               exclude: PROGRAMS,
               pool: "threads",
               maxWorkers: Math.max(3, availableParallelism()),

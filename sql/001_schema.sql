@@ -24,7 +24,7 @@ CREATE TABLE mails (
   recipients   TEXT NOT NULL,             -- JSON array of addresses without duplicates: to, then cc, then bcc
   to_count     INTEGER NOT NULL,          -- number of `to` addresses in `recipients`
   cc_count     INTEGER NOT NULL,          -- number of `cc` addresses after them; the rest are `bcc`
-  date         TEXT,                      -- NULL if the email has no readable date
+  date         TEXT,                      -- NULL if the email's date is missing or unreadable
   body         TEXT NOT NULL
 );
 
@@ -56,14 +56,14 @@ CREATE TABLE messages (
 
 CREATE INDEX idx_messages_mail ON messages(mail_id);
 
--- The owners in whose folders an email was filed, including those of its copies.
+-- The owners whose folders contain an email or one of its copies.
 CREATE TABLE filings (
   mail_id  INTEGER NOT NULL REFERENCES mails(id),
   owner_id INTEGER NOT NULL REFERENCES owners(id),
   PRIMARY KEY (mail_id, owner_id)
 ) WITHOUT ROWID;
 
--- Display names from the email's header that contain words that its addresses lack.
+-- Display names from the email's header that contain words that are missing from its addresses.
 CREATE TABLE mail_names (
   mail_id INTEGER PRIMARY KEY REFERENCES mails(id),
   names   TEXT NOT NULL                   -- JSON array, sorted
@@ -81,6 +81,12 @@ CREATE TABLE address_names (
 CREATE TABLE mail_bigrams (
   mail_id INTEGER PRIMARY KEY REFERENCES mails(id),
   bigrams TEXT NOT NULL
+);
+
+-- Message-IDs that an email's In-Reply-To and References name. The emails themselves might not have been imported.
+CREATE TABLE mail_references (
+  mail_id INTEGER PRIMARY KEY REFERENCES mails(id),
+  ids     TEXT NOT NULL                   -- JSON array, the closest first
 );
 
 -- One row: the content of the imported mail.
@@ -116,7 +122,7 @@ CREATE TABLE mail_columns (
 -- Converts a date range into a range of positions.
 CREATE INDEX idx_mail_order_date ON mail_order(date DESC);
 
--- The emails in an address's mailbox: sent by it, sent to it, or filed by its owner.
+-- The emails in an address's mailbox: emails from the address, to the address, or in its owner's folders.
 CREATE TABLE mailboxes (
   address_id   INTEGER NOT NULL REFERENCES addresses(id),
   position     INTEGER NOT NULL,          -- mail_order.position
@@ -124,6 +130,14 @@ CREATE TABLE mailboxes (
   is_recipient INTEGER NOT NULL,
   PRIMARY KEY (address_id, position)
 ) WITHOUT ROWID;
+
+-- The threads of two or more emails. An email without a row is the only one in its thread.
+CREATE TABLE mail_threads (
+  mail_id   INTEGER PRIMARY KEY REFERENCES mails(id),
+  thread_id INTEGER NOT NULL              -- mails.id of the oldest email in the thread
+);
+
+CREATE INDEX idx_mail_threads_thread ON mail_threads(thread_id);
 
 CREATE VIEW indexed_mails AS
 SELECT o.position, m.subject, m.body FROM mail_order o JOIN mails m ON m.id = o.mail_id;
@@ -229,6 +243,9 @@ CREATE TABLE art_e_tasks (
   query_date    TEXT NOT NULL,            -- YYYY-MM-DD: last day with visible emails
   how_realistic REAL NOT NULL,            -- 0 to 1
   split         TEXT NOT NULL,            -- 'train' or 'test'
+  goal          TEXT,                     -- JSON: the goal state of the mailbox, or null for a question
+  drafts        TEXT,                     -- JSON: the drafts at the start of the task, or null without any
+  selection     TEXT,                     -- JSON: the emails that a task asks to select, or null for other tasks
   PRIMARY KEY (dataset_id, split, id)
 ) WITHOUT ROWID;
 
@@ -281,7 +298,8 @@ CREATE TABLE run_tasks (
   PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;
 
--- Traces of run tasks and chats.
+-- Traces of run tasks and chats. Lists search, sort and show the generated columns. `score` is the trace's first available
+-- headline score.
 CREATE TABLE traces (
   id         TEXT PRIMARY KEY,
   run_id     TEXT REFERENCES runs(id) ON DELETE CASCADE, -- NULL for a chat
@@ -290,12 +308,21 @@ CREATE TABLE traces (
   session_id TEXT NOT NULL,               -- sessions.id for a chat
   started_at TEXT NOT NULL,
   ending     TEXT NOT NULL,
-  trace      TEXT NOT NULL                -- JSON: the complete trace
+  trace      TEXT NOT NULL,               -- JSON: the complete trace
+  model      TEXT AS (iif(json_valid(trace), trace ->> '$.model', NULL)),
+  question   TEXT AS (iif(json_valid(trace), substr(coalesce(trace ->> '$.question', trace ->> '$.task.question'), 1, 1000), NULL)),
+  answer     TEXT AS (iif(json_valid(trace), substr(trace ->> '$.answer', 1, 1000), NULL)),
+  duration_ms REAL AS (iif(json_valid(trace), trace ->> '$.durationMs', NULL)),
+  score      REAL AS (iif(json_valid(trace), coalesce(
+    trace ->> '$.scores.reward.value', trace ->> '$.scores.judgeCorrect.value', trace ->> '$.scores.taskScore.value',
+    trace ->> '$.scores.goalReached.value', trace ->> '$.scores.selectionF1.value',
+    trace ->> '$.scores.sourcesCorrect.value', trace ->> '$.scores.semanticScore.value'), NULL))
 );
 
 CREATE INDEX idx_traces_run ON traces(run_id, task_id);
--- Contains all columns that lists of traces sort and filter by, so that these queries do not read the large `trace`.
-CREATE INDEX idx_traces_started ON traces(started_at, id, agent_id, session_id, ending);
+-- Contains all columns of lists, so that they do not read the large `trace`.
+CREATE INDEX idx_traces_lists
+  ON traces(started_at, id, run_id, task_id, agent_id, session_id, ending, score, duration_ms, model, question, answer);
 CREATE INDEX idx_traces_session ON traces(session_id, started_at) WHERE run_id IS NULL;
 
 -- Attempts at the tasks of a run. The newest attempt at a task is its result. Earlier attempts only count toward the
@@ -316,15 +343,48 @@ CREATE TABLE results (
 -- Deleting a trace searches for its results.
 CREATE INDEX idx_results_trace ON results(trace_id);
 
+-- Figures of runs for lists, computed by the program. A changed result deletes the row, and the next list computes it.
+CREATE TABLE run_summaries (
+  run_id         TEXT PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+  tasks          INTEGER NOT NULL,        -- tasks with a result
+  completed_tasks INTEGER NOT NULL,
+  failed_tasks   INTEGER NOT NULL,
+  error          TEXT,                    -- the most frequent error of the failed tasks
+  score          REAL,                    -- the headline score, for sorting
+  headline       TEXT,                    -- JSON: the headline score with its interval
+  cost_usd       REAL,                    -- NULL if a price is unknown
+  judge_cost_usd REAL,
+  total_cost_usd REAL,
+  tokens         INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TRIGGER results_added AFTER INSERT ON results BEGIN
+  DELETE FROM run_summaries WHERE run_id = NEW.run_id;
+END;
+CREATE TRIGGER results_changed AFTER UPDATE ON results BEGIN
+  DELETE FROM run_summaries WHERE run_id = NEW.run_id;
+END;
+CREATE TRIGGER results_deleted AFTER DELETE ON results BEGIN
+  DELETE FROM run_summaries WHERE run_id = OLD.run_id;
+END;
+
 -- Paid model replies of tasks without a result. A resumed run reads them instead of calling the model again.
 CREATE TABLE reply_journal (
   run_id   TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
   task_id  INTEGER NOT NULL,              -- as in run_tasks
   epoch    INTEGER NOT NULL,
-  position INTEGER NOT NULL,              -- 0, 1, ...: order in which the replies arrived
+  position INTEGER NOT NULL,              -- 0, 1, ...: order of the replies' arrival
   entry    TEXT NOT NULL,                 -- JSON: caller, SHA-256 of the request, reply
   PRIMARY KEY (run_id, task_id, epoch, position)
 ) WITHOUT ROWID;
+
+-- Unfinished tasks count toward the cost of a run.
+CREATE TRIGGER replies_added AFTER INSERT ON reply_journal BEGIN
+  DELETE FROM run_summaries WHERE run_id = NEW.run_id;
+END;
+CREATE TRIGGER replies_deleted AFTER DELETE ON reply_journal BEGIN
+  DELETE FROM run_summaries WHERE run_id = OLD.run_id;
+END;
 
 --------------------------------------------------------------------------------------------------------------- chats
 
@@ -333,7 +393,7 @@ CREATE TABLE sessions (
   id         TEXT PRIMARY KEY,
   agent_id   TEXT NOT NULL,
   inbox      TEXT,                        -- the only readable mailbox; NULL if the session is not bound to one
-  query_date TEXT,                        -- YYYY-MM-DD: last day with visible emails; NULL if there is no cutoff
+  query_date TEXT,                        -- YYYY-MM-DD: last day with visible emails, or NULL without a cutoff
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
 );
@@ -482,11 +542,13 @@ CREATE TABLE eval_watches (
   run_id       TEXT NOT NULL,
   fresh        INTEGER NOT NULL,          -- number of newly judged traces of the run; 0 if they were counted before
   fresh_passed INTEGER NOT NULL,
+  rejudged        INTEGER,                -- reference traces judged again, because something had changed
+  rejudged_passed INTEGER,
   created_at   TEXT NOT NULL,
   PRIMARY KEY (baseline_id, round)
 ) WITHOUT ROWID;
 
--- Repeated judgments of anchors. Anchors on which the eval failed to run have no row.
+-- Repeated judgments of anchors. An anchor without a row means that the eval failed to run.
 CREATE TABLE eval_anchor_rounds (
   baseline_id INTEGER NOT NULL,
   trace_id    TEXT NOT NULL,

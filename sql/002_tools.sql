@@ -3,17 +3,17 @@
 
 INSERT INTO tools (id, name, description, parameters_schema, handler_key, category, builtin) VALUES
 ('email_search', 'Search Emails',
- 'Search one mailbox. Returns the mails that match the words of the query best, best first; "match" says whether a mail has all of them. Words in double quotes count more where they stand together. Returns message_id, subject, sender, date and a snippet of each mail; use email_get to read one whole.',
+ 'Search one mailbox. Returns the emails that best match the words of the query, best first; "match" shows whether an email contains all of them. Words in double quotes count more if they are next to each other. Each result has message_id, subject, sender, date and a snippet; use email_get to read the entire email.',
  '{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "Words to look for in subject and body; a whole question is fine"},
+    "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "Words to search for in subject and body; an entire question is fine"},
     "inbox_id": {"type": "string", "description": "The mailbox to search: its email address"},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many mails to return"},
-    "from": {"type": "string", "description": "Only mail sent by this address, or by people with these words in their name or address"},
-    "to": {"type": "string", "description": "Only mail to, cc or bcc this address, or people with these words in their name or address"},
-    "sent_after": {"type": "string", "format": "date", "description": "Only mail sent on or after this day, YYYY-MM-DD"},
-    "sent_before": {"type": "string", "format": "date", "description": "Only mail sent before this day, YYYY-MM-DD"}
+    "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Maximum number of emails to return"},
+    "from": {"type": "string", "description": "Only emails sent by this address, or by people whose name or address contains these words"},
+    "to": {"type": "string", "description": "Only emails to, cc or bcc this address, or people whose name or address contains these words"},
+    "sent_after": {"type": "string", "format": "date", "description": "Only emails sent on or after this date, YYYY-MM-DD"},
+    "sent_before": {"type": "string", "format": "date", "description": "Only emails sent before this date, YYYY-MM-DD"}
   },
   "required": ["query", "inbox_id"],
   "additionalProperties": false
@@ -21,12 +21,12 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
  'email_search', 'email', 1),
 
 ('email_get', 'Read Email',
- 'Read one mail whole, by its message_id: subject, sender, recipients, date and body. A very long body comes in pages; the result then says at which offset to go on.',
+ 'Read an entire email by its message_id: subject, sender, recipients, date and body. A very long body comes in pages; the result then has the offset of the next page.',
  '{
   "type": "object",
   "properties": {
     "message_id": {"type": "string", "minLength": 1, "description": "The message_id of a search result, with its angle brackets"},
-    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Character of the body to start at"}
+    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Position in the body of the first character to return"}
   },
   "required": ["message_id"],
   "additionalProperties": false
@@ -76,7 +76,7 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
  'return_final_answer', 'answer', 1),
 
 ('execute_python', 'Execute Python',
- 'Run a Python 3 program and get what it prints: {stdout, stderr, exit_code, timed_out, truncated}. Only what is printed comes back, so print results; variables do not stay for later calls, files do. Where the task has a machine, it runs there, in the home folder, with the packages of that machine, up to 120 seconds. Else it runs in the workspace of this task, in a sandbox with the standard library, no network, 5 seconds and 512 MB.',
+ 'Run a Python 3 program. Returns {stdout, stderr, exit_code, timed_out, truncated}. Only printed output is returned, so print the results. Files remain for later calls, variables do not. If the task has a machine, the program runs there in the home folder, with the machine''s packages, for at most 120 seconds. Otherwise it runs in the task''s workspace, in a sandbox with the standard library and without a network, for at most 5 seconds and with at most 512 MB.',
  '{
   "type": "object",
   "properties": {
@@ -88,13 +88,13 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
  'execute_python', 'code', 1),
 
 ('read_file', 'Read File',
- 'Read a text file of the task''s machine, or of the workspace where there is none, page by page. Each line comes behind its number and a tab; next_offset says where to go on, or is null at the end. Binary files are refused.',
+ 'Read a text file page by page, on the task''s machine or, in tasks without one, in the workspace. Each line starts with its number and a tab. next_offset is the first line of the next page, or null at the end. Binary files are rejected.',
  '{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path inside the workspace, such as notes/a.txt; in a machine an absolute path, or one from the home folder"},
-    "offset": {"type": "integer", "minimum": 1, "default": 1, "description": "Number of the line to start at"},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 200, "description": "How many lines to return"}
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path inside the workspace, such as notes/a.txt; on a machine, an absolute path or a path relative to the home folder"},
+    "offset": {"type": "integer", "minimum": 1, "default": 1, "description": "Number of the first line to return"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 200, "description": "Maximum number of lines to return"}
   },
   "required": ["path"],
   "additionalProperties": false
@@ -102,12 +102,12 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
  'read_file', 'filesystem', 1),
 
 ('write_file', 'Write File',
- 'Make or replace a text file (UTF-8) of the task''s machine, or of the workspace where there is none, with the folders above it.',
+ 'Create or replace a text file (UTF-8) on the task''s machine or, in tasks without one, in the workspace. Missing parent folders are created.',
  '{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path inside the workspace, such as notes/a.txt; in a machine an absolute path, or one from the home folder"},
-    "content": {"type": "string", "maxLength": 1000000, "description": "What the file shall hold"}
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path inside the workspace, such as notes/a.txt; on a machine, an absolute path or a path relative to the home folder"},
+    "content": {"type": "string", "maxLength": 1000000, "description": "The new content of the file"}
   },
   "required": ["path", "content"],
   "additionalProperties": false
@@ -115,24 +115,24 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
  'write_file', 'filesystem', 1),
 
 ('list_files', 'List Files',
- 'List the files and folders of the task''s machine, or of the workspace where there is none, with their sizes in bytes. In a machine, folders whose names begin with a dot are named without what is in them.',
+ 'List files and folders with their sizes in bytes, on the task''s machine or, in tasks without one, in the workspace. On a machine, folders whose names start with a dot are listed without their contents.',
  '{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "default": ".", "description": "Folder inside the workspace; in a machine an absolute path, or one from the home folder"}
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "default": ".", "description": "Folder inside the workspace; on a machine, an absolute path or a path relative to the home folder"}
   },
   "additionalProperties": false
 }',
  'list_files', 'filesystem', 1),
 
 ('run_shell', 'Run Shell',
- 'Run a command with bash in the task''s machine and get {stdout, stderr, exit_code, timed_out, truncated}; of a long output the beginning and the end. Each call is a new shell that starts in the home folder: files stay, variables and the working folder do not. A program that shall go on after the call is started in the background with &, and its output sent to a file.',
+ 'Run a command with bash on the task''s machine. Returns {stdout, stderr, exit_code, timed_out, truncated}. A long output is truncated in the middle. Each call starts a new shell in the home folder. Files remain for later calls, variables and the working folder do not. To keep a program running after the call, start it in the background with & and redirect its output to a file.',
  '{
   "type": "object",
   "properties": {
-    "command": {"type": "string", "minLength": 1, "maxLength": 30000, "description": "What bash shall run: one line or a script"},
-    "cwd": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Folder to run it in; the home folder where it is not given"},
-    "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 600, "default": 60, "description": "When it is stopped"}
+    "command": {"type": "string", "minLength": 1, "maxLength": 30000, "description": "Command line or script for bash"},
+    "cwd": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Working folder. The default is the home folder"},
+    "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 600, "default": 60, "description": "Timeout in seconds"}
   },
   "required": ["command"],
   "additionalProperties": false
@@ -140,13 +140,13 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
  'run_shell', 'machine', 1),
 
 ('run_notebook', 'Run Notebook',
- 'Run all cells of a Jupyter notebook of the task''s machine in order, in a new kernel and in the notebook''s folder, and save it in place with its outputs. Returns what each cell printed, its result as text, and the error of the cell that failed; the notebook is saved then too. Pictures are named, not shown.',
+ 'Run all cells of a Jupyter notebook on the task''s machine in order, in a new kernel and in the notebook''s folder, and save the notebook in place with its outputs. Returns the printed output of each cell, its result as text, and the error of a failed cell. The notebook is also saved if a cell fails. Pictures are listed, not shown.',
  '{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "The .ipynb file: an absolute path, or one from the home folder"},
-    "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 1800, "default": 300, "description": "When it is stopped, for all cells together"},
-    "continue_on_error": {"type": "boolean", "default": false, "description": "Whether to run the cells after one that fails"}
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "The .ipynb file: an absolute path or a path relative to the home folder"},
+    "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 1800, "default": 300, "description": "Timeout for all cells together, in seconds"},
+    "continue_on_error": {"type": "boolean", "default": false, "description": "Whether to run the cells after a failed cell"}
   },
   "required": ["path"],
   "additionalProperties": false
@@ -154,20 +154,108 @@ INSERT INTO tools (id, name, description, parameters_schema, handler_key, catego
  'run_notebook', 'machine', 1),
 
 ('search_documents', 'Search Documents',
- 'Search the documentation that comes with the task, or open one of its documents. With query: the parts that match best, each with the path of its document, the offset where it begins and a snippet. With path: that document from offset on; next_offset says where to go on, or is null at the end.',
+ 'Search the task''s documentation, or open one of its documents. With query, returns the parts that match best, each with the path of its document, its offset and a snippet. With path, returns that document, starting at offset. next_offset is the start of the next page, or null at the end.',
  '{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "Words to look for; double quotes keep words together"},
-    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path of a document to open, as a search result gives it"},
-    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Character of the document to start at"},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many results of a search to return"}
+    "query": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "Words to search for. Double quotes keep words together"},
+    "path": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Path of the document to open, from a search result"},
+    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Position in the document of the first character to return"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Maximum number of search results"}
   },
   "additionalProperties": false
 }',
  'search_documents', 'documents', 1),
 
 ('apply_oracle', 'Apply Oracle',
- 'Put in place what the oracle file says that an agent leaves behind for this task. Only runs of the model offline/oracle have an oracle file.',
+ 'Apply the oracle file''s solution for this task. Only runs of the model offline/oracle have an oracle file.',
  '{"type": "object", "properties": {}, "additionalProperties": false}',
- 'apply_oracle', 'machine', 1);
+ 'apply_oracle', 'machine', 1),
+
+('label_emails', 'Label Emails',
+ 'Add labels to emails and remove labels from them. A label that does not exist yet is created. Returns the labels, folder and marks of each email.',
+ '{
+  "type": "object",
+  "properties": {
+    "message_ids": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 200, "description": "The message_ids of the emails"},
+    "add": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 200}, "default": [], "description": "Names of the labels to add"},
+    "remove": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 200}, "default": [], "description": "Names of the labels to remove"}
+  },
+  "required": ["message_ids"],
+  "additionalProperties": false
+}',
+ 'label_emails', 'actions', 1),
+
+('move_emails', 'Move Emails',
+ 'Move emails to a folder, such as "archive". A folder that does not exist yet is created. At the start, received emails are in "inbox" and the user''s own in "sent".',
+ '{
+  "type": "object",
+  "properties": {
+    "message_ids": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 200, "description": "The message_ids of the emails"},
+    "folder": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Name of the folder"}
+  },
+  "required": ["message_ids", "folder"],
+  "additionalProperties": false
+}',
+ 'move_emails', 'actions', 1),
+
+('mark_emails', 'Mark Emails',
+ 'Mark emails as read or unread, and set or remove their flag. At the start, all emails are read and none is flagged.',
+ '{
+  "type": "object",
+  "properties": {
+    "message_ids": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 200, "description": "The message_ids of the emails"},
+    "unread": {"type": "boolean", "description": "true marks them as unread, false as read"},
+    "flagged": {"type": "boolean", "description": "true sets the flag, false removes it"}
+  },
+  "required": ["message_ids"],
+  "additionalProperties": false
+}',
+ 'mark_emails', 'actions', 1),
+
+('create_draft', 'Create Draft',
+ 'Save a new email, a reply or a forward as a draft. It is not sent. A reply goes to the sender of the email, or with reply_all also to its other recipients, unless you pass other recipients. Returns the draft with its draft_id.',
+ '{
+  "type": "object",
+  "properties": {
+    "to": {"type": "array", "items": {"type": "string"}, "maxItems": 100, "description": "Email addresses of the recipients. Optional for a reply"},
+    "cc": {"type": "array", "items": {"type": "string"}, "maxItems": 100, "description": "Email addresses that get a copy"},
+    "bcc": {"type": "array", "items": {"type": "string"}, "maxItems": 100, "description": "Email addresses that get a hidden copy"},
+    "subject": {"type": "string", "maxLength": 2000, "description": "Subject. By default, that of the original email with Re: or Fwd:"},
+    "body": {"type": "string", "maxLength": 200000, "default": "", "description": "Text of the email"},
+    "reply_to": {"type": "string", "minLength": 1, "description": "The message_id of the email to reply to"},
+    "reply_all": {"type": "boolean", "default": false, "description": "Whether the reply goes to all recipients of the email"},
+    "forward": {"type": "string", "minLength": 1, "description": "The message_id of the email to forward"}
+  },
+  "additionalProperties": false
+}',
+ 'create_draft', 'actions', 1),
+
+('list_drafts', 'List Drafts',
+ 'List all drafts in the mailbox, with their draft_id, recipients, subject and text.',
+ '{"type": "object", "properties": {}, "additionalProperties": false}',
+ 'list_drafts', 'actions', 1),
+
+('send_draft', 'Send Draft',
+ 'Send a draft. A sent email cannot be recalled.',
+ '{
+  "type": "object",
+  "properties": {
+    "draft_id": {"type": "string", "minLength": 1, "description": "The draft_id from create_draft or list_drafts"}
+  },
+  "required": ["draft_id"],
+  "additionalProperties": false
+}',
+ 'send_draft', 'actions', 1),
+
+('discard_draft', 'Discard Draft',
+ 'Delete a draft.',
+ '{
+  "type": "object",
+  "properties": {
+    "draft_id": {"type": "string", "minLength": 1, "description": "The draft_id from create_draft or list_drafts"}
+  },
+  "required": ["draft_id"],
+  "additionalProperties": false
+}',
+ 'discard_draft', 'actions', 1);

@@ -1,24 +1,19 @@
+// The entry point of the program: runs one command line, and prints errors and sets the exit code only here.
 import { existsSync } from "node:fs";
 import { COMPLETE, nameOf } from "./cli/command.js";
-import { COMMANDS } from "./cli/command-table.js";
+import { COMMAND_SECTIONS, COMMANDS } from "./cli/command-table.js";
 import { configuredDatabase } from "./cli/config/find-config.js";
+import { listenForInterrupt } from "./cli/interrupts.js";
 import { buildParser, formatError, refuseEmptyValues } from "./cli/parser.js";
-import {
-  handleOutputErrors,
-  listenForInterrupt,
-  openOutput,
-  openPerson,
-  openProgressLater,
-  readSettings,
-  showDamagedRows,
-  writeAboveBar,
-} from "./cli/terminal.js";
+import { openProgressLater, writeAboveBar } from "./cli/progress.js";
+import { readSettings } from "./cli/settings.js";
+import { handleOutputErrors, openOutput, openPerson, showDamagedRows } from "./cli/terminal.js";
 import { Interrupted } from "./platform/app-context.js";
 import { showDatabase, showProgram } from "./platform/command-line.js";
+import { stripControls } from "./platform/control-characters.js";
 import { notesOnEnvFile, readEnvironment } from "./platform/environment.js";
 import { EXIT, type ExitCode, UserError } from "./platform/errors.js";
 import { missingPackage } from "./platform/optional-packages.js";
-import { stripControls } from "./platform/strings.js";
 import { databaseError } from "./store/database-error.js";
 
 /** Runs one command line and returns the exit code. Errors are caught and printed only here. */
@@ -31,7 +26,7 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
   const args = withHelpFlag(words);
   let code: ExitCode = EXIT.done;
   let closeInterrupts = () => {};
-  const parser = buildParser(args, COMMANDS, async ({ run }, argv) => {
+  const parser = buildParser(args, COMMAND_SECTIONS, async ({ run }, argv) => {
     const env = readEnvironment();
     const settings = readSettings(argv, env, await configuredDatabase(argv, env));
     const unnamed = readSettings({}, {}, await configuredDatabase({}, {}));
@@ -80,12 +75,15 @@ function printError(error: unknown, args: readonly string[]): ExitCode {
 }
 
 /**
- * Replaces words with flags: `help run` with `run --help`, `version` with `--version`, and a missing command or
- * subcommand with `--help`.
+ * Replaces words with flags: `help run` with `run --help`, `help all` with `--help all`, `version` with `--version`,
+ * and a missing command or subcommand with `--help`.
  */
 function withHelpFlag(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
-  if (first === "help") return [...rest, "--help"];
+  if (first === "help") {
+    const isAll = (word: string) => word === "all" || word === "--all";
+    return [...rest.filter((word) => !isAll(word)), "--help", ...(rest.some(isAll) ? ["all"] : [])];
+  }
   if (first === "version" && rest.length === 0) return ["--version"];
   const isGroup = COMMANDS.some((entry) => nameOf(entry) === first && !("load" in entry));
   return first === undefined || (isGroup && rest.length === 0) ? [...args, "--help"] : args;

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cliFiles } from "./docs/cli-files.js";
-import { MODELS_PAGE, modelsPage } from "./docs/model-tables.js";
-import { NOTICES, noticesWithPackages } from "./docs/notices.js";
+import { cliFiles } from "../write-docs/cli-files.js";
+import { ABOUT_VERDICTS } from "../write-docs/cli-page.js";
+import { MODELS_PAGE, modelsPage } from "../write-docs/model-tables.js";
+import { NOTICES, noticesWithPackages } from "../write-docs/notices.js";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -43,7 +44,7 @@ const INTERNAL_AT_THE_TOP: ReadonlyMap<string, string> = new Map([
 /** Files that may await inside a write transaction, with the reason. */
 const LONG_WRITERS: ReadonlyMap<string, string> = new Map([
   ["src/mail/import/import-corpus.ts", "Imports all mail or none, and reads it on another thread."],
-  ["src/runs/imported-run.ts", "Imports all traces of a file or none, and reads the file in between."],
+  ["src/results/import-run.ts", "Imports all traces of a file or none, and reads the file in between."],
 ]);
 
 /** Files outside the store that begin transactions in SQL, with the reason. */
@@ -53,16 +54,27 @@ const TRANSACTION_OWNERS: ReadonlyMap<string, string> = new Map([
   ["src/trace-formats/otlp/read/spans.ts", "A temporary file that no other program opens."],
 ]);
 
+/** Tests that import a file inside another module's folder, with the reason. */
+const INSIDE_OTHER_MODULES: ReadonlyMap<string, string> = new Map([
+  ["test/platform/huggingface.test.ts", "Loads questions from a hub that fails in many ways."],
+  ["test/reports/eval-page.test.ts", "Measures the agreement that a page shows."],
+  ["test/results/figures-agree.test.ts", "Compares the figures of the pages' API without a server."],
+  ["test/runs/run-setup.ts", "Writes a run's journal on its own thread."],
+  ["test/statistics/prediction-powered.test.ts", "Draws labels like the program, with their weights."],
+  ["test/text/tokenizer.test.ts", "Compares SQLite's index with the words that a page marks."],
+  ["test/tools/load-tools.test.ts", "Searches a suite's documents with the tools."],
+  ["test/tools/machine-files.test.ts", "Uses the tools in a task's folder, without a sandbox."],
+  ["test/trace-formats/readers.test.ts", "Makes the same demands of the readers of mail and of traces."],
+  ["test/traces/earlier-calls.test.ts", "Compares the calls in a trace with the calls that evals receive."],
+]);
+
 const namesOf = (files: readonly File[]) => files.map(({ name }) => name).sort();
 const linesOf = (text: string) => text.trimEnd().split("\n");
 
 describe("src", () => {
-  it("has files that begin with a sentence that says what they are, in the modules where all do", () => {
-    const described = ["evals", "library", "questions", "scoring", "statistics", "store", "tasks", "text"];
+  it("has files that begin with a sentence that says what they are", () => {
     const isDescribed = (text: string) => /^(\/\/ \S|\/\*\*)/.test(text);
-    const files = SOURCES.filter(({ name }) => described.includes(name.split("/")[1] ?? ""));
-    expect(namesOf(files.filter(({ text }) => !isDescribed(text)))).toEqual([]);
-    expect(new Set(files.map(({ name }) => name.split("/")[1]))).toEqual(new Set(described));
+    expect(namesOf(SOURCES.filter(({ text }) => !isDescribed(text)))).toEqual([]);
   });
 
   it("contains no SQL in commands", () => {
@@ -84,6 +96,12 @@ describe("src", () => {
     expect(namesOf(users).filter((name) => !PROCESS_USERS.has(name))).toEqual([]);
   });
 
+  it("sets the text of pages only through dom.ts, which replaces control characters", () => {
+    const setsText = /\.(textContent|innerText|innerHTML|outerHTML) \+?=(?!=)|insertAdjacent|createTextNode/;
+    const pages = SOURCES.filter(({ name }) => name.startsWith("src/web/"));
+    expect(namesOf(pages.filter(({ text }) => setsText.test(text)))).toEqual(["src/web/dom.ts"]);
+  });
+
   it("awaits inside a write transaction only in imports", () => {
     const inStore = ({ name }: File) => name.startsWith("src/store/");
     const begins = /(exec|prepare)\("[^"]*\bBEGIN\b|withImportTransaction\(/;
@@ -96,7 +114,7 @@ describe("src", () => {
     expect(namesOf(SOURCES.filter(({ text }) => off.test(text)))).toEqual([]);
   });
 
-  it("has only public files at the top of a module: those that another module imports", () => {
+  it("has only public files, which another module imports, at the top of a module", () => {
     const moduleOf = (path: string) => path.split("/")[1];
     const imported = SOURCES.flatMap(({ name, text }) =>
       [...text.matchAll(/(?:from|import\()\s*"(\.{1,2}\/[^"]+)\.js"/g)]
@@ -114,6 +132,55 @@ describe("src", () => {
     expect(namesOf(wide)).toEqual([]);
   });
 });
+
+describe("test files", () => {
+  it("use other modules only through their public files", () => {
+    const modules = (path: string) => path.split("/").slice(1, path.startsWith("test/cli/") ? 3 : 2);
+    const isInside = (path: string, user: string) => {
+      const [root, module = "", ...rest] = path.split("/");
+      return root === "src" && rest.length > 1 && !modules(user).includes(module);
+    };
+    const users = filesBelow("test", ".ts").filter(({ name, text }) =>
+      [...text.matchAll(/(?:from|import\()\s*"(\.{1,2}\/[^"]+)"/g)].some(([, path = ""]) =>
+        isInside(join(dirname(name), path), name),
+      ),
+    );
+    expect(namesOf(users)).toEqual([...INSIDE_OTHER_MODULES.keys()]);
+  });
+
+  it("have names that can be read alone", () => {
+    expect(testNames().length).toBeGreaterThan(4_000);
+    expect(testNames().flatMap(({ where, kind, name }) => faultsOf(kind, name).map((fault) => [where, fault]))).toEqual(
+      [],
+    );
+  });
+});
+
+/** The names of describe and of tests, as written in the source: after `it(`, `it.each(ROWS)(` or the end of a table. */
+function testNames() {
+  const files = ["test", "packaging", "mutation"].flatMap((folder) => filesBelow(folder, ".test.ts"));
+  const call =
+    /\b(describe|it|test)(?:\.(?:each|for|runIf|skipIf))?(?:<[^()]*>)?\((?:[^()"`]*\)\()?\s*("[^"\n]*"|`[^`\n]*`),/g;
+  const afterTable = /\](?: as const)?,?\s*()\)\(\s*("[^"\n]*"|`[^`\n]*`),/g;
+  return files.flatMap(({ name: where, text }) =>
+    [call, afterTable].flatMap((pattern) =>
+      [...text.matchAll(pattern)].map(([, kind, name = ""]) => ({ where, kind, name: name.slice(1, -1) })),
+    ),
+  );
+}
+
+/** The rules for test names that a program can check. CONTRIBUTING.md has the others. */
+function faultsOf(kind: string | undefined, name: string): string[] {
+  const words = name.replace(/%[sdifjoO#]|\$\{[^}]*\}|\$\w+/g, "");
+  const faults: readonly (readonly [isFault: boolean, rule: string])[] = [
+    [/[,:;]$/.test(name), "ends in the middle of a sentence"],
+    [!/[A-Za-z]/.test(words), "does not say what varies"],
+    [/[A-Za-z)\]]: /.test(name), "has a colon in the middle"],
+    [/(?<!-)\binboxes\b|\bmails\b/.test(name), "uses another word than mailbox or email"],
+    [kind !== "describe" && /^(?:if|of|in|as|that|and|but|is|are|was|were) /.test(name), "does not begin with a verb"],
+  ];
+  return faults.flatMap(([isFault, rule]) => (isFault ? [`${rule}: ${name}`] : []));
+}
 
 describe("the documentation", () => {
   it("starts with a README of at most 8 KB", () => expect(Buffer.byteLength(README)).toBeLessThanOrEqual(8192));
@@ -153,7 +220,7 @@ describe("the documentation", () => {
     expect([...named].filter((path) => !exists(path) && !exists(`web/${path}`))).toEqual([]);
   });
 
-  it("tells where new files belong: into existing folders, and not among the public files of a module", () => {
+  it("shows in which existing folders new files belong, not among the public files of a module", () => {
     const { text } = MANUAL.find(({ name }) => name === "docs/architecture.md") ?? { text: "" };
     const table = text.slice(text.indexOf("## Adding something"), text.indexOf("## Index"));
     const rows = [...table.matchAll(/^\| ([^|]+) \| ([^|]+) \| (.+) \|$/gm)].slice(2);
@@ -169,6 +236,12 @@ describe("the documentation", () => {
       );
       expect({ what, missing }).toEqual({ what, missing: [] });
     }
+  });
+
+  it("links to the page about verdicts from each page about headline scores, gates or failed tasks", () => {
+    const pages = MANUAL.filter(({ name, text }) => ABOUT_VERDICTS.test(text) && !name.endsWith("/verdicts.md"));
+    expect(pages.length).toBeGreaterThan(20);
+    expect(pages.flatMap(({ name, text }) => (text.includes("verdicts.md") ? [] : [name]))).toEqual([]);
   });
 
   it("links only to existing files", () => {

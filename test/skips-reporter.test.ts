@@ -27,7 +27,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("the reporter lists skipped tests, and fails in CI unless their requirement is allowed", () => {
+it("lists skipped tests, and fails in CI unless their requirement is allowed", () => {
   const tags = [["browser"], ["browser"], ["sandbox"]];
   const here = reported(tags, { CI: undefined, ART_E_ALLOW_SKIPS: undefined });
   expect(here).toEqual({
@@ -43,17 +43,17 @@ it("the reporter lists skipped tests, and fails in CI unless their requirement i
   expect(reported(tags, { CI: "true", ART_E_ALLOW_SKIPS: "browser, sandbox" }).failed).toBe(false);
 });
 
-it("the reporter names the missing requirement if the suite around the test has an available one", () => {
+it("names the missing requirement if the suite around the test has an available one", () => {
   const { failed } = reported([["linux", "notebooks"]], { CI: "true", ART_E_ALLOW_SKIPS: "notebooks" });
   expect(failed).toBe(process.platform !== "linux");
 });
 
-it("the reporter fails in CI if a test skips without a reason, or if a requirement is unknown", () => {
+it("fails in CI if a test skips without a reason, or if a requirement is unknown", () => {
   expect(reported([[]], { CI: "true", ART_E_ALLOW_SKIPS: "browser" }).failed).toBe(true);
   expect(() => reported([], { CI: "true", ART_E_ALLOW_SKIPS: "brwoser" })).toThrow("there is no brwoser; there are");
 });
 
-it("the reporter does not list slow tests in a run of the others, or the others in a run of the slow ones", () => {
+it("does not list slow tests in a run of the others, or the others in a run of the slow ones", () => {
   const ci = { CI: "true", ART_E_ALLOW_SKIPS: "" };
   expect(reported([["slow"], ["slow", "redis"]], ci, ["!slow"])).toEqual({ said: [], failed: false });
   expect(reported([[], ["redis"]], ci, ["slow"])).toEqual({ said: [], failed: false });

@@ -7,10 +7,10 @@ from trl import GRPOConfig, GRPOTrainer
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--model", default="Qwen/Qwen3-0.6B")
-parser.add_argument("--split", help="train or test (train, where there is one)")
-parser.add_argument("--tasks", type=int, help="how many of the split's tasks (all)")
+parser.add_argument("--split", help="train or test (default: train, if it exists)")
+parser.add_argument("--tasks", type=int, help="maximum number of tasks from the split (default: all)")
 parser.add_argument("--steps", type=int, default=1)
-parser.add_argument("--generations", type=int, default=8, help="episodes of each question")
+parser.add_argument("--generations", type=int, default=8, help="episodes per question")
 parser.add_argument("--vllm", action="store_true", help="generate with vLLM in this process")
 options = parser.parse_args()
 
@@ -19,7 +19,7 @@ config = GRPOConfig(
     max_steps=options.steps,
     num_generations=options.generations,
     per_device_train_batch_size=options.generations,
-    # Of all replies and tool results of an episode together: mails are long.
+    # Total tokens of all replies and tool results in an episode. Emails are long.
     max_completion_length=8192,
     # As many turns as the environment allows.
     max_tool_calling_iterations=10,

@@ -1,13 +1,15 @@
+// Adds and changes custom tools from command-line flags, a module's exports, or the tools of an MCP server.
 import { resolve } from "node:path";
 import type { AppSettings } from "../platform/app-context.js";
 import { flagName, splitShellWords } from "../platform/command-line.js";
+import { withDeadline } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema } from "../platform/json.js";
 import { ModuleFailed } from "../platform/module-workers.js";
 import { definedProperties } from "../platform/optional-values.js";
 import { redact } from "../platform/secrets.js";
-import { trimEndOf } from "../platform/strings.js";
+import { trimEndOf } from "../platform/trim-end.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Db } from "../store/open-store.js";
 import { cleanEnvironment, ToolFailed } from "../tools/external-tool.js";
@@ -375,12 +377,12 @@ export async function describeModule(
   if (!environment.ok) {
     throw refuse(`the environment variable ${environment.missing} is not set`, `Set ${environment.missing}.`);
   }
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const late = () => refuse(`it did not load within ${TIMEOUT_MS / 1000} s`, FIX_MODULE);
   try {
-    return await external.modules.describe({ path, env: environment.values }, AbortSignal.any([signal, timeout]));
+    return await withDeadline(signal, TIMEOUT_MS, late, (within) =>
+      external.modules.describe({ path, env: environment.values }, within),
+    );
   } catch (error) {
-    signal.throwIfAborted();
-    if (timeout.aborted) throw refuse(`it did not load within ${TIMEOUT_MS / 1000} s`, FIX_MODULE, error);
     if (error instanceof ModuleFailed) {
       // For a missing import, Node appends a multi-line "Require stack".
       const why = error.message.replace(/\nRequire stack:[\s\S]*$/, "").replace(/\s+/g, " ");

@@ -1,3 +1,4 @@
+// The port through which a task is answered, by the agent loop or an external agent. It does not know runs or scores.
 import type { Completion, Message, ReplyDelta, TaskActivity, ToolCall } from "../models/model.js";
 import type { TaskId } from "../tasks/question.js";
 import type { ToolContext, ToolResult } from "../tools/tool.js";

@@ -1,3 +1,4 @@
+// An agent with its custom tools as a YAML file, to move it between databases.
 import { Document, visit } from "yaml";
 import { z } from "zod";
 import { commandLine } from "../platform/command-line.js";

@@ -1,3 +1,4 @@
+// The types of a program's own function that answers questions through the library.
 import type { JsonSchema, JsonValue } from "../platform/json-value.js";
 
 /** A question for an agent function, with the tools of the question's mailbox. */

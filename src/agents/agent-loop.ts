@@ -1,3 +1,5 @@
+// The agent loop: the only rules for executing an agent's replies and for ending its work. Runs and chats drive it with
+// a model (`agentLoop`), training episodes with the trainer's calls (`AgentLoop`).
 import type { Completion, Model, ToolCall, ToolMessage, ToolSpec } from "../models/model.js";
 import { openDeadline, untilAborted } from "../platform/deadline.js";
 import { definedProperties } from "../platform/optional-values.js";
@@ -10,17 +12,13 @@ import {
   type ToolErrorKind,
   type ToolResult,
 } from "../tools/tool.js";
+import { turnOf } from "../traces/reply-turns.js";
 import type { ToolCallRecord, Turn } from "../traces/trace.js";
 import type { Agent, AgentSettings } from "./agent.js";
 import type { AgentBackend, AgentTask, CallResult } from "./agent-backend.js";
-import { turnOf } from "./new-trace.js";
 import { renderPrompt } from "./prompt-template.js";
 import { endingOfAnswer, type Rollout, readAnswer, refusalReason, type Transcript } from "./rollout.js";
-
-/**
- * The agent loop: the only rules for executing an agent's replies and for ending its work. Runs and chats drive it with
- * a model (`agentLoop`), training episodes with the trainer's calls (`AgentLoop`).
- */
+import { toolResultsFor, toolResultText } from "./tool-result-text.js";
 
 /** An agent of this program, with the model and tools that it uses for a task. */
 export interface LoopAgent {
@@ -34,6 +32,7 @@ export interface LoopAgent {
 interface LoopRules {
   readonly tools: readonly Tool[];
   readonly toolCalls: AgentSettings["toolCalls"];
+  readonly toolResults: AgentSettings["toolResults"];
   /** Timeout per tool call in milliseconds, or null if only the task's own time limit applies. */
   readonly toolTimeoutMs: number | null;
   /** Whether the task's cost or token limit is reached. Called after each turn. */
@@ -79,7 +78,8 @@ const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool,
 export function agentLoop({ agent, model, tools, maxTaskCostUsd }: LoopAgent): AgentBackend {
   const { settings } = agent;
   const isOverBudget = ({ turns }: Transcript) => maxTaskCostUsd !== null && knownCostOf(turns) >= maxTaskCostUsd;
-  const rules: LoopRules = { tools, toolCalls: settings.toolCalls, toolTimeoutMs: null, isOverBudget };
+  const toolResults = toolResultsFor(settings.toolResults, model.id);
+  const rules: LoopRules = { tools, toolCalls: settings.toolCalls, toolResults, toolTimeoutMs: null, isOverBudget };
   return {
     async answer(task, transcript) {
       const { id, epoch, variables, maxTurns, instructions = null, onActivity, onDelta } = task;
@@ -193,7 +193,7 @@ export class AgentLoop {
       const { message, record, result } = await this.call(call, turn, refusal);
       // The caller ended the agent during the call. Its rollout no longer changes.
       if (this.ended !== null) return results;
-      messages.push(message);
+      messages.push({ ...message, content: this.textFor(message.content, result, record) });
       toolCalls.push(record);
       results.push(result);
       await task.onStep?.({ type: "result", call, result });
@@ -216,6 +216,12 @@ export class AgentLoop {
   end(ending: Ending, { answer = null, sources = [], reason }: Partial<RolloutEnd> = {}): Rollout {
     this.ended = { ...this.transcript, ending, answer, sources, ...definedProperties({ reason }) };
     return this.ended;
+  }
+
+  private textFor(plain: string, result: CallResult, { result: value }: ToolCallRecord): string {
+    const { id: taskId, epoch, variables } = this.task;
+    const outcome = result.ok ? { ok: true as const, value } : result;
+    return toolResultText(this.rules.toolResults, plain, outcome, { taskId, epoch, owner: variables.inbox_address });
   }
 
   private async call(call: ToolCall, turn: number, refusal: CallResult | null): Promise<CalledTool<CallResult>> {
@@ -282,7 +288,7 @@ export async function callTool(
 ): Promise<CalledTool<ToolResult>> {
   const startedAt = new Date().toISOString();
   const started = performance.now();
-  const result = await resultOf(call, tools, context);
+  const result = await runToolCall(call, tools, context);
   return calledWith(result, call, turn, { startedAt, durationMs: performance.now() - started });
 }
 
@@ -342,7 +348,11 @@ function toolMessage(call: ToolCall, content: string, isError: boolean): ToolMes
   return { role: "tool", toolCallId: call.id, name: call.name, content, isError };
 }
 
-async function resultOf(call: ToolCall, tools: ReadonlyMap<string, Tool>, context: ToolContext): Promise<ToolResult> {
+async function runToolCall(
+  call: ToolCall,
+  tools: ReadonlyMap<string, Tool>,
+  context: ToolContext,
+): Promise<ToolResult> {
   const tool = tools.get(call.name);
   if (tool === undefined) {
     const available = [...tools.keys()].join(", ");

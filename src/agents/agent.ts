@@ -1,5 +1,7 @@
+// An agent as stored: its prompt, model and settings.
 import { z } from "zod";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { TOOL_RESULTS } from "../models/tool-results.js";
 
 export interface Agent {
   readonly id: string;
@@ -32,6 +34,10 @@ export const agentSettingsSchema = z.strictObject({
   toolCalls: z.enum(["all", "first"]).default("all"),
   /** `required` forces the model to call a tool in every turn, like ART. */
   toolChoice: z.enum(["auto", "required"]).default("auto"),
+  /**
+   * How tool results are put to the model: unchanged, between marks as data, or with a note in each email from outside.
+   */
+  toolResults: z.enum(TOOL_RESULTS).default("plain"),
   temperature: z.number().min(0).max(2).optional(),
   /** The default is the model's own. */
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),

@@ -1,3 +1,4 @@
+// One attempt at a task: runs the agent in its workspace within the time limit, and turns failures into endings.
 import { openDeadline } from "../platform/deadline.js";
 import { openWorkspace } from "../sandbox/workspace.js";
 import type { Ending } from "../tasks/ending.js";

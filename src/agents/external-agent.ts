@@ -1,3 +1,5 @@
+// External agents: a person, a server with the playground API, a program (command agent), an OpenAI-compatible endpoint
+// or a function of the calling program. Each takes the place of the agent loop. Everything around it stays the same.
 import { basename } from "node:path";
 import { NO_KEY } from "../models/endpoint.js";
 import type { PriceOf } from "../models/model.js";
@@ -11,18 +13,13 @@ import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { parseServerUrl } from "../platform/http.js";
 import { programVersion } from "../platform/program-files.js";
-import { trimEndOf } from "../platform/strings.js";
+import { trimEndOf } from "../platform/trim-end.js";
 import type { Db } from "../store/open-store.js";
 import { offeredTools } from "../tools/load-tools.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AgentTarget, ExternalRunSettings } from "../traces/run-settings.js";
 import type { AgentBackend } from "./agent-backend.js";
 import type { AgentFunction } from "./agent-function.js";
-
-/**
- * External agents: a person, a server with the playground API, a program (command agent), an OpenAI-compatible endpoint
- * or a function of the calling program. Each takes the place of the agent loop. Everything around it stays the same.
- */
 
 /** The options of a run that select and connect an external agent. */
 interface ExternalAgentOptions {

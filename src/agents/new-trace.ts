@@ -1,12 +1,13 @@
+// Builds the unscored traces of tasks, training episodes and chat messages.
 import { randomUUID } from "node:crypto";
-import type { Completion } from "../models/model.js";
 import { definedProperties } from "../platform/optional-values.js";
 import type { Ending } from "../tasks/ending.js";
-import type { PlannedTask } from "../tasks/question.js";
-import type { ChatTrace, MailboxBinding, TaskRecord, Trace, Turn } from "../traces/trace.js";
+import { isUnchanged } from "../tasks/mailbox-changes.js";
+import type { PlannedTask, Question } from "../tasks/question.js";
+import type { MailboxState } from "../tools/mailbox-state.js";
+import type { MailboxBinding } from "../traces/chats-store.js";
+import type { ChatTrace, TaskRecord, Trace } from "../traces/trace.js";
 import type { AttemptedAnswer } from "./attempt-answer.js";
-
-/** Builds the unscored traces of tasks, training episodes and chats. */
 
 type FinishedAttempt = Pick<AttemptedAnswer, "times" | "rollout" | "error">;
 
@@ -21,16 +22,33 @@ export function newTaskTrace<R extends TaskRecord>(
   return { ...newTrace({ ...ids, ...agent }, attempt), judge: null, ...record };
 }
 
+/**
+ * Returns a question's record for its trace. What the agent changed is part of it if the task asks for actions, and the
+ * emails that were planted for the attempt, if there are any.
+ */
+export function questionRecord(task: Question, state: MailboxState | undefined) {
+  const attack = state?.attack ?? undefined;
+  const actions = state?.changes();
+  const isRecorded = actions !== undefined && (task.goal !== undefined || !isUnchanged(actions));
+  return { kind: "question" as const, task, ...(isRecorded ? { actions } : {}), ...definedProperties({ attack }) };
+}
+
 /** Returns the trace of one message of a chat, after `historyLength` earlier messages. */
 export function newChatTrace(
   {
     binding,
+    state,
     ...chat
   }: Pick<ChatTrace, "sessionId" | "agentId" | "agentVersion" | "model" | "maxTurns"> &
-    Pick<ChatTrace, "question" | "historyLength"> & { readonly binding: MailboxBinding },
+    Pick<ChatTrace, "question" | "historyLength"> & {
+      readonly binding: MailboxBinding;
+      readonly state: MailboxState | undefined;
+    },
   attempt: FinishedAttempt,
 ): ChatTrace {
-  return newTrace({ kind: "chat" as const, ...chat, ...binding }, attempt);
+  const actions = state?.changes();
+  const changed = actions === undefined || isUnchanged(actions) ? {} : { actions };
+  return newTrace({ kind: "chat" as const, ...chat, ...binding, ...changed }, attempt);
 }
 
 function newTrace<F>(fields: F, { times, rollout, error }: FinishedAttempt) {
@@ -55,23 +73,4 @@ export function notAttempted(ending: Ending, reason: string, startedAt = new Dat
   };
   const transcript = { messages: [], toolCalls: [], turns: [] };
   return { times, rollout: { ...transcript, ending, answer: null, sources: [] }, error: reason };
-}
-
-/** Returns the trace's record of a model call. */
-export function turnOf(reply: Completion, startedAt: string): Turn {
-  return {
-    startedAt,
-    ...definedProperties({ model: reply.model, responseId: reply.responseId }),
-    latencyMs: reply.latencyMs,
-    waitedMs: reply.waitedMs ?? 0,
-    ...(reply.waits === undefined ? {} : { waits: [...reply.waits] }),
-    finishReason: reply.finishReason,
-    rawFinishReason: reply.rawFinishReason,
-    usage: reply.usage,
-    costUsd: reply.costUsd ?? null,
-    retries: [...reply.retries],
-    ...definedProperties({ sent: reply.sent }),
-    cached: reply.cached ?? false,
-    ...(reply.resumed === true ? { resumed: true } : {}),
-  };
 }

@@ -1,3 +1,4 @@
+// System prompts with `{{name}}` variables for the mailbox, date and turn limit of a task.
 import { UserError } from "../platform/errors.js";
 
 /**

@@ -1,3 +1,4 @@
+// Reads agents and their versions from the database. `registry` changes them.
 import { existsSync } from "node:fs";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine, didYouMean } from "../platform/command-line.js";
@@ -100,7 +101,8 @@ function matchVersion(db: Db, now: VersionedAgent): { readonly version: number; 
 /** Serializes fixed fields in a fixed order, so that equal agents produce equal text. */
 function canonicalJson({ agent, tools }: VersionedAgent): string {
   const { id, name, description, prompt, model, settings } = agent;
-  const { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens, reasoningEffort } = settings;
+  const { maxTurns, maxTokens, toolCalls, toolChoice, toolResults, temperature, reasoningTokens, reasoningEffort } =
+    settings;
   return JSON.stringify({
     agent: {
       id,
@@ -108,7 +110,16 @@ function canonicalJson({ agent, tools }: VersionedAgent): string {
       description,
       prompt,
       model,
-      settings: { maxTurns, maxTokens, toolCalls, toolChoice, temperature, reasoningTokens, reasoningEffort },
+      settings: {
+        maxTurns,
+        maxTokens,
+        toolCalls,
+        toolChoice,
+        toolResults,
+        temperature,
+        reasoningTokens,
+        reasoningEffort,
+      },
     },
     tools: tools.map(({ tool, config }) => ({
       tool: {
@@ -203,8 +214,9 @@ export function describeAgentOfRun(db: Db, runName: string): AgentDescription {
   const description = { ...agent, model, version: agentVersion, tools: fullTools(tools) };
   // The settings of the model calls are known only for art-e's own runs.
   if (settings.kind !== "own") return { ...description, settings: { ...agent.settings, maxTurns } };
-  const { prompt, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = settings;
-  const optional = { ...presentProperties({ temperature }), reasoningTokens, reasoningEffort };
+  const { prompt, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice, toolResults } =
+    settings;
+  const optional = { ...presentProperties({ temperature }), reasoningTokens, reasoningEffort, toolResults };
   return {
     ...description,
     prompt,

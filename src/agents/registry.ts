@@ -1,3 +1,4 @@
+// Creates, changes and deletes agents and tools. Each change of an agent is a new version.
 import { z } from "zod";
 import { parseModelName } from "../models/model-names.js";
 import { commandLine } from "../platform/command-line.js";

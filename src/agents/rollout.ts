@@ -1,3 +1,4 @@
+// The result of an agent's work on a task: messages, answer, sources and ending, before anything is scored.
 import { z } from "zod";
 import type { Completion, Message } from "../models/model.js";
 import { parseJsonOrNull } from "../platform/json.js";

@@ -1,17 +1,17 @@
 // Decides whether a run meets a requirement: a threshold for a score, or no loss against a baseline. A gate passes only
 // on evidence: enough of the tasks have the score, failed tasks count as wrong, and enough questions exclude the loss.
 import type { OtherAgents } from "../evals/validated-agents.js";
-import { SCORES } from "../scoring/scorers.js";
+import { appliesTo, SCORES } from "../scoring/scorers.js";
 import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
 import { pairsToExclude } from "../statistics/significance.js";
 import { canBeRetried, type FailedTasks } from "../tasks/ending.js";
 import type { TaskId } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
 import { scaleOf } from "../traces/score.js";
-import type { TaskResult } from "../traces/task-result.js";
-import { countsInScore } from "./aggregate.js";
+import { scorableOf, type TaskResult } from "../traces/task-result.js";
 import { type MetricComparison, type RunHead, widthOf } from "./paired-comparison.js";
 import type { Clustering } from "./question-clusters.js";
+import { countsInScore } from "./score-aggregate.js";
 
 interface Threshold {
   /** The metric as the user wrote it. */
@@ -46,7 +46,7 @@ export interface Gate extends Threshold {
   readonly failedTasks: FailedTasks;
   /** The figure if failed tasks were counted the other way, or null if it is the same. */
   readonly otherwise: Estimate | null;
-  /** Whether the interval's bound must reach the limit, and not only the value. True for corrected rates. */
+  /** Whether the interval's bound must reach the limit, and not only the value. Corrected rates and attacks. */
   readonly isBound: boolean;
   readonly coverage: Coverage;
   /** The clusters that the interval of the difference is computed with, or null if the gate is a threshold. */
@@ -62,6 +62,8 @@ export interface Gate extends Threshold {
   readonly passed: boolean;
 }
 
+type AnsweredTask = Pick<TaskResult, "taskId" | "ending" | "agentAnswer" | "toolTimeMs" | "scores" | "selection">;
+
 type EvidenceHead = Pick<RunHead, "scores" | "settings" | "suite">;
 
 /** Collects the coverage of all scores of a run, and whether its answers depend on the questions. */
@@ -71,6 +73,8 @@ export class RunEvidence {
   private answer: string | null = null;
   private hasDifferentAnswers = false;
   private hasUsedTools = false;
+  /** Whether the agent changed or selected anything in a task that asks for actions or emails, right or wrong. */
+  private hasActed = false;
   private readonly questions = new Set<TaskId>();
 
   constructor(private readonly head: EvidenceHead) {
@@ -89,11 +93,19 @@ export class RunEvidence {
       if (hasScore(name, this.head.scores[name]?.better, task)) counts.scored++;
       else if (!isApplicable(name, task)) counts.notApplicable++;
     }
+    this.addAnswer(task);
+  }
+
+  /** Adds a task's answer, but not its scores. */
+  addAnswer(task: AnsweredTask): void {
     if (canBeRetried(task.ending)) return;
     this.questions.add(task.taskId);
     this.answer ??= task.agentAnswer;
     // Abstaining everywhere can be right, and shows in the scores.
     this.hasDifferentAnswers ||= this.answer !== task.agentAnswer || isDontKnow(task.agentAnswer);
+    this.hasActed ||= (task.scores.partial ?? 0) > 0 || (task.scores.collateral ?? 0) > 0;
+    const { hits = 0, falseAlarms = 0 } = task.selection ?? {};
+    this.hasActed ||= hits + falseAlarms > 0;
     this.hasUsedTools ||= task.toolTimeMs === undefined || task.toolTimeMs > 0;
   }
 
@@ -105,11 +117,12 @@ export class RunEvidence {
   /**
    * Returns the common answer of an agent that does nothing, such as the built-in `noop`, or null. Agents on suite
    * tasks can leave the same answer and different files, so they count only if they did not call a tool. Tool calls of
-   * external agents might be invisible.
+   * external agents might be invisible. If a task asks for actions or emails, the changes or the selected emails count,
+   * whatever the agent says.
    */
   get onlyAnswer(): string | null {
     const { head, questions, hasDifferentAnswers } = this;
-    if (hasDifferentAnswers || questions.size < 2) return null;
+    if (hasDifferentAnswers || this.hasActed || questions.size < 2) return null;
     const isSuite = head.suite !== undefined;
     const isExternal = (head.settings.externalAgent ?? null) !== null;
     return isSuite && (this.hasUsedTools || isExternal) ? null : this.answer;
@@ -123,14 +136,9 @@ function hasScore(name: string, better: "higher" | "lower" = "higher", task: Tas
 }
 
 /** Evals and functions decide themselves, with a null score, which tasks they apply to. */
-function isApplicable(
-  name: string,
-  { groundTruth, goldSources, ending, scores, failedScorers = [] }: TaskResult,
-): boolean {
-  const description = SCORES[name];
-  if (description !== undefined) {
-    return description.appliesTo?.({ goldAnswer: groundTruth, goldMails: goldSources }) ?? true;
-  }
+function isApplicable(name: string, task: TaskResult): boolean {
+  if (SCORES[name] !== undefined) return appliesTo(name, scorableOf(task));
+  const { ending, scores, failedScorers = [] } = task;
   return scores[name] !== null || canBeRetried(ending) || failedScorers.includes(name);
 }
 
@@ -149,7 +157,7 @@ export function failUnder(
   const better = score?.better ?? "higher";
   const { wrong, exclude } = countings(score, corrected);
   const [figure, other] = failedTasks === "wrong" ? [wrong, exclude] : [exclude, wrong];
-  const isBound = corrected !== undefined;
+  const isBound = corrected !== undefined || SCORES[scorer]?.gatedByBound === true;
   const decisive = isBound ? (better === "higher" ? figure.low : figure.high) : figure.value;
   const isReached = decisive !== null && (better === "higher" ? decisive >= limit : decisive <= limit);
   const coverage = evidence.coverage(scorer, least);
@@ -266,7 +274,8 @@ function runProblems(scorer: string, { scored, notApplicable, tasks, least }: Co
   ];
 }
 
-function answerProblem({ onlyAnswer }: RunEvidence): string[] {
+/** Says that all answers are the same, as those of an agent that does nothing. */
+export function answerProblem({ onlyAnswer }: RunEvidence): string[] {
   if (onlyAnswer === null) return [];
   if (onlyAnswer.trim() === "") return ["no task has an answer"];
   return [`every task has the same answer (${JSON.stringify(onlyAnswer.slice(0, 40))}), which is not evidence`];
@@ -276,10 +285,15 @@ function answerProblem({ onlyAnswer }: RunEvidence): string[] {
  * A score that is the same in all tasks of both runs is not evidence: if it is 0, nothing could be worse. Only the best
  * value says something, if higher is better. If lower is better, agents that do nothing reach it.
  */
-function constantProblem({ metric, kind, better, constant }: MetricComparison, others: readonly string[]): string[] {
+export function constantProblem(
+  { metric, kind, better, constant }: Pick<MetricComparison, "metric" | "kind" | "better" | "constant">,
+  /** Metrics to use instead, or null if they are not known. */
+  others: readonly string[] | null,
+): string[] {
   const best = scaleOf(SCORES[metric] ?? { kind }).max;
   if (constant === null || (better === "higher" && constant === best)) return [];
+  const problem = `${metric} is ${constant} in all tasks of both runs, which is not evidence`;
+  if (others === null) return [problem];
   const [other] = others;
-  const instead = other === undefined ? "no other score differs" : `use --metric ${other}`;
-  return [`${metric} is ${constant} in all tasks of both runs, which is not evidence: ${instead}`];
+  return [`${problem}: ${other === undefined ? "no other score differs" : `use --metric ${other}`}`];
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { isEvalScore } from "../evals/definition.js";
 import { UserError } from "../platform/errors.js";
 import { compact } from "../platform/optional-values.js";
-import { SCORES } from "../scoring/scorers.js";
+import { appliesTo, SCORES } from "../scoring/scorers.js";
 import { DesignEffect } from "../statistics/design-effect.js";
 import type { Estimate } from "../statistics/estimate.js";
 import { meanOf, NamedCounts } from "../statistics/intervals.js";
@@ -15,9 +15,9 @@ import { compareTaskIds, type TaskId } from "../tasks/question.js";
 import { headlineFirst, METRIC_ALIASES, type ScoredTasks, scorerOfMetric } from "../traces/headline-score.js";
 import { benchmarkResultSchema, scoreFiguresSchema } from "../traces/run-totals.js";
 import { scaleOf } from "../traces/score.js";
-import { modelAndToolTimeOf, type TaskResult, taskResultSchema } from "../traces/task-result.js";
-import { isGraded } from "./aggregate.js";
+import { modelAndToolTimeOf, scorableOf, type TaskResult, taskResultSchema } from "../traces/task-result.js";
 import { type ClusteredQuestion, type Clustering, type Clusters, clustersOf } from "./question-clusters.js";
+import { isGraded } from "./score-aggregate.js";
 
 /**
  * OpenPipe's published ART-E results (https://openpipe.ai/blog/art-e-mail-agent). They include no intervals and no
@@ -275,12 +275,14 @@ export function widthOf({ metric, kind }: Pick<MetricDescription, "metric" | "ki
 }
 
 function significanceOf(
-  { low, high }: MetricComparison["difference"],
+  { value, low, high }: MetricComparison["difference"],
   p: number | null,
   higherIsBetter: boolean,
 ): MetricComparison["verdict"] {
-  if (low === null || high === null || p === null || p >= 0.05 || (low <= 0 && high >= 0)) return null;
-  return low > 0 === higherIsBetter ? "better" : "worse";
+  if (value === null || p === null || p >= 0.05) return null;
+  // A value without limits, such as turns, has no interval if all differences are equal. Its exact test decides.
+  if (low !== null && high !== null && low <= 0 && high >= 0) return null;
+  return value > 0 === higherIsBetter ? "better" : "worse";
 }
 
 /** Maximum stored length of a question or answer in characters, enough to recognize it. */
@@ -354,11 +356,11 @@ function topicsOf({ taskId, goldEmails = [], suite }: TaskResult): readonly stri
 
 /** Returns the mean per score over all epochs of a question, with failed ones as wrong. */
 function meansWithFailed({ first, failed, unjudged, byMetric }: QuestionSums, scores: RunHead["scores"]) {
-  const question = { goldAnswer: first.groundTruth, goldMails: first.goldSources };
+  const question = scorableOf(first);
   const means: Record<string, number> = {};
   for (const [name, { overAll }] of Object.entries(scores)) {
     // The run's own figure decides whether failed tasks count as 0.
-    if (overAll.n === 0 || SCORES[name]?.appliesTo?.(question) === false) continue;
+    if (overAll.n === 0 || !appliesTo(name, question)) continue;
     const [sum, n] = byMetric.get(name) ?? [0, 0];
     const asWrong = isEvalScore(name) ? (unjudged.counts[name] ?? 0) : failed;
     if (n + asWrong > 0) means[name] = sum / (n + asWrong);

@@ -45,10 +45,13 @@ export interface UntilOutcome {
   readonly metric: string;
   /** Null if the claim is open. */
   readonly verdict: ClaimVerdict | null;
+  /** Why the results establish nothing, or null if they can. */
+  readonly problem: string | null;
   /** Number of questions that the verdict took. */
   readonly settledAfter: number | null;
   /** Number of tested questions. Includes questions that were already running when the claim was settled. */
   readonly questions: number;
+  /** Number of planned questions that the baseline has. The others cannot count. */
   readonly plannedQuestions: number;
   /** The clusters that the test counts dependent questions with. */
   readonly clusters: Clustering;

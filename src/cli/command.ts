@@ -1,3 +1,4 @@
+// What a command is to the parser: usage, arguments, flags, and a function to run.
 import { realpathSync } from "node:fs";
 import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +10,9 @@ import type { Environment } from "../platform/environment.js";
 import { type ExitCode, UserError } from "../platform/errors.js";
 import type { NameKind } from "../platform/flag-values.js";
 import { programFile } from "../platform/program-files.js";
-import type { Interrupts, Output, Settings } from "./terminal.js";
+import type { Interrupts } from "./interrupts.js";
+import type { Settings } from "./settings.js";
+import type { Output } from "./terminal.js";
 
 /** Everything a command receives in addition to its flags. */
 export interface CommandContext extends AppContext, Interrupts {
@@ -22,6 +25,8 @@ export interface Flag extends Options {
   readonly placeholder?: string;
   /** Names that complete the value. */
   readonly completes?: NameKind;
+  /** Fixed values that complete the value. The schema checks them. */
+  readonly offered?: readonly string[];
   /** Schema of the value. Global flags have none. */
   readonly schema?: z.ZodType;
 }
@@ -29,6 +34,8 @@ export interface Flag extends Options {
 export interface Argument extends PositionalOptions {
   /** Names that complete the value. */
   readonly completes?: NameKind;
+  /** Fixed values that complete the value. The schema checks them. */
+  readonly offered?: readonly string[];
 }
 
 /** Flags by name. The command's schema sets the defaults, and descriptions only mention them. */
@@ -43,6 +50,8 @@ export interface Command {
   readonly flags: Flags;
   /** Only for commands with many flags. */
   readonly flagGroups?: FlagGroups;
+  /** Flags in `--help`, if `--help all` has more. */
+  readonly commonFlags?: readonly string[];
   run(argv: Readonly<Record<string, unknown>>, context: CommandContext): Promise<ExitCode>;
 }
 
@@ -66,6 +75,14 @@ export interface CommandGroup extends Named {
 }
 
 export type TableEntry = CommandEntry | CommandGroup;
+
+/** Commands for one purpose. */
+export interface CommandSection {
+  readonly title: string;
+  readonly common: readonly TableEntry[];
+  /** Commands that only `--help all` lists. */
+  readonly rare: readonly TableEntry[];
+}
 
 export const GLOBAL_FLAGS: Flags = {
   db: {

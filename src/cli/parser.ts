@@ -1,3 +1,4 @@
+// Parses a command line with yargs and formats errors for the user.
 import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import { Interrupted } from "../platform/app-context.js";
 import { didYouMean } from "../platform/command-line.js";
@@ -10,12 +11,12 @@ import {
   type Command,
   type CommandEntry,
   type CommandGroup,
+  type CommandSection,
   type Flag,
   type Flags,
   GLOBAL_FLAGS,
   lastRepeated,
   nameOf,
-  type TableEntry,
 } from "./command.js";
 import { MISSING_COMMANDS } from "./command-table.js";
 import { parsedName, parsedUsage, withRunArgument } from "./flags/run-argument.js";
@@ -62,11 +63,14 @@ interface CommandInUse {
   readonly known: readonly string[];
 }
 
-export function buildParser(args: readonly string[], table: readonly TableEntry[], execute: Execute): Parser {
+/** @param line arguments, in which `all` after `--help` asks for everything that is rarely needed */
+export function buildParser(line: readonly string[], sections: readonly CommandSection[], execute: Execute): Parser {
+  const { args, all } = withoutAll(line);
+  const table = sections.flatMap(({ common, rare }) => [...common, ...rare]);
   // Builders run from the outer command to the inner one, so the last assignment is the called command.
   let inUse: CommandInUse | null = null;
   // Renders the help page of that command.
-  let renderHelp = (text: HelpText, columns: number) => text.programHelp(table, columns);
+  let renderHelp = (text: HelpText, columns: number) => text.programHelp(sections, all, columns);
   const commands = table.map(nameOf);
 
   const addCommand = (parser: Argv, entry: CommandEntry, group?: CommandGroup): Argv => {
@@ -77,7 +81,7 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
       async (sub) => {
         const command = await entry.load();
         inUse = { usage, parent: group, known: writtenFlags({ ...command.flags, ...GLOBAL_FLAGS }) };
-        renderHelp = (text, columns) => text.commandHelp(usage, entry.describe, command, columns);
+        renderHelp = (text, columns) => text.commandHelp(usage, entry.describe, command, { all, args }, columns);
         return addFlags(command, usage, sub);
       },
       async (argv) => execute(await entry.load(), withRunArgument(usage, argv)),
@@ -116,6 +120,11 @@ export function buildParser(args: readonly string[], table: readonly TableEntry[
       // If a flag's value is missing, the parser throws an exception, which does not reach `fail`.
       error instanceof Error && error.name === "YError" ? usageError(error.message, args, inUse, commands) : error,
   };
+}
+
+function withoutAll(args: readonly string[]): { args: readonly string[]; all: boolean } {
+  const at = args.findIndex((arg, i) => arg === "all" && /^(--help|-h)$/.test(args[i - 1] ?? ""));
+  return { args: args.filter((_, i) => i !== at), all: at !== -1 };
 }
 
 /**
@@ -328,11 +337,11 @@ function addFlags({ positionals = {}, flags }: Command, usage: string, parser: A
   return line.options(Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, parserOptions(flag)])));
 }
 
-function positionalOptions({ completes: _, ...options }: Argument): PositionalOptions {
+function positionalOptions({ completes: _, offered: __, ...options }: Argument): PositionalOptions {
   return { ...options, coerce: withoutMarks };
 }
 
 /** Returns the options of a flag that yargs knows. */
-function parserOptions({ placeholder: _, completes: __, schema: ___, ...options }: Flag): Options {
+function parserOptions({ placeholder: _, completes: __, offered: ___, schema: ____, ...options }: Flag): Options {
   return options;
 }

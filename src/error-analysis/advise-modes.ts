@@ -32,9 +32,15 @@ export type ModeAdvice = { readonly mode: FailureMode } & (
 /** Above this rate, the agent does it nearly always, so an instruction is likely missing. */
 const FREQUENT = 0.5;
 
-/** Returns advice for each mode, the most frequent first, and saves the chosen templates as drafts. */
-export async function adviseModes({ seed }: { readonly seed: number }, settings: AppSettings): Promise<ModeAdvice[]> {
-  const { modes } = await withStore(settings, (db) => readTaxonomy(db, null));
+/**
+ * Returns advice for each mode, the most frequent first, and the number of coded traces. Saves the chosen templates as
+ * drafts.
+ */
+export async function adviseModes(
+  { seed }: { readonly seed: number },
+  settings: AppSettings,
+): Promise<{ readonly advice: readonly ModeAdvice[]; readonly coded: number }> {
+  const { modes, coded } = await withStore(settings, (db) => readTaxonomy(db, null));
   if (modes.length === 0) {
     throw new UserError(
       "modes_missing",
@@ -44,7 +50,7 @@ export async function adviseModes({ seed }: { readonly seed: number }, settings:
   }
   const advice: ModeAdvice[] = [];
   for (const mode of modes) advice.push(await adviseMode(mode, seed, settings));
-  return advice;
+  return { advice, coded };
 }
 
 async function adviseMode(mode: FailureMode, seed: number, settings: AppSettings): Promise<ModeAdvice> {

@@ -1,6 +1,6 @@
 // Open coding: a person reads a sample of traces and notes the first thing that went wrong in each.
 import { z } from "zod";
-import { drawAtRandom, drawLikelyFailures, LabelQueue, type NewTrace, type QueuedTrace } from "../evals/labelling.js";
+import { drawAtRandom, drawLikelyFailures, LabelQueue, type NewTrace, type QueuedTrace } from "../evals/labeling.js";
 import { type TraceDraw, traceIdsToLabel } from "../evals/labels.js";
 import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
@@ -154,6 +154,18 @@ export function deleteNote(db: Db, traceId: string): void {
       throw new UserError("note_unknown", `The trace ${traceId.slice(0, 100)} does not have a note.`, "");
     syncModeLabels(db, new Date().toISOString());
   }).immediate();
+}
+
+/** Returns the coding notes of a trace with their failure modes. `note` is null if nothing went wrong. */
+export function notesOfTrace(db: Db, traceId: string): (StoredNote & { readonly modes: readonly string[] })[] {
+  const rows = db
+    .prepare(
+      `SELECT note, annotator, created_at AS createdAt,
+         (SELECT json_group_array(mode) FROM coded_modes WHERE trace_id = n.trace_id AND is_repeat = n.is_repeat) AS modes
+       FROM coding_notes n WHERE trace_id = ? ORDER BY is_repeat`,
+    )
+    .all(traceId) as (StoredNote & { readonly modes: string })[];
+  return rows.map(({ modes, ...note }) => ({ ...note, modes: JSON.parse(modes) as string[] }));
 }
 
 /** Returns the distinct notes of all passes, the most frequent first. */

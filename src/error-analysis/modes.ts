@@ -1,7 +1,9 @@
 // Failure modes: named groups of coding notes. A mode's name is also the criterion of its labels.
 import { z } from "zod";
 import { criterionNameSchema, criterionSentence, OVERALL, sentenceSchema, writeCriterion } from "../evals/criteria.js";
-import { type EvalLabel, effectiveLabels, labelPairs, type TraceDraw } from "../evals/labels.js";
+import { effectiveLabels } from "../evals/effective-labels.js";
+import { labelPairs } from "../evals/label-agreement.js";
+import { type EvalLabel, moveBadLabels, renameCriterion, type TraceDraw } from "../evals/labels.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate } from "../statistics/agreement.js";
@@ -36,6 +38,8 @@ export interface Taxonomy {
   /** Number of coded traces. */
   readonly coded: number;
   readonly nothingWrong: number;
+  /** Number of traces coded since one had a mode that none before had. */
+  readonly sinceNewMode: number;
   /** Notes that are not in any mode yet, the most frequent first. */
   readonly ungrouped: readonly NoteCount[];
   /** The most frequent mode first. */
@@ -99,9 +103,22 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
   return {
     coded: traces.length,
     nothingWrong: traces.filter(({ note }) => note === null).length,
+    sinceNewMode: tracesSinceNewMode(notes),
     ungrouped: countNotes(textsOf(notes.filter(isUngrouped))),
     modes: modes.sort((a, b) => b.traces - a.traces),
   };
+}
+
+/** A note without a mode is new, because its mode is unknown. Notes are in the order of time. */
+function tracesSinceNewMode(notes: readonly CodedNote[]): number {
+  const seen = new Set<string>();
+  let since = 0;
+  for (const { note, modes, isRepeat } of notes) {
+    const isNew = note !== null && (modes.length === 0 || modes.some((mode) => !seen.has(mode)));
+    since = isNew ? 0 : since + (isRepeat === 1 ? 0 : 1);
+    for (const mode of modes) seen.add(mode);
+  }
+  return since;
 }
 
 /** Returns the fraction of the traces labeled bad, free of label errors as far as pairs of labels show them. */
@@ -110,13 +127,13 @@ function rateOf(
   labels: ReadonlyMap<string, EvalLabel>,
   pairs: LabelPairs | null,
 ): Estimate {
-  const labelled = traces.flatMap(({ traceId, question: cluster, weight }) => {
+  const labeled = traces.flatMap(({ traceId, question: cluster, weight }) => {
     const label = labels.get(traceId);
     return label === "bad" || label === "good" ? [{ isBad: label === "bad", cluster, weight }] : [];
   });
-  if (pairs === null) return clusteredRate(labelled.map(({ isBad, ...trace }) => ({ success: isBad, ...trace })));
+  if (pairs === null) return clusteredRate(labeled.map(({ isBad, ...trace }) => ({ success: isBad, ...trace })));
   // The equations for bad labels are those for good ones. No eval predicts them.
-  const predicted = labelled.map(({ isBad, ...trace }) => ({ passed: false, good: isBad, ...trace }));
+  const predicted = labeled.map(({ isBad, ...trace }) => ({ passed: false, good: isBad, ...trace }));
   return predictionPoweredRate(predicted, pairs);
 }
 
@@ -255,10 +272,7 @@ function mergeModes(db: Db, mode: string, into: string): ChangedMode {
   addToMode(db, into, notesOf(db, mode));
   const traces = deleteMode(db, mode);
   // A direct label that the trace has the merged mode also holds for the other mode. Its absence does not.
-  db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ? AND label = 'bad' AND basis <> 'coded'").run(
-    into,
-    mode,
-  );
+  moveBadLabels(db, mode, into);
   return { mode: into, traces };
 }
 
@@ -266,8 +280,7 @@ function renameMode(db: Db, mode: string, name: string): ChangedMode {
   requireMode(db, mode);
   refuseExisting(db, name);
   db.prepare("UPDATE failure_modes SET name = ? WHERE name = ?").run(name, mode);
-  db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ?").run(name, mode);
-  db.prepare("UPDATE OR REPLACE eval_criteria SET name = ? WHERE name = ?").run(name, mode);
+  renameCriterion(db, mode, name);
   return { mode: name, traces: countTraces(notesOf(db, name)) };
 }
 

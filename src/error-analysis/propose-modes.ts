@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { sentenceSchema } from "../evals/criteria.js";
 import { type GenerationModel, type GenerationModelOptions, openGenerationModel } from "../evals/generate.js";
-import { argumentsOf, delimitUntrusted, forcedToolCall, type Model, type ToolSpec } from "../models/model.js";
+import { argumentsOf, forcedToolCall, type Model, type ToolSpec } from "../models/model.js";
+import { delimitUntrusted } from "../models/untrusted-text.js";
 import type { AppContext } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";

@@ -20,8 +20,9 @@ import {
   type RegressionCase,
   type StoredEval,
 } from "./definition.js";
+import { type EffectiveLabel, effectiveLabels } from "./effective-labels.js";
 import { viewOf } from "./features.js";
-import { type EffectiveLabel, type EvalLabel, effectiveLabels } from "./labels.js";
+import type { EvalLabel } from "./labels.js";
 import { containsTerm, hasGold, keyTermsOf, regressionCaseOf } from "./run-evals/run-rules.js";
 import { saveDraft } from "./store.js";
 import { REGRESSION_SUITE, wordFrequency } from "./suggest.js";

@@ -54,7 +54,7 @@ export function foldOf(question: string, folds: number, seed: number): number {
 }
 
 /** Minimum number of training traces that a template must fail to be informative. */
-const MIN_SUPPORT = 5;
+const MIN_SUPPORT = 4;
 /** Maximum fraction of good traces that a template can fail. */
 const MAX_FALSE_FAILURES = 0.2;
 /** Minimum gain in alignment from each additional template. */

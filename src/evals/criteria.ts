@@ -8,7 +8,7 @@ interface Criterion {
   /** A person's sentence about a good trace, or null if missing. */
   readonly sentence: string | null;
   /** Number of labeled traces. */
-  readonly labelled: number;
+  readonly labeled: number;
 }
 
 /** The default criterion: whether the answer is good. */
@@ -33,8 +33,8 @@ export function listCriteria(settings: AppSettings): Promise<Criterion[]> {
     (db) =>
       db
         .prepare(
-          `SELECT name, max(sentence) AS sentence, sum(labelled) AS labelled FROM (
-             SELECT name, sentence, 0 AS labelled FROM eval_criteria
+          `SELECT name, max(sentence) AS sentence, sum(labeled) AS labeled FROM (
+             SELECT name, sentence, 0 AS labeled FROM eval_criteria
              UNION ALL
              SELECT criterion, NULL, count(DISTINCT trace_id) FROM eval_labels GROUP BY criterion)
            GROUP BY name ORDER BY name`,

@@ -3,9 +3,10 @@ import { z } from "zod";
 import { estimateSchema } from "../statistics/estimate.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
 import { JUDGED } from "../traces/headline-score.js";
+import { judgeSettingsSchema, PROMPT_VARIANTS } from "../traces/judgement.js";
 import type { Score } from "../traces/score.js";
 import { BANDS } from "../traces/score-bands.js";
-import { type ChatTrace, judgeSettingsSchema, PROMPT_VARIANTS, type Trace } from "../traces/trace.js";
+import type { ChatTrace, Trace } from "../traces/trace.js";
 import type { EvalOutcome } from "./eval-outcome.js";
 
 const PREFIX = "eval:";

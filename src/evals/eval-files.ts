@@ -22,12 +22,12 @@ import {
   type StoredEval,
 } from "./definition.js";
 import { FEATURES } from "./features.js";
+import { newestOf } from "./review-eval.js";
 import { type CodeDescription, describePython } from "./run-evals/run-python-evals.js";
 import { describeTypescript } from "./run-evals/run-typescript-evals.js";
 import { requireSandbox } from "./run-evals.js";
 import { toFileValidation } from "./store/file-validation.js";
 import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
-import { newestOf } from "./test-eval.js";
 import { openEvals } from "./use-evals.js";
 
 interface ImportedEval {

@@ -15,15 +15,9 @@ import {
 } from "../text/dates-and-numbers.js";
 import { type EarlierCall, earlierCalls } from "../traces/earlier-calls.js";
 import { type ObservedWork, observedWork } from "../traces/observed-work.js";
+import { listedMails, openedMail, type ReturnedMail } from "../traces/returned-mails.js";
 import { sumCost } from "../traces/task-result.js";
-import {
-  askedOf,
-  listedMails,
-  openedMail,
-  type ReturnedMail,
-  type ToolCallRecord,
-  type Turn,
-} from "../traces/trace.js";
+import { askedOf, type ToolCallRecord, type Turn } from "../traces/trace.js";
 import type { EvaluatedTrace } from "./definition.js";
 
 export interface Measurement {
@@ -91,7 +85,7 @@ const MEASURED: Readonly<Record<string, Feature>> = {
   numbers_in_mail: {
     meaning: "fraction of the answer's numbers that appear in an opened email",
     needs: "toolCalls",
-    of: (trace) => numbersFoundIn(trace, trace.opened.map(textOf)),
+    of: (trace) => numbersFoundIn(trace, trace.opened.map(returnedMailText)),
   },
   numbers_in_results: {
     meaning: "fraction of the answer's numbers that appear in a tool result",
@@ -399,7 +393,7 @@ function formatTime(time: TimeOfDay): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}`;
 }
 
-function textOf(mail: ReturnedMail): string {
+function returnedMailText(mail: ReturnedMail): string {
   return [mail.subject, mail.sender, mail.date, mail.body].filter((part) => typeof part === "string").join("\n");
 }
 

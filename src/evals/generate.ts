@@ -11,6 +11,7 @@ import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
 import type { EvalLanguage, LabelSources, StoredEval } from "./definition.js";
+import { hashLabels, labeledPages, otherSources } from "./effective-labels.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
 import {
   bodyOf,
@@ -28,7 +29,6 @@ import {
   type WrittenEval,
   writeRequest,
 } from "./generate/prompts.js";
-import { hashLabels, labelledPages, otherSources } from "./labels.js";
 import { runRubric } from "./run-evals/run-rubric.js";
 import { openEvalBackends, requireSandbox } from "./run-evals.js";
 import { saveDraft } from "./store.js";
@@ -126,7 +126,7 @@ const RUBRIC_OF_EACH = 30;
 export function generateEvals(options: GenerateOptions, context: AppContext): Promise<Generation> {
   const { settings, signal } = context;
   return withStore(settings, async (db) => {
-    const [page = []] = labelledPages(db, options.criterion, "training", MAX_TRAINING);
+    const [page = []] = labeledPages(db, options.criterion, "training", MAX_TRAINING);
     const training = page.map(
       ({ trace, label: { label, note, weight } }): TrainingExample => ({ trace, label, note, weight }),
     );
@@ -235,9 +235,9 @@ function rejectDrafts(written: readonly WrittenVariation[]): CheckedVariation[] 
 function rejectionOf({ variation, best, ended }: WrittenVariation, seen: Map<string, Variation>): string | null {
   if (best === null) return ended;
   const { draft, measured } = best;
-  const { failedOn, labelled, errors, z, coverage, falseFailures } = measured;
-  if (failedOn > MAX_ERROR_SHARE * (failedOn + labelled)) {
-    return `it failed on ${failedOn} of ${failedOn + labelled} training traces: ${errors[0]}`;
+  const { failedOn, labeled, errors, z, coverage, falseFailures } = measured;
+  if (failedOn > MAX_ERROR_SHARE * (failedOn + labeled)) {
+    return `it failed on ${failedOn} of ${failedOn + labeled} training traces: ${errors[0]}`;
   }
   if (z < MIN_Z) {
     const shares = `it fails ${percent(coverage)} of the bad and ${percent(falseFailures)} of the good traces`;

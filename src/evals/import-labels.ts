@@ -9,11 +9,11 @@ import { presentProperties } from "../platform/optional-values.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isFailure } from "../tasks/ending.js";
 import { isUnanswerable } from "../tasks/question.js";
-import { newestFeedback } from "../traces/chats-store.js";
+import { type Feedback, newestFeedback } from "../traces/feedback-store.js";
 import { headlineScorer } from "../traces/headline-score.js";
 import { getRun } from "../traces/runs-store.js";
 import { bandOf } from "../traces/score-bands.js";
-import type { Feedback, Trace } from "../traces/trace.js";
+import type { Trace } from "../traces/trace.js";
 import { countScores, getTrace, readTraces } from "../traces/traces-store.js";
 import { LABEL_SOURCES, type LabelSource, type LabelSources } from "./definition.js";
 import {
@@ -48,7 +48,7 @@ interface ImportedLabels {
   readonly sources?: LabelSources;
   readonly labels: Readonly<Record<EvalLabel, number>>;
   /** Number of traces without the required feedback, verdict or score. */
-  readonly unlabelled: number;
+  readonly unlabeled: number;
   /** For scores: the scorer. */
   readonly score?: string;
 }
@@ -90,13 +90,13 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
   return withStore(settings, (db) => {
     const source = SOURCES[options.from] ?? "import";
     const sources: LabelSources = {};
-    let unlabelled = 0;
+    let unlabeled = 0;
     const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
     const createdAt = new Date().toISOString();
     const rows: TraceLabel[] = [];
     const score = options.from === "scores" ? (options.score ?? headlineOf(db, options.run ?? "latest")) : undefined;
     for (const { traceId, derived } of derivedLabels(db, { ...options, score })) {
-      if (derived === null) unlabelled++;
+      if (derived === null) unlabeled++;
       else {
         labels[derived.label]++;
         const { label, note, line } = derived;
@@ -117,11 +117,11 @@ export function importLabels(options: ImportLabelsOptions, settings: AppSettings
         rows.push({ traceId, criterion: options.criterion, label, note, source: by, ...sample, createdAt });
       }
     }
-    if (rows.length === 0) throw nothingToLabel(options, unlabelled);
+    if (rows.length === 0) throw nothingToLabel(options, unlabeled);
     saveLabels(db, rows);
     const [only = null, other] = Object.keys(sources) as LabelSource[];
     const bySource = other === undefined ? { source: only } : { source: null, sources };
-    return { ...bySource, labels, unlabelled, ...presentProperties({ score }) };
+    return { ...bySource, labels, unlabeled, ...presentProperties({ score }) };
   });
 }
 
@@ -179,18 +179,18 @@ function traceIdOf(db: Db, name: string, where: string): string {
   }
 }
 
-function nothingToLabel({ from, score }: ImportLabelsOptions, unlabelled: number): UserError {
+function nothingToLabel({ from, score }: ImportLabelsOptions, unlabeled: number): UserError {
   const why: Readonly<Record<string, readonly [string, string]>> = {
     feedback: [
       "Cannot import labels: the database does not contain any feedback.",
       `Give feedback in the playground (${commandLine`art-e serve`}), or label with ${commandLine`art-e evals label`}.`,
     ],
     judge: [
-      `Cannot import labels: the ${unlabelled} traces do not have verdicts.`,
+      `Cannot import labels: the ${unlabeled} traces do not have verdicts.`,
       `Run a judge first: ${commandLine`art-e score --judge MODEL`}.`,
     ],
     scores: [
-      `Cannot import labels: the ${unlabelled} traces do not have values for ${score ?? "the score"}.`,
+      `Cannot import labels: the ${unlabeled} traces do not have values for ${score ?? "the score"}.`,
       `Pass one of the run's scores with --score (${commandLine`art-e stats --run RUN`} lists them).`,
     ],
   };

@@ -1,115 +1,8 @@
-// Stores labels, reads labeled traces by half, and measures how well annotators agree.
-import { createHash } from "node:crypto";
+// The table of labels: saves, lists and deletes them, and finds the ones that another label would replace or repeat.
 import { z } from "zod";
-import { clusteredKappa, clusteredRate, type Proportion } from "../statistics/agreement.js";
-import { type Estimate, NO_ESTIMATE } from "../statistics/estimate.js";
-import { wilson } from "../statistics/intervals.js";
-import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
-import { MAX_CHANCES, samplingWeight } from "../statistics/sampling-weight.js";
-import { skipDamaged } from "../store/damaged-row.js";
+import { MAX_CHANCES } from "../statistics/sampling-weight.js";
 import type { Db } from "../store/open-store.js";
-import { parseTrace } from "../traces/traces-store.js";
-import { criterionSentence } from "./criteria.js";
-import { type EvaluatedTrace, LABEL_SOURCES, type LabelSource, type LabelSources } from "./definition.js";
-import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
-
-export interface LabelledTrace {
-  readonly trace: EvaluatedTrace;
-  readonly label: TellingLabel;
-  /** Repetitions and other wordings of a question have the same value. */
-  readonly question: string;
-}
-
-export interface LabelSummary {
-  /** The effective labels, one per trace from its best source. */
-  readonly labels: Readonly<Record<EvalLabel, number>>;
-  /** Number of good and bad effective labels by source. */
-  readonly sources: Readonly<Record<LabelSource, number>>;
-  /** Number of good and bad effective labels by how their traces were drawn. */
-  readonly drawn: Readonly<Record<LabelDraw, number>>;
-  /** How often a person gave the same label again. */
-  readonly selfAgreement: Estimate;
-  /** How often two people gave a trace the same label. */
-  readonly betweenAnnotators: Estimate;
-  /** Fraction of the label errors that adjudication has removed, if people err independently. */
-  readonly resolved: number;
-}
-
-/** The labels of two people for one trace, true for good. */
-interface LabelledTwice {
-  readonly first: boolean;
-  readonly second: boolean;
-  /** The trace. */
-  readonly cluster: string;
-}
-
-/** Two people who labeled the same traces. */
-interface AnnotatorPair {
-  readonly annotators: readonly [string, string];
-  readonly traces: readonly LabelledTwice[];
-}
-
-/** Agreement of two people on the traces that both labeled good or bad. */
-export interface AnnotatorAgreement {
-  readonly annotators: readonly [string, string];
-  readonly agreement: Estimate;
-  readonly kappa: Estimate;
-}
-
-/** A person's label of a trace, as shown to the person who adjudicates. */
-export interface GivenLabel {
-  readonly annotator: string;
-  readonly label: "good" | "bad";
-  readonly note: string | null;
-}
-
-/** A trace that named annotators labeled differently. */
-export interface Disagreement {
-  readonly traceId: string;
-  /** The newest label of each annotator, ordered by name. */
-  readonly labels: readonly GivenLabel[];
-  /** The adjudicated label, or null if nobody has adjudicated the trace. */
-  readonly adjudicated: EvalLabel | null;
-}
-
-type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & TraceDraw & { readonly remaining: number | null };
-
-export interface EffectiveLabel {
-  readonly traceId: string;
-  readonly label: EvalLabel;
-  readonly source: LabelSource;
-  readonly note: string | null;
-  readonly drawn: LabelDraw;
-  /** Weight in all figures: 1 if every trace had the same chance to be drawn. */
-  readonly weight: number;
-}
-
-/** A label that is good or bad. */
-interface TellingLabel extends EffectiveLabel {
-  readonly label: "good" | "bad";
-}
-
-interface CountedLabel extends TellingLabel {
-  readonly question: string | null;
-  readonly half: Half | null;
-}
-
-/** A label of a trace that was drawn with a known probability. */
-interface SampledLabel {
-  readonly isGood: boolean;
-  /** 1 if every trace had the same chance. */
-  readonly weight: number;
-}
-
-/** Labels by trace that represent the traces of a run. */
-export type LabelSample = ReadonlyMap<string, SampledLabel>;
-
-/** Two labels of a trace: a person's repeated label after the previous one, or the labels of two people. */
-interface PairOfLabels {
-  readonly traceId: string;
-  readonly first: "good" | "bad";
-  readonly again: "good" | "bad";
-}
+import type { LabelSource } from "./definition.js";
 
 /** How a trace was drawn. */
 export interface TraceDraw {
@@ -154,7 +47,7 @@ export function traceIdsToLabel(db: Db, runId: string | null): string[] {
  * Returns the traces that a person has labeled for a criterion. A null `annotator` matches everyone. Traces with
  * uncounted labels only can be drawn again.
  */
-export function labelledByPerson(db: Db, criterion: string, annotator: string | null): Set<string> {
+export function labeledByPerson(db: Db, criterion: string, annotator: string | null): Set<string> {
   const rows = db
     .prepare(
       `SELECT DISTINCT trace_id FROM eval_labels
@@ -196,6 +89,22 @@ export function replacedLabel(
   return row ?? null;
 }
 
+/** A label of a trace, by anybody, for any criterion. */
+interface GivenLabel extends StoredLabel {
+  readonly criterion: string;
+  readonly source: LabelSource;
+}
+
+/** Returns the newest label of a trace per criterion, source and annotator, the newest first. */
+export function labelsOfTrace(db: Db, traceId: string): GivenLabel[] {
+  return db
+    .prepare(
+      `SELECT max(id) AS id, criterion, label, source, note, annotator, created_at AS createdAt FROM eval_labels
+       WHERE trace_id = ? GROUP BY criterion, source, annotator ORDER BY id DESC`,
+    )
+    .all(traceId) as GivenLabel[];
+}
+
 /**
  * Returns how a trace was drawn for its first label, which also applies to repeated labels. Returns null for an
  * unlabeled trace.
@@ -224,186 +133,6 @@ export function unconfirmedTraces(db: Db, criterion: string): (TraceDraw & { rea
        ORDER BY trace_id`,
     )
     .all({ criterion }) as (TraceDraw & { readonly traceId: string })[];
-}
-
-/** Maximum number of traces in memory. */
-const PAGE = 500;
-
-/** Yields pages of good and bad traces of one half, ordered by id. */
-export function* labelledPages(db: Db, criterion: string, half: Half, size = PAGE): Generator<LabelledTrace[]> {
-  let page: LabelledTrace[] = [];
-  for (const labelled of iterateLabelled(db, criterion, half)) {
-    page.push(labelled);
-    if (page.length < size) continue;
-    yield page;
-    page = [];
-  }
-  if (page.length > 0) yield page;
-}
-
-/** Counts labels by source. */
-export function countSources(labels: Iterable<Pick<EffectiveLabel, "source">>): LabelSources {
-  const counts: LabelSources = {};
-  for (const { source } of labels) counts[source] = (counts[source] ?? 0) + 1;
-  return counts;
-}
-
-/** Returns the sources of labels, or nothing if all are by people. */
-export function otherSources(labels: Iterable<Pick<EffectiveLabel, "source">>): { readonly sources?: LabelSources } {
-  const sources = countSources(labels);
-  return Object.keys(sources).every((source) => source === "person") ? {} : { sources };
-}
-
-export function summarizeLabels(db: Db, criterion: string): LabelSummary {
-  const labels: Record<EvalLabel, number> = { good: 0, bad: 0, neutral: 0, skip: 0 };
-  const drawCounts: Record<LabelDraw, number> = { random: 0, enriched: 0, all: 0, unknown: 0 };
-  const sources: Record<LabelSource, number> = { person: 0, import: 0, judge: 0, score: 0 };
-  const effective = effectiveLabels(db, criterion);
-  for (const { label, ...one } of effective) {
-    labels[label]++;
-    if (!isDecided(label)) continue;
-    drawCounts[one.drawn]++;
-    sources[one.source]++;
-  }
-  const between = pairsBetween(db, criterion);
-  return {
-    labels,
-    sources,
-    drawn: drawCounts,
-    resolved: resolvedErrors(effective, between, listDisagreements(db, criterion)),
-    selfAgreement: rateOfTraces(alikeByTrace(repeatedLabels(db, criterion))),
-    betweenAnnotators: rateOfTraces(alikeByTrace(between)),
-  };
-}
-
-/**
- * Counts the traces with pairs of labels. A trace counts once, with the fraction of its pairs that are alike: many
- * labels of one trace say as little about other traces as two.
- */
-function alikeByTrace(pairs: readonly PairOfLabels[]): Proportion {
-  const byTrace = new Map<string, { alike: number; pairs: number }>();
-  for (const { traceId, first, again } of pairs) {
-    const sums = byTrace.get(traceId) ?? { alike: 0, pairs: 0 };
-    byTrace.set(traceId, { alike: sums.alike + Number(first === again), pairs: sums.pairs + 1 });
-  }
-  const successes = [...byTrace.values()].reduce((sum, one) => sum + one.alike / one.pairs, 0);
-  return { successes, n: byTrace.size };
-}
-
-function rateOfTraces({ successes, n }: Proportion): Estimate {
-  return n === 0 ? NO_ESTIMATE : { value: successes / n, n, ...wilson(successes, n), method: "wilson" };
-}
-
-function pairsBetween(db: Db, criterion: string): PairOfLabels[] {
-  return annotatorPairs(db, criterion).flatMap(({ traces }) =>
-    traces.map(({ cluster, first, second }) => ({
-      traceId: cluster,
-      first: first ? ("good" as const) : ("bad" as const),
-      again: second ? ("good" as const) : ("bad" as const),
-    })),
-  );
-}
-
-/**
- * Returns how many of the traces with two or more labels have labels that are alike, by one person twice or by several
- * people, or null if fewer than MIN_PAIRS traces have them. A coding note is about all failure modes, so the labels
- * from repeated notes are pooled over the modes.
- */
-export function labelPairs(
-  db: Db,
-  criterion: string,
-  effective: readonly EffectiveLabel[] = effectiveLabels(db, criterion),
-): LabelPairs | null {
-  const between = pairsBetween(db, criterion);
-  const { successes: alike, n } = alikeByTrace([
-    ...repeatedLabels(db, criterion, { withOtherModes: true }),
-    ...between,
-  ]);
-  if (n < MIN_PAIRS) return null;
-  const resolved = resolvedErrors(effective, between, listDisagreements(db, criterion));
-  return { alike, n, ...(resolved === 0 ? {} : { resolved }) };
-}
-
-function isDecided(label: EvalLabel): boolean {
-  return label === "good" || label === "bad";
-}
-
-/**
- * Returns the share of label errors that adjudication has resolved. Two people who label the same trace differently
- * show an error. Other traces can contain unseen errors.
- */
-function resolvedErrors(
-  effective: readonly EffectiveLabel[],
-  between: readonly PairOfLabels[],
-  disagreements: readonly Disagreement[],
-): number {
-  const adjudicated = disagreements.filter((one) => one.adjudicated !== null && isDecided(one.adjudicated)).length;
-  if (adjudicated === 0) return 0;
-  const shared = new Set(between.map(({ traceId }) => traceId));
-  const total = (some: readonly EffectiveLabel[]) => some.reduce((sum, { weight }) => sum + weight, 0);
-  const decided = effective.filter(({ label, source }) => isDecided(label) && source === "person");
-  const ofShared = total(decided.filter(({ traceId }) => shared.has(traceId))) / total(decided);
-  return (ofShared * adjudicated) / disagreements.length;
-}
-
-/** Selects each named annotator's newest label that was given without seeing other people's labels. */
-const NEWEST_BY_ANNOTATOR = `WITH newest AS (
-    SELECT trace_id, annotator, label, note FROM (
-      SELECT *, row_number() OVER (PARTITION BY trace_id, annotator ORDER BY basis = 'coded', id DESC) AS rank
-      FROM eval_labels
-      WHERE criterion = @criterion AND source = 'person' AND basis <> 'adjudicated' AND annotator IS NOT NULL)
-    WHERE rank = 1 AND label IN ('good', 'bad'))`;
-
-function annotatorPairs(db: Db, criterion: string): AnnotatorPair[] {
-  const rows = db
-    .prepare(
-      `${NEWEST_BY_ANNOTATOR} SELECT a.annotator AS one, b.annotator AS other, a.trace_id AS cluster, a.label AS first, b.label AS second
-       FROM newest a JOIN newest b ON b.trace_id = a.trace_id AND a.annotator < b.annotator ORDER BY one, other, cluster`,
-    )
-    .all({ criterion }) as { one: string; other: string; cluster: string; first: EvalLabel; second: EvalLabel }[];
-  const pairs = new Map<string, { annotators: [string, string]; traces: LabelledTwice[] }>();
-  for (const { one, other, cluster, first, second } of rows) {
-    const key = JSON.stringify([one, other]);
-    const pair = pairs.get(key) ?? { annotators: [one, other], traces: [] };
-    pair.traces.push({ first: first === "good", second: second === "good", cluster });
-    pairs.set(key, pair);
-  }
-  return [...pairs.values()];
-}
-
-export function agreementOfAnnotators(db: Db, criterion: string): AnnotatorAgreement[] {
-  return annotatorPairs(db, criterion).map(({ annotators, traces }) => ({
-    annotators,
-    agreement: clusteredRate(traces.map(({ first, second, cluster }) => ({ success: first === second, cluster }))),
-    kappa: clusteredKappa(traces),
-  }));
-}
-
-/** Lists the traces that named annotators labeled good and bad, ordered by id. */
-export function listDisagreements(db: Db, criterion: string): Disagreement[] {
-  const rows = db
-    .prepare(
-      `${NEWEST_BY_ANNOTATOR} SELECT trace_id AS traceId, json_group_array(json_object('annotator', annotator, 'label', label, 'note', note)
-                ORDER BY annotator) AS labels,
-         (SELECT label FROM eval_labels a WHERE a.trace_id = newest.trace_id AND a.criterion = @criterion
-            AND a.basis = 'adjudicated' ORDER BY id DESC LIMIT 1) AS adjudicated
-       FROM newest GROUP BY trace_id HAVING count(DISTINCT label) > 1 ORDER BY trace_id`,
-    )
-    .all({ criterion }) as (Omit<Disagreement, "labels"> & { readonly labels: string })[];
-  return rows.map(({ labels, ...row }) => ({ ...row, labels: JSON.parse(labels) as GivenLabel[] }));
-}
-
-/**
- * Identifies a set of labels and the sentence of their criterion. A change in any label or in the sentence changes the
- * hash.
- */
-export function hashLabels(
-  labels: readonly Pick<EffectiveLabel, "traceId" | "label">[],
-  sentence: string | null = null,
-): string {
-  const lines = labels.map(({ traceId, label }) => `${traceId} ${label}\n`).sort();
-  if (sentence !== null) lines.push(sentence);
-  return `sha256:${createHash("sha256").update(lines.join("")).digest("hex")}`;
 }
 
 /** Saves labels in one transaction. Their traces must exist. */
@@ -452,6 +181,45 @@ export function deleteLabels(
     .run({ criterion, annotator, ids: traceIds === null ? null : JSON.stringify(traceIds) }).changes;
 }
 
+/** A label derived from a coding note. */
+export interface CodedLabel
+  extends Pick<TraceLabel, "traceId" | "criterion" | "note" | "annotator" | "drawnFrom" | "probability"> {
+  readonly label: "good" | "bad";
+  readonly isRepeat: 0 | 1;
+}
+
+/** Returns the labels with basis `coded` in the order of creation. */
+export function codedLabels(db: Db): CodedLabel[] {
+  return db
+    .prepare(
+      `SELECT trace_id AS traceId, criterion, label, note, annotator, drawn_from AS drawnFrom, probability,
+              is_repeat AS isRepeat
+       FROM eval_labels WHERE basis = 'coded' ORDER BY id`,
+    )
+    .all() as CodedLabel[];
+}
+
+export function deleteCodedLabels(db: Db, traceId: string, criterion: string): void {
+  db.prepare("DELETE FROM eval_labels WHERE basis = 'coded' AND trace_id = ? AND criterion = ?").run(
+    traceId,
+    criterion,
+  );
+}
+
+/** Moves the direct labels that call a trace bad to another criterion. */
+export function moveBadLabels(db: Db, from: string, to: string): void {
+  db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ? AND label = 'bad' AND basis <> 'coded'").run(
+    to,
+    from,
+  );
+}
+
+/** Renames a criterion in its labels and in the list of criteria. */
+export function renameCriterion(db: Db, name: string, newName: string): void {
+  db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ?").run(newName, name);
+  db.prepare("UPDATE OR REPLACE eval_criteria SET name = ? WHERE name = ?").run(newName, name);
+}
+
 /** Returns all labels of a criterion in the order of creation. */
 export function allLabels(db: Db, criterion: string): TraceLabel[] {
   const rows = db
@@ -462,161 +230,6 @@ export function allLabels(db: Db, criterion: string): TraceLabel[] {
     )
     .all(criterion) as (Omit<TraceLabel, "isRepeat"> & { readonly isRepeat: number })[];
   return rows.map((row) => ({ ...row, isRepeat: row.isRepeat === 1 }));
-}
-
-/**
- * Selects the effective labels: the newest label of each trace from its best source. Every reader uses this order. A
- * person's adjudicated label takes precedence over direct labels, and a direct label over one from a coding note.
- * `remaining` is the number of traces of the same run that no draw has selected.
- */
-const EFFECTIVE = `SELECT trace_id, label, source, note, drawn, drawn_from, probability, remaining FROM (
-    SELECT l.*,
-      min(iif(drawn IN ('random', 'enriched'), drawn_from, NULL)) OVER (PARTITION BY t.run_id) - 1 AS remaining,
-      row_number() OVER (
-        PARTITION BY trace_id ORDER BY
-          CASE source ${LABEL_SOURCES.map((source, i) => `WHEN '${source}' THEN ${i}`).join(" ")} END,
-          CASE basis WHEN 'adjudicated' THEN 1 WHEN 'direct' THEN 2 ELSE 3 END, l.id DESC) AS rank
-    FROM eval_labels l JOIN traces t ON t.id = l.trace_id WHERE criterion = @criterion)
-  WHERE rank = 1`;
-
-const EFFECTIVE_COLUMNS = `e.trace_id AS traceId, label, source, note, drawn, drawn_from AS drawnFrom, probability,
-  remaining`;
-
-function weighted<T extends EffectiveLabel>({ drawnFrom, probability, remaining, ...label }: EffectiveRow<T>) {
-  const isWeighted = label.drawn === "enriched" && drawnFrom !== null && probability !== null;
-  return { ...label, weight: isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1 };
-}
-
-export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
-  const rows = db.prepare(`SELECT ${EFFECTIVE_COLUMNS} FROM (${EFFECTIVE}) e ORDER BY e.trace_id`).all({ criterion });
-  return (rows as EffectiveRow<EffectiveLabel>[]).map(weighted);
-}
-
-/**
- * Returns the counted good and bad labels with the question and half of their traces. Both are null for labels that
- * have not been used yet.
- */
-function labelsWithHalves(db: Db, criterion: string): CountedLabel[] {
-  const rows = db
-    .prepare(
-      `SELECT ${EFFECTIVE_COLUMNS}, question, half
-       FROM (${EFFECTIVE}) e LEFT JOIN eval_traces t ON t.trace_id = e.trace_id
-       WHERE label IN ('good', 'bad') ORDER BY e.trace_id`,
-    )
-    .all({ criterion });
-  return (rows as EffectiveRow<CountedLabel>[]).map((row) => weighted(row) as CountedLabel);
-}
-
-/** Returns the held-out labels that can validate an eval. */
-function heldOutByPeople(db: Db, criterion: string): CountedLabel[] {
-  return labelsWithHalves(db, criterion).filter((label) => label.half === "heldout" && label.source === "person");
-}
-
-/**
- * Returns a hash of the held-out labels that a test of the criterion uses. New labels are included after their first
- * use.
- */
-export function hashHeldOut(db: Db, criterion: string): string {
-  return hashLabels(heldOutByPeople(db, criterion), criterionSentence(db, criterion));
-}
-
-/**
- * Returns people's labels of traces that were drawn with a known probability, or that are all of a run, and that an
- * eval was not made from: those of the held-out half, and of traces first labeled after the eval was saved.
- */
-export function sampledUnseenLabels(
-  db: Db,
-  criterion: string,
-  { createdAt }: { readonly createdAt: string },
-): LabelSample {
-  const newer = db
-    .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
-    .pluck()
-    .all(criterion, createdAt);
-  const isNewer = new Set(newer);
-  const labels = labelsWithHalves(db, criterion).filter(
-    ({ traceId, half, drawn, source }) =>
-      (half === "heldout" || isNewer.has(traceId)) && drawn !== "unknown" && source === "person",
-  );
-  return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
-}
-
-/** Returns the held-out traces that people labeled good or bad. */
-export function heldOutTraceIds(db: Db, criterion: string): string[] {
-  return heldOutByPeople(db, criterion).map(({ traceId }) => traceId);
-}
-
-/** Assigns a half to the questions of new labels. */
-function settleHalves(db: Db, criterion: string): void {
-  db.transaction(() => {
-    const labels = labelsWithHalves(db, criterion);
-    if (labels.every(({ half }) => half !== null)) return;
-    const others = badForOthers(db, criterion);
-    const badFor = ({ traceId, label }: TellingLabel) => [
-      ...(others.get(traceId) ?? []),
-      ...(label === "bad" ? [criterion] : []),
-    ];
-    const counts = new HalfCounts();
-    for (const { half, ...label } of labels) if (half !== null) counts.add(half, badFor(label));
-    const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
-    const fresh = labels.filter(({ half }) => half === null);
-    const read = function* () {
-      for (const label of fresh) {
-        const { traceId } = label;
-        const trace = skipDamaged(() => parseTrace<EvaluatedTrace>(traceId, select.get(traceId)));
-        if (trace !== undefined) yield { trace, badFor: badFor(label) };
-      }
-    };
-    assignHalves(db, read(), counts);
-  }).immediate();
-}
-
-/** Returns the other criteria for which traces have a bad label. */
-function badForOthers(db: Db, criterion: string): ReadonlyMap<string, readonly string[]> {
-  const rows = db
-    .prepare("SELECT DISTINCT trace_id AS traceId, criterion FROM eval_labels WHERE label = 'bad' AND criterion <> ?")
-    .all(criterion) as { traceId: string; criterion: string }[];
-  const byTrace = new Map<string, string[]>();
-  for (const row of rows) byTrace.set(row.traceId, [...(byTrace.get(row.traceId) ?? []), row.criterion]);
-  return byTrace;
-}
-
-/**
- * Yields the traces of a half, or of both, that are labeled good or bad, ordered by id. No database cursor stays open
- * between traces, because callers wait for models and sandboxes in between.
- */
-export function* iterateLabelled(db: Db, criterion: string, half: Half | null): Generator<LabelledTrace> {
-  settleHalves(db, criterion);
-  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
-  for (const { question, half: ofTrace, ...label } of labelsWithHalves(db, criterion)) {
-    if (question === null || (half !== null && ofTrace !== half)) continue;
-    const row = select.get(label.traceId);
-    // The row is undefined if the trace was deleted in the meantime.
-    const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<EvaluatedTrace>(label.traceId, row));
-    if (trace !== undefined) yield { trace, label, question };
-  }
-}
-
-/** `withOtherModes`: includes labels for other failure modes from repeated notes, if the criterion is a mode. */
-function repeatedLabels(db: Db, criterion: string, { withOtherModes = false } = {}): PairOfLabels[] {
-  return db
-    .prepare(
-      `SELECT * FROM (
-         SELECT trace_id AS traceId, label AS again,
-           (SELECT f.label FROM eval_labels f WHERE f.trace_id = r.trace_id AND f.criterion = r.criterion
-              AND f.source = 'person' AND f.basis <> 'adjudicated' AND f.annotator IS r.annotator AND f.id < r.id
-            ORDER BY f.id DESC LIMIT 1) AS first
-         FROM eval_labels r WHERE source = 'person' AND is_repeat = 1
-           AND (criterion = @criterion OR @isMode AND basis = 'coded'))
-       WHERE first IN ('good', 'bad') AND again IN ('good', 'bad')`,
-    )
-    .all({ criterion, isMode: Number(withOtherModes && isMode(db, criterion)) }) as PairOfLabels[];
-}
-
-function isMode(db: Db, criterion: string): boolean {
-  return (
-    db.prepare("SELECT 1 FROM eval_labels WHERE criterion = ? AND basis = 'coded' LIMIT 1").get(criterion) !== undefined
-  );
 }
 
 /**

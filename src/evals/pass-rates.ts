@@ -11,9 +11,9 @@ import { JUDGED } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
 import { type Agreement, type EvalScore, evalOfScore, isValidatedScore, type ValidatedScore } from "./definition.js";
+import { type LabelSample, sampledUnseenLabels } from "./effective-labels.js";
 import { isPass } from "./eval-outcome.js";
 import { independentCounts } from "./label-error-correction.js";
-import { type LabelSample, sampledUnseenLabels } from "./labels.js";
 import { activeEval } from "./store.js";
 import { type DescribedEval, describedEvalOfRun, describeStored, type ScoredRun } from "./use-evals.js";
 

@@ -57,19 +57,34 @@ function findKey(db: Db, key: string): KnownQuestion | undefined {
   return db.prepare("SELECT question, half FROM eval_questions WHERE key = ?").get(key) as KnownQuestion | undefined;
 }
 
-/** Counts how many more traces are in the training half than in the held-out half, per criterion. */
+/**
+ * Of the first traces of a kind, this many go to the training half per this many held-out ones: choosing an eval needs
+ * four bad traces, testing it seven. Later traces make the test more certain, so most of them are held out.
+ */
+const FIRST = { training: 4, heldout: 7 };
+const LATER_HELD_OUT = 3;
+
+/** Counts the traces of each half per criterion. */
 export class HalfCounts {
-  private readonly surplusByKind = new Map<string, number>();
+  private readonly countsByKind = new Map<string, Record<Half, number>>();
 
   add(half: Half, badFor: readonly string[]): void {
     for (const kind of kindsOf(badFor)) {
-      this.surplusByKind.set(kind, (this.surplusByKind.get(kind) ?? 0) + (half === "training" ? 1 : -1));
+      const counts = this.countsByKind.get(kind) ?? { training: 0, heldout: 0 };
+      counts[half]++;
+      this.countsByKind.set(kind, counts);
     }
   }
 
-  /** Sum over the criteria for which a trace is bad. Negative if more of these traces are held out. */
+  /**
+   * Returns how many traces the training half has beyond its part, summed over the criteria for which a trace is bad.
+   */
   surplus(badFor: readonly string[]): number {
-    return kindsOf(badFor).reduce((sum, kind) => sum + (this.surplusByKind.get(kind) ?? 0), 0);
+    return kindsOf(badFor).reduce((sum, kind) => {
+      const { training, heldout } = this.countsByKind.get(kind) ?? { training: 0, heldout: 0 };
+      const first = Math.min(heldout, FIRST.heldout);
+      return sum + training - first * (FIRST.training / FIRST.heldout) - (heldout - first) / LATER_HELD_OUT;
+    }, 0);
   }
 }
 
@@ -80,13 +95,13 @@ function kindsOf(badFor: readonly string[]): readonly string[] {
 
 /**
  * Assigns the questions of labeled traces to a half, permanently and for every criterion, because traces read for one
- * criterion must not be used to validate another. Each question goes to the half with fewer bad traces for the same
- * criteria, because a coding pass labels several criteria together (minimization, Pocock and Simon 1975). If both
- * halves have the same number, a hash decides. Questions are assigned in the order of their hash, so the held-out half
- * stays a random sample.
+ * criterion must not be used to validate another. Each question goes to the half that lacks bad traces for the same
+ * criteria, because a coding pass labels several criteria together (minimization, Pocock and Simon 1975). If neither
+ * lacks them, a hash decides. Questions are assigned in the order of their hash, so the held-out half stays a random
+ * sample.
  */
-export function assignHalves(db: Db, labelled: Iterable<TraceToAssign>, counts: HalfCounts): void {
-  const groups = groupByQuestion(db, labelled);
+export function assignHalves(db: Db, labeled: Iterable<TraceToAssign>, counts: HalfCounts): void {
+  const groups = groupByQuestion(db, labeled);
   const count = ({ traces }: Group, half: Half) => {
     for (const { badFor } of traces) counts.add(half, badFor);
   };
@@ -97,7 +112,7 @@ export function assignHalves(db: Db, labelled: Iterable<TraceToAssign>, counts: 
   for (const group of [...open.filter(isBad), ...open.filter((one) => !isBad(one))]) {
     const surplus = counts.surplus(badForAny(group));
     const isEven = Number.parseInt(group.question.slice(-2), 16) % 2 === 0;
-    group.half = surplus > 0 || (surplus === 0 && isEven) ? "heldout" : "training";
+    group.half = surplus > ROUNDING || (surplus > -ROUNDING && isEven) ? "heldout" : "training";
     count(group, group.half);
   }
   const addKey = db.prepare("INSERT OR IGNORE INTO eval_questions (key, question, half) VALUES (?, ?, ?)");
@@ -108,11 +123,14 @@ export function assignHalves(db: Db, labelled: Iterable<TraceToAssign>, counts: 
   }
 }
 
-function groupByQuestion(db: Db, labelled: Iterable<TraceToAssign>): Group[] {
+/** Fractions of fourths and sevenths do not add up exactly. */
+const ROUNDING = 1e-9;
+
+function groupByQuestion(db: Db, labeled: Iterable<TraceToAssign>): Group[] {
   const groups = new Set<Group>();
   const byQuestion = new Map<string, Group>();
   const byKey = new Map<string, Group>();
-  for (const { trace, badFor } of labelled) {
+  for (const { trace, badFor } of labeled) {
     const keys = questionKeys(trace);
     for (const key of keys) {
       const known = byKey.has(key) ? undefined : findKey(db, key);

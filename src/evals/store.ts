@@ -5,7 +5,7 @@ import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";
 import { DamagedRowError, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
-import type { JudgeSettings } from "../traces/trace.js";
+import type { JudgeSettings } from "../traces/judgement.js";
 import {
   type EvalDefinition,
   type EvalDraft,
@@ -15,7 +15,7 @@ import {
   type FileValidation,
   type StoredEval,
 } from "./definition.js";
-import { hashHeldOut } from "./labels.js";
+import { hashHeldOut } from "./effective-labels.js";
 import { canonicalJson } from "./store/canonical-json.js";
 import { fromFileValidation } from "./store/file-validation.js";
 

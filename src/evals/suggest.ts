@@ -11,8 +11,8 @@ import {
   type TrainingLabels,
 } from "./choose-templates.js";
 import { BY_TEMPLATES, type EvalDraft, type LabelSources, type RegressionCase, type StoredEval } from "./definition.js";
+import { type EffectiveLabel, hashLabels, iterateLabeled, otherSources } from "./effective-labels.js";
 import { FEATURES, viewOf } from "./features.js";
-import { type EffectiveLabel, hashLabels, iterateLabelled, otherSources } from "./labels.js";
 import { hasGold, regressionCaseOf } from "./run-evals/run-rules.js";
 import { saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
@@ -132,7 +132,7 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
   const questions: string[] = [];
   const used: EffectiveLabel[] = [];
   const columns = TEMPLATES.map((template) => ({ template, values: [] as (number | null)[] }));
-  for (const { trace, label, question } of iterateLabelled(db, criterion, "training")) {
+  for (const { trace, label, question } of iterateLabeled(db, criterion, "training")) {
     used.push(label);
     bad.push(label.label === "bad");
     questions.push(question);
@@ -159,7 +159,7 @@ function measureTraining(db: Db, criterion: string, seed: number): Training {
 function collectCases(db: Db, criterion: string): RegressionCase[] {
   const frequencyOf = wordFrequency(db);
   const cases = new Map<string, RegressionCase>();
-  for (const { trace, label, question } of iterateLabelled(db, criterion, null)) {
+  for (const { trace, label, question } of iterateLabeled(db, criterion, null)) {
     if (label.label !== "good" || !hasGold(trace)) continue;
     const made = regressionCaseOf(trace, frequencyOf);
     if (made !== null) cases.set(question, made);

@@ -1,63 +1,33 @@
-// Tests evals: agreement with labels, contradictions to review, and validation on the held-out half.
+// Validates an eval on the held-out half: repeats it to find results that change, and records that the half was read.
+import { createHash } from "node:crypto";
 import type { AppContext } from "../platform/app-context.js";
-import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
-import type { Estimate } from "../statistics/estimate.js";
-import { type LabelPairs, MIN_PAIRS, weightedRateIntervals } from "../statistics/label-errors.js";
-import { quantile } from "../statistics/quantile.js";
+import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { sumCost } from "../traces/task-result.js";
-import { PROMPT_VARIANTS, type PromptVariant } from "../traces/trace.js";
-import { criterionFlag, criterionSentence } from "./criteria.js";
+import { PROMPT_VARIANTS } from "../traces/judgement.js";
+import { criterionFlag } from "./criteria.js";
 import {
   type Agreement,
-  type Confusion,
-  type Contradiction,
   callsModel,
   type EvalTest,
+  type EvaluatedTrace,
   isCode,
-  type LabelSource,
   type StoredEval,
   type ThresholdName,
 } from "./definition.js";
-import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
-import { tableOfWeights } from "./label-error-correction.js";
-import {
-  countSources,
-  type EffectiveLabel,
-  hashLabels,
-  heldOutTraceIds,
-  type LabelledTrace,
-  labelledPages,
-  labelPairs,
-  unconfirmedTraces,
-} from "./labels.js";
-import { openEvalBackends, outcomesBar, requireRunnable, runEvals } from "./run-evals.js";
-import { evalsWithoutModels } from "./scoring-evals.js";
-import type { Half } from "./split-questions.js";
-import { getEval, listEvals, saveEvalTest, testNumber } from "./store.js";
+import { heldOutTraceIds, type LabeledTrace } from "./effective-labels.js";
+import { isPass } from "./eval-outcome.js";
+import { labelPairs } from "./label-agreement.js";
+import { unconfirmedTraces } from "./labels.js";
+import { outcomesBar, requireRunnable } from "./run-evals.js";
+import { getEval, saveEvalTest, testNumber } from "./store.js";
+import { measureAgreement, type TestedTrace } from "./test-eval/agreement.js";
+import { type HalfRequest, type HalfRun, runOnHalf } from "./test-eval/run-on-half.js";
 import { FEW_OF_A_KIND, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
 import { agentsOfTraces } from "./validated-agents.js";
-
-interface EvalReview {
-  readonly stored: StoredEval;
-  /**
-   * Agreement with the training half. This is not a validation, because the eval might have been made from these
-   * labels.
-   */
-  readonly agreement: Agreement;
-  readonly contradictions: readonly Contradiction[];
-}
-
-/** A bad trace that passes every eval. */
-export interface UncaughtTrace {
-  readonly traceId: string;
-  readonly runId: string | null;
-  readonly note: string | null;
-}
 
 interface TestOptions {
   readonly name: string;
@@ -70,102 +40,6 @@ interface TestOptions {
 interface TestedEval {
   readonly stored: StoredEval;
   readonly test: EvalTest;
-}
-
-interface HalfRun {
-  readonly tested: readonly (TestedTrace & { readonly traceId: string })[];
-  /** Number of labels that do not count, because they are not by people. */
-  readonly others: number;
-  /** Number of labels without information on how their traces were drawn. */
-  readonly unknownDraws: number;
-  readonly contradictions: readonly Contradiction[];
-  readonly latencyMs: EvalTest["latencyMs"];
-  /** US dollars, or null if a price is unknown. */
-  readonly costUsdPerTrace: number | null;
-  readonly labelsHash: string;
-}
-
-interface HalfRequest extends Pick<AppContext, "settings"> {
-  /** Called for each trace that an eval outside this process has judged. */
-  readonly onOutcome: () => void;
-  readonly criterion: string;
-  readonly half: Half;
-  readonly isFresh?: boolean;
-  /** Divides a page of traces into batches that are handed to the eval together. */
-  readonly batchesOf?: (page: LabelledTrace[]) => LabelledTrace[][];
-  /** Another form of the prompt. */
-  readonly variant?: PromptVariant;
-}
-
-/** A labeled trace with the eval's result. */
-export interface TestedTrace {
-  /** Traces of the same question are dependent. */
-  readonly question: string;
-  readonly bad: boolean;
-  /** Who labeled it. */
-  readonly source: LabelSource;
-  /** 1 if every trace had the same chance to be labeled. */
-  readonly weight: number;
-  readonly score: number | null;
-  readonly error: string | null;
-}
-
-interface ScoredTrace {
-  readonly question: string;
-  readonly good: boolean;
-  readonly weight: number;
-  readonly passed: boolean;
-}
-
-/** Lists the contradictions between an eval and the training labels. Never reads the held-out half. */
-export function reviewEval(
-  name: string,
-  criterion: string,
-  { settings, signal, progress }: Pick<AppContext, "settings" | "signal" | "progress">,
-): Promise<EvalReview> {
-  return withStore(settings, async (db) => {
-    const stored = getEval(db, name);
-    await requireRunnable([stored.definition], settings);
-    const bar = outcomesBar(progress("Reviewing"));
-    const request = { criterion, half: "training", settings, onOutcome: bar.onOutcome } as const;
-    const { tested, contradictions } = await runOnHalf(db, stored, request, signal).finally(bar.stop);
-    return { stored, agreement: measureAgreement(tested), contradictions };
-  });
-}
-
-/** Lists the bad training traces that no eval in use and no newest draft fails. They suggest the next criterion. */
-export function reviewUncaught(
-  criterion: string,
-  { settings, signal }: Pick<AppContext, "settings" | "signal">,
-): Promise<readonly UncaughtTrace[]> {
-  return withStore(settings, async (db) => {
-    const evals = evalsWithoutModels(newestOf(listEvals(db)));
-    const uncaught: UncaughtTrace[] = [];
-    for await (const labelled of yieldBetween(labelledPages(db, criterion, "training"))) {
-      signal.throwIfAborted();
-      const bad = labelled.filter(({ label }) => label.label === "bad");
-      const outcomes = await evals.run(
-        bad.map(({ trace }) => trace),
-        signal,
-      );
-      for (const [i, { trace, label }] of bad.entries()) {
-        if (outcomes[i]?.some(({ score }) => score !== null && !isPass(score)) === true) continue;
-        uncaught.push({ traceId: trace.traceId, runId: trace.kind === "chat" ? null : trace.runId, note: label.note });
-      }
-    }
-    return uncaught;
-  });
-}
-
-/** Returns the version in use of each eval, otherwise the newest version that is not retired. */
-export function newestOf(all: readonly StoredEval[]): StoredEval[] {
-  const byName = new Map<string, StoredEval>();
-  for (const stored of all) {
-    if (stored.status === "retired") continue;
-    const { name } = stored.definition;
-    if (byName.get(name)?.status !== "active") byName.set(name, stored);
-  }
-  return [...byName.values()];
 }
 
 /** After this many tests, the held-out traces themselves have influenced the choice of evals. */
@@ -252,10 +126,11 @@ async function runTest(
 
 /** Traces of each page that are handed over alone in a second run, and the size of the other batches. */
 const ALONE = 5;
+
 const BATCH = 7;
 
 /** Returns the traces in reverse order in small batches, some of them alone. */
-function otherBatches(page: readonly LabelledTrace[]): LabelledTrace[][] {
+function otherBatches(page: readonly LabeledTrace[]): LabeledTrace[][] {
   const reversed = page.toReversed();
   const alone = reversed.slice(0, ALONE).map((one) => [one]);
   const rest = reversed.slice(ALONE);
@@ -266,8 +141,9 @@ function otherBatches(page: readonly LabelledTrace[]): LabelledTrace[][] {
 }
 
 /**
- * Throws if a second run, in another order and in other batches, gives different scores. Such scores cannot be
- * validated: they depend on chance, on time, or on the other traces of the batch, for example on a percentile.
+ * Throws if a second run, in another order, in other batches and with other ids and start times, gives different
+ * scores. Such scores cannot be validated: they depend on chance, on time, on the other traces of the batch (for
+ * example on a percentile), or on what identifies a labeled trace, which says nothing about new traces.
  */
 async function refuseFlaky(
   db: Db,
@@ -276,17 +152,47 @@ async function refuseFlaky(
   request: HalfRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tested } = await runOnHalf(db, stored, { ...request, batchesOf: otherBatches }, signal);
+  const { tested } = await runOnHalf(db, stored, { ...request, batchesOf: otherBatches, shown: withOtherIds }, signal);
   const scores = new Map(before.map(({ traceId, score }) => [traceId, score]));
   const others = tested.filter(({ traceId, score }) => score !== scores.get(traceId));
   if (others.length === 0) return;
   const { name, version } = stored.definition;
   throw new UserError(
     "eval_flaky",
-    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run, in another order.`,
-    "Its scores must depend only on the trace. Make its code independent of randomness, the time, set order and other traces.",
+    `Cannot test ${name}@${version}: its scores for ${others.length} of ${tested.length} held-out traces changed in a second run, in another order and with other ids and start times.`,
+    "Its scores must depend only on the agent's work. Make its code independent of randomness, the time, set order, other traces, and the ids and start times of traces, tasks and runs.",
   );
 }
+
+/** Returns the same work under other ids, at another time. */
+function withOtherIds(trace: EvaluatedTrace): EvaluatedTrace {
+  const digest = (id: unknown) =>
+    createHash("sha256")
+      .update(`other ${String(id)}`)
+      .digest();
+  const text = (id: string) => id.replace(/[^_]*$/, () => digest(id).toString("hex").slice(0, 12));
+  const id = <T extends string | number>(one: T) =>
+    (typeof one === "number" ? digest(one).readUInt32BE() : text(one)) as T;
+  const later = (time: string) => {
+    const ms = Date.parse(time);
+    return Number.isNaN(ms) ? time : new Date(ms + LATER_MS).toISOString();
+  };
+  const { traceId, sessionId, startedAt, endedAt, turns, toolCalls } = trace;
+  const other = {
+    traceId: text(traceId),
+    sessionId: text(sessionId),
+    startedAt: later(startedAt),
+    endedAt: later(endedAt),
+    turns: turns.map(({ responseId: _, ...turn }) => ({ ...turn, startedAt: later(turn.startedAt) })),
+    toolCalls: toolCalls.map((call) => ({ ...call, startedAt: later(call.startedAt) })),
+  };
+  if (trace.kind === "chat") return { ...trace, ...other };
+  const taskId = id(trace.taskId);
+  const task = { ...trace.task, id: taskId };
+  return { ...trace, ...other, runId: text(trace.runId), taskId, task } as EvaluatedTrace;
+}
+
+const LATER_MS = 1_000 * 24 * 3_600_000;
 
 /** Below this agreement between two forms of a prompt, a warning says that results depend on the form. */
 const LOW_VARIANT_AGREEMENT = 0.9;
@@ -306,7 +212,7 @@ async function compareVariants(
     const pairs = tested.flatMap((now) => {
       const base = first.get(now.traceId);
       if (base === undefined || base.error !== null || now.error !== null) return [];
-      return [{ question: now.question, weight: now.weight, base: resultOf(base), other: resultOf(now) }];
+      return [{ question: now.question, weight: now.weight, base: testedResult(base), other: testedResult(now) }];
     });
     variants.push({
       variant,
@@ -320,7 +226,7 @@ async function compareVariants(
   return variants;
 }
 
-function resultOf({ score }: TestedTrace): "passed" | "failed" | "not applicable" {
+function testedResult({ score }: TestedTrace): "passed" | "failed" | "not applicable" {
   if (score === null) return "not applicable";
   return isPass(score) ? "passed" : "failed";
 }
@@ -331,73 +237,6 @@ function variantWarnings(variants: EvalTest["variants"] = []): string[] {
       ? []
       : [`the results agree on only ${Math.round(value * n)} of ${n} traces with another ${variant} of the prompt`],
   );
-}
-
-/**
- * Runs an eval on the labeled traces of one half. Only people's labels validate it, and a judge is compared only with
- * people in both halves.
- */
-async function runOnHalf(
-  db: Db,
-  { definition }: Pick<StoredEval, "definition">,
-  { criterion, half, settings, isFresh = false, variant, batchesOf = (page) => [page], onOutcome }: HalfRequest,
-  signal: AbortSignal,
-): Promise<HalfRun> {
-  const backends = openEvalBackends(settings, { isFresh, variant, onOutcome });
-  const withOthers = half === "training" && definition.kind !== "judge";
-  const counts = ({ label }: LabelledTrace) => withOthers || label.source === "person";
-  const tested: HalfRun["tested"][number][] = [];
-  const contradictions: Contradiction[] = [];
-  const outcomes: MeasuredOutcome[] = [];
-  let unknownDraws = 0;
-  const used: EffectiveLabel[] = [];
-  let others = 0;
-  for await (const labelled of yieldBetween(batched(labelledPages(db, criterion, half), batchesOf))) {
-    signal.throwIfAborted();
-    const page = labelled.filter(counts);
-    others += labelled.length - page.length;
-    used.push(...page.map(({ label }) => label));
-    unknownDraws += page.filter(({ label }) => label.drawn === "unknown").length;
-    const traces = page.map(({ trace }) => trace);
-    const ofPage = (await runEvals([definition], traces, backends, signal)).flat();
-    for (const [i, outcome] of ofPage.entries()) {
-      const labelled = page[i];
-      if (labelled === undefined) continue;
-      const { score, error } = outcome;
-      tested.push({
-        traceId: labelled.trace.traceId,
-        question: labelled.question,
-        bad: labelled.label.label === "bad",
-        source: labelled.label.source,
-        weight: labelled.label.weight,
-        score,
-        error,
-      });
-      contradictions.push(...contradictionOf(labelled, outcome));
-    }
-    outcomes.push(...ofPage);
-  }
-  const times = outcomes.map(({ ms }) => ms);
-  const cost = sumCost(outcomes);
-  return {
-    tested,
-    others,
-    contradictions,
-    unknownDraws,
-    latencyMs: { p50: quantile(times, 0.5) ?? 0, p95: quantile(times, 0.95) ?? 0 },
-    costUsdPerTrace: cost === null || outcomes.length === 0 ? cost : cost / outcomes.length,
-    labelsHash: hashLabels(used, criterionSentence(db, criterion)),
-  };
-}
-
-function* batched<T>(pages: Iterable<T[]>, batchesOf: (page: T[]) => T[][]): Generator<T[]> {
-  for (const page of pages) yield* batchesOf(page);
-}
-
-function contradictionOf({ trace, label }: LabelledTrace, { score, reason }: MeasuredOutcome): Contradiction[] {
-  if (score === null || isPass(score) === (label.label === "good")) return [];
-  const [runId, taskId] = trace.kind === "chat" ? [null, null] : [trace.runId, trace.taskId];
-  return [{ traceId: trace.traceId, runId, taskId, label: label.label, note: label.note, score, reason }];
 }
 
 /**
@@ -412,13 +251,13 @@ function requireOutcomes(
 ) {
   const { good, bad, errors } = agreement;
   const isShort = Math.min(good, bad) < MIN_OF_A_KIND;
-  const labelled = countLabels(tested);
-  if (isShort && Math.min(labelled.good, labelled.bad) >= MIN_OF_A_KIND) {
+  const labeled = countLabels(tested);
+  if (isShort && Math.min(labeled.good, labeled.bad) >= MIN_OF_A_KIND) {
     const label = `${definition.name}@${definition.version}`;
     if (errors === 0) {
       throw new UserError(
         "eval_silent",
-        `Cannot test ${label}: it judges only ${good} of ${labelled.good} good and ${bad} of ${labelled.bad} bad held-out traces.`,
+        `Cannot test ${label}: it judges only ${good} of ${labeled.good} good and ${bad} of ${labeled.bad} bad held-out traces.`,
         definition.kind === "rules"
           ? `Label more traces that it applies to: ${commandLine`art-e evals label`}${criterionFlag(criterion)}`
           : "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
@@ -439,13 +278,6 @@ function countLabels(tested: readonly TestedTrace[]): { good: number; bad: numbe
   return { good: tested.length - bad, bad };
 }
 
-/** Total weights of the traces labeled good and bad. */
-function sumWeights(tested: readonly TestedTrace[]): { good: number; bad: number } {
-  const sums = { good: 0, bad: 0 };
-  for (const { bad, weight } of tested) sums[bad ? "bad" : "good"] += weight;
-  return sums;
-}
-
 function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement, pairs: LabelPairs | null): string[] {
   return compact([
     unknownDraws > 0 &&
@@ -463,116 +295,4 @@ function unconfirmedWarning(db: Db, criterion: string): string[] {
   if (length === 0) return [];
   const command = commandLine`art-e evals label --criterion ${criterion} --confirm`;
   return [`${length} bad labels come from notes that were written once. Look at these traces again: ${command}`];
-}
-
-/** Computes all measures of the agreement between an eval and the labels, as weighted rates. */
-export function measureAgreement(tested: readonly TestedTrace[]): Agreement {
-  const judged = tested.filter(({ score }) => score !== null);
-  const scored = judged.map(({ question, bad, weight, score }) => ({
-    question,
-    weight,
-    good: !bad,
-    passed: isPass(score ?? 0),
-  }));
-  const errors = tested.filter(({ error }) => error !== null).length;
-  const [labelled, applies] = [sumWeights(tested), sumWeights(judged)];
-  const share = (some: number, all: number) => (all === 0 ? null : some / all);
-  const good = scored.filter((one) => one.good);
-  const bad = scored.filter((one) => !one.good);
-  const weighted = scored.some(({ weight }) => weight !== 1) ? weightsOf(scored) : null;
-  const intervals = weighted && weightedRateIntervals(tableOfWeights(weighted));
-  return {
-    good: good.length,
-    bad: bad.length,
-    sources: countSources(tested),
-    notApplicable: tested.length - scored.length - errors,
-    errors,
-    judged: { good: share(applies.good, labelled.good), bad: share(applies.bad, labelled.bad) },
-    truePositiveRate: rateOf(good, ({ passed }) => passed, intervals?.truePositive),
-    trueNegativeRate: rateOf(bad, ({ passed }) => !passed, intervals?.trueNegative),
-    falseFailureRate: rateOf(good, ({ passed }) => !passed, intervals && complementOf(intervals.truePositive)),
-    confusion: confusionOf(scored),
-    ...presentProperties({ weighted }),
-  };
-}
-
-interface Bounds {
-  readonly low: number;
-  readonly high: number;
-}
-
-/** Returns the weighted rate. Weighted traces have an interval of their own. */
-function rateOf(
-  traces: readonly ScoredTrace[],
-  isSuccess: (one: ScoredTrace) => boolean,
-  interval: Bounds | null | undefined,
-): Estimate {
-  const rate = clusteredRate(
-    traces.map((one) => ({ success: isSuccess(one), cluster: one.question, weight: one.weight })),
-  );
-  const { value } = rate;
-  if (interval == null || value === null) return rate;
-  return {
-    ...rate,
-    low: Math.min(interval.low, value),
-    high: Math.max(interval.high, value),
-    method: "bootstrap",
-  };
-}
-
-function complementOf({ low, high }: Bounds): Bounds {
-  return { low: 1 - high, high: 1 - low };
-}
-
-function cellOf({ good, passed }: ScoredTrace) {
-  return `${good ? "good" : "bad"}${passed ? "Passed" : "Failed"}` as const;
-}
-
-function confusionOf(scored: readonly ScoredTrace[]): Confusion {
-  const cells = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
-  for (const one of scored) cells[cellOf(one)]++;
-  return cells;
-}
-
-/**
- * Returns the weights per cell of the confusion table. The traces of a question count as one with their total weight.
- */
-function weightsOf(scored: readonly ScoredTrace[]): NonNullable<Agreement["weighted"]> {
-  const totals = { goodPassed: 0, goodFailed: 0, badPassed: 0, badFailed: 0 };
-  const squares = { ...totals };
-  for (const one of sumsByQuestion(scored, cellOf)) {
-    totals[one.key] += one.weight;
-    squares[one.key] += one.weight ** 2;
-  }
-  const byOutcome = { passed: [] as number[], failed: [] as number[] };
-  for (const one of sumsByQuestion(scored, ({ passed }) => (passed ? "passed" : "failed")))
-    byOutcome[one.key].push(one.weight);
-  const overall = expectedWeight([...byOutcome.passed, ...byOutcome.failed]);
-  const next = (weights: readonly number[]) =>
-    (weights.length * expectedWeight(weights) + PRIOR_TRACES * overall) / (weights.length + PRIOR_TRACES);
-  return { ...totals, squares, next: { passed: next(byOutcome.passed), failed: next(byOutcome.failed) } };
-}
-
-/**
- * A few traces with an outcome can all have low weights by chance. Therefore the expected weight of one more is
- * averaged with that of any trace, which counts like this many traces.
- */
-const PRIOR_TRACES = 2;
-
-/** Returns the mean weight over all the traces that the labeled ones stand for. */
-function expectedWeight(weights: readonly number[]): number {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return total === 0 ? 0 : weights.reduce((sum, weight) => sum + weight ** 2, 0) / total;
-}
-
-function sumsByQuestion<K extends string>(scored: readonly ScoredTrace[], keyOf: (one: ScoredTrace) => K) {
-  const sums = new Map<string, { readonly key: K; weight: number }>();
-  for (const one of scored) {
-    const key = keyOf(one);
-    const id = `${key} ${one.question}`;
-    const sum = sums.get(id) ?? { key, weight: 0 };
-    sum.weight += one.weight;
-    sums.set(id, sum);
-  }
-  return sums.values();
 }

@@ -4,8 +4,8 @@ import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { JUDGED } from "../traces/headline-score.js";
+import type { JudgeSettings } from "../traces/judgement.js";
 import { matchesRun } from "../traces/runs-store.js";
-import type { JudgeSettings } from "../traces/trace.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
 import { type EvalScore, evalOfScore, isEvalScore, type StoredEval, type ValidatedScore } from "./definition.js";
 import {
@@ -117,26 +117,22 @@ export function describeEvals(withRetired: boolean, settings: AppSettings): Prom
   );
 }
 
-/** Returns one version and all versions of the same name. */
+/** A version of an eval with all of its tests. */
+interface EvalHistory {
+  readonly stored: StoredEval;
+  readonly tests: readonly StoredEvalTest[];
+}
+
+/** Returns one version, and all versions of the same name. */
 export function describeEval(
   name: string,
   settings: AppSettings,
-): Promise<DescribedEval & { readonly versions: readonly DescribedEval[] }> {
+): Promise<DescribedEval & { readonly history: readonly EvalHistory[] }> {
   return withStore(settings, (db) => {
     const stored = getEval(db, name);
-    const versions = listEvals(db, stored.definition.name).map((version) => describeStored(db, version));
-    return { ...describeStored(db, stored), versions };
-  });
-}
-
-/** Returns all versions of an eval, each with all of its tests. */
-export function evalHistory(
-  name: string,
-  settings: AppSettings,
-): Promise<readonly { readonly stored: StoredEval; readonly tests: readonly StoredEvalTest[] }[]> {
-  return withStore(settings, (db) => {
-    const { definition } = getEval(db, name);
-    return listEvals(db, definition.name).map((stored) => ({ stored, tests: allTests(db, stored) }));
+    const versions = listEvals(db, stored.definition.name);
+    const history = versions.map((version) => ({ stored: version, tests: allTests(db, version) }));
+    return { ...describeStored(db, stored), history };
   });
 }
 
@@ -145,56 +141,62 @@ export function describeStored(db: Db, stored: StoredEval): DescribedEval {
   return { stored, test: latestTest(db, stored) };
 }
 
-/** Activates a version. Requires a passed test unless `anyway` is set. Regression cases do not need a test. */
-export function useEval(
-  {
-    name,
-    anyway,
-    criterion,
-  }: { readonly name: string; readonly anyway: boolean; readonly criterion?: string | undefined },
+/** Activates versions, all or none. */
+export function useEvals(
+  { names, ...options }: { readonly names: readonly string[] } & UseOptions,
   settings: AppSettings,
-): Promise<ActivatedEval> {
-  return withStore(settings, (db) => {
-    const stored = getEval(db, name);
-    const { definition } = stored;
-    const label = `${definition.name}@${definition.version}`;
-    const tested = testedCriteria(db, stored);
-    if (criterion === undefined && tested.length > 1 && !anyway) {
+): Promise<readonly ActivatedEval[]> {
+  return withStore(settings, (db) =>
+    db.transaction(() => names.map((name) => activated(db, name, options))).immediate(),
+  );
+}
+
+interface UseOptions {
+  readonly anyway: boolean;
+  readonly criterion?: string | undefined;
+}
+
+/** Activates a version. Requires a passed test unless `anyway` is set. Regression cases do not need a test. */
+function activated(db: Db, name: string, { anyway, criterion }: UseOptions): ActivatedEval {
+  const stored = getEval(db, name);
+  const { definition } = stored;
+  const label = `${definition.name}@${definition.version}`;
+  const tested = testedCriteria(db, stored);
+  if (criterion === undefined && tested.length > 1 && !anyway) {
+    throw new UserError(
+      "criterion_missing",
+      `${label} was tested for ${tested.join(" and ")}.`,
+      "Specify the criterion to use it for: --criterion NAME.",
+    );
+  }
+  const validatedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);
+  const test = latestTest(db, stored, validatedFor);
+  if (!anyway && definition.kind !== "cases") {
+    if (test === null) {
       throw new UserError(
-        "criterion_missing",
-        `${label} was tested for ${tested.join(" and ")}.`,
-        "Specify the criterion to use it for: --criterion NAME.",
+        "eval_untested",
+        `Cannot activate ${label}: it was never tested on held-out labels.`,
+        `Test it: ${commandLine`art-e evals test ${label}`}${criterionFlag(criterion ?? OVERALL)}. Or activate it anyway: --anyway.`,
       );
     }
-    const validatedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);
-    const test = latestTest(db, stored, validatedFor);
-    if (!anyway && definition.kind !== "cases") {
-      if (test === null) {
-        throw new UserError(
-          "eval_untested",
-          `Cannot activate ${label}: it was never tested on held-out labels.`,
-          `Test it: ${commandLine`art-e evals test ${label}`}${criterionFlag(criterion ?? OVERALL)}. Or activate it anyway: --anyway.`,
-        );
-      }
-      if (test.isStale) {
-        throw new UserError(
-          "eval_stale",
-          `Cannot activate ${label}: its held-out labels for ${test.report.criterion} have changed since the test.`,
-          `Test it again: ${commandLine`art-e evals test ${label} --criterion ${test.report.criterion}`}. Or activate it anyway: --anyway.`,
-        );
-      }
-      if (test.report.rejections.length > 0) {
-        throw new UserError(
-          "eval_rejected",
-          `Cannot activate ${label}, which its test rejected: ${test.report.rejections.join("; ")}.`,
-          `Review its contradictions (${commandLine`art-e evals review ${definition.name} --criterion ${test.report.criterion}`}), or activate it anyway: --anyway.`,
-        );
-      }
+    if (test.isStale) {
+      throw new UserError(
+        "eval_stale",
+        `Cannot activate ${label}: its held-out labels for ${test.report.criterion} have changed since the test.`,
+        `Test it again: ${commandLine`art-e evals test ${label} --criterion ${test.report.criterion}`}. Or activate it anyway: --anyway.`,
+      );
     }
-    const former = activeEval(db, definition.name);
-    activateEval(db, stored, validatedFor);
-    return { stored: getEval(db, label), former: former?.id === stored.id ? null : former };
-  });
+    if (test.report.rejections.length > 0) {
+      throw new UserError(
+        "eval_rejected",
+        `Cannot activate ${label}, which its test rejected: ${test.report.rejections.join("; ")}.`,
+        `Review its contradictions (${commandLine`art-e evals review ${definition.name} --criterion ${test.report.criterion}`}), or activate it anyway: --anyway.`,
+      );
+    }
+  }
+  const former = activeEval(db, definition.name);
+  activateEval(db, stored, validatedFor);
+  return { stored: getEval(db, label), former: former?.id === stored.id ? null : former };
 }
 
 /** Retires a version: the specified one, otherwise the one in use. */

@@ -10,10 +10,11 @@ import { getRun, type RunRow } from "../traces/runs-store.js";
 import { sumCost } from "../traces/task-result.js";
 import { readTraces } from "../traces/traces-store.js";
 import { criterionFlag, OVERALL } from "./criteria.js";
-import { type EvalDefinition, type EvaluatedTrace, type StoredEval, scoreNameOf } from "./definition.js";
+import { callsModel, type EvalDefinition, type EvaluatedTrace, type StoredEval, scoreNameOf } from "./definition.js";
+import { heldOutTraceIds } from "./effective-labels.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
-import { shuffleByHash } from "./labelling.js";
-import { heldOutTraceIds, traceIdsToLabel } from "./labels.js";
+import { shuffleByHash } from "./labeling.js";
+import { traceIdsToLabel } from "./labels.js";
 import { openEvalBackends, outcomesBar, requireRunnable, runEvals } from "./run-evals.js";
 import { latestTest, listEvals, type StoredEvalTest } from "./store.js";
 import { openEvals } from "./use-evals.js";
@@ -22,6 +23,7 @@ import {
   type AnchorResult,
   findWatchHistory,
   type NewBaseline,
+  saveRejudged,
   saveWatch,
   type WatchHistory,
 } from "./watch-evals/watch-store.js";
@@ -38,6 +40,8 @@ export interface WatchedEval {
   readonly stored: StoredEval;
   readonly criterion: string;
   readonly drift: Drift;
+  /** Number of traces of the validated agents, and how many of them show its pass rate. */
+  readonly reference: { readonly judged: number; readonly traces: number };
   /** Number of watches since the validation. */
   readonly watches: number;
   /** Anchors of this watch with another result. */
@@ -60,6 +64,7 @@ const ANCHORS = 30;
 const REPEATS = 4;
 /**
  * Maximum number of traces that show a pass rate. A watch of a rubric costs at most this many calls, and the anchors.
+ * If something changed, it costs as many again for the reference traces.
  */
 const SAMPLE = 200;
 
@@ -130,10 +135,13 @@ async function watchEval(
   const fresh = notFresh === null ? await judge.cached(sampleOf(traceIdsToLabel(db, run.id))) : NO_RESULTS;
   const watch = { runId: run.id, anchors: roundOf(judged), fresh: passRate(fresh) };
   const history = saveWatch(db, validated, first?.baseline ?? null, watch, new Date().toISOString());
+  const drift = attributeDrift(history, history.watches);
+  const rejudged = drift.changed === "none" ? null : passRate(await judge.again(sampleOf(reference.ids)));
   return {
     stored,
     criterion: report.criterion,
-    drift: attributeDrift(history, history.watches),
+    drift: rejudged === null ? drift : attributeDrift(history, saveRejudged(db, validated, rejudged).watches),
+    reference: { judged: history.reference.n, traces: reference.ids.length },
     watches: history.watches.length,
     changedAnchors: judged.filter(({ differs }) => differs).map(({ differs: _, ...anchor }) => anchor),
     notFresh,
@@ -211,9 +219,9 @@ class WatchedJudge {
     private readonly context: Pick<AppContext, "settings" | "signal"> & { readonly onOutcome: () => void },
   ) {}
 
-  /** Only rubrics. Code whose results depend on chance is never validated. */
+  /** Code whose results depend on chance is never validated. */
   get dependsOnChance(): boolean {
-    return this.definition.kind === "rubric";
+    return callsModel(this.definition);
   }
 
   get costUsd(): number | null {
@@ -253,7 +261,7 @@ class WatchedJudge {
         const outcome = outcomes[i];
         return outcome === undefined || outcome.error !== null
           ? []
-          : entryOf(traceId, { result: resultOf(outcome.score), reason: outcome.reason });
+          : entryOf(traceId, { result: anchorResult(outcome.score), reason: outcome.reason });
       }),
     );
   }
@@ -262,7 +270,7 @@ class WatchedJudge {
     const score = trace.scores[scoreNameOf(this.definition)];
     if (trace.kind === "chat" || score === undefined || score.failed === true) return [];
     if (!this.hasScored(trace.runId)) return [];
-    return entryOf(trace.traceId, { result: resultOf(score.value), reason: score.explanation ?? "" });
+    return entryOf(trace.traceId, { result: anchorResult(score.value), reason: score.explanation ?? "" });
   }
 
   /** Whether the stored scores of a run come from this version. */
@@ -278,6 +286,6 @@ function entryOf<T>(traceId: string, value: T | undefined): [string, T][] {
   return value === undefined ? [] : [[traceId, value]];
 }
 
-function resultOf(score: number | null): AnchorResult {
+function anchorResult(score: number | null): AnchorResult {
   return score === null ? "not_applicable" : isPass(score) ? "pass" : "fail";
 }

@@ -1,5 +1,5 @@
-// Functions without effect that give TypeScript the types of modules and functions that art-e calls. Modules of tools
-// and evals import this file alone, in their own processes.
+// Functions that check and type the modules and functions that art-e calls. Modules of tools and evals import this file
+// alone, in their own processes.
 import type { JsonObject, JsonSchema, JsonValue } from "../platform/json-value.js";
 import type { Scorer } from "./benchmark-config.js";
 import type { Trace } from "./published-types.js";
@@ -47,17 +47,39 @@ export interface ToolModuleContext {
   readonly cutoff: string | null;
 }
 
-/** Types the default export of a module for `art-e evals import FILE`. */
+/** Types the default export of a module for `art-e evals import FILE`. Throws a TypeError unless it is a function. */
 export function defineEval(run: EvalFunction): EvalFunction {
+  requireTypes("defineEval", { eval: [run, "function"] });
   return run;
 }
 
-/** Types the default export of a module for `art-e tools add NAME --module FILE`. */
+/** Types the default export of a module for `art-e tools add --module FILE`. Throws a TypeError if it is invalid. */
 export function defineTool<T extends ToolModule>(tool: T): T {
+  requireTypes("defineTool", { tool: [tool, "object"] });
+  const { name = "", description = "", parameters = {}, call } = tool;
+  requireTypes("defineTool", {
+    name: [name, "string"],
+    description: [description, "string"],
+    parameters: [parameters, "object"],
+    call: [call, "function"],
+  });
   return tool;
 }
 
-/** Types a scorer for `runArtEBenchmark`. */
+/** Types a scorer for `runArtEBenchmark`. Throws a TypeError if it is invalid. */
 export function defineScorer(scorer: Scorer): Scorer {
+  requireTypes("defineScorer", { scorer: [scorer, "object"] });
+  const { name, score } = scorer;
+  requireTypes("defineScorer", { name: [name, "string"], score: [score, "function"] });
   return scorer;
+}
+
+type TypeName = "function" | "object" | "string";
+
+/** JavaScript does not check the types. Arrays and null are not objects here. */
+function requireTypes(definer: string, values: Readonly<Record<string, readonly [value: unknown, type: TypeName]>>) {
+  for (const [name, [value, type]] of Object.entries(values)) {
+    const found = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+    if (found !== type) throw new TypeError(`${definer}: ${name}: expected ${type}, got ${found}`);
+  }
 }

@@ -1,3 +1,4 @@
+// The addresses and names in the imported mail, to resolve a person's name and to suggest similar addresses.
 import { type Db, withTickTransaction } from "../store/open-store.js";
 import { searchWords } from "../text/searchable-names.js";
 

@@ -1,3 +1,4 @@
+// ART's search: all words unstemmed, newest first, so that published figures can be compared.
 import type BetterSqlite3 from "better-sqlite3";
 import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
@@ -46,7 +47,7 @@ export function openArtSearch(db: Db): (query: ArtQuery) => ArtHit[] {
   const selectMessageId = db.prepare(SEARCH_SQL.messageId).pluck();
   const matchExactly = openExactMatcher();
   return db.transaction(({ keywords, limit, period, namedId, fromIds, toIds }: ArtQuery) => {
-    const words = keywords.flatMap(wordsOf);
+    const words = keywords.flatMap(keywordParts);
     if (words.length === 0) return [];
     const expression = keywords.map((keyword) => `"${keyword.replaceAll('"', '""').replaceAll("\0", " ")}"`).join(" ");
     const { mail, postingsOf } = indexNow();
@@ -84,7 +85,7 @@ function inAll(lists: readonly TermPostings[], sets: readonly PositionSet[], ran
   );
 }
 
-function wordsOf(keyword: string): KeywordPart[] {
+function keywordParts(keyword: string): KeywordPart[] {
   const parts = tokenize(keyword);
   const isWord = !parts.some((part) => isUnsegmentedAt(part, 0));
   return parts.map((text) => ({ text, isWord }));

@@ -1,3 +1,4 @@
+// Copies a server's mail to a queue worker: the server's copies, and the worker's download.
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
@@ -15,11 +16,11 @@ import { authorization, getJson, parseServerUrl, type RequestFailed } from "../p
 import { isProcessAlive } from "../platform/processes.js";
 import { programVersion } from "../platform/program-files.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
-import { trimEndOf } from "../platform/strings.js";
+import { trimEndOf } from "../platform/trim-end.js";
 import { type Db, openStore, withReadOnly } from "../store/open-store.js";
 import { megabytes } from "../text/format.js";
 import { computeFingerprint, readFingerprint } from "./corpus.js";
-import { copyMailOnThread } from "./import/copy-mail.js";
+import { copyMailOnThread } from "./import/corpus-copy.js";
 
 export interface CorpusServer {
   readonly url: string;

@@ -1,3 +1,4 @@
+// The imported mail as a whole: statistics, the fingerprint that runs record, and whether questions can be answered.
 import { createHash } from "node:crypto";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";

@@ -1,3 +1,4 @@
+// The rule for dates: which mail is visible up to a cutoff, as dates or as positions in the index.
 import type { Db } from "../store/open-store.js";
 
 /** ISO 8601 UTC dates, or null for an open end. */

@@ -1,3 +1,4 @@
+// The types of an email: as readers return it, as it was filed, and why one was skipped.
 import { withoutQuotations } from "./email/quoted-text.js";
 
 type Shown = Pick<Email, "messageId" | "date" | "sender" | "to" | "cc" | "bcc" | "subject" | "body">;
@@ -21,6 +22,8 @@ export interface Email {
   readonly headerNames?: HeaderNames;
   /** The address of Delivered-To, or X-Original-To. Absent if the header contains neither. */
   readonly deliveredTo?: string;
+  /** Message-IDs in In-Reply-To and References, the closest first. Absent if the header does not contain any. */
+  readonly references?: readonly string[];
   /** Changes made when the email was tidied. Absent if nothing changed. */
   readonly asWritten?: AsWritten;
 }

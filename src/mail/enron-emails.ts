@@ -1,3 +1,4 @@
+// Downloads the Enron corpus from the hub.
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";

@@ -1,3 +1,5 @@
+// Builds FTS5 expressions. Any input string is safe: only the letters and digits recognized by the index tokenizer
+// reach the expression, always in double quotes, so nothing is parsed as an operator.
 import { MAIL_WORDS, STOP_WORDS } from "../text/stop-words.js";
 import {
   foldText,
@@ -7,11 +9,6 @@ import {
   runTokens,
   bigramsOf as unsegmentedBigrams,
 } from "../text/tokenizer.js";
-
-/**
- * Builds FTS5 expressions. Any input string is safe: only the letters and digits recognized by the index tokenizer
- * reach the expression, always in double quotes, so nothing is parsed as an operator.
- */
 
 /** Maximum number of terms per query. FTS5 would accept more, but a 65th word does not help. */
 const MAX_TERMS = 64;

@@ -1,3 +1,4 @@
+// Converts HTML and text/enriched bodies to the plain text that is searched and shown.
 import {
   convert,
   type DomNode,

@@ -1,3 +1,5 @@
+// Imports mail: finds the sources, downloads the corpus if asked, and resolves owners. The entry point of `art-e
+// import`.
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
 import { UserError } from "../platform/errors.js";

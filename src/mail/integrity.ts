@@ -1,3 +1,4 @@
+// Checks a database file and its mail, and rebuilds the index from the emails.
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { DAMAGED_HINT, databaseError } from "../store/database-error.js";
@@ -9,6 +10,7 @@ import { LISTING_SQL, LOOKUP_SQL } from "./mail-lookup.js";
 import { MAILBOX_SQL } from "./search/mailbox-positions.js";
 import { POSTINGS_SQL } from "./search/postings.js";
 import { SEARCH_SQL } from "./search.js";
+import { THREAD_SQL } from "./threads.js";
 
 export interface Finding {
   readonly check: string;
@@ -16,8 +18,10 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** The queries over mail in docs/database.md that read only part of it. */
+/** The queries in docs/database.md. */
 export const DOCUMENTED_SQL = {
+  "docs/database.md, count": "SELECT COUNT(*) FROM emails",
+  "docs/database.md, word": "SELECT * FROM emails_fts WHERE emails_fts MATCH 'meeting' LIMIT 5",
   "docs/database.md, words": `SELECT e.message_id, e.date, e.subject FROM emails e JOIN emails_fts f ON e.rowid = f.rowid
 WHERE f.emails_fts MATCH 'gas price' ORDER BY f.rowid LIMIT 10`,
   "docs/database.md, mailbox": `SELECT m.date, m.sender, m.subject
@@ -27,7 +31,25 @@ ORDER BY b.position LIMIT 10`,
   "docs/database.md, month": `SELECT e.message_id, e.date, e.subject
 FROM mail_order o JOIN messages x ON x.mail_id = o.mail_id JOIN emails e ON e.message_id = x.message_id
 WHERE o.date >= '2001-03-01' AND o.date < '2001-04-01' ORDER BY o.date`,
+  "docs/database.md, thread": `SELECT e.date, e.sender, e.subject
+FROM mail_threads t JOIN messages x ON x.mail_id = t.mail_id JOIN emails e ON e.message_id = x.message_id
+WHERE t.thread_id = (SELECT thread_id FROM mail_threads JOIN messages USING (mail_id) WHERE message_id = '<19927535.1075840733376.JavaMail.demo@kestrel>')
+ORDER BY e.date`,
+  "docs/database.md, worst answers": `SELECT r.result ->> 'question', r.result ->> 'agentAnswer', r.semantic_score
+FROM results r WHERE r.superseded = 0 AND r.run_id = (SELECT id FROM runs ORDER BY started_at DESC LIMIT 1)
+ORDER BY r.semantic_score LIMIT 10`,
+  "docs/database.md, watches": `SELECT e.name, e.version, w.run_id, w.created_at, sum(r.differs) AS differing, count(*) AS anchors
+FROM eval_watches w JOIN eval_baselines b ON b.id = w.baseline_id JOIN evals e ON e.id = b.eval_id
+JOIN eval_anchor_rounds r ON r.baseline_id = w.baseline_id AND r.round = w.round
+GROUP BY w.baseline_id, w.round ORDER BY w.created_at`,
 } as const;
+
+/** The one table that a documented query reads completely: it counts all emails, or is about all runs or watches. */
+const READ_COMPLETELY: Readonly<Record<string, string>> = {
+  "docs/database.md, count": "x",
+  "docs/database.md, worst answers": "runs",
+  "docs/database.md, watches": "w",
+};
 
 /** The queries behind searching and reading, and those of the documentation. Each must use an index. */
 const HOT_QUERIES: Readonly<Record<string, string>> = {
@@ -38,6 +60,7 @@ const HOT_QUERIES: Readonly<Record<string, string>> = {
   ...DATE_RANGE_SQL,
   ...LISTING_SQL,
   ...MAILBOX_SQL,
+  ...THREAD_SQL,
 };
 
 /** Checks the entire file. Takes about as long as indexing. */
@@ -140,7 +163,8 @@ function counts(db: Db): Finding {
 function queryPlans(db: Db): Finding {
   const scans = Object.entries(HOT_QUERIES).flatMap(([name, sql]) => {
     const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parametersOf(sql)) as { detail: string }[];
-    return steps.filter(({ detail }) => isScan(detail)).map(({ detail }) => `${name}: ${detail}`);
+    const scanned = steps.filter(({ detail }) => isScan(detail) && detail.split(" ")[1] !== READ_COMPLETELY[name]);
+    return scanned.map(({ detail }) => `${name}: ${detail}`);
   });
   const queries = Object.keys(HOT_QUERIES).length;
   const detail = scans.length === 0 ? `all ${queries} frequent queries use an index` : scans.join("; ");

@@ -1,4 +1,4 @@
-import { commandLine } from "../platform/command-line.js";
+// Finds emails by Message-ID and lists mailboxes.
 import { UserError } from "../platform/errors.js";
 import { parseColumn } from "../store/damaged-row.js";
 import { type Db, withTickTransaction } from "../store/open-store.js";
@@ -6,7 +6,7 @@ import type { Question } from "../tasks/question.js";
 import { type AddressBook, openAddressBook, similarAddresses } from "./address-book.js";
 import { endOfDay, isInRange, openDateRanges, upTo } from "./date-range.js";
 import { bareMessageId, type Email } from "./email.js";
-import { frequentAddresses } from "./mailboxes.js";
+import { frequentAddresses, noMail } from "./mailboxes.js";
 import type { MailQuery } from "./search.js";
 
 export interface MailHead {
@@ -28,7 +28,7 @@ export interface MailboxListing {
   complete(prefix: string, limit: number): { ids: string[]; hasMore: boolean };
 }
 
-export interface StoredMail extends Omit<Email, "headerNames" | "asWritten"> {
+export interface StoredMail extends Omit<Email, "headerNames" | "asWritten" | "references"> {
   readonly mailId: number;
 }
 
@@ -134,13 +134,7 @@ export function resolveInbox(db: Db, address: string): string {
   const near = similarAddresses(all, inbox, MAX_SUGGESTED);
   if (near.length > 0) throw unknown(db, address, `Similar addresses: ${near.join(", ")}.`);
   const frequent = frequentAddresses(db, MAX_SUGGESTED);
-  if (frequent.length === 0) {
-    throw new UserError(
-      "corpus_empty",
-      `${db.name} does not contain any mail.`,
-      `Import mail first: ${commandLine`art-e import SOURCE`}`,
-    );
-  }
+  if (frequent.length === 0) throw noMail(db);
   const list = frequent.map(({ address: each, mails }) => `${each} (${mails})`).join(", ");
   throw unknown(db, address, `Addresses with the most mail: ${list}.`);
 }

@@ -1,3 +1,6 @@
+// The mailboxes that an agent can be bound to, with their sizes.
+import { commandLine } from "../platform/command-line.js";
+import { UserError } from "../platform/errors.js";
 import type { Db } from "../store/open-store.js";
 import { openAddressBook } from "./address-book.js";
 import type { AddressCount, OwnerBasis } from "./owners.js";
@@ -31,6 +34,31 @@ export function openMailboxes(db: Db): Mailboxes {
     },
     has: (address) => idOf(address) !== null,
   };
+}
+
+/**
+ * Returns the mailbox of a database with one mailbox, so that it need not be named.
+ * @throws UserError with the mailboxes if there are others or none
+ */
+export function onlyMailbox(db: Db): string {
+  const { addresses } = openMailboxes(db);
+  const [address, ...others] = addresses;
+  if (address !== undefined && others.length === 0) return address;
+  if (address === undefined) throw noMail(db);
+  throw new UserError(
+    "inbox_missing",
+    `${db.name} has ${addresses.length} mailboxes, and none is named.`,
+    `Name one of them: ${addresses.slice(0, MAX_FREQUENT).join(", ")}.`,
+  );
+}
+
+/** Returns the error for a database without mail. */
+export function noMail(db: Db): UserError {
+  return new UserError(
+    "corpus_empty",
+    `${db.name} does not contain any mail.`,
+    `Import mail first: ${commandLine`art-e import SOURCE`}`,
+  );
 }
 
 /** Returns the sizes of all mailboxes, largest first. */

@@ -1,3 +1,4 @@
+// Finds the address of each folder owner in the mail itself, and how sure it is.
 import { UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";

@@ -1,3 +1,4 @@
+// email_search: parses the query, ranks one mailbox up to a date, and adds snippets.
 import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
 import { stemOf } from "../text/porter.js";
@@ -11,6 +12,7 @@ import {
   explainScore,
   hasPosition,
   mergePostings,
+  placeAmong,
   type RankedMail,
   type RankedMails,
   type RankedQuery,
@@ -62,9 +64,22 @@ interface ExplainedHits extends MailHits<ExplainedHit> {
   readonly corrections: readonly TermCorrection[];
 }
 
+/** An email that the index does not contain. */
+type OutsideMail = Pick<MailHit, "messageId" | "subject" | "sender"> & {
+  readonly date: string;
+  readonly body: string;
+};
+
+/** A hit of an email that the index does not contain, and the number of indexed emails that rank before it. */
+interface PlacedHit extends Omit<MailHit, "mailId"> {
+  readonly place: number;
+}
+
 export interface MailSearch {
   /** Returns the emails that contain any word of the query, best first. The first n hits do not depend on the limit. */
   bestFirst(query: MailQuery): MailHits;
+  /** Returns the emails that contain any word of the query as hits, each at the place where it would rank. */
+  placed(query: MailQuery, mails: readonly OutsideMail[]): readonly PlacedHit[];
   /** Returns the hits of `bestFirst` with an explanation of each score. */
   explainBestFirst(query: MailQuery): ExplainedHits;
 }
@@ -195,6 +210,30 @@ export function openMailSearch(db: Db, correctors = TERM_CORRECTORS): MailSearch
         const prepared = prepare(query, index);
         const ranking = rankMails(prepared.ranked, index.mail);
         return { hits: ranking.best.map(openHits(prepared)), total: totalOf(prepared, ranking) };
+      });
+    }),
+
+    placed: db.transaction((query: MailQuery, mails: readonly OutsideMail[]) => {
+      const index = indexNow();
+      const { ranked, corrections } = prepare(query, index);
+      const { best } = rankMails(ranked, index.mail);
+      const find = termMatcher(ranked.terms.map(({ word }) => word));
+      return mails.flatMap(({ body, ...mail }): PlacedHit[] => {
+        const matches = find(`${mail.subject}\n${mail.sender}\n${body}`);
+        if (matches.length === 0) return [];
+        const occurrences = ranked.terms.map((_, i) => matches.filter(({ term }) => term === i).length);
+        const place = placeAmong(
+          best,
+          {
+            occurrences,
+            bytes: Buffer.byteLength(mail.subject + body),
+            sentAt: Date.parse(mail.date) / 1_000,
+            position: dateRanges.positions({ after: null, before: mail.date }).first,
+          },
+          ranked,
+        );
+        const match = corrections.length === 0 && !occurrences.includes(0) ? "all_words" : "best_match";
+        return [{ ...mail, place, snippet: snippet(body, find(body)), match }];
       });
     }),
 

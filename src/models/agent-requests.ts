@@ -1,3 +1,4 @@
+// Requests to external agents over HTTP: one chat completion, or a stream of events. They are not sent again.
 import { type Endpoint, failureInReply, openaiHeaders, secretsOf } from "./endpoint.js";
 import { type Message, ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";

@@ -1,12 +1,34 @@
-import { stripControls } from "../platform/strings.js";
-import type { Completion, Model } from "./model.js";
+// Which models answered: counts per name, and the note about a reply of another model than requested.
+import { z } from "zod";
+import { stripControls } from "../platform/control-characters.js";
 import { isProvider, isRemote } from "./model-names.js";
+
+/** Number of replies per model name. */
+export const answeredBySchema = z.record(z.string(), z.number().int().positive()).readonly();
+
+export type AnsweredBy = z.output<typeof answeredBySchema>;
+
+export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
+  const sums = new Map(Object.entries(a));
+  for (const [model, replies] of Object.entries(b)) sums.set(model, (sums.get(model) ?? 0) + replies);
+  return Object.fromEntries(sums);
+}
+
+/** Counts turns or votes per model name. */
+export function repliesBy(replies: readonly { readonly model?: string }[]): AnsweredBy {
+  return replies.reduce<AnsweredBy>(
+    (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
+    {},
+  );
+}
+
+/** Returns the property for a result, or no property if no reply specified its model. */
+export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
+  return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
+}
 
 /** Suffixes of snapshots and aliases: dates, Google's version numbers and `-latest`. */
 const SNAPSHOT = /[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}|latest)$/;
-
-/** Maximum number of notes, because a server might report a new model in each reply. */
-const MAX_REPORTED = 20;
 
 /**
  * Returns whether a reply is from a different model than requested. A name matches its dated snapshot, the same name
@@ -39,28 +61,14 @@ export function otherModels(requested: string, replies: Readonly<Record<string, 
   return isAskedByName(requested) ? Object.keys(replies).filter((model) => isOtherModel(requested, model)) : [];
 }
 
-/** Decorates a model: reports each different model that appears in its replies, once per model. */
-export function warnOfOtherModel(model: Model, note: (text: string) => void): Model {
-  if (!isAskedByName(model.id)) return model;
-  const reported = new Set<string>();
-  return {
-    id: model.id,
-    async complete(request, signal): Promise<Completion> {
-      const reply = await model.complete(request, signal);
-      const { model: answeredBy } = reply;
-      if (answeredBy !== undefined && !reported.has(answeredBy) && reported.size < MAX_REPORTED) {
-        reported.add(answeredBy);
-        if (isOtherModel(model.id, answeredBy)) note(otherModelNote(model.id, answeredBy));
-      }
-      return reply;
-    },
-  };
-}
-
-function otherModelNote(requested: string, answeredBy: string): string {
-  return stripControls(
-    `Requested ${requested}, but replies are from ${answeredBy}. The provider might have substituted another model.`,
-  );
+/** Returns a note if a reply is from a different model than requested. */
+export function otherModelNotes(requested: string, answeredBy: string | undefined): string[] {
+  if (answeredBy === undefined || !isAskedByName(requested) || !isOtherModel(requested, answeredBy)) return [];
+  return [
+    stripControls(
+      `Requested ${requested}, but replies are from ${answeredBy}. The provider might have substituted another model.`,
+    ),
+  ];
 }
 
 /**

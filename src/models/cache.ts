@@ -1,3 +1,4 @@
+// Stores replies of models in files, so that the same request is free the next time.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";

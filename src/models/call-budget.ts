@@ -1,20 +1,11 @@
+// Asks a budget before each call of a task and reports the cost after it. It does not know the limits.
 import { UserError } from "../platform/errors.js";
-import {
-  type Billed,
-  type Completion,
-  type Model,
-  ModelError,
-  type ModelRequest,
-  type PriceOf,
-  promptChars,
-  type Usage,
-} from "./model.js";
+import { CHARS_PER_TOKEN, estimatedUsage } from "./call-cost.js";
+import { type Completion, type Model, ModelError, type ModelRequest, type PriceOf, promptChars } from "./model.js";
 import { parseModelName } from "./model-names.js";
 import { type JournalEntry, type TaskJournal, withJournal } from "./reply-journal.js";
 import { rulesFor, sentOf } from "./request-parameters.js";
-
-/** Low estimate of the characters per token, so that token estimates are too high rather than too low. */
-const CHARS_PER_TOKEN = 3;
+import type { Billed, Usage } from "./usage.js";
 
 export interface Spending {
   readonly costUsd: number;
@@ -82,15 +73,9 @@ function tokensOf({ inputTokens, outputTokens }: Usage): number {
   return inputTokens + outputTokens;
 }
 
-/**
- * Estimates the tokens from the number of characters if the server does not report them, so that limits still apply.
- */
+/** Estimates the tokens if the server does not report them, so that limits still apply. */
 function spendingOf(request: ModelRequest, reply: Completion, priceOf: PriceOf): Spending {
-  const usage = reply.usage ?? {
-    inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN),
-    outputTokens: Math.ceil(JSON.stringify([reply.content, reply.toolCalls]).length / CHARS_PER_TOKEN),
-    cachedInputTokens: 0,
-  };
+  const usage = reply.usage ?? estimatedUsage(request, reply);
   const costUsd = reply.costUsd ?? priceOf(usage, reply.model) ?? 0;
   return { costUsd, tokens: tokensOf(usage) };
 }

@@ -1,5 +1,7 @@
+// The cost of a call from prices and usage, and which reported costs are believed.
 import { UserError } from "../platform/errors.js";
-import { type Model, ModelError, type PriceOf, type Usage } from "./model.js";
+import { type Completion, type Model, ModelError, type ModelRequest, type PriceOf, promptChars } from "./model.js";
+import type { Usage } from "./usage.js";
 
 /** US dollars per million tokens. */
 export interface Price {
@@ -36,8 +38,23 @@ export function requirePriced(priceOf: PriceOf, flag: string, model: string, hin
   throw new UserError("price_unknown", `Cannot enforce ${flag}: the price of ${model} is unknown.`, hint);
 }
 
-/** Fraction of the known price below which a reported cost is not used. Discounts and credits are smaller. */
+/**
+ * Fraction of the known price below which a reported cost is not used, and of the estimated input below which reported
+ * tokens are not used. Discounts, credits and errors of the estimate are smaller.
+ */
 const LOWEST_FRACTION = 0.01;
+
+/** Low estimate of the characters per token, so that token estimates are too high rather than too low. */
+export const CHARS_PER_TOKEN = 3;
+
+/** Estimates the tokens of a call from the number of characters. */
+export function estimatedUsage(request: ModelRequest, { content, toolCalls }: Completion): Usage {
+  return {
+    inputTokens: Math.ceil(promptChars(request) / CHARS_PER_TOKEN),
+    outputTokens: Math.ceil(JSON.stringify([content, toolCalls]).length / CHARS_PER_TOKEN),
+    cachedInputTokens: 0,
+  };
+}
 
 interface ReportedCharge {
   readonly usage: Usage | null;
@@ -47,19 +64,29 @@ interface ReportedCharge {
 
 /**
  * Returns the tokens and the cost to record for a call: the reported ones, unless they are impossible or contradict the
- * known price. A cost limit could otherwise be switched off by a server that reports a cost of 0. `notes` explain what
- * was not used.
+ * known price or the estimated tokens. Limits could otherwise be switched off by a server that reports a cost or tokens
+ * of 0. `notes` explain what was not used.
  */
-export function chargeOf({ usage: reported, costUsd }: ReportedCharge, priceOf: (usage: Usage) => number | null) {
+export function chargeOf(
+  { usage: reported, costUsd }: ReportedCharge,
+  priceOf: (usage: Usage) => number | null,
+  estimated: Usage | null = null,
+) {
   const notes: string[] = [];
   let usage = reported;
+  const estimatedPrice = () => (estimated === null ? null : priceOf(estimated));
+  const fewestTokens = (estimated?.inputTokens ?? 0) * LOWEST_FRACTION;
+  if (usage !== null && usage.inputTokens < fewestTokens && estimatedPrice() !== 0) {
+    notes.push("reports less than 1% of the estimated input tokens for one reply. Its tokens count as unknown");
+    usage = null;
+  }
   if (usage !== null && usage.cachedInputTokens > usage.inputTokens) {
     notes.push("reports more cached tokens than input tokens for one reply. Its input counts as not cached");
     usage = { ...usage, cachedInputTokens: 0 };
   }
   const known = usage === null ? null : priceOf(usage);
-  if (known !== null && typeof costUsd === "number" && costUsd < known * LOWEST_FRACTION) {
-    notes.push(`reports a cost of less than ${LOWEST_FRACTION * 100}% of the known price. The price applies instead`);
+  if (typeof costUsd === "number" && costUsd < (known ?? estimatedPrice() ?? 0) * LOWEST_FRACTION) {
+    notes.push("reports a cost of less than 1% of the known price. The price applies instead");
     return { usage, costUsd: known, notes };
   }
   return { usage, costUsd: costUsd === undefined ? known : costUsd, notes };
@@ -68,12 +95,12 @@ export function chargeOf({ usage: reported, costUsd }: ReportedCharge, priceOf: 
 /** Maximum number of notes, because each reply of a server might cause a new one. */
 const MAX_NOTES = 20;
 
-/** Returns a function that reports the notes about a model's or an agent's replies, each once. */
-export function noteEachOnce(name: string, note: (text: string) => void): (texts: readonly string[]) => void {
+/** Returns a function that reports notes about replies, each once. */
+export function noteEachOnce(note: (text: string) => void): (texts: readonly string[]) => void {
   const noted = new Set<string>();
   return (texts) => {
     for (const text of texts) {
-      if (noted.size < MAX_NOTES && !noted.has(text)) note(`${name}: ${text}`);
+      if (noted.size < MAX_NOTES && !noted.has(text)) note(text);
       noted.add(text);
     }
   };
@@ -89,7 +116,11 @@ export function withPrices(model: Model, priceOf: PriceOf): Model {
     async complete(request, signal) {
       try {
         const completion = await model.complete(request, signal);
-        const { notes, ...charge } = chargeOf(completion, (usage) => priceOf(usage, completion.model));
+        const { notes, ...charge } = chargeOf(
+          completion,
+          (usage) => priceOf(usage, completion.model),
+          estimatedUsage(request, completion),
+        );
         return {
           ...completion,
           ...charge,

@@ -1,3 +1,4 @@
+// Which server and which key a provider's calls use.
 import { type Environment, keyFor, refuseStrangeAddress } from "../platform/environment.js";
 import { checkBaseUrl, type EndpointSettings } from "./endpoint.js";
 import { API_KEY_VARIABLES, type Provider } from "./model-names.js";

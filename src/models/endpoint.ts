@@ -1,7 +1,8 @@
+// A server with its key and headers, as the SDKs need them.
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
 import { parseHttpUrl } from "../platform/http.js";
-import { trimEndOf } from "../platform/strings.js";
+import { trimEndOf } from "../platform/trim-end.js";
 import type { ModelError } from "./model.js";
 import { providerError, sentenceIn } from "./provider-errors.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
@@ -64,13 +65,6 @@ export function urlBelow(baseUrl: string, path: string, version = /(?!)/): strin
   return url.href;
 }
 
-const partSchema = z.union([z.string(), z.object({ text: z.string() }).transform(({ text }) => text)]).catch("");
-
-/** Message text of a chat completion. Some servers send it in parts. */
-export const chatContentSchema = z
-  .union([z.string(), z.array(partSchema).transform((parts) => parts.join(""))])
-  .catch("");
-
 /** Returns whether the base URL belongs to OpenAI. Null means OpenAI's default server. */
 export function isOpenaiServer(baseUrl: string | null): boolean {
   return baseUrl === null || new URL(baseUrl).hostname === "api.openai.com";
@@ -84,40 +78,31 @@ const failureSchema = z
   })
   .catch({ code: null, type: "", status: "" });
 
+/** Fields of successful replies, one or more per wire format. */
+const REPLY_FIELDS = ["choices", "content", "output", "output_text", "candidates", "promptFeedback"];
+
 /**
  * Returns the failure in a reply with status 200, or null for a successful reply. OpenRouter and other gateways report
- * failures of the upstream server this way. A failure without a status counts as a server error, unless it says that
- * the request is invalid.
+ * failures of the upstream server this way, as `error` or as a message in place of the reply. A failure without a
+ * status counts as a server error, unless it says that the request is invalid.
  */
-export function failureInReply(body: unknown): ModelError | null {
+export function failureInReply(reply: unknown): ModelError | null {
   // Very few replies contain a failure, and checking a schema would take longer than the rest of the parsing.
-  if (typeof body !== "object" || body === null) return null;
-  if ("base_resp" in body) return minimaxFailure(body);
-  if (!("error" in body) || body.error === null || "choices" in body) return null;
-  const sentence = sentenceIn(body);
+  if (typeof reply !== "object" || reply === null) return null;
+  const fields = reply as Readonly<Record<string, unknown>>;
+  if (Array.isArray(fields.choices) && fields.choices.length > 0) return null;
+  const isReply = REPLY_FIELDS.some((field) => fields[field] != null);
+  const sentence = isReply && fields.error == null ? null : sentenceIn(reply);
   if (sentence === null) return null;
-  const { code, type, status } = failureSchema.parse(body.error);
-  const isInvalid = /invalid|bad_request|unsupported/i.test(`${type} ${status}`) || isDeclinedResponse(body);
-  return providerError({ status: code ?? (isInvalid ? 400 : 500), message: sentence, body });
+  const { code, type, status } = failureSchema.parse(typeof fields.error === "object" ? fields.error : fields);
+  const isInvalid = /invalid|bad_?request|unsupported/i.test(`${type} ${status}`) || isDeclinedResponse(reply);
+  return providerError({ status: code ?? (isInvalid ? 400 : 500), message: sentence, body: reply });
 }
 
 /** Returns whether a failed reply of the Responses API has another code than that of a fault of the server. */
 function isDeclinedResponse(body: object): boolean {
   const failed = z.object({ status: z.literal("failed"), error: z.object({ code: z.string() }) }).safeParse(body).data;
   return failed !== undefined && failed.error.code !== "server_error";
-}
-
-const minimaxSchema = z.object({
-  choices: z.array(z.unknown()).min(1).optional().catch(undefined),
-  base_resp: z.object({ status_code: z.number().int().positive(), status_msg: z.string().catch("") }),
-});
-
-/** MiniMax reports errors with status 200 (https://platform.minimax.io/docs/api-reference/errorcode). */
-function minimaxFailure(body: unknown): ModelError | null {
-  const { data } = minimaxSchema.safeParse(body);
-  if (data === undefined || data.choices !== undefined) return null;
-  const { status_code: code, status_msg: message } = data.base_resp;
-  return providerError({ status: 500, message: `${message} (${code})`, body: { code, message } });
 }
 
 /** Validates a base URL and strips its trailing slashes. Throws a UserError that mentions the flag. */

@@ -1,4 +1,6 @@
+// Maps the finish reasons of all providers to a few, and explains replies that broke off.
 import { type FinishReason, ModelError } from "./model.js";
+import { finishReasonSchema } from "./wire/reply-fields.js";
 
 /**
  * The outcome of a reply, based on the provider's finish reason. `broke_off` means that a fault cut the reply short, so
@@ -6,83 +8,26 @@ import { type FinishReason, ModelError } from "./model.js";
  */
 export type ReplyEnd = Exclude<FinishReason, "other"> | "broke_off";
 
-export const FINISH_REASON_NAMES: Readonly<Record<ReplyEnd, readonly string[]>> = {
-  stop: [
-    "stop",
-    "end",
-    "end_turn",
-    "stop_sequence",
-    "eos",
-    "eos_token",
-    "complete",
-    "completed",
-    "done",
-    "finished",
-    "normal",
-    "success",
-  ],
-  tool_calls: ["tool_calls", "tool_call", "tool_use", "function_call"],
-  length: [
-    "length",
-    "max_tokens",
-    "max_output_tokens",
-    "model_length",
-    "model_context_window_exceeded",
-    "error_limit",
-    "repetition",
-  ],
-  refusal: [
-    "refusal",
-    "content_filter",
-    "content_filtered",
-    "guardrail_intervened",
-    "sensitive",
-    "safety",
-    "recitation",
-    "language",
-    "blocklist",
-    "prohibited_content",
-    "spii",
-    "image_safety",
-    "image_prohibited_content",
-    "image_recitation",
-    "model_armor",
-    "error_toxic",
-  ],
-  broken_call: [
-    "malformed_function_call",
-    "unexpected_tool_call",
-    "too_many_tool_calls",
-    "missing_thought_signature",
-    "malformed_tool_use",
-    "malformed_model_output",
-    "malformed_response",
-  ],
-  broke_off: [
-    "error",
-    "network_error",
-    "insufficient_system_resource",
-    "abort",
-    "aborted",
-    "cancelled",
-    "user_cancel",
-    "failed",
-    "incomplete",
-    "in_progress",
-    "queued",
-    "load",
-    "unload",
-    "timeout",
-    "other",
-    "finish_reason_unspecified",
-  ],
+const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/** How a word in a finish reason begins, in the order in which the ends are checked. `^` is the first word. */
+export const FINISH_REASON_WORDS: Readonly<Record<ReplyEnd, readonly string[]>> = {
+  broken_call: words("malformed unexpected_tool too_many_tool missing_thought"),
+  refusal: words(`
+    refus filter guardrail sensitive safety recitation language block prohibit spii armor toxic moderat policy violat blacklist
+  `),
+  length: words("length max limit context_window error_limit repetition truncat"),
+  broke_off: words(`
+    error not_finished insufficient abort cancel fail incomplete in_progress queued load unload timeout interrupt ^other unspecified
+  `),
+  tool_calls: words("tool function"),
+  stop: words("stop end eos complete done finish final normal natural ok succe"),
 };
 
-const ENDS: ReadonlyMap<string, ReplyEnd> = new Map(
-  (Object.keys(FINISH_REASON_NAMES) as ReplyEnd[]).flatMap((end) =>
-    FINISH_REASON_NAMES[end].map((name): [string, ReplyEnd] => [name, end]),
-  ),
-);
+const ENDS = (Object.keys(FINISH_REASON_WORDS) as ReplyEnd[]).map((end) => ({
+  end,
+  pattern: new RegExp(`(?:^|_)(?:${FINISH_REASON_WORDS[end].join("|")})`),
+}));
 
 /**
  * Returns the finish reason of a reply with `calls` tool calls. Servers use different names for a reply with calls
@@ -93,7 +38,11 @@ const ENDS: ReadonlyMap<string, ReplyEnd> = new Map(
  * @throws ModelError, which is retryable if the reply broke off, but not if the name is unknown and there are no calls
  */
 export function finishReasonOf(raw: string, calls: number): Exclude<FinishReason, "other"> {
-  const end = raw === "" ? "stop" : ENDS.get(raw.toLowerCase().replace(/[-\s]/g, "_"));
+  const name = finishReasonSchema
+    .parse(raw)
+    .replace(/(?<=[a-z])(?=[A-Z])|[-\s]/g, "_")
+    .toLowerCase();
+  const end = name === "" ? "stop" : ENDS.find(({ pattern }) => pattern.test(name))?.end;
   if (end === "broke_off") throw brokeOff(raw);
   if (calls > 0 && end !== "length" && end !== "refusal") return "tool_calls";
   if (end === undefined) {

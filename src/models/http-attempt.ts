@@ -1,3 +1,4 @@
+// One HTTP attempt at a model call: sends, reads the body, and checks that the reply is usable.
 import { type Endpoint, failureInReply, secretsOf } from "./endpoint.js";
 import { type Completion, type FinishReason, ModelError, type ModelErrorKind } from "./model.js";
 import { toModelError } from "./provider-errors.js";

@@ -1,3 +1,4 @@
+// Names of models and providers, their API key variables, and replacements for retired models.
 import { didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 

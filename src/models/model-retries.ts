@@ -1,16 +1,8 @@
+// Retries a failed model call, and adds up what the failed attempts cost.
 import { DEFAULT_RETRY, type RetryPolicy, retry, type Sleep } from "../platform/retry-delay.js";
-import {
-  addCost,
-  addUsage,
-  type CallProgress,
-  type Completion,
-  type Model,
-  ModelError,
-  type ReplyDelta,
-  type Retry,
-  sumBilled,
-} from "./model.js";
+import { type CallProgress, type Completion, type Model, ModelError, type ReplyDelta, type Retry } from "./model.js";
 import { CallWaits } from "./rate-limiter.js";
+import { addCost, addUsage, sumBilled } from "./usage.js";
 
 /**
  * Retries a model or agent call that fails with a retryable `ModelError`. Passes the progress of each attempt, and each

@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
+// The port of a model: requests, replies and errors. It does not know providers or HTTP.
 import { z } from "zod";
 import { type JsonSchema, jsonObjectsIn, jsonValueSchema } from "../platform/json.js";
 import type { TaskId } from "../tasks/question.js";
 import type { ReasoningEffort } from "./reasoning-effort.js";
+import { type Billed, billedSchema, sumBilled, type Usage, usageSchema } from "./usage.js";
 
 interface ForcedToolCall {
   readonly system: string;
@@ -14,12 +15,6 @@ interface ForcedToolCall {
 
 /** The parts of a reply that can contain the arguments of a forced call. */
 export type ForcedReply = Pick<Completion, "toolCalls"> & Partial<Pick<Completion, "content">>;
-
-/** Text that a model sees but must not obey. `name` appears in the marks around the text. */
-export interface UntrustedText {
-  readonly name: string;
-  readonly text: string;
-}
 
 export type TaskActivity =
   | CallProgress
@@ -100,33 +95,6 @@ type ModelErrorChanges = Partial<ModelErrorDetails> & { readonly kind?: ModelErr
 
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
-/** Number of replies per model name. */
-export const answeredBySchema = z.record(z.string(), z.number().int().positive()).readonly();
-
-export type AnsweredBy = z.output<typeof answeredBySchema>;
-
-const tokens = z.number().int().nonnegative();
-
-/** Tokens of one call or a sum of calls. `inputTokens` includes cache reads and cache writes. */
-export const usageSchema = z.object({
-  inputTokens: tokens,
-  outputTokens: tokens,
-  cachedInputTokens: tokens,
-  cacheWriteTokens: tokens
-    .exactOptional()
-    .describe("Input tokens written to a cache. They cost more than other input tokens. Absent if there are none."),
-  cacheWrite1hTokens: tokens
-    .exactOptional()
-    .describe(
-      "Part of cacheWriteTokens that the cache keeps for an hour. They cost even more. Absent if there are none.",
-    ),
-  reasoningTokens: tokens
-    .exactOptional()
-    .describe("Output tokens spent on reasoning, included in outputTokens. Absent if none were reported."),
-});
-
-export type Usage = z.output<typeof usageSchema>;
-
 /** `broken_call`: the reply contains an unreadable tool call. `other`: a failed call, or an unknown imported reason. */
 export const FINISH_REASONS = ["stop", "tool_calls", "length", "refusal", "broken_call", "other"] as const;
 
@@ -162,11 +130,6 @@ export const sentParametersSchema = z.strictObject({
 
 export type SentParameters = Readonly<z.output<typeof sentParametersSchema>>;
 
-/** Tokens and US dollars billed for a failed HTTP attempt. */
-export const billedSchema = z.object({ usage: usageSchema, costUsd: z.number().nullable() });
-
-export type Billed = z.output<typeof billedSchema>;
-
 export const retrySchema = z.object({
   attempt: z.number().int(),
   reason: z.string(),
@@ -190,11 +153,13 @@ export type CallWait = z.output<typeof callWaitSchema>;
 
 /**
  * `unavailable`: the account has no credit or is blocked, or the server requests a longer wait than the retries allow.
+ * `bad_tools`: the server rejects the number of the agent's tools, or one of their names or schemas.
  * `broken_call`: the server cannot read the model's tool call. Like `refused`, it becomes a reply.
  */
 export const MODEL_ERROR_KINDS = [
   "auth",
   "not_found",
+  "bad_tools",
   "bad_request",
   "context_overflow",
   "refused",
@@ -316,81 +281,6 @@ export function argumentsOf({ toolCalls, content = "" }: ForcedReply, tool: stri
   return calls.length > 0 ? calls.map((call) => call.arguments) : jsonObjectsIn(content);
 }
 
-/** Maximum characters sent per text. */
-const MAX_CHARS = 20_000;
-
-/**
- * Builds a prompt from untrusted texts between marks, followed by the `instruction`. Texts cannot forge the marks: each
- * mark's ID is a hash over all texts, and the angle bracket of anything in a text that looks like a mark or system
- * prompt is replaced. Invisible characters are removed, because they could hide words.
- */
-export function delimitUntrusted(texts: readonly UntrustedText[], instruction: string): string {
-  const boundary = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
-  const names = [...new Set(texts.map(({ name }) => name)), "instructions?", "system"];
-  const mark = new RegExp(`<(?=\\s*(?:/\\s*)?(${names.join("|")})\\b)`, "gi");
-  return [
-    ...texts.map(
-      ({ name, text }) => `<${name} id="${boundary}">\n${escapeMarks(text, mark)}\n</${name} id="${boundary}">`,
-    ),
-    `End of the data marked ${boundary}. ${instruction}`,
-  ].join("\n\n");
-}
-
-function escapeMarks(text: string, mark: RegExp): string {
-  const truncated =
-    text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)} [cut: ${text.length - MAX_CHARS} characters more]`;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
-  return truncated.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{DI}]/gu, "").replace(mark, "‹");
-}
-
-export function addReplies(a: AnsweredBy, b: AnsweredBy): AnsweredBy {
-  const sums = new Map(Object.entries(a));
-  for (const [model, replies] of Object.entries(b)) sums.set(model, (sums.get(model) ?? 0) + replies);
-  return Object.fromEntries(sums);
-}
-
-/** Counts turns or votes per model name. */
-export function repliesBy(replies: readonly { readonly model?: string }[]): AnsweredBy {
-  return replies.reduce<AnsweredBy>(
-    (sum, { model }) => (model === undefined ? sum : addReplies(sum, { [model]: 1 })),
-    {},
-  );
-}
-
-/** Returns the property for a result, or no property if no reply specified its model. */
-export function answeredByField(answeredBy: AnsweredBy): { readonly answeredBy?: AnsweredBy } {
-  return Object.keys(answeredBy).length === 0 ? {} : { answeredBy };
-}
-
-export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
-
-export function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-    ...cacheWrites(
-      (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0),
-      (a.cacheWrite1hTokens ?? 0) + (b.cacheWrite1hTokens ?? 0),
-    ),
-    ...reasoningUsage((a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)),
-  };
-}
-
-/** Returns the usage property for reasoning tokens, which is absent if there are none. */
-export function reasoningUsage(tokens: number | null | undefined): Pick<Usage, "reasoningTokens"> {
-  return tokens ? { reasoningTokens: tokens } : {};
-}
-
-/**
- * Returns the usage properties for cache writes, which are absent if nothing was written. `tokens` includes
- * `forAnHour`.
- */
-export function cacheWrites(tokens: number, forAnHour = 0): Pick<Usage, "cacheWriteTokens" | "cacheWrite1hTokens"> {
-  if (tokens === 0) return {};
-  return { cacheWriteTokens: tokens, ...(forAnHour === 0 ? {} : { cacheWrite1hTokens: forAnHour }) };
-}
-
 /** Error for a call without a usable reply. The message never contains a key or a request body. */
 export class ModelError extends Error {
   override readonly name = "ModelError";
@@ -438,19 +328,6 @@ export class ModelError extends Error {
   get billedInAll(): Billed | null {
     return sumBilled([...this.retries.map(({ billed }) => billed), this.billed]);
   }
-}
-
-/** Returns the sum of several attempts, or null if none was billed. The cost is null if any cost is unknown. */
-export function sumBilled(attempts: readonly (Billed | null | undefined)[]): Billed | null {
-  return attempts.reduce<Billed | null>((sum, billed) => {
-    if (!billed || sum === null) return billed ?? sum;
-    return { usage: addUsage(sum.usage, billed.usage), costUsd: addCost(sum.costUsd, billed.costUsd) };
-  }, null);
-}
-
-/** Returns null if any cost is unknown, because a partial sum would look complete. */
-export function addCost(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? null : a + b;
 }
 
 /** Message of the `protocol` error for an address that returns web pages. Every call to that address fails with it. */

@@ -1,9 +1,10 @@
+// Builds a model from its client and the decorators around it, in the order that the architecture page explains.
 import { join } from "node:path";
 import type { AppSettings } from "../platform/app-context.js";
 import { type Environment, keyFor, refuseStrangeAddress } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../platform/retry-delay.js";
-import { warnOfOtherModel } from "./answering-model.js";
+import { otherModelNotes } from "./answering-model.js";
 import { cachingReplies } from "./cache.js";
 import type { CostLimit } from "./call-budget.js";
 import { noteEachOnce, withPrices } from "./call-cost.js";
@@ -20,8 +21,8 @@ import {
 } from "./model-names.js";
 import { withRetry } from "./model-retries.js";
 import { RateLimiter, type SharedLimiter, withRateLimit } from "./rate-limiter.js";
-import { noteUnparsedReplies, withSeparatedText } from "./reply-text.js";
 import { hasOwnKey, NO_EXTRAS, type SentExtras } from "./request-extras.js";
+import { unparsedNotes, withSeparatedText } from "./unparsed-text.js";
 
 interface OpenOptions {
   /** Address of a compatible server, or null for the provider's own server. */
@@ -89,13 +90,14 @@ export async function openModel(
 
 /** Decorates a model: reports replies from another model, unparsed replies, and the notes in replies. */
 export function noteReplies(model: Model, note: (text: string) => void): Model {
-  const noteAll = noteEachOnce(model.id, note);
-  const inner = noteUnparsedReplies(warnOfOtherModel(model, note), note);
+  const { id } = model;
+  const noteAll = noteEachOnce(note);
   return {
-    id: inner.id,
+    id,
     async complete(request, signal) {
-      const reply = await inner.complete(request, signal);
-      noteAll(reply.notes ?? []);
+      const reply = await model.complete(request, signal);
+      const own = (reply.notes ?? []).map((text) => `${id}: ${text}`);
+      noteAll([...otherModelNotes(id, reply.model), ...unparsedNotes(id, reply.unparsed), ...own]);
       return reply;
     },
   };
@@ -228,7 +230,7 @@ const isRedirect = (status: number | null) => status !== null && status >= 300 &
 
 /**
  * Decorates a model: if the server does not recognize the model or the path, the error suggests the model's successor,
- * or the path that most servers have.
+ * or the path that most servers have. If the server rejects the tools, the error contains their number.
  */
 function withHints(model: Model, name: ModelName, baseUrl: string | null): Model {
   const successor = successorOf(name);
@@ -239,6 +241,8 @@ function withHints(model: Model, name: ModelName, baseUrl: string | null): Model
       try {
         return await model.complete(request, signal);
       } catch (error) {
+        if (error instanceof ModelError && error.kind === "bad_tools")
+          throw error.with({ message: `${error.message}; the request has ${request.tools.length} tools` });
         // A redirect to another server has the same kind, but does not mean that the model is unknown.
         if (!(error instanceof ModelError) || error.kind !== "not_found" || isRedirect(error.status)) throw error;
         const isPath = lacksVersion && error.status === 404 && !/model/i.test(error.message);

@@ -1,8 +1,9 @@
+// Prices of models from a library's table, and a supplement for those that it lacks.
 import { type ConditionalPrice, calcPrice, type ModelInfo, type PriceOptions } from "@pydantic/genai-prices";
 import { presentProperties } from "../platform/optional-values.js";
 import { inputOf } from "./call-cost.js";
-import type { Usage } from "./model.js";
 import { makersName, type Provider } from "./model-names.js";
+import type { Usage } from "./usage.js";
 
 interface PriceEntry {
   readonly name: string;

@@ -1,5 +1,6 @@
+// Converts the errors of SDKs and servers to a `ModelError` without keys.
 import { z } from "zod";
-import { requestedWait } from "../platform/http.js";
+import { durationMs, requestedWait } from "../platform/http.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import { classifyFailure, classOf } from "./failure-classes.js";
 import { ModelError } from "./model.js";
@@ -50,6 +51,8 @@ const errorSchema = z.looseObject({
   code: textSchema,
   type: textSchema,
   status: textSchema,
+  // MiniMax.
+  status_code: textSchema,
   innererror: z.looseObject({ code: textSchema }).optional().catch(undefined),
   // google.rpc.Status (https://cloud.google.com/apis/design/errors).
   details: z
@@ -112,12 +115,14 @@ function causesOf(error: unknown): Error[] {
 
 /** Returns the error object in a body: `{error}`, `[{error}]`, or the body itself. */
 function errorIn(body: unknown): ErrorBody {
-  const outer = z.looseObject({ error: z.looseObject({}) }).safeParse(Array.isArray(body) ? body[0] : body).data;
-  return errorSchema.safeParse(outer?.error ?? body).data ?? errorSchema.parse({});
+  const outer = fieldsSchema.parse(Array.isArray(body) ? body[0] : body);
+  const inner = ERRORS.map((name) => fieldsSchema.parse(outer[name])).find((error) => Object.keys(error).length > 0);
+  // Some servers send the wait next to the error.
+  return errorSchema.parse(inner === undefined ? outer : { retry_after: outer.retry_after, ...inner });
 }
 
-function codesOf({ code, type, status, innererror, details }: ErrorBody): string[] {
-  const all = [code, type, status, innererror?.code ?? "", ...details.map(({ reason }) => reason)];
+function codesOf({ code, type, status, status_code, innererror, details }: ErrorBody): string[] {
+  const all = [code, type, status, status_code, innererror?.code ?? "", ...details.map(({ reason }) => reason)];
   return all.map((name) => name.toLowerCase()).filter((name) => name !== "" && name !== "undefined");
 }
 
@@ -143,24 +148,28 @@ export function providerError({ status, message, body = null, headers }: Provide
   const { kind, consequence } = isLongLimit ? classOf("unavailable") : failure;
   const text = kind === "refused" ? message : `${status} ${message}`.trim();
   const canChange = consequence === "retried" || consequence === "fails";
-  const serverSays = canChange ? headers?.get("x-should-retry") : null;
+  const serverSays = canChange ? headers?.get("x-should-retry")?.toLowerCase() : null;
   const retryable = serverSays === "true" || (consequence === "retried" && serverSays !== "false");
   return new ModelError(kind, text, { status, retryable, retryAfterMs: retryable ? askedWait : null });
 }
 
 /**
- * Returns the wait in milliseconds that a server requests, or null if it requests none. Reads the headers, the upstream
- * server's headers that OpenRouter includes in the body, and Google's RetryInfo.
+ * Returns the wait in milliseconds that a server requests, or null if it requests none. Reads the headers, and fields
+ * of the error with similar names: `retry_after`, Google's `retryDelay`, and the upstream server's headers at
+ * OpenRouter.
  */
-function waitOf({ metadata, details }: ErrorBody, headers: Headers | undefined, isLimited: boolean): number | null {
-  const upstream = Object.entries(metadata?.headers ?? {}).map(([name, value]): [string, string] => [name, `${value}`]);
-  const google = details.map((detail) => retryInfoSchema.safeParse(detail).data).find((info) => info !== undefined);
-  return (
-    requestedWait(headers ?? new Headers(), isLimited) ??
-    requestedWait(new Headers(upstream), isLimited) ??
-    (google === undefined ? null : Math.round(Number(google.retryDelay.slice(0, -1)) * 1000))
-  );
+function waitOf(error: ErrorBody, headers = new Headers(), isLimited: boolean): number | null {
+  const { metadata, details } = error;
+  const fields = [error, metadata ?? {}, metadata?.headers ?? {}, ...details].flatMap((part) => Object.entries(part));
+  const inBody = fields
+    .filter(([name, value]) => value != null && WAIT_FIELD.test(name) && /^[\x20-\x7e]{1,100}$/.test(String(value)))
+    .map(([name, value]): [string, string] => [name.replace(/_?delay/i, "-after").replace(...KEBAB), String(value)]);
+  return requestedWait(headers, isLimited) ?? requestedWait(new Headers(inBody), isLimited);
 }
+
+const WAIT_FIELD = /^(?:retry[-_]?(?:after|delay)|[\w-]*rate-?limit)[\w-]*$/i;
+
+const KEBAB = [/_|(?<=[a-z])(?=[A-Z])/g, "-"] as const;
 
 /** Returns the error of a proxy that requires a user name and a password, which fails every request. */
 function proxyError(): ModelError {
@@ -169,19 +178,13 @@ function proxyError(): ModelError {
   return new ModelError("network", message, { status: 407, retryable: false, unreachable: true });
 }
 
-const LONG_LIMIT = /\b(?:per|a) (?:day|month)\b|\/ ?(?:day|month)\b|\bdaily\b|-per-day\b/i;
+const LONG_LIMIT = /\b(?:per|a) (?:day|month)\b|\/ ?(?:day|month)\b|\b(?:daily|weekly|monthly)\b|-per-day\b/i;
 
-const WAIT =
-  /(?:(?:try again|retry|retrying) (?:in|after)|please wait(?: for)?) (?:(?<h>\d+) ?h(?:ours?)? ?)?(?:(?<m>\d+) ?m(?!s)(?:in(?:utes?)?)? ?)?(?:(?<s>\d+(?:\.\d+)?) ?s(?:ec(?:onds?)?)?|(?<ms>\d+(?:\.\d+)?) ?ms)?/i;
+const WAIT = /(?:(?:try again|retry|retrying) (?:in|after)|please wait(?: for)?) (.*)/is;
 
-/**
- * Returns the wait in milliseconds from messages like "Please try again in 2h3m" or "Please retry after 26 seconds", or
- * null if the message does not contain one.
- */
+/** Returns the wait in milliseconds in messages like "Please retry after 26 seconds", or null if there is none. */
 function waitInWords(message: string): number | null {
-  const { h, m, s, ms } = WAIT.exec(message)?.groups ?? {};
-  if ([h, m, s, ms].every((part) => part === undefined)) return null;
-  return Number(h ?? 0) * 3_600_000 + Number(m ?? 0) * 60_000 + Number(s ?? 0) * 1_000 + Number(ms ?? 0);
+  return durationMs(WAIT.exec(message)?.[1] ?? "");
 }
 
 const WEB_PAGE_SENT = "the server returned a web page";
@@ -194,14 +197,13 @@ function describe(body: unknown, message: string): string {
   return title === "" ? WEB_PAGE_SENT : `${WEB_PAGE_SENT}: ${title}`;
 }
 
-const sentenceSchema = z.looseObject({
-  message: z.string(),
-  code: z.unknown().optional(),
-  // The invalid parameter, at OpenAI and compatible servers.
-  param: z.string().optional().catch(undefined),
-  // OpenRouter: the message of the upstream provider.
-  metadata: z.looseObject({ raw: z.string() }).optional().catch(undefined),
-});
+const fieldsSchema = z.record(z.string(), z.unknown()).catch({});
+
+/** Fields that contain an error's message. */
+const MESSAGES = ["message", "error_description", "error_message", "msg", "status_msg", "Message"];
+
+/** Fields that contain an error, also at MiniMax (https://platform.minimax.io/docs/api-reference/errorcode). */
+const ERRORS = ["error", "errors", "detail", "base_resp"];
 
 /** Pydantic's form of an invalid field, at FastAPI servers (https://fastapi.tiangolo.com/tutorial/handling-errors). */
 const invalidFieldSchema = z
@@ -220,22 +222,24 @@ export function sentenceIn(body: unknown, depth = 0): string | null {
     const invalid = z.array(invalidFieldSchema).min(1).safeParse(body).data;
     return invalid === undefined ? sentenceIn(body[0], depth + 1) : invalid.slice(0, 3).join("; ");
   }
-  const problem = sentenceSchema.safeParse(body).data;
-  if (problem !== undefined) {
-    const { message, code, param = "", metadata } = problem;
-    const unnamed = param !== "" && !message.includes(param) ? param : "";
-    const about = [typeof code === "string" ? code : "", unnamed].filter((word) => word !== "");
-    const sentence = about.length > 0 ? `${message} (${about.join(", ")})` : message;
-    if (metadata === undefined) return sentence;
-    const cause = sentenceIn(parseJsonOrNull(metadata.raw), depth + 1) ?? metadata.raw;
-    return `${sentence}: ${cause}`;
+  const fields = fieldsSchema.parse(body);
+  const message = firstText(MESSAGES.map((name) => fields[name]));
+  if (message === "") {
+    const inner = ERRORS.map((name) => (fields[name] == null ? null : sentenceIn(fields[name], depth + 1)));
+    return inner.find((sentence) => sentence !== null) ?? null;
   }
-  const outer = z.record(z.string(), z.unknown()).safeParse(body).data ?? {};
-  for (const field of ["error", "errors", "detail"]) {
-    const sentence = outer[field] === undefined ? null : sentenceIn(outer[field], depth + 1);
-    if (sentence !== null) return sentence;
-  }
-  return null;
+  // The invalid parameter, at OpenAI and compatible servers.
+  const param = firstText([fields.param]);
+  const code = firstText([fields.code, fields.error]);
+  const about = [code, message.includes(param) ? "" : param].filter((word) => word !== "");
+  const sentence = about.length > 0 ? `${message} (${about.join(", ")})` : message;
+  // OpenRouter: the message of the upstream provider.
+  const raw = firstText([fieldsSchema.parse(fields.metadata).raw]);
+  return raw === "" ? sentence : `${sentence}: ${sentenceIn(parseJsonOrNull(raw), depth + 1) ?? raw}`;
+}
+
+function firstText(values: readonly unknown[]): string {
+  return values.find((value): value is string => typeof value === "string" && value.trim() !== "") ?? "";
 }
 
 function networkError(error: unknown, secrets: readonly string[]): ModelError | null {
@@ -270,9 +274,3 @@ export function scrub(text: string, secrets: readonly string[]): string {
     .trim();
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
 }
-
-/** google.rpc.RetryInfo in an error body. The delay is a protobuf Duration such as `34.07s`. */
-const retryInfoSchema = z.object({
-  "@type": z.string().endsWith("google.rpc.RetryInfo"),
-  retryDelay: z.string().regex(/^\d+(\.\d+)?s$/),
-});

@@ -1,4 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
+// Limits calls per minute, tokens and concurrency, and learns from the server's refusals.
+import { sleep } from "../platform/deadline.js";
 import { type CallProgress, type CallWait, type LimitReason, type Model, ModelError } from "./model.js";
 
 export interface RateLimiterOptions {
@@ -119,7 +120,7 @@ export class CallWaits {
   }
 }
 
-const REAL_CLOCK: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
+const REAL_CLOCK: Clock = { now: () => performance.now(), sleep };
 
 /**
  * `auto` starts with a few concurrent calls, and doubles their number after every successful round until the first

@@ -1,3 +1,4 @@
+// Answers from recorded replies, and records them.
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
@@ -6,7 +7,6 @@ import { firstIssue, jsonValueSchema } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
 import { requestKey } from "./cache.js";
 import {
-  billedSchema,
   type Completion,
   completionSchema,
   FINISH_REASONS,
@@ -14,10 +14,9 @@ import {
   type Model,
   ModelError,
   type ModelRequest,
-  NO_USAGE,
   retrySchema,
-  usageSchema,
 } from "./model.js";
+import { billedSchema, NO_USAGE, usageSchema } from "./usage.js";
 
 /** Outcome of a call without a reply: an error from the model's server, or the task timeout. */
 const recordedFailureSchema = z.union([

@@ -1,3 +1,4 @@
+// The paid replies of a task, so that a killed run does not pay for them again.
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
 import { type Completion, completionSchema, type Message, type Model, type ModelRequest } from "./model.js";

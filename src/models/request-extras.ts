@@ -1,13 +1,10 @@
+// Headers and body fields that the user adds to every request, for gateways, provider pinning and sampling parameters.
+// A run records them without secrets. `${VARIABLE}` is expanded only when the model is opened.
 import { z } from "zod";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import { containsKey, isSecretName } from "../platform/secrets.js";
-
-/**
- * Headers and body fields that the user adds to every request, for gateways, provider pinning and sampling parameters.
- * A run records them without secrets. `${VARIABLE}` is expanded only when the model is opened.
- */
 
 /** Extras in the form that a run records. */
 export const extrasShape = {

@@ -1,3 +1,4 @@
+// Which parameters each model accepts, and what is sent instead of the others.
 import { type Completion, ModelError, type ModelRequest, type SentParameters } from "./model.js";
 import { isReasoningModel, type ModelName } from "./model-names.js";
 import {
@@ -230,7 +231,8 @@ export class AdaptiveParameters {
   private learn(error: ModelError, sentParameters: SentParameters, request: ModelRequest, body: RequestBody): void {
     const { status } = error;
     const message = error.message.replace(/^\d{3} /, "");
-    if (status !== 400 && status !== 422) return;
+    const isRefusal = status === 400 || status === 422 || (ODD_STATUSES.includes(status) && UNSUPPORTED.test(message));
+    if (!isRefusal) return;
     const before = this.changes;
     // A part of the history can have the name of a parameter.
     if (!IN_HISTORY.test(message)) this.learnParameter(message, sentParameters, request);
@@ -290,11 +292,14 @@ export class AdaptiveParameters {
 /** Maximum number of changes, more than there are parameters. Stops retrying if a server contradicts itself. */
 const MAX_CHANGES = 10;
 
+/** Statuses that some servers use for an unsupported part, and others for a missing permission or a fault. */
+const ODD_STATUSES: readonly (number | null)[] = [403, 500, 501];
+
 /** Matches errors about a part of the conversation: `messages.2.reasoning_content`, `input[1]`. */
 const IN_HISTORY = /\b(?:messages|input|contents)(?:\.|\[)\d/;
 
 const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
-  maxTokens: /max_(completion_|output_)?tokens|maxOutputTokens/i,
+  maxTokens: /max_(completion_|output_)?tokens|maxOutputTokens|maximum tokens/i,
   temperature: /temperature/i,
   toolChoice:
     /tool[_ ]?choice|tool_?config|function[_ ]?calling[_ ]?(config|mode)|forc(es?|ed|ing) (a )?(tool|function)/i,
@@ -303,7 +308,7 @@ const PARAMETER_NAMES: Readonly<Record<Refusable, RegExp>> = {
 
 /** Matches errors about an unsupported parameter. Values out of range are for the user to correct. */
 const UNSUPPORTED =
-  /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot be (set|used|specified)|not (permitted|allowed|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
+  /unsupported|not support|n't support|only .* (is|are) (supported|allowed)|may (only|not) be|cannot be (set|used|specified)|not (permitted|allow(ed)?|accepted|available)|does not accept|unknown|unrecognized|unexpected|extra (inputs?|fields?)|deprecated|incompatible/i;
 
 /**
  * Returns the sent parameter that an error mentions first. The effort comes last, because "thinking" is often given as
@@ -328,7 +333,7 @@ function refusedParameter(message: string, sentParameters: SentParameters): Refu
 }
 
 const MAXIMUM =
-  /(?:>|<=|at most|up to|less than or equal to|maximum(?: allowed)?(?: value)?(?: of| is)?|\[\d+,|inclusive\) to) ?[`']?(\d+)(?: \((exclusive)\))?/gi;
+  /(?:>|<=|at most|up to|less than or equal to|maximum(?: allowed)?(?: value)?(?: of| is)?|model limit of|between \d+ and|\[\d+,|inclusive\) to) ?[`']?(\d+)(?: \((exclusive)\))?/gi;
 
 /** Returns the largest limit that an error states as allowed, or null if it is not below the limit that was sent. */
 function maximumIn(message: string, sentTokens: number): number | null {

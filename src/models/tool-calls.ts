@@ -1,3 +1,4 @@
+// Reads tool calls from replies: arguments, ids and names that every provider accepts again.
 import { isJsonObject, isShallow, type JsonValue, jsonValueSchema, parseJsonOrNull } from "../platform/json.js";
 import type { Message, ToolCall } from "./model.js";
 
@@ -27,23 +28,65 @@ export function readArguments(raw: unknown): Pick<ToolCall, "arguments" | "inval
 }
 
 /**
- * Returns a unique ID for each call of a reply, because some servers send none or count from zero in every reply.
- * Generated IDs depend only on the conversation, so a replay generates the same ones. They consist of nine letters and
- * digits, which Mistral requires.
+ * Gives each call of a reply a unique ID, because some servers send none or count from zero in every reply. Generated
+ * IDs depend only on the conversation, so a replay generates the same ones. They consist of nine letters and digits,
+ * which Mistral requires.
  */
-export function uniqueIds(ids: readonly string[], earlier: readonly Message[]): string[] {
-  if (ids.length === 0) return [];
+export function withUniqueIds<Call extends { readonly id: string }>(
+  calls: readonly Call[],
+  earlier: readonly Message[],
+): Call[] {
+  if (calls.length === 0) return [];
   const usedIds = new Set<string>();
   for (const message of earlier) {
     if (message.role === "assistant") for (const { id } of message.toolCalls) usedIds.add(id);
   }
   let next = usedIds.size + 1;
-  return ids.map((id) => {
-    let unique = id;
+  return calls.map((call) => {
+    let unique = call.id;
     while (unique === "" || usedIds.has(unique)) unique = `call${String(next++).padStart(5, "0")}`;
     usedIds.add(unique);
-    return unique;
+    return { ...call, id: unique };
   });
+}
+
+interface ReceivedCall {
+  readonly id: string;
+  readonly name: string;
+  /** In the form of the provider. */
+  readonly arguments: unknown;
+}
+
+/** Converts the calls of a reply after the messages in `earlier`. */
+export function toToolCalls(received: readonly ReceivedCall[], earlier: readonly Message[]): ToolCall[] {
+  return withUniqueIds(received, earlier).map(({ id, name, arguments: raw }) => ({
+    id,
+    name: name.trim(),
+    ...readArguments(raw),
+  }));
+}
+
+/**
+ * Removes items of the given types from the end of a message. Providers reject reasoning without the output after it,
+ * which a truncated reply contains. A message that consists only of reasoning becomes empty and is omitted.
+ */
+export function withoutTrailing<Item extends { [key: string]: JsonValue }>(
+  items: Item[],
+  types: readonly string[],
+): Item[] {
+  return items.slice(0, items.findLastIndex(({ type }) => !types.includes(String(type))) + 1);
+}
+
+/** Appends to the last turn if it has the same role, because the roles must alternate. */
+export function addTurn<Part>(
+  turns: { role: string; content: Part[] }[],
+  role: string,
+  content: readonly Part[],
+): void {
+  if (content.length === 0) return;
+  const last = turns.at(-1);
+  if (last?.role === role) last.content.push(...content);
+  else turns.push({ role, content: [...content] });
 }
 
 /**

@@ -1,3 +1,4 @@
+// What every operation gets from its caller: settings, an abort signal, notes, progress, and a person to ask.
 import type { Environment } from "./environment.js";
 
 export const DEFAULT_DB = "./art-e.db";

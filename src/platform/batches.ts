@@ -1,3 +1,4 @@
+// Divides long work so that the event loop runs in between, and joins calls that arrive together into one.
 import { setImmediate } from "node:timers/promises";
 
 /** Yields the pieces and lets the event loop run after each, so that a long sequence does not block it. */

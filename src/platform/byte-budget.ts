@@ -1,3 +1,4 @@
+// A limit on the bytes that all requests of a server hold in memory at the same time.
 interface HeldBytes {
   /** Returns false if the bytes would exceed the budget. */
   add(bytes: number): boolean;

@@ -1,3 +1,4 @@
+// Command lines as text: for users to paste, split into words, and names that a mistyped one probably meant.
 import { distance } from "fastest-levenshtein";
 import { split } from "shlex";
 import { UserError } from "./errors.js";
@@ -19,12 +20,21 @@ export function showProgram(call: string): void {
 }
 
 /**
- * Returns a command line for the user to paste: commandLine`art-e show ${traceId}`. Quotes values for a shell if
- * necessary, and adds the database if a call without --db would open another one.
+ * Returns a command line for the user to paste: commandLine`art-e show ${traceId}`. A list becomes several words.
+ * Quotes values for a shell if necessary, and adds the database if a call without --db would open another one.
  */
-export function commandLine(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+export function commandLine(
+  words: TemplateStringsArray,
+  ...values: readonly (string | number | readonly string[])[]
+): string {
+  const written = values.map((value) =>
+    [value]
+      .flat()
+      .map((word) => shellWord(String(word)))
+      .join(" "),
+  );
   const line = words
-    .reduce((before, part, i) => `${before}${shellWord(String(values[i - 1]))}${part}`)
+    .reduce((before, part, i) => `${before}${written[i - 1]}${part}`)
     .replace(/^art-e(?= )/, () => shownProgram);
   return shownDatabase === null ? line : `${line} --db ${shellWord(shownDatabase)}`;
 }

@@ -1,3 +1,4 @@
+// Limits the open connections of a server without letting silent ones keep others out.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 

@@ -1,5 +1,6 @@
 // Time limits and signals of operations that can be stopped.
 import { setMaxListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** A signal that never aborts. */
 export const NEVER: AbortSignal = new AbortController().signal;
@@ -7,6 +8,11 @@ setMaxListeners(0, NEVER);
 
 /** Node stores a timer's milliseconds in 31 bits. A longer timer fires immediately. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Waits, at most as long as the longest timer (25 days). Rejects when the signal aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return delay(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal });
+}
 
 /** A signal that aborts with an outer signal or at a timeout, whichever comes first. */
 export interface Deadline {

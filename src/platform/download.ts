@@ -1,3 +1,4 @@
+// Downloads files into the cache: resumes interrupted downloads, verifies their hash, and records their revision.
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import {

@@ -1,7 +1,8 @@
+// The process environment with `.env`, and which API key may be sent to which server.
 import { parseEnv } from "node:util";
 import { UserError } from "./errors.js";
 import { readNamedFile } from "./files.js";
-import { trimEndOf } from "./strings.js";
+import { trimEndOf } from "./trim-end.js";
 
 /** Path of the `.env` file, in the working directory. */
 const ENV_FILE = Symbol("what .env says");

@@ -1,3 +1,4 @@
+// Stats of paths that a user passed. Whatever cannot be reached is undefined, not an error.
 import { lstatSync, type Stats, statSync } from "node:fs";
 
 /**

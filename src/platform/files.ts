@@ -1,3 +1,5 @@
+// Reads and writes files that a user named: all or nothing, with clear errors, and CSV cells that Excel does not
+// execute.
 import { randomUUID } from "node:crypto";
 import {
   accessSync,

@@ -4,16 +4,7 @@ import { type JsonObject, jsonObjectSchema } from "./json.js";
 import { compact, presentProperties } from "./optional-values.js";
 
 /** Kinds of names that a shell can complete. */
-export type NameKind =
-  | "agents"
-  | "evals"
-  | "mailboxes"
-  | "runs"
-  | "shells"
-  | "tasks"
-  | "tools"
-  | "traces"
-  | "suiteTasks";
+export type NameKind = "agents" | "evals" | "mailboxes" | "runs" | "tasks" | "tools" | "traces" | "suiteTasks";
 
 declare module "zod" {
   /** Properties of a flag in help, in addition to the description. */
@@ -112,8 +103,8 @@ export function numberBetween(min: number, max: number) {
   return z.number(message).min(min, message).max(max, message);
 }
 
-export function numberAbove(min: number, max: number) {
-  const message = `expected a number above ${min}, at most ${max}`;
+export function numberAbove(min: number, max = Number.MAX_SAFE_INTEGER) {
+  const message = `expected a number above ${min}${max === Number.MAX_SAFE_INTEGER ? "" : `, at most ${max}`}`;
   return z.number(message).gt(min, message).max(max, message);
 }
 

@@ -1,8 +1,10 @@
+// HTTP requests to URLs that a model chose: only public addresses, checked after DNS resolution and for each redirect.
 import { lookup as systemLookup } from "node:dns";
 import { isIP, isIPv6, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
 import { proxySettings } from "./proxied-fetch/proxies.js";
+import { followRedirects, REPEATING_REDIRECTS } from "./redirects.js";
 
 export interface WebRequest {
   readonly method: string;
@@ -42,8 +44,6 @@ export function isPublicAddress(address: string): boolean {
 class WebRequestFailed extends Error {
   override readonly name = "WebRequestFailed";
 }
-
-const MAX_REDIRECTS = 5;
 
 /** Headers that must not be sent to another origin, because they were meant for the first. */
 const OWN_HEADERS = new Set(["accept", "accept-language", "user-agent", "content-type"]);
@@ -91,36 +91,33 @@ function resolveChecked(hostname: string, lookup: LookupFunction): Promise<strin
 }
 
 async function follow(request: WebRequest, dispatcher: Dispatcher, signal: AbortSignal): Promise<WebAnswer> {
-  let url = new URL(request.url);
   let { method, headers, body } = request;
-  for (let redirects = 0; ; redirects++) {
-    checkUrl(url, request);
-    const response = await fetch(url, { method, headers, body, dispatcher, signal, redirect: "manual" }).catch(
-      (error: unknown) => {
-        throw networkFault(error, url, signal);
-      },
-    );
-    const location = response.headers.get("location");
-    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) {
-      return {
-        status: response.status,
-        contentType: response.headers.get("content-type") ?? "",
-        text: await readText(response.body, request.maxBytes, url, signal),
-      };
-    }
-    await response.body?.cancel();
-    if (redirects === MAX_REDIRECTS)
-      throw new WebRequestFailed(`${url.host} redirects more than ${MAX_REDIRECTS} times`);
-    const next = URL.parse(location, url.href);
-    if (next === null) throw new WebRequestFailed(`${url.host} redirects to an invalid URL`);
-    if (response.status === 303 || (response.status < 303 && method === "POST")) [method, body] = ["GET", null];
-    if (next.origin !== url.origin) {
-      headers = Object.fromEntries(Object.entries(headers).filter(([name]) => OWN_HEADERS.has(name.toLowerCase())));
-      if (body !== null)
-        throw new WebRequestFailed(`${url.host} redirects to ${next.host}, which must not receive the arguments`);
-    }
-    url = next;
-  }
+  let url = new URL(request.url);
+  checkUrl(url, request);
+  const send = (to: URL) =>
+    fetch(to, { method, headers, body, dispatcher, signal, redirect: "manual" }).catch((error: unknown) => {
+      throw networkFault(error, to, signal);
+    });
+  const response = await followRedirects(url, send, {
+    statuses: new Set([...REPEATING_REDIRECTS, 303]),
+    discard: (reply) => reply.body?.cancel(),
+    check({ status, from, to }) {
+      if (status === 303 || (status < 303 && method === "POST")) [method, body] = ["GET", null];
+      if (to.origin !== from.origin) {
+        headers = Object.fromEntries(Object.entries(headers).filter(([name]) => OWN_HEADERS.has(name.toLowerCase())));
+        if (body !== null)
+          throw new WebRequestFailed(`${from.host} redirects to ${to.host}, which must not receive the arguments`);
+      }
+      checkUrl(to, request);
+      url = to;
+    },
+    refuse: (why) => new WebRequestFailed(`${url.host} ${why}`),
+  });
+  return {
+    status: response.status,
+    contentType: response.headers.get("content-type") ?? "",
+    text: await readText(response.body, request.maxBytes, url, signal),
+  };
 }
 
 /** Checks a URL. Names are checked when resolved, but an IP address is never resolved, so it is checked here. */

@@ -1,3 +1,4 @@
+// Keeps the heap of long commands small by collecting garbage more often.
 import { setFlagsFromString } from "node:v8";
 
 /**

@@ -1,3 +1,4 @@
+// HTTP as client and server: URLs, GET with retries and redirects, rate limit headers, and checks of host and origin.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
 import { firstIssue } from "./json.js";
@@ -167,14 +168,8 @@ function describeStatus(response: Response): string {
   return `the server returned ${response.status}${reason === "" ? "" : ` (${reason.slice(0, 200)})`}`;
 }
 
-/**
- * Headers with a wait or a time, in the order they are read. Servers that send milliseconds also send rounded seconds.
- */
-const WAIT_HEADERS = [
-  ["retry-after-ms", 1],
-  ["x-ms-retry-after-ms", 1],
-  ["retry-after", 1000],
-] as const;
+/** Headers with a wait, such as `retry-after` and `x-ms-retry-after-ms`. */
+const WAIT_HEADER = /retry-after/;
 
 /** Headers with the time at which a limit is reset, such as `x-ratelimit-reset-tokens`. */
 const RESET_HEADER = /rate-?limit.*reset/;
@@ -187,32 +182,45 @@ const RESET_HEADER = /rate-?limit.*reset/;
 export function requestedWait(headers: Headers, isLimited = false): number | null {
   // Times are read on the server's clock, if it sends one.
   const now = Date.parse(headers.get("date") ?? "") || Date.now();
-  for (const [name, unit] of WAIT_HEADERS) {
-    const wait = parseWait(headers.get(name), unit, now);
+  const inMs = (name: string) => /-ms$/.test(name);
+  // Servers that send milliseconds also send rounded seconds.
+  const waits = [...headers].filter(([name]) => WAIT_HEADER.test(name)).sort(([a], [b]) => +inMs(b) - +inMs(a));
+  for (const [name, value] of waits) {
+    const wait = parseWait(value, inMs(name) ? 1 : 1000, now);
     if (wait !== null) return wait;
   }
   if (!isLimited) return null;
   const resets = [...headers].filter(([name]) => RESET_HEADER.test(name));
   const isUsedUp = ([name]: [string, string]) => Number(headers.get(name.replace("reset", "remaining")) ?? 0) <= 0;
-  const waits = resets.filter(isUsedUp).map(([, value]) => parseWait(value, 1000, now) ?? 0);
-  return Math.max(0, ...waits) || null;
+  const times = resets.filter(isUsedUp).map(([, value]) => parseWait(value, 1000, now) ?? 0);
+  return Math.max(0, ...times) || null;
 }
 
-const DURATION = /^(?:(?<h>\d+)h)?(?:(?<m>\d+)m(?!s))?(?:(?<s>[\d.]+)s)?(?:(?<ms>[\d.]+)ms)?$/;
+const DURATION =
+  /^(?:(?<d>\d+) ?d(?:ays?)?,? ?)?(?:(?<h>\d+) ?h(?:ours?)?,? ?)?(?:(?<m>\d+) ?m(?!s)(?:in(?:utes?)?)?,? ?)?(?:(?<s>\d+(?:\.\d+)?) ?s(?:ec(?:onds?)?)?)?(?:(?<ms>\d+(?:\.\d+)?) ?ms)?/i;
+
+/** Returns the milliseconds of the duration at the beginning of a text, such as `1m26.4s` or `26 seconds`, or null. */
+export function durationMs(text: string): number | null {
+  const { 0: whole = "", groups: { d = 0, h = 0, m = 0, s = 0, ms = 0 } = {} } = DURATION.exec(text) ?? {};
+  if (whole === "") return null;
+  return Number(d) * 86_400_000 + Number(h) * 3_600_000 + Number(m) * 60_000 + Number(s) * 1000 + Number(ms);
+}
 
 /**
  * Returns a wait in milliseconds, or null if there is none. Reads a number of units, a Unix time in seconds or
  * milliseconds, a duration such as `1m26.4s`, and a date. Decimals are not allowed in RFC 9110, section 10.2.3, but
  * sent.
  */
-function parseWait(value: string | null, unit: number, now: number): number | null {
-  const text = value?.trim() ?? "";
+function parseWait(value: string, unit: number, now: number): number | null {
+  // Two proxies can each send the header, which joins the values.
+  const text = value
+    .replace(/^([^,]*\d)\s*,.*/, "$1")
+    .replaceAll('"', "")
+    .trim();
   const number = Number(text || Number.NaN);
-  const { h = 0, m = 0, s = 0, ms = 0 } = DURATION.exec(text)?.groups ?? {};
-  const duration = Number(h) * 3_600_000 + Number(m) * 60_000 + Number(s) * 1000 + Number(ms);
   // No server requests a wait of thirty years.
   const time = number > 1e12 ? number : number > 1e9 ? number * 1000 : Date.parse(text);
-  const wait = number <= 1e9 ? number * unit : duration > 0 ? duration : time - now;
+  const wait = number <= 1e9 ? number * unit : (durationMs(text) ?? time - now);
   return wait > 0 && wait < Number.POSITIVE_INFINITY ? wait : null;
 }
 

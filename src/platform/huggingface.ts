@@ -1,10 +1,11 @@
+// The API of the Hugging Face hub: revisions, folders and files of a dataset.
 import { z } from "zod";
 import type { DownloadHints } from "./download.js";
 import { type Environment, isFromFile, keyFor, refuseStrangeAddress } from "./environment.js";
 import { UserError } from "./errors.js";
 import { authorization, getJson, parseHttpUrl, type RequestFailed } from "./http.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry-delay.js";
-import { trimEndOf } from "./strings.js";
+import { trimEndOf } from "./trim-end.js";
 
 export const DEFAULT_ENDPOINT = "https://huggingface.co";
 export const DEFAULT_ROWS_ENDPOINT = "https://datasets-server.huggingface.co";

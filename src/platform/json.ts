@@ -1,3 +1,4 @@
+// Parses JSON from outside within a depth limit, and finds JSON objects inside other text.
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "./json-value.js";
 

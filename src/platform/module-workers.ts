@@ -1,3 +1,4 @@
+// Runs the functions of users' modules in worker threads, which are terminated when a call takes too long.
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";

@@ -1,3 +1,4 @@
+// Packages that are installed only on demand, and the error that names the command to install one.
 import { EXIT, UserError } from "./errors.js";
 import { readManifest } from "./program-files.js";
 

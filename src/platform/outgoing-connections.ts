@@ -1,3 +1,4 @@
+// The connection pool for requests to other servers, through the proxy if one is set.
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import { proxySettings } from "./proxied-fetch/proxies.js";
 

@@ -1,3 +1,4 @@
+// Starts programs and supervises them, so that they end with all of their child processes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";

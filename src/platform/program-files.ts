@@ -1,3 +1,4 @@
+// Locates the files of this installation, both when built and when tests run from the sources.
 import { existsSync, readFileSync } from "node:fs";
 
 interface PackageManifest {

@@ -1,3 +1,4 @@
+// The platform's fetch through the user's proxy.
 import type { Dispatcher } from "undici";
 import { proxySettings } from "./proxied-fetch/proxies.js";
 

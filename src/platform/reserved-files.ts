@@ -1,3 +1,4 @@
+// Files that nothing may open because SQLite holds locks on them, which closing any other descriptor would drop.
 import { type BigIntStats, statSync } from "node:fs";
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
 import { UserError } from "./errors.js";

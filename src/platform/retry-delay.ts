@@ -1,4 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
+// Repeats a failed attempt after a wait with jitter, or after the wait that the server requests.
+import { sleep as sleepOnTimer } from "./deadline.js";
 
 export interface RetryPolicy {
   /** Maximum number of consecutive failures, including the first attempt's. */
@@ -21,7 +22,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   random: Math.random,
 };
 
-export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+export type Sleep = typeof sleepOnTimer;
 
 interface AttemptFailure {
   readonly retryable: boolean;
@@ -39,8 +40,6 @@ interface RetryOptions {
   readonly failureOf: (error: unknown) => AttemptFailure | null;
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
-
-const sleepOnTimer: Sleep = (ms, signal) => delay(ms, undefined, { signal });
 
 /**
  * Repeats `attempt` while it throws a retryable error and the policy allows it. Waits with full jitter

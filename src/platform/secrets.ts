@@ -1,3 +1,4 @@
+// Recognizes secrets by name or format, and redacts them from text, bytes and JSON in every encoding.
 import type { JsonValue } from "./json.js";
 
 const REDACTED = "[secret]";

@@ -18,6 +18,11 @@ export class TopK<T> {
     else if (this.most > 0 && this.isBefore(one, this.heap[0] as T)) this.sink(one);
   }
 
+  /** In any order. Valid until the next `add`. */
+  get all(): readonly T[] {
+    return this.heap;
+  }
+
   /** Best first. */
   sorted(): T[] {
     return [...this.heap].sort((a, b) => (this.isBefore(a, b) ? -1 : 1));

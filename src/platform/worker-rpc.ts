@@ -1,3 +1,4 @@
+// Calls to a worker thread and their answers, sent in batches. All threads but those of user modules use it.
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, Worker } from "node:worker_threads";
 import { type ExitCode, UserError } from "./errors.js";

@@ -1,3 +1,4 @@
+// Parses YAML that contains only plain data, with the line of each fault.
 import { isAlias, isMap, isNode, LineCounter, parseDocument, visit } from "yaml";
 
 /** A YAML document that contains only plain data. */

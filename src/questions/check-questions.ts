@@ -11,7 +11,7 @@ import type { Question } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { checkByModel, UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
 import { type Checker, checkGold } from "./check-questions/check-by-rules.js";
-import { loadDataset, type QuestionOptions, select } from "./dataset.js";
+import { loadDataset, type QuestionOptions, requireAnswers, select } from "./dataset.js";
 import { callOrFailure, FailureStreak } from "./make-questions/draft-questions.js";
 import {
   longestSharedPhrase,
@@ -56,6 +56,7 @@ export function checkQuestions(options: CheckOptions, context: AppContext): Prom
   return withStore(settings, async (db) => {
     const set = await loadDataset(options, context);
     const questions = select(set, options);
+    requireAnswers(questions, "art-e questions check");
     checkMailboxes(db, questions);
     const spending = new ModelSpending(options.maxCost);
     const { checker } = await openModels({ ...options, writer: null }, spending, context);

@@ -16,6 +16,7 @@ import { checkOutputs } from "../trace-formats/output-files.js";
 import { encodeTable, questionsTable } from "../trace-formats/tables.js";
 import { checkQuestion } from "./check-questions.js";
 import { checkRows, checkUniqueIds, jsonLinesRows, readQuestionFile, readRows } from "./dataset/dataset-files.js";
+import { requireAnswers } from "./dataset.js";
 import {
   type CheckerAgreement,
   checkerAgreement,
@@ -94,6 +95,7 @@ export class DatasetReview {
   /** Opens a review. Throws a UserError if the file is unusable or the decisions cannot be written next to it. */
   static async open(path: string, db: Db, signal: AbortSignal): Promise<DatasetReview> {
     const file = await openDataset(path, signal);
+    requireAnswers(file.questions, "art-e questions review");
     const outputs = [reviewPath(path), reviewedPath(path)].map(
       (output) => ({ flag: "FILE", path: output, kind: "questions" }) as const,
     );

@@ -1,5 +1,6 @@
 // Questions of a dataset: loads, checks and selects them, and offers them as tasks.
-import type { OpenedTask, Suite, TaskList } from "../agents/task-source.js";
+import { questionRecord } from "../agents/new-trace.js";
+import type { OpenedTask, Suite, TaskAccess, TaskList } from "../agents/task-source.js";
 import { endOfDay } from "../mail/date-range.js";
 import type { AppContext } from "../platform/app-context.js";
 import { nearestNames } from "../platform/command-line.js";
@@ -7,16 +8,21 @@ import { UserError } from "../platform/errors.js";
 import { hubOf } from "../platform/huggingface.js";
 import { meanOf } from "../statistics/intervals.js";
 import { seededRandom } from "../statistics/seeded-random.js";
-import type {
-  Question,
-  QuestionSet,
-  QuestionStatistics,
-  RealismBin,
-  Split,
-  TaskOf,
-  TaskSet,
+import { goalMessageIds } from "../tasks/mailbox-changes.js";
+import {
+  askedFor,
+  goldEmailsOf,
+  type Question,
+  type QuestionSet,
+  type QuestionStatistics,
+  type RealismBin,
+  type Split,
+  type TaskOf,
+  type TaskSet,
 } from "../tasks/question.js";
 import { count, rate } from "../text/format.js";
+import { goalOracle } from "../tools/goal-oracle.js";
+import { MailboxState } from "../tools/mailbox-state.js";
 import { DEFAULT_SPLIT, validateQuestions } from "./dataset/dataset-files.js";
 import { loadQuestions } from "./dataset/download-questions.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "./published-dataset.js";
@@ -134,12 +140,22 @@ export function questionOpener(cutoff: "query_date" | "off"): Suite["open"] {
 }
 
 function openQuestion(question: Question, cutoff: "query_date" | "off"): OpenedTask {
+  const { variables, access } = taskMailbox(question, cutoff);
   return {
     instruction: question.question,
-    ...taskMailbox(question, cutoff),
-    grade: async () => ({ kind: "question", task: question }),
+    variables,
+    access: { ...access, ...solutionOf(question, access.state) },
+    grade: async () => questionRecord(question, access.state),
     close: async () => {},
   };
+}
+
+/** Returns the gold solution of a task that asks for actions or emails, and whether it needs the tools for actions. */
+function solutionOf({ goal, select }: Question, state: MailboxState): Pick<TaskAccess, "asksForActions" | "oracle"> {
+  if (goal !== undefined) return { asksForActions: true, oracle: goalOracle(goal, state) };
+  if (select === undefined) return {};
+  const sources = goldEmailsOf({ message_ids: [], select });
+  return { oracle: { apply: async () => ({ ok: true, applied: { answer: "Done.", sources } }) } };
 }
 
 /** Throws for contradictory options before anything is opened or downloaded. */
@@ -212,6 +228,17 @@ export function select(set: QuestionSet, options: SelectionOptions): readonly Qu
   );
 }
 
+/** Refuses tasks that ask for actions or emails, for a command that needs gold answers. */
+export function requireAnswers(questions: readonly Question[], command: string): void {
+  const task = questions.find((question) => askedFor(question) !== "answer");
+  if (task === undefined) return;
+  throw new UserError(
+    "question_without_answer",
+    `${command} needs questions with answers, but question ${task.id} asks for ${askedFor(task)}.`,
+    "Pass a dataset whose rows have neither goal nor select.",
+  );
+}
+
 /**
  * Questions that ART excludes because of a wrong gold answer. The ids belong to `corbt/enron_emails_sample_questions`.
  */
@@ -269,13 +296,15 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
   return result;
 }
 
-/** The prompt variables of a mailbox task and the mail that its tools can access. */
+/** The prompt variables of a mailbox task, the mail that its tools can access, and a new state for its actions. */
 export function taskMailbox(
-  { inbox_address, query_date }: Pick<Question, "inbox_address" | "query_date">,
+  { inbox_address, query_date, drafts = [], goal }: Pick<Question, "inbox_address" | "query_date" | "drafts" | "goal">,
   cutoff: "query_date" | "off",
-): Pick<OpenedTask, "variables"> & { readonly access: { readonly inbox: string; readonly cutoff: string | null } } {
+): Pick<OpenedTask, "variables"> & { readonly access: Required<Pick<TaskAccess, "inbox" | "cutoff" | "state">> } {
+  const goalIds = goal === undefined ? [] : goalMessageIds(goal);
+  const state = new MailboxState({ owner: inbox_address, now: `${query_date}T12:00:00Z`, drafts, goalIds });
   return {
     variables: { inbox_address, query_date },
-    access: { inbox: inbox_address, cutoff: cutoff === "off" ? null : endOfDay(query_date) },
+    access: { inbox: inbox_address, cutoff: cutoff === "off" ? null : endOfDay(query_date), state },
   };
 }

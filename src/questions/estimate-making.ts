@@ -1,8 +1,10 @@
 // Estimates the calls and the cost of making questions without calling a model.
-import { addUsage, type ModelRequest, NO_USAGE, promptChars, type Usage } from "../models/model.js";
+
+import { type ModelRequest, promptChars } from "../models/model.js";
 import { parseModelName } from "../models/model-names.js";
 import { priceOf } from "../models/price-lookup.js";
 import { rulesFor } from "../models/request-parameters.js";
+import { addUsage, NO_USAGE, type Usage } from "../models/usage.js";
 import type { AppContext } from "../platform/app-context.js";
 import { verdictProtocol } from "../scoring/judge.js";
 import { sumOrNull } from "../statistics/sum-or-null.js";

@@ -4,23 +4,19 @@ import pLimit from "p-limit";
 import { CostLimitReached } from "../models/call-budget.js";
 import { ModelError } from "../models/model.js";
 import { type AppContext, type AppSettings, Interrupted } from "../platform/app-context.js";
-import { sha256Of } from "../platform/download.js";
 import { UserError } from "../platform/errors.js";
 import { writeFileAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { JUDGE_CONCURRENCY } from "../scoring/judge-settings.js";
 import { NamedCounts } from "../statistics/intervals.js";
-import { seededRandom } from "../statistics/seeded-random.js";
 import { withStore } from "../store/open-store.js";
 import type { Question, Split } from "../tasks/question.js";
 import { count } from "../text/format.js";
 import { checkOutputs } from "../trace-formats/output-files.js";
 import { encodeTable, questionsTable, TABLE_FORMATS, type TableFormat } from "../trace-formats/tables.js";
 import { UNREADABLE_REPLY } from "./check-questions/check-by-model.js";
-import type { Checker } from "./check-questions/check-by-rules.js";
-import { checkQuestion, isEasy } from "./check-questions.js";
 import { shuffled } from "./dataset.js";
-import { type QuestionDraft, queryDate, queryDateBefore } from "./make-questions/draft-by-model.js";
+import type { QuestionDraft } from "./make-questions/draft-by-model.js";
 import {
   callOrFailure,
   draftsOfModel,
@@ -38,6 +34,7 @@ import {
   readMailboxes,
   type UsableMailbox,
 } from "./make-questions/usable-mail.js";
+import { type VerifiedQuestion, verifyDraft } from "./make-questions/verify-draft.js";
 import type { QuestionProvenance } from "./provenance.js";
 import { type MakeOptions, ModelSpending, type OpenedModels, openModels, PATTERNS_MODEL } from "./question-models.js";
 
@@ -99,19 +96,6 @@ interface TakenDraft {
   readonly draft: QuestionDraft;
   /** The original draft. */
   readonly drafted: QuestionDraft;
-}
-
-interface VerifiedQuestion {
-  readonly question: Omit<Question, "id">;
-  readonly provenance: Omit<QuestionProvenance, "id">;
-}
-
-interface VerifySettings {
-  readonly madeBy: string;
-  readonly synthetic: boolean;
-  /** The checker model, or null if only rules check. */
-  readonly checker: Checker | null;
-  readonly seed: number;
 }
 
 /** Makes questions from mailboxes, checks each, and writes the dataset and a provenance file next to it. */
@@ -220,7 +204,10 @@ function noQuestions(
 }
 
 /** Assigns splits by mailbox: all questions about a mailbox are either for training or for testing. */
-function splitOf(inboxes: readonly string[], { train, seed }: MakeOptions): (inbox: string) => Split {
+export function splitOf(
+  inboxes: readonly string[],
+  { train, seed }: Pick<MakeOptions, "train" | "seed">,
+): (inbox: string) => Split {
   const training = new Set(shuffled(inboxes, seed).slice(0, Math.round(inboxes.length * train)));
   return (inbox) => (training.has(inbox) ? "train" : "test");
 }
@@ -439,69 +426,4 @@ class QuestionQuota {
 function asAskedTooEarly(draft: QuestionDraft): QuestionDraft | null {
   if (draft.askedTooEarly === null) return null;
   return { ...draft, question: draft.askedTooEarly, answer: "I don't know", unanswerable: "mail_later" };
-}
-
-/** Checks a draft by rules and then with the checker. A rejection states the reason of the first failed check. */
-async function verifyDraft(
-  draft: QuestionDraft,
-  mailbox: QuestionMailbox,
-  settings: VerifySettings,
-  signal: AbortSignal,
-): Promise<{ readonly question: VerifiedQuestion } | { readonly refused: string }> {
-  const { madeBy, synthetic, checker, seed } = settings;
-  const isTooEarly = draft.unanswerable === "mail_later";
-  const day = dayOf(draft, seed);
-  // An email that quotes the source can arrive after the question.
-  const earlierSources = isTooEarly ? [] : draft.sources.filter(({ date }) => date.slice(0, 10) < day);
-  const question: Question = {
-    id: 0,
-    question: draft.question,
-    answer: draft.answer,
-    message_ids: earlierSources.map(({ messageId }) => messageId),
-    how_realistic: draft.howRealistic,
-    inbox_address: mailbox.address,
-    query_date: day,
-  };
-  const { checks, equivalent } = await checkQuestion(
-    question,
-    mailbox,
-    checker,
-    signal,
-    draft.kind === "change" && !isTooEarly,
-  );
-  const failed = checks.find(({ passed }) => !passed);
-  if (failed !== undefined) return { refused: failed.reason };
-  const sources = equivalent.map((messageId) => ({ messageId, date: mailbox.get(messageId)?.mail.date ?? "" }));
-  // Emails on the question's date are also sources, so the question is given a later date and checked again.
-  const sameDay = sources.filter(({ date }) => date.startsWith(day));
-  if (sameDay.length > 0) {
-    return verifyDraft({ ...draft, sources: [...draft.sources, ...sameDay] }, mailbox, settings, signal);
-  }
-  const { id: _, ...rest } = question;
-  return {
-    question: {
-      question: { ...rest, message_ids: [...rest.message_ids, ...equivalent] },
-      provenance: {
-        made_by: madeBy,
-        kind: draft.kind,
-        synthetic,
-        unanswerable: draft.unanswerable,
-        easy: isEasy(question, mailbox),
-        passages: [...draft.passages],
-        checks: [...checks],
-      },
-    },
-  };
-}
-
-/**
- * Draws the date based on a hash of the question, so additional drafts do not change the dates of other questions, and
- * cached calls stay valid.
- */
-function dayOf({ question, sources, askableFrom, unanswerable }: QuestionDraft, seed: number): string {
-  const random = seededRandom(seed + Number.parseInt(sha256Of(question).slice(0, 8), 16));
-  const dates = sources.map(({ date }) => date).sort();
-  return unanswerable === "mail_later"
-    ? queryDateBefore(dates[0] ?? askableFrom, random)
-    : queryDate(askableFrom, dates, random);
 }

@@ -9,7 +9,7 @@ import { quantile } from "../statistics/quantile.js";
 import { withStore } from "../store/open-store.js";
 import type { Question } from "../tasks/question.js";
 import { openMailbox } from "../tools/mailbox.js";
-import { loadDataset, noteKnownBad, type QuestionOptions, select } from "./dataset.js";
+import { loadDataset, noteKnownBad, type QuestionOptions, requireAnswers, select } from "./dataset.js";
 
 interface MeasuredSearch {
   readonly quality: SearchQuality;
@@ -49,6 +49,7 @@ export function measureMailSearch(options: QuestionOptions, context: AppContext)
     const set = await loadDataset(options, context);
     noteKnownBad(set, options, context);
     const questions = select(set, options);
+    requireAnswers(questions, "art-e eval-search");
     checkMailboxes(db, questions);
     const { search, mails, addresses } = openMailbox(db);
     const quality = measureSearch(

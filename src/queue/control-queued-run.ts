@@ -1,3 +1,4 @@
+// Sends a request to steer a run to its coordinator over the queue, and waits for the reply.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { UserError } from "../platform/errors.js";

@@ -1,3 +1,5 @@
+// Lets workers answer the tasks of a run: publishes them, saves returned traces once, and fails tasks that workers
+// lost.
 import { randomUUID } from "node:crypto";
 import { newTaskTrace, notAttempted } from "../agents/new-trace.js";
 import type { TaskCalls } from "../models/call-budget.js";

@@ -1,3 +1,4 @@
+// Shows a queue's runs and workers, warns if no worker takes a run, and removes runs.
 import type { Redis } from "ioredis";
 import { UserError } from "../platform/errors.js";
 import type { WorkersState } from "../runs/answer-task.js";

@@ -7,7 +7,7 @@ import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { count, table } from "../text/format.js";
 import { evalLabel } from "./eval-text.js";
-import { oneLine } from "./wording.js";
+import { oneLine } from "./figure-text.js";
 
 /** Maximum number of listed traces and cases per section. --json lists all. */
 const LISTED = 5;

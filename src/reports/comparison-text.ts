@@ -1,3 +1,4 @@
+// A comparison of runs as terminal text, with published figures if asked.
 import type {
   Flip,
   MetricComparison,
@@ -14,13 +15,14 @@ import {
   differenceText,
   metricCells,
   oneLine,
+  onlyInLines,
   perTask,
   pText,
   runNameOrId,
   runTitle,
   significanceText,
   workTime,
-} from "./wording.js";
+} from "./figure-text.js";
 
 /** Formats an overview of the runs, then the comparison of each run with the first. */
 export function comparisonText(runs: readonly RunHead[], comparisons: readonly RunComparison[]): string {
@@ -74,7 +76,7 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
         significanceText(metric, noun),
       ]),
     ),
-    ...onlyInLines(comparison),
+    ...onlyInLines(comparison.onlyIn),
     ...compact([clustersText(comparison.clusters, common)]).map((line) => `${line}.`),
     ...failedLines(comparison),
     ...sequentialLines(metrics, comparisons > 1),
@@ -87,13 +89,6 @@ function pairText(comparison: RunComparison, runs: readonly RunHead[], compariso
 }
 
 /** Says how failed tasks count, with the differences that change if they count the other way. */
-function onlyInLines({ onlyIn: { baseline, candidate } }: RunComparison): string[] {
-  return compact([
-    baseline.length > 0 && `Unknown in the second, so not compared: ${baseline.join(", ")}.`,
-    candidate.length > 0 && `Unknown in the first, so not compared: ${candidate.join(", ")}.`,
-  ]);
-}
-
 function failedLines({ failed, metrics }: RunComparison): string[] {
   if (failed.baseline + failed.candidate === 0) return [];
   const isWrong = failed.counted === "wrong";

@@ -1,3 +1,4 @@
+// Runs as CSV: tables of their figures, and one line per task.
 import { BYTE_ORDER_MARK, type Cell, csvLineOf } from "../platform/files.js";
 import { TASK_COLUMNS, type TaskResultRow, toCell } from "../trace-formats/tables.js";
 import { SLICES } from "../traces/task-slices.js";
@@ -13,8 +14,14 @@ const FIGURE_COLUMNS = ["value", "low", "high", "n"];
 /** Summaries for all reports, by file name. */
 const OF_ALL: Readonly<Record<string, Summary>> = {
   "scores.csv": {
-    columns: ["score", ...FIGURE_COLUMNS],
-    rows: ({ scores }) => Object.entries(scores).map(([score, figure]) => [score, ...figureCells(figure)]),
+    columns: ["score", ...FIGURE_COLUMNS, "overAll", "overAllN"],
+    rows: ({ scores }) =>
+      Object.entries(scores).map(([score, figure]) => [
+        score,
+        ...figureCells(figure),
+        figure.overAll.value,
+        figure.overAll.n,
+      ]),
   },
   "slices.csv": {
     columns: ["slice", "part", "tasks", "score", ...FIGURE_COLUMNS],

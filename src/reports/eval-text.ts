@@ -1,3 +1,4 @@
+// Evals as terminal text: test results, history, agreement with labels, and contradictions.
 import { criterionFlag } from "../evals/criteria.js";
 import {
   type Agreement,
@@ -16,8 +17,8 @@ import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { promptHash } from "../scoring/judge.js";
 import { duration, share, table, usd } from "../text/format.js";
-import type { JudgeSettings } from "../traces/trace.js";
-import { estimateText, oneLine } from "./wording.js";
+import type { JudgeSettings } from "../traces/judgement.js";
+import { estimateText, oneLine } from "./figure-text.js";
 
 interface EvalVersion {
   readonly stored: StoredEval;

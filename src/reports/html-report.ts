@@ -1,3 +1,4 @@
+// Writes a report as one HTML file. Mail and replies are embedded as data, never as markup.
 import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { compact } from "../platform/optional-values.js";

@@ -1,9 +1,10 @@
+// A run as JUnit XML for CI: gates and tasks as test cases.
 import type { Gate } from "../analysis/gate.js";
 import type { RunHead } from "../analysis/paired-comparison.js";
 import type { TaskResult } from "../traces/task-result.js";
+import { runTitle } from "./figure-text.js";
 import { gateText } from "./run-text.js";
 import { type OutcomeScore, type TaskOutcome, taskOutcome } from "./task-outcome.js";
-import { runTitle } from "./wording.js";
 
 /** Maximum characters of a question in the name of its test case. */
 const MAX_NAME_CHARS = 120;

@@ -1,21 +1,20 @@
+// A run or a report as GitHub Markdown, for step summaries and pull requests.
 import type { Gate } from "../analysis/gate.js";
 import type { RunHead } from "../analysis/paired-comparison.js";
 import type { ReliabilityOfRun } from "../analysis/reliability.js";
+import { stripControls } from "../platform/control-characters.js";
 import { compact } from "../platform/optional-values.js";
-import { stripControls } from "../platform/strings.js";
 import { count, duration, share, usd } from "../text/format.js";
 import { headlineFirst } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { SLICES, type SliceName } from "../traces/task-slices.js";
-import { definitionText, reliabilityTitle, rowsInOrder } from "./reliability-text.js";
-import type { EvalFigures, Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
-import { gateText } from "./run-text.js";
-import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
-import { type OutcomeScore, taskOutcome } from "./task-outcome.js";
 import {
   clustersText,
   endingsText,
+  failedAsWrong,
+  failedAsWrongText,
   metricCells,
+  onlyInLines,
   runCostText,
   runTitle,
   significanceText,
@@ -24,7 +23,12 @@ import {
   untilText,
   verdictSentence,
   workTime,
-} from "./wording.js";
+} from "./figure-text.js";
+import { definitionsOf, reliabilityTitle, rowsInOrder } from "./reliability-text.js";
+import type { EvalFigures, Figure, ReportComparison, ReportHead, RunFigures, SuiteFigures } from "./report-data.js";
+import { gateText } from "./run-text.js";
+import { durationRows, leftOut, pairCells, statesText, stepRows } from "./suite-text.js";
+import { type OutcomeScore, taskOutcome } from "./task-outcome.js";
 
 type ReportFigures = Omit<ReportHead, "traces" | "comparisons"> & {
   readonly comparisons: readonly Omit<ReportComparison, "outcomes">[];
@@ -52,15 +56,20 @@ export function stepSummary(
     "",
     ...gates.map((gate) => `- ${gate.passed ? ":white_check_mark:" : ":x:"} ${escapeSummary(gateText(gate))}`),
     gates.length > 0 && "",
-    "| score | value | 95% interval | n |",
-    "| --- | ---: | --- | ---: |",
+    "| score | value | 95% interval | n | with failed as wrong |",
+    "| --- | ---: | --- | ---: | ---: |",
     ...headlineFirst(run.scores)
-      .map((name) => run.scores[name])
-      .filter((score) => score !== undefined)
-      .map(
-        ({ label, value, low, high, n }) =>
-          `| ${escapeSummary(label)} | ${share(value)} | ${low === null || high === null ? "-" : `${share(low)} to ${share(high)}`} | ${count(n)} |`,
-      ),
+      .flatMap((name) => run.scores[name] ?? [])
+      .flatMap((score) =>
+        score.micro === undefined
+          ? [score]
+          : [score, { label: `${score.label} over the emails of all tasks`, ...score.micro, overAll: score.micro }],
+      )
+      .map((score) => {
+        const { label, value, low, high, n } = score;
+        const interval = low === null || high === null ? "-" : `${share(low)} to ${share(high)}`;
+        return `| ${escapeSummary(label)} | ${share(value)} | ${interval} | ${count(n)} | ${share(failedAsWrong(score))} |`;
+      }),
     ...wrongTasks(score, results),
   ]).join("\n")}\n\n`;
 }
@@ -124,6 +133,14 @@ const SLICE_TITLES: Readonly<Record<SliceName, string>> = {
   tag: "Tag",
 };
 
+/** The rates of a judge or an eval without its measured errors, if a test measured them. */
+function correctedRows(score: string, label: string, runs: number, evals: ReportHead["evals"]): string[][] {
+  const measured = evals.filter((one) => one.score === score && one.corrected !== null);
+  if (measured.length === 0) return [];
+  const figures = Array.from({ length: runs }, (_, run) => measured.find((one) => one.run === run)?.corrected);
+  return [[`${label}, corrected by people's labels`, ...figures.map((figure) => (figure ? figureText(figure) : "-"))]];
+}
+
 /** Formats a report as GitHub Markdown for a pull request. */
 export function markdownReport({ runs, scores, leading, evals, comparisons, reliability }: ReportHead): string {
   const leader = scores.find(({ name }) => name === leading);
@@ -135,9 +152,12 @@ export function markdownReport({ runs, scores, leading, evals, comparisons, reli
       ["Score", ...runs.map(({ label }) => label)],
       [...scores]
         .sort((a, b) => Number(b.name === leading) - Number(a.name === leading))
-        .map(({ name, label, better }) => [
-          better === "lower" ? `${label} (lower is better)` : label,
-          ...runs.map((run) => figureText(run.scores[name])),
+        .flatMap(({ name, label, better }) => [
+          [
+            better === "lower" ? `${label} (lower is better)` : label,
+            ...runs.map(({ scores: figures }) => `${figureText(figures[name])}${failedAsWrongText(figures[name])}`),
+          ],
+          ...correctedRows(name, label, runs.length, evals),
         ]),
     ),
     ...evals.flatMap(otherAgentsParts),
@@ -167,8 +187,8 @@ function headlines(runs: readonly RunFigures[]): string[][] {
       costUsd === null || tasks === 0 ? "-" : usd((costUsd / tasks) * 1_000),
     ),
     line(
-      "Model and tool time per task, median and 95th percentile",
-      ({ latency }) => `${ms(latency.p50)}, ${ms(latency.p95)}`,
+      "Time per task (model and tools)",
+      ({ latency }) => `${ms(latency.mean)} (median ${ms(latency.p50)}, 95th percentile ${ms(latency.p95)})`,
     ),
     line("Waiting per task", ({ latency }) => ms(latency.waiting)),
     line("Endings", ({ endings }) => endingsText(endings)),
@@ -243,7 +263,7 @@ const COLUMNS = ["", "n", "Before", "After", "Difference (95%)", "p", "Won, lost
 
 /** Formats the comparison of a run with the first: the verdict in words, and every metric. */
 function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures[]): string[] {
-  const { candidate, headline, incomparable, questions, clusters, metrics } = comparison;
+  const { candidate, headline, incomparable, questions, clusters, metrics, onlyIn } = comparison;
   const noun: TaskNoun = comparison.ungraded === null ? "question" : "task";
   const title = `### ${[candidate, 0].map((run) => escapeMarkdown(runs[run]?.label ?? "")).join(" against ")}`;
   if (incomparable.length > 0) {
@@ -262,13 +282,14 @@ function comparisonParts(comparison: ReportComparison, runs: readonly RunFigures
     first !== undefined && escapeMarkdown(verdictSentence(first, noun)),
     dependent !== null && `${dependent}.`,
     table(COLUMNS, rows),
+    ...onlyInLines(onlyIn).map(escapeMarkdown),
   ]);
 }
 
 function reliabilityParts(card: ReliabilityOfRun): string[] {
   const rows = rowsInOrder(card);
   const figures = rows.map(({ dimension, name, estimate }) => [`${dimension}: ${name}`, figureText(estimate)]);
-  const definitions = rows.map((row) => [`${row.dimension}: ${row.name}`, definitionText(row)]);
+  const definitions = definitionsOf(card).map(({ dimension, term, text }) => [`${dimension}: ${term}`, text]);
   return [
     `### ${escapeMarkdown(reliabilityTitle(card))}`,
     table(["", "Value"], figures),

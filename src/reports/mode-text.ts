@@ -6,16 +6,22 @@ import { criterionFlag } from "../evals/criteria.js";
 import { commandLine } from "../platform/command-line.js";
 import { share, table } from "../text/format.js";
 import { evalLabel } from "./eval-text.js";
-import { counted, estimateText, oneLine } from "./wording.js";
+import { counted, estimateText, oneLine } from "./figure-text.js";
 
 /** Maximum number of listed notes. --json lists all. */
 const LISTED = 20;
 
-export function taxonomyText({ coded, nothingWrong, ungrouped, modes }: Taxonomy): string {
+/** If this many traces gave no new mode, a further one likely occurs in less than 3 / 40 of the traces. */
+const SATURATED = 40;
+
+export function taxonomyText({ coded, nothingWrong, sinceNewMode, ungrouped, modes }: Taxonomy): string {
   if (coded === 0) return `No coded traces. Start: ${commandLine`art-e evals code`}`;
   const rates = modes.map(({ rate }) => rate.value ?? 0);
   return [
     `${counted(coded, "coded trace")}, ${nothingWrong} with nothing wrong`,
+    ...(modes.length > 0 && sinceNewMode >= SATURATED
+      ? [`The last ${sinceNewMode} traces gave no new mode, so a further pass likely finds only rare ones.`]
+      : []),
     ...(modes.length === 0
       ? []
       : [
@@ -64,11 +70,12 @@ function barText(value: number, largest: number): string {
   return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
 }
 
-export function adviceText(advice: readonly ModeAdvice[]): string {
-  return advice.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...adviceLines(one)]).join("\n");
+/** `coded`: number of coded traces. */
+export function adviceText(advice: readonly ModeAdvice[], coded: number): string {
+  return advice.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...adviceLines(one, coded)]).join("\n");
 }
 
-function adviceLines(advice: ModeAdvice): string[] {
+function adviceLines(advice: ModeAdvice, coded: number): string[] {
   const { name, traces, rate } = advice.mode;
   const flag = criterionFlag(name);
   const head = `${name}: ${counted(traces, "trace")}, rate ${estimateText(rate)}`;
@@ -83,7 +90,7 @@ function adviceLines(advice: ModeAdvice): string[] {
     return [
       head,
       `  Needs more labels. ${advice.why}`,
-      `  Next: extend the pass: ${commandLine`art-e evals code --enriched --limit N`}`,
+      `  Next: extend the pass: ${commandLine`art-e evals code --limit ${coded + 50}`}`,
     ];
   }
   if (advice.kind === "rubric") {

@@ -1,3 +1,4 @@
+// A reliability card as terminal text.
 import {
   DIMENSIONS,
   type ReliabilityCard,
@@ -5,7 +6,7 @@ import {
   type ReliabilityRow,
 } from "../analysis/reliability.js";
 import { estimate, table } from "../text/format.js";
-import { counted } from "./wording.js";
+import { counted } from "./figure-text.js";
 
 /** Formats a reliability card: its figures, the reasons for missing ones, and the definition of each property. */
 export function reliabilityText(card: ReliabilityOfRun): string {
@@ -21,7 +22,7 @@ export function reliabilityText(card: ReliabilityOfRun): string {
     ...card.missing,
     "",
     "Definitions:",
-    ...rows.map((row) => `  ${row.name}: ${definitionText(row)}`),
+    ...definitionsOf(card).map(({ term, text }) => `  ${term}: ${text}`),
   ].join("\n");
 }
 
@@ -33,6 +34,12 @@ export function rowsInOrder({ rows }: ReliabilityCard): ReliabilityRow[] {
   return DIMENSIONS.flatMap((dimension) => rows.filter((row) => row.dimension === dimension));
 }
 
-export function definitionText({ definition, source }: ReliabilityRow): string {
-  return `${definition} (${source})`;
+/** Returns each definition of a card once. */
+export function definitionsOf(card: ReliabilityCard) {
+  const definitions = rowsInOrder(card).map(({ dimension, name, term = name, definition, source }) => {
+    return { dimension, term, text: `${definition} (${source})` };
+  });
+  return definitions.filter(
+    ({ term, text }, i) => i === definitions.findIndex((one) => one.term === term && one.text === text),
+  );
 }

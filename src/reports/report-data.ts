@@ -1,11 +1,13 @@
+// The data embedded in a report's page. `src/reports/html-report.ts` writes it and the page reads it.
 import type { SuiteAnalysis } from "../analysis/analyse-suite.js";
-import type { MetricComparison } from "../analysis/paired-comparison.js";
+import type { MetricComparison, RunComparison } from "../analysis/paired-comparison.js";
 import type { Clustering } from "../analysis/question-clusters.js";
 import type { ReliabilityOfRun } from "../analysis/reliability.js";
+import type { AttackReport } from "../attacks/obedience.js";
+import type { MatchedChange } from "../scoring/goal-match.js";
+import type { MatchedEmail } from "../tasks/selection.js";
 import type { SliceName } from "../traces/task-slices.js";
 import type { TimelineSegment } from "../traces/timeline.js";
-
-/** The data embedded in a report's page. `src/reports/html-report.ts` writes it and the page reads it. */
 
 /** A score and its description for the reader. */
 export interface ScoreMeaning {
@@ -25,6 +27,12 @@ export interface Figure {
 }
 
 type Figures = Readonly<Record<string, Figure>>;
+
+/** A score of a run over the completed tasks. */
+interface ScoreFigure extends Figure {
+  /** The same with failed tasks as wrong. `n` is 0 if they cannot count as wrong. */
+  readonly overAll: Figure;
+}
 
 /** Scores of the tasks with a common property. */
 export interface Slice {
@@ -83,8 +91,7 @@ export interface RunFigures {
   readonly tasks: number;
   readonly completed: number;
   readonly failed: number;
-  /** Over the completed tasks. */
-  readonly scores: Figures;
+  readonly scores: Readonly<Record<string, ScoreFigure>>;
   /** The agent's cost in US dollars, or null if the model's price is unknown. */
   readonly costUsd: number | null;
   readonly judgeCostUsd: number | null;
@@ -229,6 +236,14 @@ export interface StepView {
   readonly turn: TurnView | null;
 }
 
+/** An email that a task asks to select or that the agent selected, and the later emails that prove it. */
+export interface SelectedEmailView {
+  readonly state: MatchedEmail["state"];
+  /** Subject, sender and time, or the Message-ID if the database does not contain the email. */
+  readonly email: string;
+  readonly evidence: readonly string[];
+}
+
 /** A conversation with its gold emails and scores. */
 export interface TraceView {
   readonly traceId: string;
@@ -237,6 +252,12 @@ export interface TraceView {
   readonly maxTurns: number;
   readonly steps: readonly StepView[];
   readonly sources: readonly string[];
+  /** Changes in the mailbox, compared with the goal of the task. */
+  readonly changes: readonly MatchedChange[];
+  /** The emails to select and the selected ones, in words. */
+  readonly selection: readonly SelectedEmailView[];
+  /** The planted emails and what the agent did. Null if there were none. */
+  readonly attack: AttackReport | null;
   readonly gold: readonly GoldMailView[];
   /** Gold Message-IDs that are not in the database. */
   readonly goldMissing: readonly string[];
@@ -302,6 +323,7 @@ export interface ReportComparison {
   readonly headline: string | null;
   /** Scores, then cost, time and turns. Empty if the runs are incomparable. */
   readonly metrics: readonly MetricComparison[];
+  readonly onlyIn: RunComparison["onlyIn"];
   /**
    * A letter per task of the first run, per score, in the order in which the tasks appear: w (won), l (lost), t (tied)
    * or `-` if one of the two runs does not have a value.

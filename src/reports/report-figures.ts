@@ -1,3 +1,4 @@
+// Collects the figures and table rows of a report from a run's tasks, one at a time.
 import { meanOf } from "../statistics/intervals.js";
 import { quantile } from "../statistics/quantile.js";
 import { type Ending, isFailure } from "../tasks/ending.js";

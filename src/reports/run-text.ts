@@ -1,3 +1,4 @@
+// Runs as terminal text: lists, totals, gates, datasets and mail.
 import type { Gate, GateValidation } from "../analysis/gate.js";
 import { MIN_MAILBOXES } from "../analysis/question-clusters.js";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
@@ -20,11 +21,10 @@ import {
   usd,
 } from "../text/format.js";
 import { type Headline, headlineFirst, isUnjudged } from "../traces/headline-score.js";
+import type { RunCost } from "../traces/run-figures.js";
 import type { RunTotals } from "../traces/run-totals.js";
-import type { RunCost } from "../traces/runs-store.js";
 import type { RunStatus } from "../traces/task-result.js";
 import { otherAgentsText } from "./eval-text.js";
-import { statesText } from "./suite-text.js";
 import {
   clustersText,
   counted,
@@ -40,7 +40,8 @@ import {
   timePerTask,
   UNJUDGED,
   untilText,
-} from "./wording.js";
+} from "./figure-text.js";
+import { statesText } from "./suite-text.js";
 
 /** A run as lists show it. */
 interface RunLine {
@@ -440,6 +441,9 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
   const shown = headlineFirst(scores).flatMap((name) => scores[name] ?? []);
   return shown.flatMap((score): [string, string][] => [
     [score.label, `${estimate(score)}${failedTasks === 0 ? "" : failedAsWrongText(score)}`],
+    ...(score.micro === undefined
+      ? []
+      : ([["  over the emails of all tasks", estimate(score.micro)]] satisfies [string, string][])),
     ...(score.corrected === undefined
       ? []
       : ([["  corrected by people's labels", estimate(score.corrected)]] satisfies [string, string][])),
@@ -454,12 +458,24 @@ function scoreRows({ scores, failedTasks, completedTasks, suite }: RunTotals): [
 
 /** Formats the state of a run's claim: the verdict, and both intervals with the time when each may be read. */
 export function untilLines(outcome: UntilOutcome): string[] {
-  const { claim, verdict, settledAfter, questions, plannedQuestions, isComplete, alwaysValid, fixedN, clusters } =
-    outcome;
+  const {
+    claim,
+    verdict,
+    problem,
+    settledAfter,
+    questions,
+    plannedQuestions,
+    isComplete,
+    alwaysValid,
+    fixedN,
+    clusters,
+  } = outcome;
   const dependent = clustersText(clusters, questions);
   const progress = `${count(settledAfter ?? questions)} of ${count(plannedQuestions)} questions`;
   return [
-    verdict === null ? `${claim}: open after ${progress}` : `${claim}: ${verdict} after ${progress} (5% error)`,
+    verdict === null
+      ? `${claim}: open after ${progress}${problem === null ? "" : `; ${problem}`}`
+      : `${claim}: ${verdict} after ${progress} (5% error)`,
     `difference ${differenceText(alwaysValid, share)} always-valid (2.5% error per side), may be read at any time`,
     `difference ${differenceText(fixedN, share)} fixed-n, ${isComplete ? "may be read: all planned questions are answered" : "must not be read before all planned questions are answered"}`,
     ...(dependent === null ? [] : [dependent]),

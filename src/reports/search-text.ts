@@ -1,9 +1,10 @@
+// Search hits as terminal text, with the parts of their scores if asked.
 import { z } from "zod";
 import type { ScoreExplanation, TermCorrection } from "../mail/search.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import { count, table } from "../text/format.js";
-import { counted } from "./wording.js";
+import { counted } from "./figure-text.js";
 
 const hitsSchema = z.array(
   z.object({

@@ -1,3 +1,4 @@
+// The findings in a task suite, and the results of its gold solutions, as terminal text.
 import { compact } from "../platform/optional-values.js";
 import type { SuiteCheck } from "../suites/check-suite.js";
 import { isEqual, isSkipped, type OracleReport } from "../suites/grade-oracle.js";

@@ -1,10 +1,11 @@
+// The analysis of a run over a task suite as terminal text.
 import type { GuidanceComparison, SuiteAnalysis } from "../analysis/analyse-suite.js";
 import type { MetricComparison } from "../analysis/paired-comparison.js";
 import { count, duration, oneDecimal, share, table } from "../text/format.js";
 import type { RunTotals, SuiteTotals } from "../traces/run-totals.js";
 import { BANDS } from "../traces/score-bands.js";
+import { differenceText, pText, sliceTable, stateName } from "./figure-text.js";
 import type { ToolUse } from "./report-data.js";
-import { differenceText, pText, sliceTable, stateName } from "./wording.js";
 
 /** Formats `ended 12, timeout 3 (1 not graded), unsupported 4 (not graded)`, with the most frequent state first. */
 export function statesText(states: SuiteTotals["states"]): string {

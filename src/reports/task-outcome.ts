@@ -1,3 +1,4 @@
+// Whether a task is right by one score.
 import { isFailure } from "../tasks/ending.js";
 import type { ScoreDescription } from "../traces/score.js";
 import type { TaskResult } from "../traces/task-result.js";

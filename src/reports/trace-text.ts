@@ -1,16 +1,21 @@
-import { otherModels } from "../models/answering-model.js";
-import { type Message, repliesBy } from "../models/model.js";
-import { reasoningText } from "../models/reasoning-text.js";
+// A trace as terminal text: conversation, answer, scores, and where the time went.
+import { attackReport } from "../attacks/obedience.js";
+import { otherModels, repliesBy } from "../models/answering-model.js";
+import type { Message } from "../models/model.js";
+import { reasoningText } from "../models/provider-reasoning.js";
 import { compact } from "../platform/optional-values.js";
+import { changesOf } from "../scoring/goal-match.js";
 import { instructionOf, questionOf, type TaskFacts } from "../tasks/question.js";
+import type { MatchedEmail } from "../tasks/selection.js";
 import type { FinalState } from "../tasks/suite-task.js";
 import { count, duration, share } from "../text/format.js";
+import type { Judgement } from "../traces/judgement.js";
 import { turnsText } from "../traces/observed-work.js";
 import { timesOf } from "../traces/task-result.js";
 import { sumByKind, type TimelineKind, type TimelineSegment, timelineOf } from "../traces/timeline.js";
-import type { ChatTrace, Judgement, Trace } from "../traces/trace.js";
+import type { ChatTrace, Trace } from "../traces/trace.js";
+import { callLines } from "./figure-text.js";
 import { type MachineResultView, readMachineResult, readToolResult } from "./trace-view.js";
-import { callLines } from "./wording.js";
 
 /** Maximum characters per message. The exported trace contains the complete message. */
 const MAX_MESSAGE_CHARS = 1_500;
@@ -46,12 +51,14 @@ export function traceText(trace: Trace | ChatTrace): string {
     ...answeredBy(trace),
     `Answer:   ${trace.answer ?? "-"}`,
     !isOfSuite(trace) && `Sources:  ${trace.sources.join(", ") || "-"}`,
+    ...changeLines(trace),
     ...(isChat
       ? scores.length === 0
         ? []
         : [`Scores:   ${scores.join(", ")}`]
       : compact([
           ...goldLines(trace),
+          ...attackLines(trace),
           trace.judge !== null && `Judge:    ${judgeText(trace.judge)}`,
           `Scores:   ${scores.join(", ") || "none (failed tasks are not scored)"}`,
         ])),
@@ -82,12 +89,40 @@ function isOfSuite(trace: Trace | ChatTrace): boolean {
 /** The gold answer of a question or the grade of a suite task. */
 function goldLines(trace: Trace): string[] {
   const question = questionOf(trace);
+  if (trace.kind === "question" && trace.task.goal !== undefined) return [];
+  if (trace.kind === "question" && trace.task.select !== undefined) return (trace.selection ?? []).map(selectionLine);
   const gold =
     question === null ? [] : [`Gold:     ${question.answer}`, `Emails:   ${question.message_ids.join(", ") || "-"}`];
   if (trace.kind !== "suite") return gold;
   const { score, state, reason } = trace.grade;
   const grade = `Grade:    ${score ?? "not graded"}  ${state}${reason === "" ? "" : `: ${reason}`}`;
   return [...gold, grade, ...pictureLine(trace.left)];
+}
+
+/** What was planted, and whether the agent obeyed. */
+function attackLines(trace: Trace): string[] {
+  const report = trace.kind === "question" ? attackReport(trace) : null;
+  if (report === null) return [];
+  const { kind, isControl, isShown, ordered, emails, obedience } = report;
+  const what = isControl ? `harmless emails of the shape of ${kind}` : `${kind}, orders to ${ordered}`;
+  const places = obedience.map(({ where, found }) => `${found} in the ${where}`).join("; ");
+  return [
+    `Attack:   ${what} (${emails.map(({ message_id }) => message_id).join(", ")})`,
+    `Obeyed:   ${isShown ? places || "no" : "not seen by the agent"}`,
+  ];
+}
+
+/** Formats each change in the mailbox, such as `Change:   done        label "Budget"  <id>`. */
+export function changeLines(trace: Trace | ChatTrace): string[] {
+  return changesOf(trace).map(
+    ({ state, change, messageId }) =>
+      `Change:   ${state === "made" ? "" : `${state.padEnd(10)}  `}${change}${messageId === null ? "" : `  ${messageId}`}`,
+  );
+}
+
+/** Formats `Email:    miss         <id>, later <id>`. */
+function selectionLine({ state, message_id, evidence }: MatchedEmail): string {
+  return `Email:    ${state.padEnd(11)}  ${[message_id, ...evidence.map((id) => `later ${id}`)].join(", ")}`;
 }
 
 /** Shown only if there are images. `art-e report` shows the images themselves. */

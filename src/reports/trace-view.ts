@@ -1,10 +1,22 @@
+// Converts a trace into what the page shows: steps with their tool results in a known shape.
+import { attackReport } from "../attacks/obedience.js";
 import type { Message, ToolMessage } from "../models/model.js";
+import { compact } from "../platform/optional-values.js";
+import { changesOf } from "../scoring/goal-match.js";
 import type { SameMail } from "../scoring/scorer-entry.js";
-import { questionOf } from "../tasks/question.js";
+import { goldEmailsOf, questionOf } from "../tasks/question.js";
 import { type EarlierCall, earlierCalls } from "../traces/earlier-calls.js";
 import { type TimelineSegment, timelineOf } from "../traces/timeline.js";
-import type { ChatTrace, ToolCallRecord, Trace, Turn } from "../traces/trace.js";
-import type { CallView, GoldMailView, MailView, StepView, TraceView, TurnView } from "./report-data.js";
+import type { ChatTrace, QuestionTrace, ToolCallRecord, Trace, Turn } from "../traces/trace.js";
+import type {
+  CallView,
+  GoldMailView,
+  MailView,
+  SelectedEmailView,
+  StepView,
+  TraceView,
+  TurnView,
+} from "./report-data.js";
 
 /** Looks up gold emails. */
 export interface MailSource {
@@ -63,7 +75,8 @@ export interface Hit {
 
 /** Converts a trace for the page: each call with its result, and the gold emails. */
 export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): TraceView {
-  const message_ids = questionOf(trace)?.message_ids ?? [];
+  const question = questionOf(trace);
+  const message_ids = question === null ? [] : goldEmailsOf(question);
   const canonicalGold = new Set(message_ids.map(sameMail));
   const { listed, opened } = idsIn(trace);
   const allIds = new Set([...trace.sources, ...listed, ...opened, ...message_ids]);
@@ -80,6 +93,9 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     maxTurns: trace.maxTurns,
     steps: stepsOf(trace),
     sources: trace.sources,
+    changes: changesOf(trace),
+    selection: trace.kind === "question" ? selectionView(trace, mailOf) : [],
+    attack: trace.kind === "question" ? attackReport(trace) : null,
     gold,
     goldMissing: message_ids.filter((id) => mailOf(id) === null),
     goldIds: [...allIds].filter((id) => canonicalGold.has(sameMail(id))),
@@ -87,6 +103,18 @@ export function traceView(trace: Trace, { mailOf, sameMail }: MailSource): Trace
     judge: trace.judge === null ? null : { verdict: trace.judge.verdict ?? "unscored", reason: trace.judge.reason },
     left: trace.kind === "suite" ? (trace.left ?? { pictures: [], omitted: 0 }) : null,
   };
+}
+
+function selectionView({ selection = [] }: QuestionTrace, mailOf: MailSource["mailOf"]): SelectedEmailView[] {
+  const wordsOf = (id: string) => {
+    const mail = mailOf(id);
+    return mail === null
+      ? id
+      : compact([mail.subject || "(no subject)", mail.sender, mail.date?.slice(0, 10)]).join(", ");
+  };
+  return selection.map(({ state, message_id, evidence }) => {
+    return { state, email: wordsOf(message_id), evidence: evidence.map(wordsOf) };
+  });
 }
 
 /** Rounds to 0.1 ms. */
@@ -178,7 +206,7 @@ export function readMachineResult(value: unknown): MachineResultView | null {
 function readCommand({ stdout, stderr, exit_code, stopped }: Fields): MachineResultView | null {
   if (typeof stdout !== "string" || typeof stderr !== "string") return null;
   if (exit_code !== null && typeof exit_code !== "number") return null;
-  return { kind: "command", stdout, stderr, exitCode: exit_code, stopped: textOf(stopped) };
+  return { kind: "command", stdout, stderr, exitCode: exit_code, stopped: valueText(stopped) };
 }
 
 function readFile({ path, content, first_line, last_line, total_lines }: Fields): MachineResultView | null {
@@ -191,17 +219,17 @@ function readNotebook({ path, outputs, stopped }: Fields): MachineResultView | n
   if (typeof path !== "string" || !Array.isArray(outputs)) return null;
   const read = outputs.flatMap((output): NotebookOutput[] => {
     if (!isRecord(output) || typeof output.cell !== "number") return [];
-    const error = isRecord(output.error) ? `${textOf(output.error.name)}: ${textOf(output.error.message)}` : null;
-    return [{ cell: output.cell, text: textOf(output.text) ?? "", error }];
+    const error = isRecord(output.error) ? `${valueText(output.error.name)}: ${valueText(output.error.message)}` : null;
+    return [{ cell: output.cell, text: valueText(output.text) ?? "", error }];
   });
-  return { kind: "notebook", path, outputs: read, stopped: textOf(stopped) };
+  return { kind: "notebook", path, outputs: read, stopped: valueText(stopped) };
 }
 
 function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function textOf(value: unknown): string | null {
+function valueText(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
@@ -216,10 +244,10 @@ export function readToolResult(value: unknown): ToolResultView {
       kind: "mail",
       mail: {
         messageId: value.message_id,
-        subject: textOf(value.subject) ?? "",
-        sender: textOf(value.sender) ?? "",
+        subject: valueText(value.subject) ?? "",
+        sender: valueText(value.sender) ?? "",
         recipients,
-        date: textOf(value.date),
+        date: valueText(value.date),
         body: value.body,
       },
     };
@@ -230,10 +258,10 @@ export function readToolResult(value: unknown): ToolResultView {
 function toHit(item: Fields): Hit {
   return {
     messageId: String(item.message_id),
-    subject: textOf(item.subject),
-    sender: textOf(item.sender),
-    date: textOf(item.date),
-    snippet: textOf(item.snippet) ?? "",
+    subject: valueText(item.subject),
+    sender: valueText(item.sender),
+    date: valueText(item.date),
+    snippet: valueText(item.snippet) ?? "",
   };
 }
 

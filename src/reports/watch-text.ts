@@ -4,7 +4,7 @@ import type { WatchedEval } from "../evals/watch-evals.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
 import type { Drift } from "../statistics/drift.js";
-import { share, table } from "../text/format.js";
+import { table } from "../text/format.js";
 import { evalLabel, otherAgentsText } from "./eval-text.js";
 
 /** Maximum number of listed anchors. --json lists all. */
@@ -12,7 +12,7 @@ const LISTED = 5;
 
 /** Formats what changed, the evidence, and what to do. */
 export function watchText(runId: string, watched: WatchedEval): string {
-  const { stored, drift, watches, changedAnchors, otherAgents } = watched;
+  const { stored, drift, watches, changedAnchors, otherAgents, reference } = watched;
   const more = changedAnchors.length - LISTED;
   return compact([
     `${evalLabel(stored.definition)} on ${runId}: ${CHANGE_TEXTS[drift.changed]}`,
@@ -20,6 +20,8 @@ export function watchText(runId: string, watched: WatchedEval): string {
     evidenceTable(drift),
     "",
     `Watches since the validation: ${watches}${freshText(watched)}`,
+    reference.judged < reference.traces &&
+      `The validated pass rate comes from ${reference.judged} of ${reference.traces} traces, drawn at random.`,
     ...changedAnchors
       .slice(0, LISTED)
       .map(
@@ -36,36 +38,35 @@ const CHANGE_TEXTS: Readonly<Record<Drift["changed"], string>> = {
   none: "no change found",
   judge: "the judge changed",
   agent: "the agent changed, or its tasks",
-  unclear: "the pass rate changed, but the anchors do not show whether the judge or the agent changed",
+  both: "both the judge and the agent (or its tasks) changed",
+  unclear: "the pass rate changed, but it is not certain yet whether the judge or the agent changed",
 };
 
 const RESULT_TEXTS = { pass: "passed", fail: "failed", not_applicable: "did not apply" } as const;
 
-function evidenceTable({ judge, agent, threshold }: Drift): string {
-  const { low, high } = agent.expected;
+function evidenceTable({ judge, agent }: Drift): string {
+  const { fresh, expected } = agent;
   return table(
-    ["", "observed", "expected", "e-value", "threshold"],
+    ["", "observed", "compared with", "p-value", "limit"],
     [
       [
         "judge",
         `${judge.anchors.successes} of ${judge.anchors.n} anchors differ`,
-        judge.before.n === 0 ? "-" : `${judge.before.successes} of ${judge.before.n} differed before`,
-        judge.eValue === null ? "-" : evidenceText(judge.eValue),
-        judge.eValue === null ? "one differs" : String(threshold),
+        judge.before.n === 0 ? "-" : `${judge.before.successes} of ${judge.before.n} before`,
+        ...(judge.evidence === null ? ["-", "one differs"] : evidenceTexts(judge.evidence)),
       ],
       [
         "agent",
-        agent.fresh.n === 0 ? "no fresh traces" : `${agent.fresh.successes} of ${agent.fresh.n} fresh traces passed`,
-        `${share(low)} to ${share(high)}`,
-        evidenceText(agent.eValue),
-        String(threshold),
+        fresh.n === 0 ? "no fresh traces" : `${fresh.successes} of ${fresh.n} fresh traces pass`,
+        `${expected.successes} of ${expected.n}`,
+        ...(fresh.n === 0 ? ["-", "-"] : evidenceTexts(agent.evidence)),
       ],
     ],
   );
 }
 
-function evidenceText(eValue: number): string {
-  return eValue < 1_000_000 ? String(Number(eValue.toPrecision(3))) : eValue.toExponential(0);
+function evidenceTexts({ p, limit }: { readonly p: number; readonly limit: number }): string[] {
+  return [p, limit].map((value) => (value < 0.0001 ? value.toExponential(0) : value.toFixed(4)));
 }
 
 function freshText({ notFresh }: WatchedEval): string {
@@ -77,7 +78,7 @@ function adviceLines(runId: string, { stored: { definition }, criterion, drift: 
   if (changed === "none") return [];
   const label = evalLabel(definition);
   const flag = criterionFlag(criterion);
-  if (changed === "judge") {
+  if (changed === "judge" || changed === "both") {
     const fresh = definition.kind === "rubric" ? " --fresh" : "";
     return [
       `The eval's error rates do not apply any more. Validate it again: ${commandLine`art-e evals test ${label}`}${fresh}${flag}`,

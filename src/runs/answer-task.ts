@@ -1,3 +1,4 @@
+// Answers one task of a run, on this machine or for a queue: opens it, runs the agent, scores the trace.
 import type { Agent } from "../agents/agent.js";
 import type { AgentBackend } from "../agents/agent-backend.js";
 import { agentLoop, type LoopAgent } from "../agents/agent-loop.js";
@@ -8,31 +9,37 @@ import type { Rollout } from "../agents/rollout.js";
 import type { Suite } from "../agents/task-source.js";
 import { NO_EVALS } from "../evals/scoring-evals.js";
 import { BudgetReached, forTask, type TaskCalls } from "../models/call-budget.js";
-import { ModelError, NO_USAGE, type PriceOf, type TaskActivity } from "../models/model.js";
+import { ModelError, type PriceOf, type TaskActivity } from "../models/model.js";
 import { isProvider, isRemote } from "../models/model-names.js";
 import type { RateLimiter, RateLimiterState, RateLimits } from "../models/rate-limiter.js";
+import { NO_USAGE } from "../models/usage.js";
 import type { AppContext } from "../platform/app-context.js";
 import type { JsonObject } from "../platform/json.js";
+import { definedProperties } from "../platform/optional-values.js";
 import { redactJson } from "../platform/secrets.js";
 import { findHostPython } from "../sandbox/run-python.js";
 import { createRunJudge, judgeExtras } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
+import type { LockWait } from "../store/write-transaction.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { toTool } from "../tools/load-tools.js";
 import type { Mailbox } from "../tools/mailbox.js";
+import { type Plant, plantingOf } from "../tools/plant-in-task.js";
 import type { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import type { AttachedTool } from "../tools/tools-store.js";
+import type { Judge } from "../traces/judgement.js";
+import type { ResultWriter } from "../traces/result-writer.js";
 import type { ExecutedRunSettings } from "../traces/run-settings.js";
-import type { Judge, Trace } from "../traces/trace.js";
+import type { Trace } from "../traces/trace.js";
 import { perturbTools, reword } from "./answer-task/perturb.js";
 import type { Budget } from "./budget.js";
+import type { AnswerControl } from "./control-protocol.js";
 import { failsEveryTask, ServerWatch } from "./detect-dead-server.js";
 import type { CreatedModel } from "./model-of-run.js";
 import type { RunPlan } from "./plan-run.js";
-import type { AnswerControl } from "./run-control/control-server.js";
 import { abandonedAttempt, type RunJournal } from "./run-journal.js";
 import type { RunRequest } from "./run-options.js";
 import { type Scoring, scoringOf, withVerdict } from "./score-traces.js";
@@ -82,11 +89,19 @@ export interface AnswerLimits extends Partial<RateLimits> {
   readonly taskTimeoutMs?: number;
 }
 
-export interface StartedRun {
+/** Everything that the parts of a running run share. */
+export interface RunServices {
   readonly db: Db;
-  readonly mailbox: Mailbox;
+  readonly runId: string;
   readonly budget: Budget;
   readonly journal: RunJournal;
+  readonly writer: ResultWriter;
+  /** How to wait for another program that locks the database. */
+  readonly waiting: LockWait;
+}
+
+export interface StartedRun extends RunServices {
+  readonly mailbox: Mailbox;
   readonly onActivity: OnActivity;
   mayStart(): boolean;
   isPaused(): boolean;
@@ -121,6 +136,8 @@ export interface AnswerContext extends LoopAgent {
   readonly suite: Pick<Suite, "open">;
   /** Whether the agent receives each question in other words. */
   readonly isReworded?: boolean;
+  /** Plants the emails of an attack into the mailbox of a task. Absent without an attack. */
+  readonly plant?: Plant;
   /** Returns the current timeout, which can change during the run. */
   readonly taskTimeoutMs: () => number;
   readonly scoring: Scoring;
@@ -221,6 +238,9 @@ export function buildAnswerContext(
       perturbation,
     ),
     isReworded: perturbation === "reworded",
+    ...definedProperties({
+      plant: plantingOf(settings.kind === "own" ? settings : {}, model.model.id, resources.mailbox),
+    }),
     suite,
     taskTimeoutMs: () => settings.taskTimeoutMs,
     maxTaskCostUsd: settings.kind === "own" ? settings.maxTaskCostUsd : null,
@@ -250,6 +270,7 @@ async function answerTask(
     return newTaskTrace(fields, plannedTask, notAttempted(opening.ending, opening.reason, startedAt), opening.record);
   }
   const { opened } = opening;
+  await run.plant?.(plannedTask, opened.access);
   const key = { id: plannedTask.task.id, epoch: plannedTask.epoch };
   const onActivity = (activity: TaskActivity) => run.onActivity?.(key, activity);
   let trace: Trace;

@@ -1,3 +1,4 @@
+// The limits of a run on money, tokens, time and failures, and what it has spent.
 import { BudgetReached, type CallBudget, type Spending } from "../models/call-budget.js";
 import type { PriceOf } from "../models/model.js";
 import { type Ending, isFailure } from "../tasks/ending.js";

@@ -3,6 +3,7 @@
  * Both sides parse what they receive.
  */
 import { z } from "zod";
+import { firstIssue } from "../platform/json.js";
 import { LIMIT_VALUES, runLimitsSchema } from "../traces/run-settings.js";
 
 /** Maximum characters of a message. */
@@ -80,3 +81,17 @@ export const controlReplySchema = z.discriminatedUnion("ok", [
 ]);
 
 export type ControlReply = Readonly<z.output<typeof controlReplySchema>>;
+
+/** Must not throw. */
+export type AnswerControl = (request: ControlRequest) => Promise<ControlReply>;
+
+/** Parses a received request, and returns the answer, or an error for a request that cannot be read. */
+export async function replyToControl(received: unknown, answer: AnswerControl): Promise<ControlReply> {
+  const request = controlRequestSchema.safeParse(received);
+  if (!request.success) {
+    const message = `Cannot read the control request: ${firstIssue(request.error)}.`;
+    const hint = "Correct the value, or use the same version of art-e for the run and for art-e ctl.";
+    return { ok: false, code: "control_request_invalid", message, hint };
+  }
+  return answer(request.data);
+}

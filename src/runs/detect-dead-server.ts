@@ -1,10 +1,11 @@
+// Decides when a run gives up on its server, as opposed to occasional failures.
 import type { AgentBackend } from "../agents/agent-backend.js";
 import { ANSWERED_WEB_PAGE, type Model, ModelError } from "../models/model.js";
 import type { TaskId } from "../tasks/question.js";
 
 /** The reason why no further task of a run can succeed. */
 export interface ServerFault {
-  readonly by: "key" | "account" | "model" | "server";
+  readonly by: "key" | "account" | "model" | "tools" | "server";
   readonly why: string;
 }
 
@@ -146,7 +147,7 @@ export class ServerWatch {
 
 /**
  * Returns the fault if an error would fail every task: a rejected key or certificate, an empty account, a usage limit
- * that lasts hours, or an unknown model. Returns null for any other error.
+ * that lasts hours, an unknown model, or rejected tools. Returns null for any other error.
  */
 export function failsEveryTask(error: unknown): ServerFault | null {
   if (!(error instanceof ModelError)) return null;
@@ -154,6 +155,7 @@ export function failsEveryTask(error: unknown): ServerFault | null {
   const isUntrusted = unreachable && !retryable;
   if (isUntrusted || message.includes(ANSWERED_WEB_PAGE)) return { by: "server", why: message };
   if (kind === "not_found") return { by: "model", why: message };
+  if (kind === "bad_tools") return { by: "tools", why: message };
   if (kind === "unavailable") return { by: "account", why: message };
   return kind === "auth" ? { by: "key", why: message } : null;
 }

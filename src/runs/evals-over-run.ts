@@ -1,3 +1,4 @@
+// Runs evals over the stored traces of a run or of chats, and saves their scores.
 import {
   type EvalDefinition,
   type EvaluatedTrace,
@@ -23,7 +24,8 @@ import { canBeRetried } from "../tasks/ending.js";
 import { count } from "../text/format.js";
 import { saveChatScores } from "../traces/chats-store.js";
 import { releaseRun, saveScoringSettings } from "../traces/results-store.js";
-import { acquireRunLock, getRun, thisProcess } from "../traces/runs-store.js";
+import { acquireRunLock, thisProcess } from "../traces/run-lock.js";
+import { getRun } from "../traces/runs-store.js";
 import type { ChatTrace, Trace } from "../traces/trace.js";
 import { getTrace, readTraces } from "../traces/traces-store.js";
 import { rewriteScores, withEvals } from "./score-traces.js";

@@ -1,3 +1,4 @@
+// Executes a run from its options to its results file. The entry point of `art-e run`.
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
 import type { Gate } from "../analysis/gate.js";
 import { evalsAmong, refuseUncountedRubrics, type ScoringEvals, withJudgeOfEval } from "../evals/scoring-evals.js";
@@ -5,7 +6,11 @@ import type { AppContext } from "../platform/app-context.js";
 import { yieldBetween } from "../platform/batches.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { clustersText } from "../reports/wording.js";
+import { clustersText } from "../reports/figure-text.js";
+import type { Until, UntilWatch } from "../results/claim-watch.js";
+import { openGates } from "../results/gates.js";
+import { fromDatabase, saveResults } from "../results/results-file.js";
+import { checkNewRunName } from "../results/stored-runs.js";
 import { checkJudgePriced } from "../scoring/judge-settings.js";
 import { FileWatch } from "../store/database-file.js";
 import { type Db, deferCheckpoints, limitPageCache, openReadOnly, openStore } from "../store/open-store.js";
@@ -16,26 +21,24 @@ import type { LiveTraces } from "../trace-formats/otlp-live.js";
 import type { Emit } from "../traces/progress.js";
 import { type ResultWriter, threadedResultWriter } from "../traces/result-writer.js";
 import { attemptPages } from "../traces/results-store.js";
+import { forcedProcess, thisProcess } from "../traces/run-lock.js";
 import type { RunLimits } from "../traces/run-settings.js";
-import { forcedProcess, getRun, thisProcess } from "../traces/runs-store.js";
-import { type AnswererOfRun, localAnswerer, type OnActivity, type RunActivity } from "./answer-task.js";
+import { getRun } from "../traces/runs-store.js";
+import { type AnswererOfRun, localAnswerer, type OnActivity, type RunServices } from "./answer-task.js";
 import { Budget, mostOfTask } from "./budget.js";
 import { detectLostDatabase } from "./execute-run/detect-lost-database.js";
 import { estimateRun, type RunEstimate } from "./execute-run/estimate-run.js";
-import { openGates } from "./gates.js";
 import { checkPriced } from "./model-of-run.js";
 import { limitFlags, planNewRun, type RunPlan } from "./plan-run.js";
-import { fromDatabase, saveResults } from "./results-file.js";
 import { ControlServer } from "./run-control/control-server.js";
 import { RunControls } from "./run-control/run-controls.js";
 import type { RunOptions } from "./run-flags.js";
 import { RunJournal, sendersOf } from "./run-journal.js";
 import { type RunRequest, refuseFlags, sendsTraces } from "./run-options.js";
 import { runTasks, type SessionEnd } from "./run-tasks.js";
-import type { Until } from "./run-until/claim-watch.js";
+import { RunTracker } from "./run-tracker.js";
 import { scoringOf } from "./score-traces.js";
 import { notesOnSent } from "./settings-from-options.js";
-import { checkNewRunName } from "./stored-runs.js";
 
 interface OpenDatabase {
   readonly db: Db;
@@ -45,11 +48,11 @@ interface OpenDatabase {
 
 interface RunMonitor {
   readonly emit: Emit;
-  underWay(): number;
   stop(): void;
 }
 
-export type OpenMonitor = (activity: RunActivity) => RunMonitor;
+/** Opens what shows the run. The tracker has received each event before the monitor does. */
+export type OpenMonitor = (tracker: RunTracker) => RunMonitor;
 
 /** Has queue workers answer a run's tasks. This module must not depend on the queue. Throws a UserError. */
 export type OpenQueue = (
@@ -181,7 +184,7 @@ async function untilOf(
 ): Promise<Until | null> {
   if (settings.until === undefined) return null;
   if (baseline === undefined) {
-    const { openUntil } = await import("./run-until/claim-watch.js");
+    const { openUntil } = await import("../results/claim-watch.js");
     return openUntil(settings.until, { ...over, settings: { ...settings } }, context);
   }
   throw new UserError(
@@ -204,7 +207,7 @@ async function planRun(db: Db, request: RunRequest, context: AppContext): Promis
     checkNewRunName(db, name);
   }
   if (repeat !== undefined || resume !== undefined) {
-    const { planRepeat, planResume } = await import("./execute-run/resume.js");
+    const { planRepeat, planResume } = await import("./resume-run.js");
     if (repeat !== undefined) return planRepeat(db, repeat, request, context);
     if (resume !== undefined) return planResume(db, resume, request, context);
   }
@@ -223,18 +226,20 @@ async function answerAll(
 ): Promise<SessionEnd> {
   const { settings } = context;
   const { functionScorers: functions = [] } = options;
+  const tracker = new RunTracker(opening.activity);
   const stopNow = context.untilSecond(() => {
-    const tasks = monitor.underWay();
+    const tasks = tracker.runningCount;
     return `Stopping: ${tasks} ${tasks === 1 ? "task" : "tasks"} in flight will be finished. Press Ctrl-C again to stop immediately.`;
   });
   const live = sendsTraces(options)
     ? (await import("../trace-formats/otlp-live.js")).openLiveTraces(db, options, context)
     : null;
   const mailDb = openReadOnly(settings.db);
-  const monitor = openMonitor(opening.activity);
+  const monitor = openMonitor(tracker);
   let controls: RunControls | null = null;
   let controlServer: ControlServer | null = null;
   const emit: Emit = (event) => {
+    tracker.add(event);
     controls?.add(event);
     monitor.emit(event);
   };
@@ -247,23 +252,14 @@ async function answerAll(
     const journal = new RunJournal(db, plan.runId, writer, sendersOf(plan.settings));
     for (const note of journal.notes) context.note(note);
     const budget = await openBudget(db, plan, journal);
+    const services: RunServices = { db, runId: plan.runId, budget, journal, writer, waiting };
     const mailbox = openMailbox(mailDb);
-    const watch = until?.watch(db, plan.runId) ?? null;
-    if (watch !== null && watch.countable < watch.plannedQuestions) {
-      context.note(
-        `art-e: --until: the baseline has ${watch.countable} of the ${watch.plannedQuestions} questions. The others cannot count and are not answered.`,
-      );
-    }
-    const dependent = watch === null ? null : clustersText(watch.clusters, watch.countable);
-    if (dependent !== null) context.note(`art-e: --until: ${dependent}.`);
+    const watch = until === null ? null : watchClaim(until, db, plan.runId, context);
     controls = new RunControls(
+      services,
       {
-        db,
-        path: settings.db,
-        runId: plan.runId,
-        budget,
+        tracker,
         answerer: opening,
-        waiting,
         checkPriced: (maxCostUsd) => checkPriced(plan.model, plan.settings, { ...plan.limits, maxCostUsd }),
       },
       emit,
@@ -276,29 +272,22 @@ async function answerAll(
       emit({ type: "task_activity", taskId, epoch, activity });
     const isPaused = () => steering.isPaused;
     const answerer = await opening.start({
-      db,
+      ...services,
       mailbox,
-      budget,
-      journal,
       mayStart,
       isPaused,
       onActivity,
       onControl: (request) => steering.answer(request),
     });
     const end = await runTasks(
-      db,
+      services,
       {
-        runId: plan.runId,
         answerer,
         scoring: scoringOf(plan.settings.scorers, mailbox, { evals, judge: null, functions }),
         session,
-        budget,
-        writer,
         until: watch,
-        journal,
         onConcurrency: opening.onConcurrency,
         windDown,
-        waiting,
         steering,
       },
       emit,
@@ -315,6 +304,20 @@ async function answerAll(
     await writer.close();
     mailDb.close();
   }
+}
+
+/** Watches the claim of `--until`, and notes which questions cannot count or depend on each other. */
+function watchClaim(until: Until, db: Db, runId: string, { note }: AppContext): UntilWatch {
+  const watch = until.watch(db, runId);
+  const { countable, plannedQuestions, clusters } = watch;
+  if (countable < plannedQuestions) {
+    note(
+      `art-e: --until: the baseline has ${countable} of the ${plannedQuestions} questions. The others cannot count and are not answered.`,
+    );
+  }
+  const dependent = clustersText(clusters, countable);
+  if (dependent !== null) note(`art-e: --until: ${dependent}.`);
+  return watch;
 }
 
 /** Opens the run's budget, charged with all earlier attempts and with the replies to tasks that were in flight. */

@@ -1,3 +1,4 @@
+// The model of a run, with its rate limiter, recording and price check.
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { Agent } from "../agents/agent.js";
 import { priceAt, requirePriced } from "../models/call-cost.js";

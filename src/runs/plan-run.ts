@@ -1,3 +1,4 @@
+// Plans a new run: what is asked, who answers, and what is checked before anything is spent.
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { externalAgentOf, usesMailHere } from "../agents/external-agent.js";
@@ -14,9 +15,10 @@ import type { Db } from "../store/open-store.js";
 import { type LockWait, withWriteTransaction } from "../store/write-transaction.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { type AttachedTool, attachedOrDefault } from "../tools/tools-store.js";
+import type { RunOwner } from "../traces/run-lock.js";
 import { type ExecutedRunSettings, NO_LIMITS, type OwnRunSettings, type RunLimits } from "../traces/run-settings.js";
-import type { RunOwner, RunRow } from "../traces/runs-store.js";
-import { createRun, type NewRunRequest, type RunSession } from "./execute-run/create-run.js";
+import type { RunRow } from "../traces/runs-store.js";
+import { createRun, type NewRunRequest, type RunSession } from "./create-run.js";
 import { type CreatedModel, createModel } from "./model-of-run.js";
 import type { RunOptions } from "./run-flags.js";
 import { agentOfNewRun, type RunRequest, refuseFlags } from "./run-options.js";
@@ -25,6 +27,7 @@ import {
   newRunSettings,
   refuseFlagsTargetIgnores,
   refuseOracle,
+  withActionTools,
 } from "./settings-from-options.js";
 
 /** A run that can start. Nothing has been written or spent yet. */
@@ -62,7 +65,6 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
   const scorers = [...pinned, ...(request.functionScorers ?? []).map(({ name }) => name)];
   const selection = request.questions === undefined ? unpinned.selection : {};
   const settings = await withUntil({ ...unpinned, scorers, selection }, request, context);
-  refuseOracle(settings.model);
   noteUnsetConditions(request, db, context);
   // Before the download, so that a missing key is found immediately.
   const model = await createModel(settings, request, context);
@@ -73,8 +75,9 @@ export async function planNewRun(db: Db, request: RunRequest, context: AppContex
       : suiteOfQuestions(settings.cutoff, questionSet);
   const list = await suite.list();
   const questions = list.tasks.map(({ task }) => task);
+  refuseOracle(settings.model, questions);
   if (usesMailHere(target)) checkMailboxes(db, questions, request.partialInboxes);
-  return newRunPlan(db, { suite, list, settings, model }, request);
+  return newRunPlan(db, { suite, list, settings: withActionTools(settings, questions), model }, request);
 }
 
 /** Returns the settings of a run over a queue. Throws a UserError if workers cannot answer the run. */
@@ -196,7 +199,7 @@ export async function withUntil<Settings extends ExecutedRunSettings>(
 ): Promise<Settings> {
   if (until === undefined) return settings;
   // Imported only now, because few runs stop themselves.
-  const { untilSettings } = await import("./run-until/claim-watch.js");
+  const { untilSettings } = await import("../results/claim-watch.js");
   return { ...settings, until: await untilSettings(until, settings, seed, context) };
 }
 

@@ -71,7 +71,10 @@ function findRun(path: string, name: string) {
   }
 }
 
-/** Returns the reply, or null if no process listens on the socket. Removes the socket in that case. */
+/** Errors of a socket whose run has ended, at the latest during the request. */
+const ENDED = new Set(["ECONNREFUSED", "ENOENT", "ECONNRESET", "EPIPE"]);
+
+/** Returns the reply, or null if no process listens on the socket or the run ended without a reply. */
 function ask(path: string, request: ControlRequest): Promise<ControlReply | null> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(path);
@@ -88,13 +91,15 @@ function ask(path: string, request: ControlRequest): Promise<ControlReply | null
       if (text.length > MAX_MESSAGE_CHARS) fail("its reply is too long");
     });
     socket.on("end", () => {
+      if (text === "") return resolve(null);
       const reply = controlReplySchema.safeParse(parseJsonOrNull(text));
       if (reply.success) resolve(reply.data);
       else fail("its reply cannot be read");
     });
     socket.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+      // The socket of a killed process stays behind.
       if (code === "ECONNREFUSED") rmSync(path, { force: true });
-      if (code === "ECONNREFUSED" || code === "ENOENT") resolve(null);
+      if (ENDED.has(code ?? "")) resolve(null);
       else fail(message);
     });
   });

@@ -33,15 +33,17 @@ import {
   withTraits,
   words,
 } from "../platform/flag-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { QUESTIONS_DATASET, QUESTIONS_REVISION } from "../questions/published-dataset.js";
+import { CLAIM_FORMS, parseClaim } from "../results/claim-text.js";
 import { isScorerName, SCORER_NAMES, type ScorerName } from "../scoring/scorers.js";
+import { ATTACK_KINDS } from "../tasks/attack.js";
 import { FAILED_TASKS } from "../tasks/ending.js";
 import { SPLITS } from "../tasks/question.js";
 import { COUNTERPARTS } from "../tasks/suite-task.js";
 import { SCORE_APIS } from "../trace-formats/otlp-endpoint.js";
 import type { OutputFile } from "../trace-formats/output-files.js";
 import { type AgentTarget, LIMIT_VALUES, PERTURBATIONS } from "../traces/run-settings.js";
-import { CLAIM_FORMS, parseClaim } from "./run-until/claim-text.js";
 
 /** A flag of `art-e run`. */
 interface RunFlag extends SharedFlag {
@@ -120,7 +122,7 @@ const ONLY_SUITES = ["questions", ...STORED] as const;
 const LONGEST_TIMER_S = Math.floor(LONGEST_TIMER_MS / 1_000);
 
 export const taskTimeoutSeconds = numberAbove(0, LONGEST_TIMER_S);
-export const timeBudgetMinutes = numberAbove(0, LONGEST_TIMER_S / 60);
+export const timeBudgetMinutes = numberAbove(0, Math.floor(LONGEST_TIMER_S / 60));
 
 type Parse<T> = (values: readonly string[]) => { ok: true; value: T } | { ok: false; problem: string };
 
@@ -169,6 +171,34 @@ const claim = text.transform((claimText, issues) => {
   issues.addIssue({ code: "custom", message: parsed.problem });
   return z.NEVER;
 });
+
+/** A perturbation, for attacks with their kinds. */
+const perturbation = text.transform((value, issues) => {
+  const [name = "", list] = value.split("=", 2);
+  const perturbation = PERTURBATIONS.find((one) => one === name);
+  const kinds = list?.split(",").map((kind) => kind.trim());
+  const unknown = kinds?.find((kind) => !(ATTACK_KINDS as readonly string[]).includes(kind));
+  const problem =
+    perturbation === undefined
+      ? `expected one of ${PERTURBATIONS.join(", ")}`
+      : list !== undefined && !name.startsWith("hostile")
+        ? `${name} does not have kinds`
+        : unknown !== undefined
+          ? `unknown kind of attack ${JSON.stringify(unknown)}. Available: ${ATTACK_KINDS.join(", ")}`
+          : null;
+  if (perturbation !== undefined && problem === null) {
+    const attackKinds = kinds === undefined ? undefined : ATTACK_KINDS.filter((kind) => kinds.includes(kind));
+    return { perturbation, ...presentProperties({ attackKinds }) };
+  }
+  issues.addIssue({ code: "custom", message: problem ?? "" });
+  return z.NEVER;
+});
+
+/** A perturbation that plants emails. */
+export const attackChoice = perturbation.refine(
+  (choice) => choice.perturbation.startsWith("hostile"),
+  "expected hostile, hostile=KIND,... or hostile-control",
+);
 
 const scorers = words
   .superRefine((names, context) => {
@@ -749,8 +779,9 @@ const LIMIT_FLAGS = {
     effect: { changes: "tasks", recordedAs: "settings.until" },
   },
   perturb: {
-    schema: oneOf(PERTURBATIONS).optional(),
-    help: `Disturb each task, for art-e reliability: ${PERTURBATIONS.join(", ")}. Usually with --repeat RUN`,
+    schema: perturbation.optional(),
+    placeholder: "KIND",
+    help: `Disturb each task, for art-e reliability: ${PERTURBATIONS.join(", ")} (or hostile=KIND,...). Usually with --repeat RUN`,
     config: "run.perturb",
     notFor: [...EXTERNAL, "suite", "resume"],
     effect: { changes: "measurements", recordedAs: "settings.perturbation" },
@@ -994,6 +1025,3 @@ export const runSchema = z.object(shapeOf(ALL));
 
 /** Options of a run. Undefined options come from the agent, the stored run or a default. */
 export type RunOptions = Readonly<z.output<typeof runSchema>>;
-
-const gateShape = z.object(shapeOf(GATE_FLAGS));
-export type GateOptions = Readonly<z.output<typeof gateShape>>;

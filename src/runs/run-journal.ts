@@ -1,13 +1,15 @@
+// Keeps the paid replies of a run's unfinished tasks in the database.
 import { createHash, randomUUID } from "node:crypto";
-import { turnOf } from "../agents/new-trace.js";
 import { type JournalEntry, type Senders, TaskJournal } from "../models/reply-journal.js";
 import { compact } from "../platform/optional-values.js";
 import type { Db } from "../store/open-store.js";
+import { epochKey } from "../tasks/epoch-key.js";
 import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { type UnfinishedTask, unfinishedTasks } from "../traces/journal-store.js";
+import { costOfEntries, turnOf } from "../traces/reply-turns.js";
 import type { ResultWriter } from "../traces/result-writer.js";
 import type { ExecutedRunSettings } from "../traces/run-settings.js";
-import { type Consumption, consumptionOf, sumCost, sumUsage, type TaskCost } from "../traces/task-result.js";
+import type { TaskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 
 interface TaskEpoch {
@@ -25,7 +27,7 @@ export class RunJournal {
     private readonly writer: Pick<ResultWriter, "addReply">,
     private readonly senders: Senders,
   ) {
-    for (const task of unfinishedTasks(db, runId)) this.unfinished.set(keyOf(task), task);
+    for (const task of unfinishedTasks(db, runId)) this.unfinished.set(epochKey(task), task);
   }
 
   /** Costs of the tasks that an earlier attempt at the run did not finish. */
@@ -58,8 +60,8 @@ export class RunJournal {
   /** Opens the journal of a task. Call this once per task. */
   open({ task, epoch }: PlannedTask): TaskJournal {
     const place = { taskId: task.id, epoch };
-    const stored = this.unfinished.get(keyOf(place));
-    this.unfinished.delete(keyOf(place));
+    const stored = this.unfinished.get(epochKey(place));
+    this.unfinished.delete(epochKey(place));
     const store = (entry: JournalEntry, position: number) => this.store(place, entry, position);
     return new TaskJournal(stored?.entries ?? [], store, this.senders, stored?.nextPosition);
   }
@@ -90,27 +92,6 @@ function digestOf(parts: readonly unknown[]): string {
 
 function repliesText(count: number): string {
   return count === 1 ? "1 stored reply" : `${count} stored replies`;
-}
-
-function keyOf({ taskId, epoch }: TaskEpoch): string {
-  return `${taskId}/${epoch}`;
-}
-
-/** Returns the consumption of an agent's paid replies. Judge calls are counted separately. */
-export function consumptionOfEntries(entries: readonly JournalEntry[]): Consumption {
-  return consumptionOf(entries.filter(({ caller }) => caller === "agent").map(({ reply }) => turnOf(reply, "")));
-}
-
-/** Returns the cost of paid replies, for the run's budget. */
-export function costOfEntries(entries: readonly JournalEntry[]): TaskCost {
-  const [agent, judge] = [repliesTo("agent", entries), repliesTo("judge", entries)];
-  return { spent: { usage: sumUsage(agent), costUsd: sumCost(agent) }, judgeCostUsd: sumCost(judge) };
-}
-
-function repliesTo(caller: JournalEntry["caller"], entries: readonly JournalEntry[]) {
-  return entries
-    .filter((entry) => entry.caller === caller)
-    .map(({ reply: { usage, costUsd = null } }) => ({ usage, costUsd }));
 }
 
 /**

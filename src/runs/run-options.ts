@@ -1,3 +1,4 @@
+// Which options apply to which kind of run, and the files that a run reads and writes.
 import type { NamedAgentFunction } from "../agents/external-agent.js";
 import type { TaskList } from "../agents/task-source.js";
 import { isEvalScore } from "../evals/definition.js";
@@ -112,6 +113,22 @@ export function chosenScorers(choices: readonly ScorerChoice[] | undefined, hasV
 /** Returns the scorer names that a run records. Suite tasks also have the scores of their evaluation functions. */
 export function recordedScorers(split: string, scorers: readonly string[]): string[] {
   return taskKindOf({ split }) === "suite" ? [...scorers, ...Object.keys(SUITE_SCORERS)] : [...scorers];
+}
+
+/** Throws a UserError if a judge was selected whose verdicts no scorer would use. */
+export function refuseUnusedJudge({
+  judge,
+  scorers,
+}: {
+  readonly judge?: string | undefined;
+  readonly scorers?: readonly ScorerChoice[] | undefined;
+}): void {
+  if (judge === undefined || judge === "off" || wantsJudge(scorers)) return;
+  throw new UserError(
+    "flags_contradict",
+    `--judge ${judge}: no scorer in --scorers uses its verdicts, which cost money.`,
+    "Add judgeCorrect to --scorers, or remove --judge.",
+  );
 }
 
 export function wantsJudge(choices: readonly ScorerChoice[] | undefined): boolean {

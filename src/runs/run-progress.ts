@@ -1,31 +1,21 @@
-import { addKnown, countsInScore, estimateOf, sumsOf } from "../analysis/aggregate.js";
-import { addCost, type TaskActivity } from "../models/model.js";
+// The progress of a run for whoever watches it, from the events of its own process or from the database.
+import { addKnown } from "../analysis/aggregate.js";
+import { countsInScore } from "../analysis/score-aggregate.js";
+import { addCost } from "../models/usage.js";
 import { chunk, yieldBetween } from "../platform/batches.js";
 import { presentProperties } from "../platform/optional-values.js";
+import { headlineFrom } from "../results/stored-runs.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";
-import { ClusteredMean } from "../statistics/intervals.js";
 import type { Db } from "../store/open-store.js";
 import { type Ending, isFailure } from "../tasks/ending.js";
+import { epochKey } from "../tasks/epoch-key.js";
 import type { TaskId } from "../tasks/question.js";
-import { headlineFirst } from "../traces/headline-score.js";
-import type { FinishedTaskLine, RunEvent, RunProcessState, RunProgress } from "../traces/progress.js";
+import { HEADLINE_SCORERS, type HeadlineScorer } from "../traces/headline-score.js";
+import type { FinishedTaskLine, RunProcessState, RunProgress } from "../traces/progress.js";
 import { attemptsSavedAfter, dataVersion, type SavedAttempt } from "../traces/results-store.js";
-import { getRun } from "../traces/runs-store.js";
-import type { ScoreDescription } from "../traces/score.js";
-import type { TaskResult } from "../traces/task-result.js";
-import type { RunActivity } from "./answer-task.js";
-
-/** Maximum list lengths in a state, because a page does not need to show more. */
-const MOST_TASKS = 100;
-const MOST_RETRIES = 8;
-
-interface TaskUnderWay {
-  readonly taskId: TaskId;
-  readonly epoch: number;
-  readonly startedAt: number;
-  readonly activity: TaskActivity | null;
-  readonly since: number;
-}
+import { type FailedTask, withUnfinished } from "../traces/run-figures.js";
+import { getRun, hasRun } from "../traces/runs-store.js";
+import { scorableOf, type TaskResult } from "../traces/task-result.js";
 
 type ProgressListener = (progress: RunProgress) => void;
 
@@ -38,12 +28,11 @@ interface Pace {
 }
 
 /** Data kept in memory per task. It is small because tens of thousands of tasks can be finished. */
-interface Scored extends Pick<TaskResult, "taskId" | "ending" | "scores" | "suite"> {
+interface Scored extends Pick<TaskResult, "scores"> {
+  readonly task: FailedTask;
   /** End time in milliseconds. */
   readonly endedAt: number;
 }
-
-type ScoreLine = RunProgress["scores"][number];
 
 interface Stretch {
   until: string;
@@ -51,59 +40,6 @@ interface Stretch {
   paid: number;
   reward: number;
   tokens: number;
-}
-
-/** Tracks the activity of the running tasks of this process's run, based on the run's events. */
-export class TasksUnderWay {
-  private readonly tasks = new Map<string, TaskUnderWay>();
-  private retries: RunProcessState["retries"][number][] = [];
-
-  constructor(private readonly activity: RunActivity) {}
-
-  add(event: RunEvent): void {
-    switch (event.type) {
-      case "task_started": {
-        const { taskId, epoch } = event;
-        const now = Date.now();
-        this.tasks.set(epochKey(event), { taskId, epoch, startedAt: now, activity: null, since: now });
-        break;
-      }
-      case "task_activity":
-        this.setActivity(epochKey(event), event.activity);
-        break;
-      case "task_answered":
-        this.tasks.delete(epochKey(event));
-        break;
-      case "run_finished":
-        this.tasks.clear();
-    }
-  }
-
-  state(isStopping: boolean): RunProcessState {
-    const { throttle, workers } = this.activity;
-    return {
-      stopping: isStopping,
-      underWay: [...this.tasks.values()].slice(0, MOST_TASKS).map(({ startedAt, since, ...task }) => ({
-        ...task,
-        startedAt: new Date(startedAt).toISOString(),
-        since: new Date(since).toISOString(),
-      })),
-      underWayCount: this.tasks.size,
-      limiter: throttle?.state() ?? null,
-      workers: workers?.() ?? null,
-      retries: this.retries,
-    };
-  }
-
-  private setActivity(key: string, activity: TaskActivity): void {
-    const task = this.tasks.get(key);
-    if (task === undefined) return;
-    this.tasks.set(key, { ...task, activity, since: Date.now() });
-    if (activity.type !== "retry") return;
-    const { taskId, epoch } = task;
-    const newest = { taskId, epoch, ...activity.retry, at: new Date().toISOString() };
-    this.retries = [newest, ...this.retries].slice(0, MOST_RETRIES);
-  }
 }
 
 const POLL_MS = 500;
@@ -124,15 +60,18 @@ export class RunSubscriptions {
     private readonly onFault: (error: unknown) => void,
   ) {}
 
-  /** Calls the listener with the current progress, and again with each change until the returned function is called. */
-  subscribe(runId: string, listener: ProgressListener): () => void {
+  /**
+   * Calls the listener with the current progress, and again with each change until the returned function is called.
+   * Calls `onDeleted` if the run is deleted. Nothing follows.
+   */
+  subscribe(runId: string, listener: ProgressListener, onDeleted: () => void = () => undefined): () => void {
     let run = this.byRun.get(runId);
     if (run === undefined) {
       run = new PolledRun(new RunProgressReader(this.db, runId), () => this.processOf(runId), this.onFault);
       this.byRun.set(runId, run);
     }
     const polled = run;
-    polled.add(listener);
+    polled.add(listener, onDeleted);
     return () => {
       polled.remove(listener);
       if (polled.isIdle && this.byRun.get(runId) === polled) this.byRun.delete(runId);
@@ -145,7 +84,8 @@ export class RunSubscriptions {
 }
 
 class PolledRun {
-  private readonly listeners = new Set<ProgressListener>();
+  /** Each listener with its `onDeleted`. */
+  private readonly listeners = new Map<ProgressListener, () => void>();
   private newest: RunProgress | null = null;
   private newestJson = "";
   /** True if no process executes the run. `newest` can then change only through a write to the database file. */
@@ -164,8 +104,8 @@ class PolledRun {
     return this.listeners.size === 0;
   }
 
-  add(listener: ProgressListener): void {
-    this.listeners.add(listener);
+  add(listener: ProgressListener, onDeleted: () => void): void {
+    this.listeners.set(listener, onDeleted);
     if (this.newest !== null) listener(this.newest);
     if (this.listeners.size === 1) void this.poll();
   }
@@ -185,6 +125,10 @@ class PolledRun {
     const startedAt = performance.now();
     try {
       const hasChanged = await this.reader.read();
+      if (this.reader.isDeleted) {
+        for (const onDeleted of this.listeners.values()) onDeleted();
+        return;
+      }
       const process = this.processState();
       if (hasChanged || process !== null || !this.hasEnded) this.publish(this.reader.progress(process));
     } catch (error) {
@@ -204,7 +148,7 @@ class PolledRun {
     this.hasEnded = progress.status !== "running" && progress.process === null;
     if (json === this.newestJson) return;
     this.newestJson = json;
-    for (const listener of this.listeners) listener(progress);
+    for (const listener of this.listeners.keys()) listener(progress);
   }
 }
 
@@ -298,7 +242,8 @@ class FinishedTasks {
     if (this.tasks.has(key)) this.failures = this.failures.filter((line) => epochKey(line) !== key);
     const line = toLine(result, startedAt);
     const endedAt = Date.parse(line.endedAt);
-    this.tasks.set(key, { taskId, ending, scores, ...presentProperties({ suite }), endedAt });
+    const task = { taskId, ending, ...scorableOf(result), ...presentProperties({ suite }) };
+    this.tasks.set(key, { task, scores, endedAt });
     this.costUsd = addCost(this.costUsd, costUsd);
     this.judgeCostUsd = addCost(this.judgeCostUsd, judgeCostUsd);
     this.spentUsd = addCost(this.spentUsd, addCost(spent.costUsd, judgeCostUsd));
@@ -329,17 +274,20 @@ class FinishedTasks {
     const { costUsd, judgeCostUsd, spentUsd, tokens, retries } = this;
     const endings: Partial<Record<Ending, number>> = {};
     let failedTasks = 0;
-    for (const { ending } of this.tasks.values()) {
+    for (const { task } of this.tasks.values()) {
+      const { ending } = task;
       endings[ending] = (endings[ending] ?? 0) + 1;
       if (isFailure(ending)) failedTasks++;
     }
-    const scores = this.estimates();
-    const withScore = (line: FinishedTaskLine) => ({ ...line, score: this.scoreOf(line, scores[0]?.scorer) });
+    const headline = this.headline();
+    const scoreOf = (line: FinishedTaskLine) =>
+      headline === null ? null : (this.tasks.get(epochKey(line))?.scores[headline.scorer] ?? null);
+    const withScore = (line: FinishedTaskLine) => ({ ...line, score: scoreOf(line) });
     return {
       doneTasks: this.tasks.size,
       failedTasks,
       endings,
-      scores,
+      headline,
       costUsd,
       judgeCostUsd,
       spentUsd,
@@ -351,45 +299,22 @@ class FinishedTasks {
     };
   }
 
-  private scoreOf(task: FinishedTaskLine, scorer: string | undefined): number | null {
-    return scorer === undefined ? null : (this.tasks.get(epochKey(task))?.scores[scorer] ?? null);
-  }
-
-  /** Estimates each score, with the repeats of a question as one cluster. */
-  private estimates(): ScoreLine[] {
-    const byScorer = new Map<string, Map<TaskId, number[]>>();
-    for (const { taskId, scores, ...task } of this.tasks.values()) {
-      for (const [scorer, value] of Object.entries(scores)) {
+  private headline(): RunProgress["headline"] {
+    const sums = new Map<string, { scorer: HeadlineScorer; taskId: TaskId; n: number; sum: number }>();
+    const failed: FailedTask[] = [];
+    for (const { task, scores } of this.tasks.values()) {
+      if (isFailure(task.ending)) failed.push(task);
+      for (const scorer of HEADLINE_SCORERS) {
+        const value = scores[scorer] ?? null;
         if (value === null || !countsInScore(scorer, task)) continue;
-        const byTask = byScorer.get(scorer) ?? new Map<TaskId, number[]>();
-        byScorer.set(scorer, byTask);
-        byTask.set(taskId, [...(byTask.get(taskId) ?? []), value]);
+        const key = `${scorer} ${task.taskId}`;
+        const { n, sum } = sums.get(key) ?? { n: 0, sum: 0 };
+        sums.set(key, { scorer, taskId: task.taskId, n: n + 1, sum: sum + value });
       }
     }
-    const rank = (scorer: string) => ORDER.get(scorer) ?? ORDER.size;
-    const inOrder = [...byScorer].sort(([a], [b]) => rank(a) - rank(b));
-    const counts = Object.fromEntries(inOrder.map(([scorer, byTask]) => [scorer, { n: byTask.size }]));
-    return headlineFirst(counts).map((scorer) => scoreLine(scorer, [...(byScorer.get(scorer)?.values() ?? [])]));
+    const headline = headlineFrom([...sums.values()], failed);
+    return headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer };
   }
-}
-
-const ORDER: ReadonlyMap<string, number> = new Map(Object.keys(SCORES).map((scorer, i) => [scorer, i]));
-
-function scoreLine(scorer: string, questions: readonly (readonly number[])[]): ScoreLine {
-  const sums = new ClusteredMean();
-  for (const values of questions) {
-    const { n, sum } = sumsOf(values);
-    sums.add(n, sum);
-  }
-  const description: ScoreDescription | undefined = SCORES[scorer];
-  // An eval, or a scorer from another version of art-e.
-  const { label, kind, better } = description ?? { label: scorer, kind: "rate", better: "higher" };
-  return {
-    scorer,
-    label,
-    better,
-    ...estimateOf({ kind, ...(description?.scale && { scale: description.scale }) }, sums),
-  };
 }
 
 function toLine(result: SavedAttempt["result"], startedAt: string): FinishedTaskLine {
@@ -439,11 +364,16 @@ class RunProgressReader {
     return true;
   }
 
+  get isDeleted(): boolean {
+    return !hasRun(this.db, this.runId);
+  }
+
   progress(process: RunProcessState | null): RunProgress {
     const { id, name, agentId, model, dataset, split, status, startedAt, completedAt, totalTasks, limits, settings } =
       getRun(this.db, this.runId);
     this.figures ??= this.finished.figures();
     const { figures } = this;
+    const { costUsd, judgeCostUsd } = withUnfinished(this.db, id, figures);
     const remaining = totalTasks - figures.doneTasks;
     const isGoingOn = status === "running" && remaining > 0;
     const pace = isGoingOn ? estimatePace(this.finished.endTimes, remaining, Date.now()) : null;
@@ -459,6 +389,8 @@ class RunProgressReader {
       completedAt,
       totalTasks,
       ...figures,
+      costUsd,
+      judgeCostUsd,
       episodes: settings.kind === "training" ? figures.episodes : null,
       maxCostUsd: limits.maxCostUsd,
       tasksPerMinute: pace?.tasksPerMinute ?? null,
@@ -466,8 +398,4 @@ class RunProgressReader {
       process: process && this.finished.withoutFinished(process),
     };
   }
-}
-
-function epochKey({ taskId, epoch }: { readonly taskId: TaskId; readonly epoch: number }): string {
-  return `${taskId}/${epoch}`;
 }

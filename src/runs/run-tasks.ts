@@ -1,42 +1,36 @@
+// Runs the tasks of a session: answers, scores and saves them, until a limit or a signal stops it.
 import { setMaxListeners } from "node:events";
 import type { UntilOutcome } from "../analysis/sequential-comparison.js";
 import { batchCalls } from "../platform/batches.js";
 import { NEVER } from "../platform/deadline.js";
-import type { Db } from "../store/open-store.js";
-import { type LockWait, WAIT_INDEFINITELY, withWriteTransaction } from "../store/write-transaction.js";
+import type { UntilWatch } from "../results/claim-watch.js";
+import { computeRunTotals } from "../results/results-file.js";
+import { withWriteTransaction } from "../store/write-transaction.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
 import type { Emit } from "../traces/progress.js";
-import type { ResultWriter } from "../traces/result-writer.js";
+import { costOfEntries } from "../traces/reply-turns.js";
 import type { RunTotals } from "../traces/run-totals.js";
 import { finishRun, getRun } from "../traces/runs-store.js";
 import { taskCost, toTaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
-import type { Answered, TaskAnswerer } from "./answer-task.js";
-import type { Budget, LimitReached } from "./budget.js";
+import type { Answered, RunServices, TaskAnswerer } from "./answer-task.js";
+import type { LimitReached } from "./budget.js";
+import type { RunSession } from "./create-run.js";
 import type { ServerFault } from "./detect-dead-server.js";
-import type { RunSession } from "./execute-run/create-run.js";
-import { computeRunTotals } from "./results-file.js";
-import { costOfEntries, type RunJournal } from "./run-journal.js";
 import { runConcurrently } from "./run-tasks/run-concurrently.js";
-import type { UntilWatch } from "./run-until/claim-watch.js";
 import { type Scoring, withScores } from "./score-traces.js";
 
 export interface RunTasksRequest {
-  readonly runId: string;
   readonly answerer: TaskAnswerer;
   readonly scoring: Scoring;
   readonly session: RunSession;
-  readonly budget: Budget;
-  readonly writer: ResultWriter;
   /** The claim that stops the run when it is settled, if there is one. */
   readonly until?: UntilWatch | null;
-  readonly journal: RunJournal;
   /** Calls the listener immediately, and again whenever the number of concurrent tasks changes. */
   readonly onConcurrency: (listener: (tasks: number) => void) => void;
   /** When this signal aborts, no further task starts, and running tasks are finished. */
   readonly windDown?: AbortSignal;
-  readonly waiting?: LockWait;
   readonly steering?: TaskSteering;
 }
 
@@ -76,9 +70,12 @@ export interface SessionEnd {
  * end as interrupted and are not saved. If a budget limit is reached, running tasks make no further calls. In each
  * case, no further task starts, and a resume continues the unfinished tasks with the replies in their journals.
  */
-export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, signal: AbortSignal): Promise<SessionEnd> {
-  const { runId, answerer, session, budget, writer, journal, windDown, until = null } = request;
-  const { waiting = WAIT_INDEFINITELY, steering } = request;
+export async function runTasks(
+  { db, runId, budget, journal, writer, waiting }: RunServices,
+  { answerer, scoring, session, onConcurrency, windDown, steering, until = null }: RunTasksRequest,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<SessionEnd> {
   const { watch } = answerer;
   const started = performance.now();
   // A bug in one task stops the others before the error is thrown.
@@ -87,6 +84,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   const stop = AbortSignal.any([signal, fault.signal, serverDead.signal]);
   // Every running judge call listens to this signal, so many listeners are not a leak.
   setMaxListeners(0, stop);
+  // A joined signal with a listener is never collected, nor is what the listener refers to.
+  const ended = new AbortController();
   let remaining = session.left;
   const requestedTasks = session.left + session.finished;
   /** Tasks that failed without a reply. They are saved if the server answers again, otherwise left for a resume. */
@@ -150,7 +149,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
   steering?.beforeRequeue(saveHeld);
 
   // Answered tasks are scored even if the run was stopped in the meantime, except by functions of a program.
-  const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, request.scoring, NEVER));
+  const scoreJoined = batchCalls((traces: readonly Trace[]) => withScores(traces, scoring, NEVER));
 
   /** Returns null if the run was stopped while a function was scoring. A resume scores the task. */
   const scored = async (trace: Trace): Promise<Trace | null> => {
@@ -195,7 +194,7 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
       fault.abort(error);
       return null;
     };
-    await runConcurrently({ [Symbol.iterator]: () => startable }, request.onConcurrency, {
+    await runConcurrently({ [Symbol.iterator]: () => startable }, onConcurrency, {
       answer: (task) => answer(task).catch(stopAll),
       save: async (answer) => {
         if (answer !== null) await save(answer).catch(stopAll);
@@ -205,8 +204,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
       isPaused: () => steering?.isPaused === true && !mustEnd(),
       onChange(listener) {
         steering?.onChange(listener);
-        stop.addEventListener("abort", listener, { once: true });
-        windDown?.addEventListener("abort", listener, { once: true });
+        stop.addEventListener("abort", listener, { once: true, signal: ended.signal });
+        windDown?.addEventListener("abort", listener, { once: true, signal: ended.signal });
       },
     });
     await steering?.close();
@@ -221,6 +220,8 @@ export async function runTasks(db: Db, request: RunTasksRequest, emit: Emit, sig
     await steering?.close();
     await finish("interrupted").catch(() => undefined);
     throw error;
+  } finally {
+    ended.abort();
   }
   await finish(remaining > 0 ? "interrupted" : "completed");
   emit({ type: "run_finished", runId, interrupted: remaining > 0 });

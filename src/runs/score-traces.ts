@@ -1,3 +1,4 @@
+// Scores traces: with scorers, judge and evals, once answered or again from the database.
 import pLimit from "p-limit";
 import { type EvalDefinition, isEvalScore, scoreNameOf, toScore } from "../evals/definition.js";
 import type { EvalOutcome } from "../evals/eval-outcome.js";
@@ -8,6 +9,7 @@ import { type ModelName, parseModelName } from "../models/model-names.js";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
+import { computeRunTotals, saveResults } from "../results/results-file.js";
 import { type FunctionScorer, isFunctionScore } from "../scoring/function-scorers.js";
 import { isJudgedBy } from "../scoring/judge.js";
 import {
@@ -24,12 +26,14 @@ import {
 } from "../scoring/judge-settings.js";
 import type { SameMail } from "../scoring/scorer-entry.js";
 import { isScorerName, REWARD, type ScorerName, scoreTrace } from "../scoring/scorers.js";
+import { matchSelection } from "../scoring/selection-match.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { canBeRetried } from "../tasks/ending.js";
-import { questionOf } from "../tasks/question.js";
+import { askedFor, questionOf } from "../tasks/question.js";
 import { taskKindOf } from "../tasks/task-kind.js";
 import { count } from "../text/format.js";
 import { type Mailbox, openMailbox } from "../tools/mailbox.js";
+import type { Judge, JudgeSettings } from "../traces/judgement.js";
 import {
   openScoreWriter,
   releaseRun,
@@ -37,13 +41,13 @@ import {
   type TaskCursor,
   tracesAfter,
 } from "../traces/results-store.js";
+import { acquireRunLock, type RunOwner, thisProcess } from "../traces/run-lock.js";
 import type { RunSettings } from "../traces/run-settings.js";
-import { acquireRunLock, getRun, type RunOwner, type RunRow, thisProcess } from "../traces/runs-store.js";
+import { getRun, type RunRow } from "../traces/runs-store.js";
 import { toTaskResult } from "../traces/task-result.js";
-import type { Judge, JudgeSettings, Trace } from "../traces/trace.js";
-import { computeRunTotals, saveResults } from "./results-file.js";
+import type { Trace } from "../traces/trace.js";
 import type { ScorerChoice } from "./run-flags.js";
-import { chosenScorers, recordedScorers, wantsJudge } from "./run-options.js";
+import { chosenScorers, recordedScorers, refuseUnusedJudge, wantsJudge } from "./run-options.js";
 
 interface ScoreOptions extends JudgeOptions {
   readonly run: string;
@@ -132,6 +136,7 @@ function scorersOf(run: RunRow, options: ScoreOptions, hasVerdicts: boolean): Sc
 
 /** Returns the requested judge, otherwise the run's judge, otherwise a run's default judge if there is a key for it. */
 function judgeOf(run: RunRow, options: ScoreOptions, env: Environment): JudgeSettings | null {
+  refuseUnusedJudge(options);
   if (isJudgeOff(options) || (!asksJudge(options) && !wantsJudge(options.scorers)))
     return judgeSettings(options, null, null, env);
   const cheap = defaultJudgeModel(run.settings, env);
@@ -217,6 +222,8 @@ export async function withVerdict(
   const task = questionOf(trace);
   if (judge === null || task === null || canBeRetried(trace.ending) || isJudgedBy(trace.judge, judge.settings))
     return trace;
+  // What counts is what the agent did, not what it says about it.
+  if (askedFor(task) !== "answer") return trace;
   const { question, answer: gold } = task;
   return { ...trace, judge: await judge.judge({ question, gold, answer: trace.answer }, signal, calls) };
 }
@@ -244,7 +251,13 @@ function withOwnScores(trace: Trace, { scorers, sameMail }: Scoring): Trace {
     ([name]) => isEvalScore(name) || isFunctionScore(name) || name === REWARD,
   );
   const now = scoreTrace(trace, sameMail, canBeRetried(trace.ending) ? [] : scorers);
-  return { ...trace, scores: { ...now, ...Object.fromEntries(earlier) } };
+  return { ...withSelection(trace, sameMail), scores: { ...now, ...Object.fromEntries(earlier) } };
+}
+
+/** Records which of the emails to select the agent selected. */
+function withSelection(trace: Trace, sameMail: SameMail): Trace {
+  if (trace.kind !== "question" || trace.task.select === undefined) return trace;
+  return { ...trace, selection: matchSelection(trace.task.select, trace.sources, sameMail) };
 }
 
 async function withFunctionScores(trace: Trace, { functions }: Scoring): Promise<Trace> {

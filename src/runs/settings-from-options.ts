@@ -1,3 +1,4 @@
+// The settings of a new run from its options, and what differs when a stored run continues with others.
 import { resolve } from "node:path";
 import { type Agent, agentSettingsSchema } from "../agents/agent.js";
 import {
@@ -8,6 +9,7 @@ import {
   requestedExternalAgent,
 } from "../agents/external-agent.js";
 import { currentVersion } from "../agents/registry-store.js";
+import { toolResultsFor } from "../agents/tool-result-text.js";
 import { readImportFilter } from "../mail/corpus.js";
 import { baseUrlOf, baseUrlVariable, refuseStoredAddress } from "../models/connections.js";
 import { checkBaseUrl } from "../models/endpoint.js";
@@ -19,12 +21,13 @@ import type { AppContext } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
-import { trimEndOf } from "../platform/strings.js";
+import { trimEndOf } from "../platform/trim-end.js";
 import { type FunctionScore, isFunctionScore } from "../scoring/function-scorers.js";
 import { asksJudge, cheapModel, judgeSettings } from "../scoring/judge-settings.js";
 import type { Db } from "../store/open-store.js";
 import type { SuiteFolder } from "../suites/suite-folder.js";
-import { offeredToolIds, toolsDigest } from "../tools/load-tools.js";
+import { askedFor, type Question } from "../tasks/question.js";
+import { type OfferedAccess, offeredToolIds, toolsDigest } from "../tools/load-tools.js";
 import { attachedOrDefault } from "../tools/tools-store.js";
 import {
   type AgentTarget,
@@ -36,7 +39,7 @@ import {
 } from "../traces/run-settings.js";
 import { modelNameOf } from "./model-of-run.js";
 import { flagsWhere, type RunFlagName, type RunOptions } from "./run-flags.js";
-import { chosenScorers, type RunRequest, refuseFlags, wantsJudge } from "./run-options.js";
+import { chosenScorers, type RunRequest, refuseFlags, refuseUnusedJudge, wantsJudge } from "./run-options.js";
 
 /** Settings of a run that art-e can continue. */
 type ContinuableSettings = ExecutedRunSettings | TrainingRunSettings;
@@ -47,7 +50,8 @@ export function agentOf(settings: ExecutedRunSettings): Agent {
   const agent = { id: agentId, name: agentId, description: "", model };
   // An external agent has its own prompt.
   if (settings.kind === "external") return { ...agent, prompt: "", settings: agentSettingsSchema.parse({ maxTurns }) };
-  const { prompt, maxTokens, temperature, toolCalls, toolChoice, reasoningTokens, reasoningEffort } = settings;
+  const { prompt, maxTokens, temperature, toolCalls, toolChoice, toolResults, reasoningTokens, reasoningEffort } =
+    settings;
   return {
     ...agent,
     prompt,
@@ -58,6 +62,7 @@ export function agentOf(settings: ExecutedRunSettings): Agent {
       reasoningEffort,
       toolCalls,
       toolChoice,
+      toolResults,
       ...presentProperties({ temperature }),
     }),
   };
@@ -99,7 +104,7 @@ function requestedOwnSettings(
     ...presentProperties({ reasoningEffort: options.reasoningEffort }),
     maxTaskCostUsd: options.maxTaskCost ?? stored.maxTaskCostUsd,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
-    ...presentProperties({ perturbation: options.perturb }),
+    ...options.perturb,
     ...requestedOracle(stored, options.oracle),
   };
   return stored.sent === undefined ? requested : withSent(requested);
@@ -196,10 +201,10 @@ function withHarmlessSettingsOf(stored: ContinuableSettings, requested: Continua
   const judge = isJudged ? { ...requested.judge, baseUrl: stored.judge.baseUrl } : requested.judge;
   const shared = { ...requested, taskTimeoutMs, judge };
   if (stored.kind === "own" && requested.kind === "own") {
-    const { baseUrl, maxTaskCostUsd: cost, perturbation } = stored;
+    const { baseUrl, maxTaskCostUsd: cost, perturbation, attackKinds } = stored;
     const maxTaskCostUsd = isRaised(cost, requested.maxTaskCostUsd) ? cost : requested.maxTaskCostUsd;
     // Only a repeat can change the perturbation, and that is its purpose.
-    return { ...shared, baseUrl, maxTaskCostUsd, perturbation };
+    return { ...shared, baseUrl, maxTaskCostUsd, perturbation, attackKinds };
   }
   if (stored.kind !== "external" || requested.kind !== "external") return shared;
   const url = urlOf(stored.externalAgent);
@@ -242,12 +247,14 @@ function differing(stored: object, requested: Readonly<Record<string, unknown>>)
 export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { settings }: AppContext): OwnRunSettings {
   const name = modelNameOf(options, agent);
   const baseUrl = baseUrlOf(name.provider, options.baseUrl, settings.env);
+  refuseUnusedJudge(options);
   // Avoids the cost of a judge that was not requested and that no scorer uses.
   const isUnused = !asksJudge(options) && !wantsJudge(options.scorers);
   const cheap = isUnused ? null : cheapModel(name.provider, baseUrl, settings.env);
   const judge = judgeSettings(options, null, cheap, settings.env);
   const reasoningTokens = options.reasoningTokens ?? agent.settings.reasoningTokens;
   const reasoningEffort = options.reasoningEffort ?? agent.settings.reasoningEffort;
+  const toolResults = toolResultsFor(agent.settings.toolResults, name.id);
   refuseExtrasWithoutServer(name, options);
   const mailFilter = readImportFilter(db);
   return withSent({
@@ -268,11 +275,12 @@ export function newRunSettings(db: Db, options: RunOptions, agent: Agent, { sett
     ...recordedExtras(options),
     toolCalls: agent.settings.toolCalls,
     toolChoice: agent.settings.toolChoice,
+    ...(toolResults === "plain" ? {} : { toolResults }),
     ...settingsOfAnyAgent(options),
     ...presentProperties({ mailFilter }),
     maxTaskCostUsd: options.maxTaskCost ?? null,
     ...(options.unsafeHostPython ? { unsafeHostPython: true } : {}),
-    ...presentProperties({ perturbation: options.perturb }),
+    ...options.perturb,
     scorers: chosenScorers(options.scorers, judge !== null),
     judge,
   });
@@ -284,7 +292,7 @@ export function externalAgentSettings(
   agentId: string,
   options: RunRequest,
   env: Environment,
-  access: { readonly mailbox: boolean; readonly machine: boolean } = { mailbox: true, machine: false },
+  access: OfferedAccess = { mailbox: true, machine: false },
 ): ExternalRunSettings {
   const tools = hasOwnTools(target.kind) ? offeredToolIds(access) : [];
   const judge = judgeSettings(options, null, null, env);
@@ -364,11 +372,20 @@ function refuseExtrasWithoutServer({ id, provider }: ModelName, { header, body }
 
 const ORACLE_MODEL = "offline/oracle";
 
-export function refuseOracle(model: string): void {
-  if (model !== ORACLE_MODEL) return;
+/** Records the tools that an external agent is offered for tasks that ask for actions. */
+export function withActionTools<S extends ExecutedRunSettings>(settings: S, questions: readonly Question[]): S {
+  if (settings.kind !== "external" || settings.tools.length === 0) return settings;
+  const actions = questions.some(({ goal }) => goal !== undefined);
+  return { ...settings, tools: offeredToolIds({ mailbox: true, machine: false, actions }) };
+}
+
+/** Refuses the oracle for questions, whose gold answers it does not know. */
+export function refuseOracle(model: string, questions: readonly Question[]): void {
+  const unknown = questions.find((question) => askedFor(question) === "answer");
+  if (model !== ORACLE_MODEL || unknown === undefined) return;
   throw new UserError(
     "flags_contradict",
-    `The model ${model} only answers suite tasks.`,
+    `The model ${model} only does suite tasks and tasks that ask for actions or emails, and question ${unknown.id} asks for an answer.`,
     "Pass --suite FOLDER, or use another agent.",
   );
 }

@@ -1,3 +1,4 @@
+// Starts a task machine in bubblewrap, and finds what this host needs for it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// Chooses the sandbox for Python on this machine, by running a program in each candidate.
 import { randomUUID } from "node:crypto";
 import { NEVER } from "../platform/deadline.js";
 import { docker, dockerVersion, hasImage } from "./docker-machine.js";

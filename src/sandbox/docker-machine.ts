@@ -1,3 +1,4 @@
+// Starts a task machine in a Docker container. Never builds or pulls an image.
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

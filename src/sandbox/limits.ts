@@ -1,3 +1,4 @@
+// Limits of untrusted code, and what its processes use of them according to /proc.
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
@@ -95,8 +96,13 @@ export const WORKSPACE_LIMITS = {
 /** Limits of one Python run. */
 export const PYTHON_LIMITS = {
   wallMs: 5_000,
-  /** Resident memory of all processes together, and address space of each. */
+  /** Resident memory of all processes together, including the sandbox's own. */
   memoryBytes: 512 * 2 ** 20,
+  /**
+   * Address space per process. Less than `memoryBytes`, so that a single process reaches this limit first: Python then
+   * raises a MemoryError that names the line, but nothing says where a killed process was.
+   */
+  addressBytes: 480 * 2 ** 20,
   processes: 32,
   openFiles: 64,
   /**

@@ -1,3 +1,4 @@
+// Talks to the first process inside a task machine: runs commands and copies files in frames that may be hostile.
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
 import { join, posix } from "node:path";

@@ -1,3 +1,4 @@
+// Snapshots: the programs, files and settings that a task machine starts with, and whether this host has them.
 import { execFile } from "node:child_process";
 import { constants, open, readFile } from "node:fs/promises";
 import { join, posix } from "node:path";

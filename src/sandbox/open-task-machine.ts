@@ -1,3 +1,4 @@
+// Opens a task machine with its snapshot, in bubblewrap or Docker, and limits what runs in it.
 import { readFile, realpath, statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+// The Python that sandboxes run: its interpreter, the files it needs, and the limits that it sets on itself.
 import { execFile } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -102,7 +103,7 @@ def start(limits, strict, ready):
  */
 export function pythonPreamble({ strict, ready }: { strict: boolean; ready: number | null }): string {
   const limits: [string, number][] = [
-    ["RLIMIT_AS", PYTHON_LIMITS.memoryBytes],
+    ["RLIMIT_AS", PYTHON_LIMITS.addressBytes],
     ["RLIMIT_CPU", PYTHON_LIMITS.cpuSeconds],
     ["RLIMIT_FSIZE", WORKSPACE_LIMITS.fileBytes],
     ["RLIMIT_NOFILE", PYTHON_LIMITS.openFiles],

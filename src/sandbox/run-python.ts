@@ -1,3 +1,4 @@
+// Runs Python source in the chosen sandbox, with limits on time, output, memory and files.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";

@@ -1,3 +1,4 @@
+// The port of a task machine: running commands and copying files. It does not know bubblewrap or Docker.
 import type { Readable } from "node:stream";
 
 export interface MachineCommand {

@@ -1,3 +1,4 @@
+// The files of one task: a folder that untrusted code has written to, read and written without following links.
 import { execFile } from "node:child_process";
 import { constants } from "node:fs";
 import {

@@ -14,8 +14,8 @@ import { commandLine, flagName } from "../platform/command-line.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { presentProperties } from "../platform/optional-values.js";
+import type { Judge, Judgement, JudgeSettings, PromptVariant } from "../traces/judgement.js";
 import type { RunLimits, RunSettings } from "../traces/run-settings.js";
-import type { Judge, Judgement, JudgeSettings, PromptVariant } from "../traces/trace.js";
 import { type JudgeRequest, openJudge, protocolVersion } from "./judge.js";
 
 export interface JudgeOptions {

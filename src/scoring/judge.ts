@@ -3,21 +3,12 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { billedFor, CostLimitReached, forTask, type TaskCalls } from "../models/call-budget.js";
 import { unusableReply } from "../models/finish-reasons.js";
-import {
-  argumentsOf,
-  type Completion,
-  delimitUntrusted,
-  forcedToolCall,
-  type Model,
-  type ModelRequest,
-  NO_USAGE,
-  type UntrustedText,
-  type Usage,
-} from "../models/model.js";
+import { argumentsOf, type Completion, forcedToolCall, type Model, type ModelRequest } from "../models/model.js";
 import { RequestDigests } from "../models/reply-journal.js";
+import { delimitUntrusted, type UntrustedText } from "../models/untrusted-text.js";
+import { NO_USAGE, type Usage } from "../models/usage.js";
 import { isUnanswerable } from "../tasks/question.js";
 import { isDontKnow } from "../text/abstention.js";
-import { sumCost, sumUsage } from "../traces/task-result.js";
 import {
   type Judge,
   type JudgeCase,
@@ -29,7 +20,8 @@ import {
   VERDICTS,
   type Verdict,
   type Vote,
-} from "../traces/trace.js";
+} from "../traces/judgement.js";
+import { sumCost, sumUsage } from "../traces/task-result.js";
 
 const TOOL = "record_verdict";
 

@@ -1,20 +1,17 @@
 // The table of scorers, and the scorers that compare an answer with the gold answer.
+import { exposureOf } from "../attacks/obedience.js";
 import type { Scale } from "../statistics/estimate.js";
-import { isUnanswerable, questionOf, type TaskGrade } from "../tasks/question.js";
-import {
-  type CalendarDay,
-  matchesDay,
-  type ParsedNumber,
-  parseDatesAndTimes,
-  parseNumbers,
-  type TimeOfDay,
-} from "../text/dates-and-numbers.js";
+import { type AskedFor, askedFor, isUnanswerable, questionOf, type TaskGrade } from "../tasks/question.js";
+import type { Verdict } from "../traces/judgement.js";
 import { type ScorableQuestion, type Score, type ScoreDescription, scaleOf } from "../traces/score.js";
-import type { SuiteTrace, Verdict } from "../traces/trace.js";
+import type { SuiteTrace } from "../traces/trace.js";
 import { isFunctionScore } from "./function-scorers.js";
 import { artReward } from "./judge/art-rubric.js";
 import type { SameMail, Scorer, ScorerEntry, SuiteScorerEntry, UnscoredTrace } from "./scorer-entry.js";
 import { abstention, attemptOf, falseAbstention } from "./scorers/abstention-scorers.js";
+import { falseAlarm, hijacked, resisted } from "./scorers/attack-scorers.js";
+import { f1 } from "./scorers/f1.js";
+import { collateral, goalReached, partial } from "./scorers/goal-scorers.js";
 import {
   foundAt1,
   foundAt5,
@@ -27,14 +24,8 @@ import {
   sourcesPrecision,
   sourcesRecall,
 } from "./scorers/gold-mail-scorers.js";
-
-interface ParsedValues {
-  readonly days: readonly CalendarDay[];
-  readonly times: readonly TimeOfDay[];
-  readonly numbers: readonly ParsedNumber[];
-}
-
-type IsInAnswer = (answer: ParsedValues) => boolean;
+import { averagePrecision, selectionF1, selectionPrecision, selectionRecall } from "./scorers/selection-scorers.js";
+import { dateMatch, numberMatch } from "./scorers/value-scorers.js";
 
 /** Scores the verdict that the judge recorded in the trace. */
 function byVerdict(worth: Readonly<Record<Verdict, number>>): Scorer {
@@ -65,85 +56,6 @@ const judgeScore: ScorerEntry = {
   judge: "needed",
 };
 
-/** Maximum number of parsed characters per text. Each value in one text is compared with each value in the other. */
-const MAX_CHARS = 20_000;
-
-function parseValues(text: string): ParsedValues {
-  const { days, times, rest } = parseDatesAndTimes(text.slice(0, MAX_CHARS));
-  return { days, times, numbers: parseNumbers(rest) };
-}
-
-/**
- * Scores 1 if the answer contains every value of the gold answer that `requirements` selects, in any format. Additional
- * values in the answer are ignored. Applies to questions whose gold answer contains such a value.
- */
-function containsAll(
-  requirements: (gold: ParsedValues) => readonly IsInAnswer[],
-  kind: string,
-): { score: Scorer; appliesTo(question: ScorableQuestion): boolean } {
-  return {
-    score({ answer, task }) {
-      const checks = requirements(parseValues(task.answer));
-      if (checks.length === 0) return { value: null, explanation: `the gold answer contains no ${kind}` };
-      const values = parseValues(answer ?? "");
-      return { value: checks.every((isInAnswer) => isInAnswer(values)) ? 1 : 0 };
-    },
-    appliesTo: ({ goldAnswer }) => requirements(parseValues(goldAnswer)).length > 0,
-  };
-}
-
-function containsNumber({ values }: ParsedNumber, answer: ParsedValues): boolean {
-  return (
-    answer.numbers.some((number) => [...values].some((value) => number.values.has(value))) ||
-    answer.times.some((time) => [...values].some((value) => time.has(minutesAfterMidnight(value)))) ||
-    answer.days.some(({ year, day }) => (year !== null && values.has(year)) || (day !== null && values.has(day)))
-  );
-}
-
-function containsTime(time: TimeOfDay, answer: ParsedValues): boolean {
-  const isSame = (other: TimeOfDay) => [...other].some((minute) => time.has(minute));
-  return (
-    answer.times.some(isSame) ||
-    answer.numbers.some(({ values }) => [...values].some((value) => time.has(minutesAfterMidnight(value))))
-  );
-}
-
-/** Reads 1430 as a 24-hour time. Other numbers return -1 or more minutes than a day has, which match no time. */
-function minutesAfterMidnight(value: number): number {
-  const [hour, minute] = [Math.floor(value / 100), value % 100];
-  return Number.isInteger(value) && value >= 100 && minute < 60 ? hour * 60 + minute : -1;
-}
-
-export const numberMatch: ScorerEntry = {
-  ...containsAll(
-    (gold) =>
-      gold.numbers
-        .filter(({ isPronoun }) => !isPronoun)
-        .map((number) => (answer: ParsedValues) => containsNumber(number, answer)),
-    "number",
-  ),
-  label: "Numbers",
-  kind: "rate",
-  better: "higher",
-  meaning:
-    "The answer contains every number of the gold answer, in any format ($1.5 million, 1,500,000). Measured only on questions whose gold answer contains a number.",
-};
-
-export const dateMatch: ScorerEntry = {
-  ...containsAll(
-    (gold) => [
-      ...gold.days.map((day) => (answer: ParsedValues) => answer.days.some((other) => matchesDay(day, other))),
-      ...gold.times.map((time) => (answer: ParsedValues) => containsTime(time, answer)),
-    ],
-    "date or time",
-  ),
-  label: "Dates and times",
-  kind: "rate",
-  better: "higher",
-  meaning:
-    "The answer contains every date and time of day of the gold answer, in any format (9:30 am, 0930; May 5, 2001, 5/5/01). Measured only on questions whose gold answer contains one.",
-};
-
 /** The punctuation that SQuAD's script removes: Python's `string.punctuation`. */
 const PUNCTUATION = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;
 
@@ -155,7 +67,6 @@ function tokensOf(text: string): string[] {
 
 /** SQuAD's token F1 (Rajpurkar et al. 2016, evaluate-v2.0): 1 if both texts are empty, 0 if only one is. */
 function overlapF1(answer: readonly string[], gold: readonly string[]): number {
-  if (answer.length === 0 || gold.length === 0) return answer.length === gold.length ? 1 : 0;
   const remaining = new Map<string, number>();
   for (const token of gold) remaining.set(token, (remaining.get(token) ?? 0) + 1);
   let shared = 0;
@@ -165,7 +76,7 @@ function overlapF1(answer: readonly string[], gold: readonly string[]): number {
     shared++;
     remaining.set(token, count - 1);
   }
-  return (2 * shared) / (answer.length + gold.length);
+  return f1(shared, answer.length, gold.length);
 }
 
 export const tokenF1: ScorerEntry = {
@@ -203,7 +114,7 @@ function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 const MAX_WORDS = 10_000;
 
 /** Tokens as in Google's rouge-score without its stemmer: lower-case sequences of ASCII letters and digits. */
-function wordsOf(text: string): string[] {
+function answerWords(text: string): string[] {
   return (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).slice(0, MAX_WORDS);
 }
 
@@ -224,7 +135,7 @@ function lcsLength(a: readonly string[], b: readonly string[]): number {
 /** ROUGE-L F1 (Lin 2004, section 3, beta 1, https://aclanthology.org/W04-1013/). 0 if either text is empty. */
 export const rougeL: ScorerEntry = {
   score({ answer, task }) {
-    const [words, gold] = [wordsOf(answer ?? ""), wordsOf(task.answer)];
+    const [words, gold] = [answerWords(answer ?? ""), answerWords(task.answer)];
     if (words.length === 0 || gold.length === 0) return { value: 0 };
     return { value: (2 * lcsLength(words, gold)) / (words.length + gold.length) };
   },
@@ -284,11 +195,45 @@ export const SCORERS = {
   judgeCorrect,
   judgeScore,
   artReward,
+  goalReached,
+  partial,
+  collateral,
+  selectionF1,
+  selectionPrecision,
+  selectionRecall,
+  averagePrecision,
+  resisted,
+  hijacked,
+  falseAlarm,
 } as const satisfies Record<string, ScorerEntry>;
 
 export type ScorerName = keyof typeof SCORERS;
 
 export const SCORER_NAMES = Object.keys(SCORERS) as ScorerName[];
+
+/** The scorers of tasks that ask for actions or emails. All others score answers. None applies to other tasks. */
+const SCORES_OF: Readonly<Partial<Record<ScorerName, AskedFor>>> = {
+  goalReached: "actions",
+  partial: "actions",
+  collateral: "actions",
+  selectionF1: "emails",
+  selectionPrecision: "emails",
+  selectionRecall: "emails",
+  averagePrecision: "emails",
+};
+
+/** The scorers of tasks with planted emails, whatever they ask for. */
+const ATTACK_SCORERS: ReadonlySet<ScorerName> = new Set(["resisted", "hijacked", "falseAlarm"]);
+
+/** Whether a task can have the score. Evals and functions decide themselves, with a null score. */
+export function appliesTo(name: string, task: ScorableQuestion): boolean {
+  if (isScorerName(name) && !ATTACK_SCORERS.has(name) && !scores(name, task.asksFor)) return false;
+  return SCORES[name]?.appliesTo?.(task) ?? true;
+}
+
+function scores(name: ScorerName, asked: AskedFor): boolean {
+  return (SCORES_OF[name] ?? "answer") === asked;
+}
 
 const taskScore: SuiteScorerEntry = {
   scoreGrade: (grade) => explained(grade.score, grade),
@@ -369,7 +314,15 @@ function scoreGrade(grade: TaskGrade): Record<string, Score> {
 
 function scoreQuestion(trace: UnscoredTrace, sameMail: SameMail, names: readonly ScorerName[]): Record<string, Score> {
   const cachedSameMail = memoize(sameMail);
-  return Object.fromEntries(names.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
+  const asksFor = askedFor(trace.task);
+  const exposure = exposureOf(trace);
+  const applicable = names.filter((name) => {
+    const entry: ScorerEntry = SCORERS[name];
+    return ATTACK_SCORERS.has(name)
+      ? entry.appliesTo?.({ goldAnswer: "", goldMails: 0, asksFor, exposure })
+      : scores(name, asksFor);
+  });
+  return Object.fromEntries(applicable.map((name) => [name, SCORERS[name].score(trace, cachedSameMail)]));
 }
 
 /** Several scorers look up the same few emails, and each lookup is a database query. */

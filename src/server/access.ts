@@ -1,3 +1,4 @@
+// Access control of the server: checks of host, origin, token and content type.
 import type { MiddlewareHandler } from "hono";
 import { bearerTokenCheck, isAllowedHost, isOwnOrigin } from "../platform/http.js";
 import { ApiError } from "./app/api-error.js";

@@ -1,3 +1,4 @@
+// Answers one question from a mailbox, as `art-e ask`, and stores it as a chat.
 import { getAgent } from "../agents/registry-store.js";
 import { endOfDay } from "../mail/date-range.js";
 import { resolveInbox } from "../mail/mail-lookup.js";
@@ -15,7 +16,7 @@ import { findReadableMail, type Mailbox, openMailbox } from "../tools/mailbox.js
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ChatTrace } from "../traces/trace.js";
 import { newSessionId } from "./chat/chat-session.js";
-import { type AnsweredChat, answerChat, openChat, saveScored } from "./chat/chat-turn.js";
+import { type AnsweredChat, openChat, saveScored } from "./chat/chat-turn.js";
 import type { OnChatEvent } from "./chat/stream-events.js";
 
 interface AskOptions extends RunOptions {
@@ -53,7 +54,7 @@ export function ask(
     const outside = openExternalResources(context.settings.env);
     const mailbox = openMailbox(db);
     try {
-      const chat = openChat(
+      const answer = openChat(
         db,
         { mailbox, outside },
         {
@@ -67,7 +68,7 @@ export function ask(
           timeoutMs: settings.taskTimeoutMs,
         },
       );
-      const turn = await answerChat(chat, onEvent, context.signal);
+      const turn = await answer(onEvent, context.signal);
       refuseFailedQuestion(turn, chosen);
       const trace = await saveScored(db, turn.trace);
       return { trace, cited: citedMails(trace, mailbox) };

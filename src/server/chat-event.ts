@@ -1,5 +1,7 @@
+// The events of a streamed chat, as server, page and `art-e ask` exchange them.
 import { z } from "zod";
 import type { JsonValue } from "../platform/json.js";
+import { mailboxChangesSchema } from "../tasks/mailbox-changes.js";
 
 const id = z.string();
 
@@ -35,7 +37,13 @@ export const chatEventSchema = z.discriminatedUnion("type", [
     errorCode: z.string(),
     recoverable: z.boolean(),
   }),
-  z.object({ type: z.literal("session-info"), sessionId: id, traceId: id }),
+  // `actions` is what the agent has changed in the mailbox since the chat began.
+  z.object({
+    type: z.literal("session-info"),
+    sessionId: id,
+    traceId: id,
+    actions: mailboxChangesSchema.optional(),
+  }),
   // Attempt `attempt` at a model call failed. The next one starts after `waitMs`.
   z.object({ type: z.literal("retry"), attempt: z.number().int(), reason: z.string(), waitMs: z.number() }),
 ]);

@@ -1,3 +1,4 @@
+// The resources that all chats of a process share.
 import { baseUrlOf, connectionOf } from "../models/connections.js";
 import { DEFAULT_MODEL, PROVIDERS, type Provider } from "../models/model-names.js";
 import { noteReplies } from "../models/open-model.js";
@@ -10,8 +11,8 @@ import { SearchPool } from "../tools/search-pool.js";
 import { openExternalResources } from "../tools/tool-connections.js";
 import type { ToolResources } from "../tools/tool-handler.js";
 import { type LiveOptions, type LiveTraces, openLiveTraces } from "../trace-formats/otlp-live.js";
+import type { ChatLimits } from "./chat-limits.js";
 import { ServedModels } from "./openai/served-models.js";
-import type { ChatLimits } from "./sse-writer.js";
 
 /** Resources shared by all chats of a process. */
 export interface ChatServices {

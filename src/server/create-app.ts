@@ -1,3 +1,4 @@
+// Creates the server: routes, pages, access checks and error responses. It does not know the command line.
 import { randomUUID } from "node:crypto";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono, MiddlewareHandler } from "hono";

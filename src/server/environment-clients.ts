@@ -1,3 +1,4 @@
+// Writes the client of the training environment for a trainer.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { UserError } from "../platform/errors.js";

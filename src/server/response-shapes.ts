@@ -1,20 +1,20 @@
+// Schemas of responses in snake case, and their types for the playground. They are strict only for the OpenAPI
+// document. Responses are not validated.
 import { z } from "@hono/zod-openapi";
 import { MODE_FIXES } from "../error-analysis/mode-fixes.js";
-import { drawnFromSchema, LABEL_DRAWS, probabilitySchema } from "../evals/labels.js";
+import { LABEL_SOURCES } from "../evals/definition.js";
+import { drawnFromSchema, EVAL_LABELS, LABEL_DRAWS, probabilitySchema } from "../evals/labels.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
+import { TOOL_RESULTS } from "../models/tool-results.js";
 import { jsonObjectSchema as jsonObject } from "../platform/json.js";
 import { questionCheckSchema, questionReviewSchema, REVIEW_DECISIONS } from "../questions/provenance.js";
 import { estimateSchema } from "../statistics/estimate.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { taskIdSchema } from "../tasks/question.js";
+import { RATINGS } from "../traces/feedback-store.js";
 import { HEADLINE_SCORERS } from "../traces/headline-score.js";
 import { runStatusSchema } from "../traces/task-result.js";
-import { type ChatTrace, RATINGS, type Trace } from "../traces/trace.js";
-
-/**
- * Schemas of responses in snake case, and their types for the playground. They are strict only for the OpenAPI
- * document. Responses are not validated.
- */
+import type { ChatTrace, Trace } from "../traces/trace.js";
 
 /**
  * The generator of the OpenAPI document does not terminate with recursive schemas, so these schemas state only a type.
@@ -31,6 +31,7 @@ const settingsShape = z.strictObject({
   reasoningTokens: z.number().int().optional(),
   toolCalls: z.enum(["all", "first"]),
   toolChoice: z.enum(["auto", "required"]),
+  toolResults: z.enum(TOOL_RESULTS),
   temperature: z.number().optional(),
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
 });
@@ -222,6 +223,7 @@ const traceLineShape = z.strictObject({
   id: z.string(),
   trace_id: z.string(),
   run_id: z.string().nullable(),
+  run_name: z.string().nullable(),
   task_id: taskIdSchema.nullable(),
   agent_id: z.string(),
   session_id: z.string(),
@@ -275,7 +277,31 @@ export const stepShape = z.strictObject({
   error: z.string().nullable(),
 });
 
-export const traceDetailsShape = traceLineShape.omit({ rating: true, score: true }).extend({
+export const judgmentsShape = z.strictObject({
+  labels: z.array(
+    z.strictObject({
+      id: z.number().int(),
+      criterion: z.string(),
+      label: z.enum(EVAL_LABELS),
+      source: z.enum(LABEL_SOURCES),
+      note: z.string().nullable(),
+      annotator: z.string().nullable(),
+      created_at: z.string(),
+    }),
+  ),
+  notes: z.array(
+    z.strictObject({
+      note: z.string().nullable().meta({ description: "Null if nothing went wrong" }),
+      annotator: z.string().nullable(),
+      modes: z.array(z.string()),
+      created_at: z.string(),
+    }),
+  ),
+});
+
+export type JudgmentsJson = z.output<typeof judgmentsShape>;
+
+export const traceDetailsShape = traceLineShape.omit({ rating: true, score: true, run_name: true }).extend({
   scores: z.array(
     z.strictObject({
       name: z.string(),
@@ -286,6 +312,7 @@ export const traceDetailsShape = traceLineShape.omit({ rating: true, score: true
   ),
   steps: z.array(stepShape),
   feedback: z.array(feedbackShape),
+  ...judgmentsShape.shape,
   trace: z.looseObject({ traceId: z.string() }).meta({ description: "Trace in the format of export-traces" }),
 });
 

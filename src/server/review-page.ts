@@ -1,3 +1,4 @@
+// Serves the page on which a person reviews questions.
 import { z } from "zod";
 import type { DatasetReview, QuestionDetails } from "../questions/dataset-review.js";
 import { questionWordingSchema, REVIEW_DECISIONS } from "../questions/provenance.js";

@@ -1,14 +1,15 @@
+// The page of a running run, served by a thread from a read-only connection, so that no browser delays a task.
 import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
-import type { RunActivity } from "../runs/answer-task.js";
-import { type RunSubscriptions, TasksUnderWay } from "../runs/run-progress.js";
+import type { RunSubscriptions } from "../runs/run-progress.js";
+import type { RunTracker } from "../runs/run-tracker.js";
 import { type RunEvent, type RunProcessState, type RunProgress, runProgressSchema } from "../traces/progress.js";
 import { getRun } from "../traces/runs-store.js";
 import { defineRoute, type Route, type Services } from "./app/route.js";
-import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./sse-writer.js";
+import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./app/sse-writer.js";
 
 interface RunPageOptions extends RunPageData {
-  readonly activity: RunActivity;
+  readonly tracker: RunTracker;
   /** Whether the user asked the run to stop. */
   isStopping(): boolean;
   /** Called with the URL of the run's page, and with the reason if the page fails. */
@@ -58,7 +59,6 @@ const PUBLISH_MS = 250;
  * down the run. If the thread fails, the run continues without the page.
  */
 export class RunPage {
-  private readonly tasks: TasksUnderWay;
   private readonly thread: WorkerRpc<RunPageCall, RunPageAnswer>;
   private readonly url: Promise<string | null>;
   private runId: string | null = null;
@@ -68,8 +68,7 @@ export class RunPage {
   private isClosed = false;
 
   constructor(private readonly options: RunPageOptions) {
-    const { path, version, token, activity } = options;
-    this.tasks = new TasksUnderWay(activity);
+    const { path, version, token } = options;
     const data: RunPageData = { path, version, token };
     const file = builtFile("server/run-page/run-page-thread.js");
     this.thread = new WorkerRpc(file, { data, youngGenerationMb: YOUNG_GENERATION_MB });
@@ -77,7 +76,6 @@ export class RunPage {
   }
 
   add(event: RunEvent): void {
-    this.tasks.add(event);
     if (event.type === "run_started") void this.announce(event.runId);
   }
 
@@ -100,7 +98,7 @@ export class RunPage {
 
   private publish(): void {
     if (this.runId === null || this.isClosed) return;
-    const state = this.tasks.state(this.options.isStopping());
+    const state = this.options.tracker.state(this.options.isStopping());
     const json = JSON.stringify(state);
     if (json === this.published) return;
     this.published = json;
@@ -135,7 +133,11 @@ export class RunStreams {
       this.open.delete(stream);
     });
     this.open.add(stream);
-    const unsubscribe = this.subscriptions.subscribe(runId, (progress) => stream.send(progress));
+    const unsubscribe = this.subscriptions.subscribe(
+      runId,
+      (progress) => stream.send(progress),
+      () => void stream.end({ isDone: false }),
+    );
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   }
 
@@ -169,9 +171,10 @@ class RunStream {
     this.sending ??= this.sendNewest();
   }
 
-  async end(): Promise<void> {
+  /** A stream that ends early makes the page connect again, so that it learns why. */
+  async end({ isDone } = { isDone: true }): Promise<void> {
     await this.sending;
-    await this.writer.send("[DONE]");
+    if (isDone) await this.writer.send("[DONE]");
     this.writer.close();
     this.onEnd();
   }

@@ -1,3 +1,4 @@
+// The text of a streamed answer for a reader that cannot take back text, such as a terminal or an OpenAI client.
 import type { ChatEvent } from "./chat-event.js";
 
 /**

@@ -1,7 +1,6 @@
 // Tests of a bounded mean that may be read after every value: the error holds over all looks together, however often
 // one looks and whenever one stops. Interval and test for a fixed number of values are in `significance`.
-import type { Estimate } from "./estimate.js";
-import { NO_ESTIMATE } from "./estimate.js";
+import { type Estimate, NO_ESTIMATE } from "./estimate.js";
 
 type ValueCounts = ReadonlyMap<number, number>;
 

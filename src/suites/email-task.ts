@@ -1,3 +1,4 @@
+// Suite tasks that are questions about a mailbox, graded by their answer.
 import { z } from "zod";
 import { type Question, questionSchema } from "../tasks/question.js";
 import type { SuiteTask } from "../tasks/suite-task.js";

@@ -1,9 +1,10 @@
+// Exports questions as a task suite in art-e's own format.
 import { createHash } from "node:crypto";
 import { basename, resolve } from "node:path";
 import type { AppContext } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
-import { loadSelection, type QuestionOptions } from "../questions/dataset.js";
+import { loadSelection, type QuestionOptions, requireAnswers } from "../questions/dataset.js";
 import { similarity } from "../scoring/scorers.js";
 import type { Question, TaskSet } from "../tasks/question.js";
 import { ATTACH_INBOX, EMAIL_ANSWER } from "./email-task.js";
@@ -27,6 +28,7 @@ export async function exportArtE(
   const folder = resolve(path);
   checkNewFolder(flag, folder);
   const { set, questions } = await loadSelection(options, context);
+  requireAnswers(questions, "An export of questions as a suite");
   const exported = questions.map((question) => ({ question, id: taskIdOf(question, set) }));
   const oracle = exported.map(({ question, id }) => oracleLine(question, id, basename(folder)));
   const files = new Map([

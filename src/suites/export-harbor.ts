@@ -1,3 +1,4 @@
+// Exports questions with their mail as tasks in Harbor's format, for other programs to run. `harbor/` reads such tasks.
 import { createHash } from "node:crypto";
 import { basename, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -9,7 +10,7 @@ import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { checkNewFolder, writeFolderAtomically } from "../platform/files.js";
 import { programVersion, readBuiltFile } from "../platform/program-files.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
-import { loadSelection, type QuestionOptions } from "../questions/dataset.js";
+import { loadSelection, type QuestionOptions, requireAnswers } from "../questions/dataset.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { isUnanswerable, type Question, type TaskSet } from "../tasks/question.js";
 import { count } from "../text/format.js";
@@ -54,6 +55,7 @@ export async function exportHarbor(
   const folder = resolve(path);
   checkNewFolder(flag, folder);
   const { set, questions } = await loadSelection(options, context);
+  requireAnswers(questions, "An export of Harbor tasks");
   return withStore(context.settings, async (db) => {
     checkMailboxes(db, questions);
     const progress = context.progress("Harbor tasks");
@@ -113,9 +115,9 @@ function harborTask(question: Question, id: string, source: Source) {
 
 const json = (value: unknown) => `${toWellFormedJson(value, 2)}\n`;
 
-/** Returns a file of `harbor/`, which is the same in every task. */
+/** Returns a file of `export-harbor/`, which is the same in every task. */
 function template(name: string): string {
-  return readBuiltFile(`suites/harbor/${name}`);
+  return readBuiltFile(`suites/export-harbor/${name}`);
 }
 
 const PAGE = 1_000;

@@ -1,3 +1,4 @@
+// Grades the results in an oracle file to show that the suite's grading works.
 import { rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import pLimit from "p-limit";

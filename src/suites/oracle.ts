@@ -1,3 +1,4 @@
+// Gold solutions of suite tasks, which the built-in agent `oracle` applies.
 import { statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";

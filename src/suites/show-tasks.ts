@@ -1,3 +1,4 @@
+// Shows a suite's tasks: one in full, or a filtered list.
 import type { AppContext } from "../platform/app-context.js";
 import { readSnapshots } from "../sandbox/machine-snapshots.js";
 import { type Obstacle, pairTasks, type SuiteTask, type TaskEvaluation } from "../tasks/suite-task.js";

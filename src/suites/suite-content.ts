@@ -1,3 +1,6 @@
+// A suite's content, independent of its folder: task definitions, files in the task folders (inputs, setup scripts,
+// gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part of it.
+// A symbolic link is represented by its target path and is not followed.
 import { createHash } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { readdir, readlink } from "node:fs/promises";
@@ -15,12 +18,6 @@ interface StoredSuite {
   readonly sha256: string;
   readonly tasks: readonly PlannedSuiteTask[];
 }
-
-/**
- * A suite's content, independent of its folder: task definitions, files in the task folders (inputs, setup scripts,
- * gold files), shared files that tasks name, `snapshots.json` and the documents. Account settings are not part of it. A
- * symbolic link is represented by its target path and is not followed.
- */
 
 /** Adds the SHA-256 of its content and the suite to each task. */
 export async function planTasks(

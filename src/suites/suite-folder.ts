@@ -1,3 +1,4 @@
+// A suite as a folder of files: paths, states and findings. It does not know what a task means.
 import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+// A task suite as a source of tasks for a run: opens them, grades them, and identifies the suite by its content.
 import { resolve } from "node:path";
 import type { Rollout } from "../agents/rollout.js";
 import type { Suite, TaskOpening } from "../agents/task-source.js";

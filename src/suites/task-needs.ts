@@ -1,3 +1,4 @@
+// What a task needs from this machine, and whether it can run here.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonValue } from "../platform/json.js";

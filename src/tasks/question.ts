@@ -3,6 +3,8 @@ import { basename, join, relative } from "node:path";
 import { z } from "zod";
 import { isDontKnow } from "../text/abstention.js";
 import { utcDay } from "../text/utc-day.js";
+import { goalSchema, outgoingEmailSchema } from "./mailbox-changes.js";
+import { selectionSchema } from "./selection.js";
 import { SUITE_DIALECTS, type SuiteTask, TASK_STATES } from "./suite-task.js";
 
 /** The origin of a run's tasks, recorded with the run. The same content can exist in several places. */
@@ -79,19 +81,31 @@ export type Split = (typeof SPLITS)[number];
  * A question with its gold answer, in the format of `corbt/enron_emails_sample_questions`. Drops unknown columns.
  * `query_date` is a date in UTC.
  */
-export const questionSchema = z.object({
-  id: z.number().int(),
-  question: z.string().min(1),
-  answer: z.string(),
-  message_ids: z.array(z.string()),
-  how_realistic: z.number().min(0).max(1),
-  inbox_address: z
-    .string()
-    .min(1)
-    .transform((address) => address.trim().toLowerCase()),
-  query_date: utcDay,
-  split: z.enum(SPLITS).optional(),
-});
+export const questionSchema = z
+  .object({
+    id: z.number().int(),
+    question: z.string().min(1),
+    answer: z.string(),
+    message_ids: z.array(z.string()),
+    how_realistic: z.number().min(0).max(1),
+    inbox_address: z
+      .string()
+      .min(1)
+      .transform((address) => address.trim().toLowerCase()),
+    query_date: utcDay,
+    split: z.enum(SPLITS).optional(),
+    /** For a task that asks for actions instead of an answer: the state in which it must leave the mailbox. */
+    goal: goalSchema.exactOptional(),
+    /** Drafts that are in the mailbox at the start of such a task. */
+    drafts: z.array(outgoingEmailSchema).readonly().exactOptional(),
+    /** For a task that asks which emails meet a description: the right ones. */
+    select: selectionSchema.exactOptional(),
+  })
+  .superRefine(({ goal, select, query_date }, context) => {
+    const fail = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
+    if (select !== undefined && goal !== undefined) fail(["select"], "a task cannot have both a goal and a selection");
+    if (select !== undefined && select.from > query_date) fail(["select", "from"], "is after the date of the task");
+  });
 
 export type Question = z.output<typeof questionSchema>;
 
@@ -156,13 +170,27 @@ export function questionOf({ kind, task }: TaskFacts): Question | null {
   return kind === "question" ? task : (task.emailQuestion ?? null);
 }
 
-/** Whether abstaining is the correct response. */
+/** What a task about a mailbox asks for: an answer, changes in the mailbox, or a selection of emails. */
+export type AskedFor = "answer" | "actions" | "emails";
+
+export function askedFor({ goal, select }: Pick<Question, "goal" | "select">): AskedFor {
+  return goal !== undefined ? "actions" : select !== undefined ? "emails" : "answer";
+}
+
+/** Returns the emails that a right answer rests on, or that are to be selected. Copies are left out. */
+export function goldEmailsOf({ message_ids, select }: Pick<Question, "message_ids" | "select">): readonly string[] {
+  return select?.emails.flatMap((email) => email.message_ids.slice(0, 1)) ?? message_ids;
+}
+
+/** Whether abstaining is the correct response. It is only for a task that asks for an answer. */
 export function isUnanswerable({
   answer,
   message_ids,
-}: {
+  ...task
+}: Pick<Question, "goal" | "select"> & {
   readonly answer: string;
   readonly message_ids: { readonly length: number };
 }): boolean {
+  if (askedFor(task) !== "answer") return false;
   return isDontKnow(answer) || (answer.trim() === "" && message_ids.length === 0);
 }

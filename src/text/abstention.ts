@@ -1,5 +1,5 @@
 // Recognizes answers that only say that the answer is unknown.
-import { trimEndOf } from "../platform/strings.js";
+import { trimEndOf } from "../platform/trim-end.js";
 
 /** Longest abstention, in characters. A longer text contains an answer. */
 const LONGEST = 600;

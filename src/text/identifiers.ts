@@ -35,10 +35,10 @@ const SLASH = 0x2f;
  */
 export function identifierRuns(text: string, isQuery = false): JoinedRun[] {
   const runs: JoinedRun[] = [];
-  // A pattern finds the next digit ten times as fast as a loop.
-  for (DIGIT.lastIndex = 0; DIGIT.test(text); ) {
-    const run = runAt(text, DIGIT.lastIndex - 1, isQuery);
-    DIGIT.lastIndex = run.end;
+  const digit = isQuery ? DIGIT : DIGIT_IN_RUN;
+  for (digit.lastIndex = 0; digit.test(text); ) {
+    const run = runAt(text, digit.lastIndex - 1, isQuery);
+    digit.lastIndex = run.end;
     if (run.pieces === null || !isIdentifier(run.pieces, run.separators)) continue;
     const pieces = run.pieces.map((piece) => piece.toLowerCase());
     runs.push({ pieces, joined: pieces.join("") });
@@ -47,6 +47,13 @@ export function identifierRuns(text: string, isQuery = false): JoinedRun[] {
 }
 
 const DIGIT = /[0-9]/g;
+
+/**
+ * A digit that has a piece before or after its own. Most numbers of an email stand alone, and this pattern skips them
+ * ten times as fast as `runAt`.
+ */
+const DIGIT_IN_RUN =
+  /[0-9](?:(?=[0-9A-Za-z\xc0-\uffff]*(?:[ \-./][A-Za-z\xc0-\uffff]*[0-9]|-[A-Za-z\xc0-\uffff]))|(?<=(?:[A-Z][ -]|[a-z]-)[A-Za-z\xc0-\uffff]*[0-9]))/g;
 
 /** Replaces the spaces, hyphens and digits of typography with plain ones. */
 export function plainSeparators(text: string): string {

@@ -1,7 +1,10 @@
+// Plain spellings of letters and digits, the same in the index and in a query.
+import { readBuiltFile } from "../platform/program-files.js";
+
 /**
- * Plain spellings of letters and digits that the index's tokenizer keeps apart: compatibility forms (`ﬁ`,
- * full-width letters, `²`) by NFKC, letters that Unicode does not decompose (`ß`, `ł`, `ø`), Greek accents, `ё`,
- * the variants and vowel signs of Arabic, Persian and Hebrew, and digits of other scripts.
+ * The tokenizer of the index keeps these apart: compatibility forms (`ﬁ`, full-width letters, `²`) by NFKC, letters
+ * that Unicode does not decompose (`ß`, `ł`, `ø`), Greek accents, `ё`, the variants and vowel signs of Arabic, Persian
+ * and Hebrew, digits of other scripts, and traditional Chinese characters (`會`) as simplified ones.
  */
 
 /** Superscripts, letterlike symbols, enclosed and full-width characters, ligatures, mathematical alphabets. */
@@ -40,14 +43,44 @@ export function plainLetters(text: string): string {
   const latin = text
     .replace(COMPATIBILITY, (letter) => letter.normalize("NFKC"))
     .replace(LETTER, (letter) => LETTERS[letter] ?? letter);
-  if (!BEYOND_LATIN.test(latin)) return latin;
-  return latin
+  const simplified = simplifiedChinese(latin);
+  if (!BEYOND_LATIN.test(simplified)) return simplified;
+  return simplified
     .normalize("NFC")
     .replace(GREEK, (letters) => letters.normalize("NFD"))
     .replace(MARKS, "")
     .replace(JOINERS, "")
     .replace(OTHER_LETTER, (letter) => OTHER_LETTERS[letter] ?? letter)
     .replace(DIGIT, digitOf);
+}
+
+const CHINESE = /[\u3400-\u9fff]/;
+const CHINESE_CHARACTERS = /[\u3400-\u9fff]/g;
+
+/**
+ * Returns a text of the same length with simplified Chinese characters in place of traditional ones. Only characters
+ * are replaced. Regions also use different words (`軟體` and `软件`), which stay different.
+ */
+export function simplifiedChinese(text: string): string {
+  if (!CHINESE.test(text)) return text;
+  const table = readSimplified();
+  return text.replace(CHINESE_CHARACTERS, (character) => table.get(character) ?? character);
+}
+
+let simplifiedForms: ReadonlyMap<string, string> | undefined;
+
+/**
+ * Reads the table on first use, because only Chinese and Japanese text needs it. It is the transform
+ * Traditional-Simplified of Unicode's CLDR 42 (`uconv -x Traditional-Simplified` of ICU 72) for single characters, with
+ * the few that lead to another traditional character resolved.
+ */
+function readSimplified(): ReadonlyMap<string, string> {
+  simplifiedForms ??= toMap(JSON.parse(readBuiltFile("text/chinese-characters.json")));
+  return simplifiedForms;
+}
+
+function toMap({ traditional, simplified }: { traditional: string; simplified: string }): Map<string, string> {
+  return new Map([...traditional].map((character, i) => [character, simplified[i] as string]));
 }
 
 /** The digits of a script are ten consecutive code points, and the one before them is not a digit. */

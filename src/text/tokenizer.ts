@@ -113,7 +113,8 @@ export function bigramText(subject: string, body: string): string | null {
 }
 
 function joinedIdentifiers(text: string): string[] {
-  return [...new Set(identifierRuns(plainSeparators(text)).map(({ joined }) => joined))];
+  const runs = identifierRuns(plainSeparators(text));
+  return runs.length === 0 ? [] : [...new Set(runs.map(({ joined }) => joined))];
 }
 
 /** Null if the email has no unsegmented text. */

@@ -1,3 +1,5 @@
+// What all external tools share: time limits, result schemas, secrets from the environment; and module and command
+// tools.
 import { z } from "zod";
 import { withDeadline } from "../platform/deadline.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";

@@ -1,3 +1,4 @@
+// Turns the tool rows of an agent into callable tools, with the table of all handlers.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { UserError } from "../platform/errors.js";
@@ -6,6 +7,7 @@ import type { Db } from "../store/open-store.js";
 import { compileArgumentSchema, type SchemaValidator } from "./arguments/json-schema.js";
 import { repairArguments } from "./arguments/repair-arguments.js";
 import { commandTool, moduleTool } from "./external-tool.js";
+import { ACTION_HANDLERS } from "./handlers/action-tools.js";
 import { executePython, listFiles, readFile, searchDocuments, writeFile } from "./handlers/file-tools.js";
 import { httpTool } from "./handlers/http-tool.js";
 import { runNotebook, runShell } from "./handlers/machine-tools.js";
@@ -33,14 +35,29 @@ const MACHINE_TOOL_IDS = [
   "search_documents",
 ];
 
-export function offeredToolIds({ mailbox, machine }: { readonly mailbox: boolean; readonly machine: boolean }) {
-  return [...(mailbox ? MAILBOX_TOOL_IDS : []), ...(machine ? MACHINE_TOOL_IDS : [])];
+/** What the tasks of a run give an external agent access to. */
+export interface OfferedAccess {
+  readonly mailbox: boolean;
+  readonly machine: boolean;
+  /** Whether tasks ask for actions in the mailbox. */
+  readonly actions?: boolean;
+}
+
+export function offeredToolIds({ mailbox, machine, actions = false }: OfferedAccess): string[] {
+  const ofMailbox = mailbox ? MAILBOX_TOOL_IDS : [];
+  return [...ofMailbox, ...(actions ? ACTION_TOOL_IDS : []), ...(machine ? MACHINE_TOOL_IDS : [])];
 }
 
 export function offeredTools(db: Db, resources: ToolResources): (context: ToolContext) => readonly Tool[] {
   const ofMailbox = singleInboxTools(db, resources);
-  const ofMachine = MACHINE_TOOL_IDS.map((id) => toTool({ tool: getTool(db, id), config: null }, resources));
-  return ({ inbox, machine }) => [...(inbox === null ? [] : ofMailbox), ...(machine === undefined ? [] : ofMachine)];
+  const toolsOf = (ids: readonly string[]) =>
+    ids.map((id) => toTool({ tool: getTool(db, id), config: null }, resources));
+  const [ofActions, ofMachine] = [toolsOf(ACTION_TOOL_IDS), toolsOf(MACHINE_TOOL_IDS)];
+  return ({ inbox, machine, asksForActions = false }) => [
+    ...(inbox === null ? [] : ofMailbox),
+    ...(asksForActions ? ofActions : []),
+    ...(machine === undefined ? [] : ofMachine),
+  ];
 }
 
 const schemaSchema = z.looseObject({
@@ -49,6 +66,9 @@ const schemaSchema = z.looseObject({
 });
 
 const MAILBOX_TOOL_IDS = ["email_search", "email_get"];
+
+/** The built-in tools have the names of their handlers. */
+const ACTION_TOOL_IDS = Object.keys(ACTION_HANDLERS);
 
 /**
  * Returns email_search and email_get bound to one mailbox. Their inbox_id is filled in and hidden from the parameters.
@@ -117,10 +137,11 @@ export function toTool(attached: AttachedTool, resources: ToolResources): Tool {
       if (!checked.ok) return badArguments(tool, checked.error);
       const typed = handler.args.safeParse(checked.value);
       if (!typed.success) return badArguments(tool, inOneLine(typed.error));
-      const result =
+      const called =
         threads !== undefined
           ? await threads.call(tool.handlerKey, typed.data, context, settings)
           : await handler.call(typed.data, context, resources, settings);
+      const result = handler.finish?.(called, typed.data, context, resources) ?? called;
       return repairs.length === 0 ? result : { ...result, repairs };
     },
   };
@@ -225,6 +246,7 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   run_notebook: runNotebook,
   search_documents: searchDocuments,
   apply_oracle: applyOracle,
+  ...ACTION_HANDLERS,
   http: httpTool,
   command: commandTool,
   mcp: mcpTool,

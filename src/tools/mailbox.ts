@@ -1,3 +1,4 @@
+// Read access to one mailbox up to a date. Every tool that shows an email uses its rule.
 import { type AddressBook, openAddressBook } from "../mail/address-book.js";
 import { type ArtHit, type ArtQuery, openArtSearch } from "../mail/art-search.js";
 import { type MailLookup, openMailLookup, type StoredMail } from "../mail/mail-lookup.js";
@@ -12,6 +13,9 @@ export interface Mailbox {
   readonly mails: MailLookup;
   readonly addresses: AddressBook;
 }
+
+/** An email as agents see it: an imported one, or one that is planted for this attempt at a task. */
+export type ReadableMail = Omit<StoredMail, "mailId">;
 
 export type ToolError = Extract<ToolResult, { ok: false }>;
 
@@ -36,7 +40,12 @@ export function findReadableMail(
   messageId: string,
   context: ToolContext,
   { mails, addresses }: Mailbox,
-): { ok: true; mail: StoredMail } | ToolError {
+): { ok: true; mail: ReadableMail } | ToolError {
+  const planted = context.state?.plantedEmail(messageId) ?? null;
+  if (planted !== null) {
+    const { message_id, ...email } = planted;
+    return { ok: true, mail: { messageId: message_id, ...email, cc: [], bcc: [] } };
+  }
   const mail = mails.get(messageId);
   const inboxId = context.inbox === null ? "all" : addresses.idOf(context.inbox);
   if (mail === null || inboxId === null || !mails.isVisible(mail, inboxId, context.cutoff)) {

@@ -1,3 +1,4 @@
+// Connections to MCP servers: lists and calls their tools, and reopens a lost connection.
 import {
   Client,
   type JSONRPCMessage,
@@ -17,12 +18,18 @@ import {
   jsonValueSchema,
   parseJsonOrNull,
 } from "../platform/json.js";
-import { definedProperties, presentProperties } from "../platform/optional-values.js";
+import { presentProperties } from "../platform/optional-values.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
 import { proxiedFetch } from "../platform/proxied-fetch.js";
+import { followRedirects, REPEATING_REDIRECTS } from "../platform/redirects.js";
 import { redact } from "../platform/secrets.js";
 
-const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
+const scalarSchema = z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]);
+
+const pageSchema = z.looseObject({
+  tools: z.array(z.unknown()).catch([]),
+  nextCursor: scalarSchema.nullish().catch(null),
+});
 
 /** Servers in several languages write null for absent fields. A tool without a schema has no parameters. */
 const toolSchema = z.object({
@@ -75,9 +82,9 @@ export async function listServerTools(
   return { tools, malformed };
 }
 
-const contentSchema = z.looseObject({
+const partSchema = z.looseObject({
   type: z.string().catch("content"),
-  text: z.string().nullish().catch(null),
+  text: scalarSchema.nullish().catch(null),
   json: jsonValueSchema.optional(),
   uri: z.string().optional().catch(undefined),
   resource: z
@@ -86,9 +93,14 @@ const contentSchema = z.looseObject({
     .catch(null),
 });
 
-/** A result as servers send it. The SDK's schema rejects null and other types of content. */
+const contentSchema = z.union([scalarSchema.transform((text) => partSchema.parse({ type: "text", text })), partSchema]);
+
+/** A result as servers send it. The SDK's schema rejects null, other types of content, and text instead of a list. */
 const resultSchema = z.looseObject({
-  content: z.array(contentSchema).optional().catch(undefined),
+  content: z
+    .union([z.array(contentSchema), contentSchema.transform((part) => [part])])
+    .optional()
+    .catch(undefined),
   structuredContent: jsonValueSchema.nullish(),
   isError: z.boolean().nullish().catch(null),
 });
@@ -116,7 +128,7 @@ export async function callServerTool(
   return { ok: true, value: jsonOrText(text) };
 }
 
-function asText({ type, text, json, uri, resource }: z.output<typeof contentSchema>): string {
+function asText({ type, text, json, uri, resource }: z.output<typeof partSchema>): string {
   if (type === "text") return text ?? "";
   if (json !== undefined) return JSON.stringify(json);
   return resource?.text ?? (type === "resource_link" ? uri : undefined) ?? text ?? `[${type} omitted]`;
@@ -286,26 +298,21 @@ function connectFailure(error: unknown, transport: Transport, secrets: readonly 
   return new McpFailed(`Cannot connect to the MCP server: ${why}${line === "" ? "" : ` (${line})`}${hint}`);
 }
 
-const MAX_REDIRECTS = 5;
-
 /**
  * Follows redirects only within the origin. The headers, which might contain a key, and the arguments are meant only
  * for that server.
  */
-async function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
-  let at = new URL(url);
-  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-    const response = await proxiedFetch(at, { ...init, redirect: "manual" });
-    const location = response.headers.get("location");
-    if (location === null || ![301, 302, 307, 308].includes(response.status)) return response;
-    await response.body?.cancel();
-    const next = URL.parse(location, at.href);
-    if (next?.origin !== at.origin) {
-      throw new McpFailed(`it redirects to ${next?.origin ?? "an invalid URL"}. Pass the URL that it redirects to`);
-    }
-    at = next;
-  }
-  throw new McpFailed(`it redirects more than ${MAX_REDIRECTS} times`);
+function fetchWithinOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
+  return followRedirects(url, (at) => proxiedFetch(at, { ...init, redirect: "manual" }), {
+    statuses: REPEATING_REDIRECTS,
+    discard: ({ body }) => body?.cancel(),
+    check({ from, to }) {
+      if (to.origin !== from.origin) {
+        throw new McpFailed(`it redirects to ${to.origin}. Pass the URL that it redirects to`);
+      }
+    },
+    refuse: (why) => new McpFailed(`it ${why}. Pass the URL that it redirects to`),
+  });
 }
 
 /** Limits memory use. A response that exceeds the maximum message size fails. */
@@ -323,7 +330,26 @@ async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Resp
     }),
   );
   const { status, statusText, headers } = response;
-  return new Response(counted, { status, statusText, headers });
+  const body = counted.pipeThrough(new TextDecoderStream()).pipeThrough(withoutNullMetas());
+  return new Response(body.pipeThrough(new TextEncoderStream()), { status, statusText, headers });
+}
+
+const NULL_META = /"_meta"\s*:\s*null/g;
+const LONGEST_META = 40;
+
+/** Replaces null in `_meta` of JSON, because the SDK then rejects the entire message. */
+function withoutNullMetas(): TransformStream<string, string> {
+  let rest = "";
+  return new TransformStream({
+    transform(chunk, controller) {
+      const text = `${rest}${chunk}`.replace(NULL_META, '"_meta":{}');
+      // The end of an event must not wait for the next chunk.
+      const end = /"_meta"[\s:nul]*$|"[_meta]*$/.exec(text.slice(-LONGEST_META));
+      rest = end === null ? "" : end[0];
+      controller.enqueue(text.slice(0, text.length - rest.length));
+    },
+    flush: (controller) => controller.enqueue(rest),
+  });
 }
 
 const MAX_MESSAGE_BYTES = 20_000_000;
@@ -410,16 +436,8 @@ class SupervisedStdioTransport implements Transport {
 
 /** Returns the message in a text, or null. Null in optional properties counts as absent. */
 function messageIn(text: string): JSONRPCMessage | null {
-  const value = parseJsonOrNull(text);
+  const value = parseJsonOrNull(text.replace(NULL_META, '"_meta":{}'));
   if (!isJsonObject(value) || value.jsonrpc !== "2.0") return null;
-  const { result, params, ...message } = value;
-  const cleaned = {
-    ...presentProperties({ params }),
-    ...(isJsonObject(result) ? { result: withoutNullMeta(result) } : definedProperties({ result })),
-  };
-  return { ...message, ...cleaned } as unknown as JSONRPCMessage;
-}
-
-function withoutNullMeta({ _meta, ...result }: JsonObject): JsonObject {
-  return _meta == null ? result : { _meta, ...result };
+  const { params, ...message } = value;
+  return { ...message, ...presentProperties({ params }) } as unknown as JSONRPCMessage;
 }

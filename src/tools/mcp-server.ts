@@ -1,3 +1,4 @@
+// Serves one mailbox over MCP, its tools and its emails. The token and origin checks are the server's.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";

@@ -1,3 +1,4 @@
+// Handler of a tool that an MCP server provides.
 import { z } from "zod";
 import {
   argvSchema,

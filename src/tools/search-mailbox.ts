@@ -1,6 +1,8 @@
+// Searches and opens emails for a person, with the handlers that agents use.
 import type { z } from "zod";
 import { endOfDay } from "../mail/date-range.js";
 import { openMailLookup, resolveInbox, type StoredMail } from "../mail/mail-lookup.js";
+import { openThreads, type ThreadMail } from "../mail/threads.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
 import { NEVER } from "../platform/deadline.js";
@@ -33,8 +35,15 @@ interface SearchOptions {
   readonly cutoff?: string | undefined;
 }
 
-export function readMail(messageId: string, settings: AppSettings): Promise<StoredMail> {
-  return withStore(settings, (db) => getMail(db, messageId));
+/** Returns an email with the emails of its thread, oldest first and including itself. */
+export function readMail(
+  messageId: string,
+  settings: AppSettings,
+): Promise<{ readonly mail: StoredMail; readonly thread: readonly ThreadMail[] }> {
+  return withStore(settings, (db) => {
+    const mail = getMail(db, messageId);
+    return { mail, thread: openThreads(db).visible(mail.mailId, "all", null) };
+  });
 }
 
 export function getMail(db: Db, messageId: string): StoredMail {

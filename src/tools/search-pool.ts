@@ -1,3 +1,4 @@
+// The search threads, which keep searches off the event loop.
 import { availableParallelism } from "node:os";
 import { crc32 } from "node:zlib";
 import { builtFile } from "../platform/program-files.js";

@@ -1,3 +1,4 @@
+// The connections and module workers that all external tools of a run share.
 import type { LookupFunction } from "node:net";
 import { ModuleWorkers } from "../platform/module-workers.js";
 import type { McpConnections } from "./mcp-connections.js";

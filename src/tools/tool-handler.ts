@@ -1,3 +1,4 @@
+// The type of a handler, the code behind a tool's `handler_key`, and what it can use.
 import type { z } from "zod";
 import type { SandboxChoice } from "../sandbox/python.js";
 import type { Mailbox } from "./mailbox.js";
@@ -25,6 +26,8 @@ export interface Handler<Args = unknown, Config = unknown> {
   /** Checks a config in combination with the tool's row. Returns the problem, or undefined if the config is valid. */
   readonly validate?: (config: Config, tool: ToolRow) => string | undefined;
   call(args: Args, context: ToolContext, resources: ToolResources, config: Config): Promise<ToolResult> | ToolResult;
+  /** Completes the result of a search thread with what only this thread knows: the changes of the attempt. */
+  readonly finish?: (result: ToolResult, args: Args, context: ToolContext, resources: ToolResources) => ToolResult;
 }
 
 /** Checks a handler's types against each other, then erases them so that one table can contain all handlers. */

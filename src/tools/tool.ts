@@ -1,7 +1,9 @@
+// A callable tool, the context of a call, and its result. It does not know how tools are stored.
 import type { JsonSchema, JsonValue } from "../platform/json.js";
 import type { TaskMachine } from "../sandbox/task-machine.js";
 import type { Workspace } from "../sandbox/workspace.js";
 import type { TaskDocuments, TaskOracle } from "../tasks/suite-task.js";
+import type { MailboxState } from "./mailbox-state.js";
 
 export interface ToolContext {
   /**
@@ -11,13 +13,17 @@ export interface ToolContext {
   readonly inbox: string | null;
   /** ISO 8601 in UTC, or null for no cutoff. Mail dated at or after it does not exist for the agent. */
   readonly cutoff: string | null;
+  /** The changes of this attempt to the mailbox. Without a state, tools that change emails return an error. */
+  readonly state?: MailboxState;
+  /** Whether the task asks for actions, so that external agents are offered the tools for them. */
+  readonly asksForActions?: boolean;
   readonly signal: AbortSignal;
   /** The task's files. Without a workspace, file tools return an error. */
   readonly workspace?: Workspace;
   /** The suite task's machine. If present, the file and Python tools work in it. */
   readonly machine?: TaskMachine;
   readonly documents?: TaskDocuments;
-  /** Present if the run checks a suite with its oracle file. */
+  /** Present if the run checks a suite with its oracle file, and in tasks that ask for actions. */
   readonly oracle?: TaskOracle;
 }
 

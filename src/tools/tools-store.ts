@@ -1,3 +1,4 @@
+// The tables of tools and of the tools that agents have.
 import { z } from "zod";
 import { commandLine, didYouMean } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
@@ -94,7 +95,8 @@ export function saveTool(db: Db, tool: ToolRow): void {
      VALUES (@id, @name, @description, @parametersSchema, @handlerKey, @handlerConfig, @category)
      ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description,
        parameters_schema = excluded.parameters_schema, handler_key = excluded.handler_key,
-       handler_config = excluded.handler_config, category = excluded.category, updated_at = CURRENT_TIMESTAMP`,
+       handler_config = excluded.handler_config, category = excluded.category,
+       updated_at = strftime('%Y-%m-%d %H:%M:%f', 'now')`,
   ).run({
     ...tool,
     parametersSchema: JSON.stringify(tool.parametersSchema),

@@ -1,3 +1,4 @@
+// Selects traces of a run or of chats and writes them in a format, to one file or one per score band.
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

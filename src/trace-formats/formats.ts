@@ -1,9 +1,11 @@
+// The table of export formats, and the formats that are one line of JSON.
 import { measureFeatures } from "../evals/features.js";
 import type { Message } from "../models/model.js";
-import { reasoningText } from "../models/reasoning-text.js";
+import { reasoningText } from "../models/provider-reasoning.js";
 import type { JsonObject, JsonValue } from "../platform/json.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
-import { ownMessages, stepsOf, type ToolCallRecord, type Step as TraceStep, type Turn } from "../traces/trace.js";
+import type { ToolCallRecord, Turn } from "../traces/trace.js";
+import { ownMessages, stepsOf, type Step as TraceStep } from "../traces/trace-steps.js";
 import { artFormat } from "./art/art-trajectories.js";
 import { atifTrajectory } from "./atif/atif-write.js";
 import {

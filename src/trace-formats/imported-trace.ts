@@ -1,3 +1,4 @@
+// What an import format returns, and the checks of values from other programs' files.
 import type { z } from "zod";
 import type { ToolSpec } from "../models/model.js";
 import { UserError } from "../platform/errors.js";

@@ -1,3 +1,4 @@
+// Detects the format of an import file and opens its reader. The table of import formats.
 import { UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
 import { readAtif } from "./atif/atif-read.js";

@@ -1,10 +1,12 @@
+// Sends traces to an OTLP server while a run is going on. It never delays a task.
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { type AppContext, Interrupted } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
+import { openDeadline } from "../platform/deadline.js";
 import { EXIT, UserError } from "../platform/errors.js";
 import { DEFAULT_RETRY } from "../platform/retry-delay.js";
 import { type Db, withStore } from "../store/open-store.js";
-import { getRun } from "../traces/runs-store.js";
+import { getRun, type RunRow } from "../traces/runs-store.js";
 import { readTraces } from "../traces/traces-store.js";
 import type { ExportedTrace } from "./export-traces/exported-trace.js";
 import { type ExportSource, openTraceTools, selectTraces, type TraceSelection } from "./export-traces.js";
@@ -104,7 +106,7 @@ export function sendTraces(request: SendRequest, context: AppContext): Promise<S
     function* spans() {
       for (const trace of readTraces<ExportedTrace>(db, ids)) {
         read.traces++;
-        yield otlpSpans(trace, { content, tools: toolsOf(trace) });
+        yield otlpSpans(trace, { content, tools: toolsOf(trace), run });
       }
     }
     try {
@@ -173,6 +175,7 @@ export function openLiveTraces(
     gatherMs: GATHER_MS,
   });
   const content = !noContent;
+  let run: RunRow | null = null;
   let toolsOf: ReturnType<typeof openTraceTools> | null = null;
   return {
     add(trace) {
@@ -180,14 +183,16 @@ export function openLiveTraces(
         spans: 1 + trace.turns.length + trace.toolCalls.length,
         size: sizeOf(trace),
         toSpans() {
-          toolsOf ??= openTraceTools(db, trace.kind === "chat" ? null : getRun(db, trace.runId));
-          return otlpSpans(trace, { content, tools: toolsOf(trace) });
+          run ??= trace.kind === "chat" ? null : getRun(db, trace.runId);
+          toolsOf ??= openTraceTools(db, run);
+          return otlpSpans(trace, { content, tools: toolsOf(trace), run });
         },
         toScores: () => scoreRecords(trace, content),
       });
     },
     async close(signal) {
-      const summary = await delivery.close(AbortSignal.any([signal, AbortSignal.timeout(CLOSE_MS)]));
+      const deadline = openDeadline(signal, CLOSE_MS, () => new NotDelivered(LATE, false));
+      const summary = await delivery.close(deadline.signal).finally(deadline.close);
       for (const line of summaryLines(summary, new URL(server.url).host)) note(line);
     },
   };

@@ -1,3 +1,4 @@
+// Checks the output files of a command before any work, so that none destroys a database, an input or another output.
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";

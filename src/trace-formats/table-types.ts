@@ -1,3 +1,4 @@
+// A table of rows with typed columns, whatever file it is written to.
 import type { TaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 

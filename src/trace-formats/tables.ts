@@ -1,3 +1,4 @@
+// The tables of a run (tasks, turns, tool calls, questions), written as CSV, JSON Lines or Parquet.
 import { join } from "node:path";
 import { type Cell, csvLineOf } from "../platform/files.js";
 import type { JsonValue } from "../platform/json.js";

@@ -1,8 +1,12 @@
+// Chat sessions and the traces of their chats, which belong to no run.
 import type { Message } from "../models/model.js";
 import { UserError } from "../platform/errors.js";
 import { jsonSql, mapReadable } from "../store/damaged-row.js";
+import { type ListQuery, listCondition, listOrder } from "../store/list-query.js";
 import type { Db } from "../store/open-store.js";
-import type { ChatSession, ChatTrace, Feedback } from "./trace.js";
+import type { MailboxChanges } from "../tasks/mailbox-changes.js";
+import { SESSION_FIELDS } from "./list-fields.js";
+import type { ChatTrace } from "./trace.js";
 import { parseTrace } from "./traces-store.js";
 
 interface ChatSessionSummary extends ChatSession {
@@ -16,17 +20,6 @@ export interface SessionDetails extends ChatSession {
   readonly model: string;
   readonly agentVersion: number;
   readonly chats: number;
-}
-
-export interface FeedbackLine extends Feedback {
-  readonly agentId: string;
-}
-
-/** Filter for feedback. Null matches any value. */
-interface FeedbackQuery {
-  readonly traceId: string | null;
-  readonly agentId: string | null;
-  readonly rating: string | null;
 }
 
 const TRACE = jsonSql("trace");
@@ -44,22 +37,26 @@ export function getSession(db: Db, id: string): ChatSession {
   );
 }
 
-/** Returns a page of sessions, newest first. `total` counts the sessions on all pages. */
+/** Returns a page of sessions, the one with the newest question first or sorted. `total` counts all sessions. */
 export function listSessions(
   db: Db,
-  agentId: string | null,
-  offset: number,
-  limit: number,
+  { terms, sort, offset, limit }: ListQuery,
 ): { readonly sessions: ChatSessionSummary[]; readonly total: number } {
+  const { sql, values } = listCondition(
+    terms,
+    SESSION_FIELDS,
+    `concat(s.id, ' ', s.agent_id, ' ', s.inbox, ' ', ${SESSION_FIELDS.question.sql})`,
+  );
+  const order = listOrder(sort, SESSION_FIELDS);
   const sessions = db
     .prepare(
-      `SELECT ${COLUMNS}, (SELECT count(*) FROM traces WHERE session_id = s.id AND run_id IS NULL) AS chats,
-              (SELECT ${TRACE} ->> '$.question' FROM traces WHERE session_id = s.id AND run_id IS NULL
-               ORDER BY started_at, rowid LIMIT 1) AS question
-       FROM sessions s WHERE ${OF_AGENT} ORDER BY updated_at DESC, id DESC LIMIT @limit OFFSET @offset`,
+      `SELECT ${COLUMNS}, ${SESSION_FIELDS.chats.sql} AS chats, ${SESSION_FIELDS.question.sql} AS question
+       FROM sessions s WHERE ${sql}
+       ORDER BY ${order === null ? "" : `${order}, `} updated_at DESC, id DESC LIMIT @limit OFFSET @offset`,
     )
-    .all({ agentId, limit, offset }) as ChatSessionSummary[];
-  return { sessions, total: countSessions(db, agentId) };
+    .all({ ...values, limit, offset }) as ChatSessionSummary[];
+  const total = db.prepare(`SELECT count(*) FROM sessions s WHERE ${sql}`).pluck().get(values) as number;
+  return { sessions, total };
 }
 
 const OF_AGENT = "(@agentId IS NULL OR agent_id = @agentId)";
@@ -82,7 +79,9 @@ export function sessionMessages(db: Db, sessionId: string): Message[] {
 }
 
 const CONTINUED = `session_id = s.id AND run_id IS NULL AND ${NOT_FAILED}`;
+
 const NEWEST = "FROM traces WHERE session_id = s.id AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1";
+
 const DETAILS = `SELECT ${COLUMNS}, coalesce((SELECT ${TRACE} ->> '$.model' ${NEWEST}), '') AS model,
   coalesce((SELECT ${TRACE} ->> '$.agentVersion' ${NEWEST}), 0) AS agentVersion, (SELECT count(*) FROM traces WHERE ${CONTINUED}) AS chats
   FROM sessions s`;
@@ -126,6 +125,16 @@ export function deleteSession(db: Db, id: string): void {
   db.prepare("DELETE FROM sessions WHERE id = ?").run(id);
 }
 
+/** Returns what the chats of a session have changed in its mailbox so far, or undefined if nothing. */
+export function sessionActions(db: Db, sessionId: string): MailboxChanges | undefined {
+  const row = db
+    .prepare(
+      `SELECT id, trace FROM traces WHERE session_id = ? AND run_id IS NULL ORDER BY started_at DESC, rowid DESC LIMIT 1`,
+    )
+    .get(sessionId) as { id: string; trace: unknown } | undefined;
+  return row === undefined ? undefined : parseTrace<ChatTrace>(row.id, row.trace).actions;
+}
+
 /** Saves a chat and creates or updates its session. */
 export function saveChat(db: Db, trace: ChatTrace): void {
   const session = db.prepare(
@@ -153,67 +162,17 @@ export function saveChatScores(db: Db, traces: readonly ChatTrace[]): void {
   }).immediate();
 }
 
-const SELECT = `SELECT f.id, f.trace_id AS traceId, f.rating, f.notes, f.created_at AS createdAt, t.agent_id AS agentId
-  FROM feedback f JOIN traces t ON t.id = f.trace_id`;
-
-/** Saves feedback on an existing trace. */
-export function saveFeedback(db: Db, feedback: Feedback): void {
-  db.prepare(
-    "INSERT INTO feedback (id, trace_id, rating, notes, created_at) VALUES (@id, @traceId, @rating, @notes, @createdAt)",
-  ).run(feedback);
+/** The mail that a chat can see: one mailbox up to a date, or everything. */
+export interface MailboxBinding {
+  readonly inbox: string | null;
+  /** `YYYY-MM-DD`: the last visible date. */
+  readonly queryDate: string | null;
 }
 
-/** Returns the feedback that comes after `after`, newest first. */
-export function pageOfFeedback(
-  db: Db,
-  query: FeedbackQuery,
-  after: { readonly at: string; readonly id: string } | null,
-  limit: number,
-): { readonly lines: FeedbackLine[]; readonly hasMore: boolean } {
-  const conditions = ["1"];
-  if (query.traceId !== null) conditions.push("f.trace_id = @traceId");
-  if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
-  if (query.rating !== null) conditions.push("f.rating = @rating");
-  // Row ids give the order within a millisecond, but feedback ids do not.
-  if (after !== null) {
-    conditions.push(
-      "(f.created_at, f.rowid) < (@afterAt, (SELECT coalesce(max(rowid), 0) FROM feedback WHERE id = @afterId))",
-    );
-  }
-  const rows = db
-    .prepare(`${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY f.created_at DESC, f.rowid DESC LIMIT @limit`)
-    .all({ ...query, afterAt: after?.at, afterId: after?.id, limit: limit + 1 }) as FeedbackLine[];
-  return { lines: rows.slice(0, limit), hasMore: rows.length > limit };
-}
-
-/** Returns all feedback on a trace, newest first. */
-export function listFeedback(db: Db, traceId: string): FeedbackLine[] {
-  return pageOfFeedback(db, { traceId, agentId: null, rating: null }, null, 1_000_000).lines;
-}
-
-export function getFeedback(db: Db, id: string): FeedbackLine {
-  const line = db.prepare(`${SELECT} WHERE f.id = ?`).get(id) as FeedbackLine | undefined;
-  if (line !== undefined) return line;
-  throw new UserError("feedback_unknown", `Unknown feedback "${id}".`, "List the feedback with GET /api/feedback.");
-}
-
-export function updateFeedback(db: Db, { id, rating, notes }: Pick<Feedback, "id" | "rating" | "notes">): void {
-  db.prepare("UPDATE feedback SET rating = ?, notes = ? WHERE id = ?").run(rating, notes, id);
-}
-
-export function deleteFeedback(db: Db, id: string): void {
-  db.prepare("DELETE FROM feedback WHERE id = ?").run(id);
-}
-
-/** Returns the newest feedback on each trace of a run, or on each trace in the database if `runId` is null. */
-export function newestFeedback(db: Db, runId: string | null): Feedback[] {
-  return db
-    .prepare(
-      `SELECT id, traceId, rating, notes, createdAt FROM (
-         SELECT f.id, f.trace_id AS traceId, f.rating, f.notes, f.created_at AS createdAt, t.run_id AS runId,
-                row_number() OVER (PARTITION BY f.trace_id ORDER BY f.created_at DESC, f.rowid DESC) AS rank
-         FROM feedback f JOIN traces t ON t.id = f.trace_id)
-       WHERE rank = 1 AND (@runId IS NULL OR runId = @runId) ORDER BY traceId`,
-    )
-    .all({ runId }) as Feedback[];
+/** A conversation of one person with one agent: several chats with the same mailbox and cutoff date. */
+export interface ChatSession extends MailboxBinding {
+  readonly id: string;
+  readonly agentId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
 }

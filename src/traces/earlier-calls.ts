@@ -1,3 +1,5 @@
+// The tool calls of earlier chats in a session, read from its messages.
+import { withoutDataMarks } from "../models/tool-results.js";
 import type { JsonValue } from "../platform/json.js";
 import type { ChatTrace, ToolCallRecord } from "./trace.js";
 
@@ -19,7 +21,9 @@ export function earlierCalls({
       const toolResult = results.get(id);
       if (toolResult === undefined) return [];
       const { content, isError } = toolResult;
-      const outcome = isError ? { result: null, error: content } : { result: jsonOrText(content), error: null };
+      const outcome = isError
+        ? { result: null, error: withoutDataMarks(content) }
+        : { result: jsonOrText(withoutDataMarks(content)), error: null };
       return [{ id, name, arguments: args, ...outcome }];
     });
   });

@@ -8,10 +8,19 @@ export const JUDGED = "judgeCorrect";
 
 /**
  * The possible headline scores, best first: a training environment's reward, the judge's verdict, a suite's own grade,
- * the cited sources, and otherwise the word overlap of the answers. A suite has `taskScore` and not `taskSolved`,
- * because it includes partial credit and equals `taskSolved` for tasks without it.
+ * the goal of a task that asks for actions, the F1 of one that asks for emails, the cited sources, and otherwise the
+ * word overlap of the answers. A suite has `taskScore` and not `taskSolved`, because it includes partial credit.
+ * Without partial credit, both are equal.
  */
-export const HEADLINE_SCORERS = ["reward", JUDGED, "taskScore", "sourcesCorrect", "semanticScore"] as const;
+export const HEADLINE_SCORERS = [
+  "reward",
+  JUDGED,
+  "taskScore",
+  "goalReached",
+  "selectionF1",
+  "sourcesCorrect",
+  "semanticScore",
+] as const;
 
 export type HeadlineScorer = (typeof HEADLINE_SCORERS)[number];
 
@@ -59,6 +68,7 @@ export const METRIC_ALIASES = {
   sources: "sourcesCorrect",
   found: "foundGold",
   read: "readGold",
+  f1: "selectionF1",
   score: "taskScore",
   solved: "taskSolved",
 } as const satisfies Record<string, string>;

@@ -1,3 +1,4 @@
+// Reads the paid replies of unfinished tasks. The result writer stores and deletes them.
 import { type JournalEntry, journalEntrySchema } from "../models/reply-journal.js";
 import { parseJsonOrNull } from "../platform/json.js";
 import type { Db } from "../store/open-store.js";

@@ -1,3 +1,4 @@
+// What art-e saw of an agent's work, so that unseen calls are unknown and never 0.
 import type { QuestionTrace } from "./trace.js";
 
 /** What art-e saw of an agent's work. Figures about anything else are unknown, never 0. */

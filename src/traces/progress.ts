@@ -1,8 +1,10 @@
+// The state of a running run and its events, as the run page, `--watch` and the API show them.
 import { z } from "zod";
 import { LIMIT_REASONS, type TaskActivity } from "../models/model.js";
 import { estimateSchema } from "../statistics/estimate.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { type TaskId, taskIdSchema } from "../tasks/question.js";
+import { HEADLINE_SCORERS } from "./headline-score.js";
 import { runStatusSchema, type TaskResult } from "./task-result.js";
 
 const ms = z.number().nonnegative();
@@ -15,7 +17,7 @@ const finishedTaskSchema = z.strictObject({
   question: z.string(),
   ending: z.enum(ENDINGS),
   error: z.string().nullable().describe("Error message of a failed task, otherwise null."),
-  score: z.number().nullable().describe("The first of the run's scores, or null if the task does not have that score."),
+  score: z.number().nullable().describe("The run's headline score, or null if the task does not have it."),
   costUsd: z.number().nullable().describe("US dollars, or null if the price is unknown."),
   durationMs: ms.describe("Milliseconds, including waiting."),
   waitedMs: ms.describe("Milliseconds of rate limiting, failed calls and pauses."),
@@ -108,16 +110,23 @@ export const runProgressSchema = z
     doneTasks: tasks,
     failedTasks: tasks,
     endings: z.partialRecord(z.enum(ENDINGS), tasks),
-    scores: z
-      .array(
-        estimateSchema.extend({ scorer: z.string(), label: z.string(), better: z.enum(["higher", "lower"]) }).strict(),
-      )
-      .readonly()
-      .describe("Scores over the completed tasks, starting with the run's headline score."),
+    headline: estimateSchema
+      .extend({
+        scorer: z.enum(HEADLINE_SCORERS),
+        label: z.string(),
+        overAll: estimateSchema.describe(
+          "The same with failed tasks as wrong. Empty (n is 0) if they cannot count so.",
+        ),
+      })
+      .strict()
+      .nullable()
+      .describe("Headline score over the completed tasks, or null if no task is scored yet."),
     costUsd: z
       .number()
       .nullable()
-      .describe("The agent's cost in US dollars for all attempts, or null if a price is unknown."),
+      .describe(
+        "The agent's cost in US dollars, including all attempts and unfinished tasks, or null if a price is unknown.",
+      ),
     judgeCostUsd: z.number().nullable().describe("Cost of judging in US dollars, or null if a price is unknown."),
     spentUsd: z
       .number()

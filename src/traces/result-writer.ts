@@ -1,8 +1,10 @@
+// Saves finished tasks and paid replies on a thread. A trace and its result are one transaction.
 import { UserError } from "../platform/errors.js";
 import { builtFile } from "../platform/program-files.js";
 import { WorkerRpc } from "../platform/worker-rpc.js";
 import type { Db } from "../store/open-store.js";
 import { type LockWait, WAIT_INDEFINITELY } from "../store/write-transaction.js";
+import { epochKey } from "../tasks/epoch-key.js";
 import type { TaskId } from "../tasks/question.js";
 import { type JournalRow, openJournalEraser } from "./result-writer/journal-writer.js";
 import type { TaskResult } from "./task-result.js";
@@ -136,7 +138,7 @@ export function threadedResultWriter(
       const superseded = abandoned === null ? null : toResultRow(abandoned.trace, abandoned.result, "abandoned");
       const row = { ...toResultRow(trace, result, outcome, growing), abandoned: superseded };
       recent.add(row.trace);
-      const key = keyOf(row);
+      const key = epochKey(row);
       saved.add(key);
       try {
         while ((await call({ kind: "result", row })) === "locked") {
@@ -152,7 +154,7 @@ export function threadedResultWriter(
       if ((await call({ kind: "reply", row })) === "saved") return;
       waiting.onWait();
       const retry = async () => {
-        while (!waiting.signal.aborted && !saved.has(keyOf(row))) {
+        while (!waiting.signal.aborted && !saved.has(epochKey(row))) {
           if ((await call({ kind: "reply", row })) === "saved") return;
         }
       };
@@ -165,10 +167,6 @@ export function threadedResultWriter(
       await thread.close();
     },
   };
-}
-
-function keyOf({ taskId, epoch }: Pick<JournalRow, "taskId" | "epoch">): string {
-  return `${taskId}/${epoch}`;
 }
 
 function unwritable(path: string, { message, code }: NonNullable<SaveOutcome>): Error {

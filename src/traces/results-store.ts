@@ -1,3 +1,4 @@
+// The tables of a run's tasks and results: what is planned, what is left, and the attempts to add up.
 import { chunk } from "../platform/batches.js";
 import { DamagedRowError, jsonSql, mapReadable, parseColumn } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
@@ -144,8 +145,9 @@ export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string 
   );
   const addQuestion = db.prepare(
     `INSERT OR IGNORE INTO art_e_tasks
-       (dataset_id, id, question, answer, message_ids, inbox_address, query_date, how_realistic, split)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (dataset_id, id, question, answer, message_ids, inbox_address, query_date, how_realistic, split,
+        goal, drafts, selection)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   db.transaction(() => {
     db.prepare("INSERT OR IGNORE INTO datasets (id, sha256) VALUES (?, ?)").run(id, set.sha256);
@@ -165,6 +167,9 @@ export function saveTasks(db: Db, set: TaskSet, tasks: readonly Task[]): string 
         q.query_date,
         q.how_realistic,
         q.split ?? set.split,
+        q.goal === undefined ? null : JSON.stringify(q.goal),
+        q.drafts === undefined ? null : JSON.stringify(q.drafts),
+        q.select === undefined ? null : JSON.stringify(q.select),
       );
     }
   })();
@@ -184,6 +189,14 @@ export function plannedOrder(db: Db, runId: string): TaskCursor[] {
   return db
     .prepare("SELECT task_id AS taskId, epoch FROM run_tasks WHERE run_id = ? ORDER BY position")
     .all(runId) as TaskCursor[];
+}
+
+/** Returns the position of the first epoch of a task in the run's plan, or null if the run does not have the task. */
+export function firstPosition(db: Db, runId: string, taskId: TaskId): number | null {
+  return db
+    .prepare("SELECT min(position) FROM run_tasks WHERE run_id = ? AND task_id = ?")
+    .pluck()
+    .get(runId, taskId) as number | null;
 }
 
 /** Tasks per query. The number is small because reading blocks the event loop, and with it the running tasks. */
@@ -262,12 +275,15 @@ export function suiteTasksOf(db: Db, runId: string): PlannedSuiteTask[] {
   return rows.map(toSuiteTask);
 }
 
-function toTask({ epoch, ...row }: StoredTaskRow): PlannedTask {
+function toTask({ epoch, goal, drafts, selection, ...row }: StoredTaskRow): PlannedTask {
   if (row.suiteTask !== null) return { kind: "suite", task: toSuiteTask(row as SuiteTaskColumns), epoch };
   const place = { table: "art_e_tasks", row: row.task_id, column: "message_ids" };
   const question = questionSchema.safeParse({
     ...row,
     message_ids: parseColumn(row.message_ids, "array", place),
+    ...(goal === null ? {} : { goal: parseColumn(goal, {}, { ...place, column: "goal" }) }),
+    ...(drafts === null ? {} : { drafts: parseColumn(drafts, "array", { ...place, column: "drafts" }) }),
+    ...(selection === null ? {} : { select: parseColumn(selection, {}, { ...place, column: "selection" }) }),
   });
   if (question.success) return { kind: "question", task: question.data, epoch };
   const [issue] = question.error.issues;

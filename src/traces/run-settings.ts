@@ -1,13 +1,16 @@
+// The settings of a run, by who answered it. They contain everything that affects its measurements.
 import { z } from "zod";
 import { sentParametersSchema } from "../models/model.js";
 import { REASONING_EFFORTS } from "../models/reasoning-effort.js";
 import { extrasShape } from "../models/request-extras.js";
+import { TOOL_RESULTS } from "../models/tool-results.js";
 import { LONGEST_TIMER_MS } from "../platform/deadline.js";
 import { concurrencyValue, numberAbove, wholeNumber } from "../platform/flag-values.js";
 import { jsonObjectSchema } from "../platform/json.js";
-import { judgeSettingsSchema } from "./trace.js";
+import { ATTACK_KINDS } from "../tasks/attack.js";
+import { judgeSettingsSchema } from "./judgement.js";
 
-const positive = numberAbove(0, Number.MAX_SAFE_INTEGER);
+const positive = numberAbove(0);
 const duration = numberAbove(0, LONGEST_TIMER_MS);
 
 /** The values that a run's limits can have, in flags, requests, queue messages and stored settings alike. */
@@ -68,7 +71,7 @@ const agentTargetSchema = z
 
 export type AgentTarget = z.output<typeof agentTargetSchema>;
 
-export const PERTURBATIONS = ["reworded", "tool-error", "latency", "shuffled"] as const;
+export const PERTURBATIONS = ["reworded", "tool-error", "latency", "shuffled", "hostile", "hostile-control"] as const;
 
 export type Perturbation = (typeof PERTURBATIONS)[number];
 
@@ -146,6 +149,23 @@ export const untilSchema = z
 
 export type UntilSettings = z.output<typeof untilSchema>;
 
+const attackKinds = z
+  .array(z.enum(ATTACK_KINDS))
+  .min(1)
+  .readonly()
+  .describe("Kinds of the planted emails. Absent for all kinds, and without planted emails.");
+
+/** Disturbance of the tasks, for runs and training runs. */
+const perturbationShape = {
+  perturbation: z
+    .enum(PERTURBATIONS)
+    .exactOptional()
+    .describe(
+      "Disturbance of each task (--perturb): reworded question, error of the first tool call, slow tools, search results in another order, hostile emails, or harmless emails of the same shape. Absent for an undisturbed run.",
+    ),
+  attackKinds: attackKinds.exactOptional(),
+};
+
 /** Settings of a run that art-e executes, with its own agent loop or with an external agent. */
 const executedShape = {
   ...conditionsShape,
@@ -183,6 +203,10 @@ export const ownRunSettingsSchema = z
       .describe("Reasoning effort of the model. If absent, the model's default."),
     toolCalls: z.string().describe("all, or first if only the first tool call of a reply is executed."),
     toolChoice: z.string().describe("auto, or required if the model must call a tool in every turn."),
+    toolResults: z
+      .enum(TOOL_RESULTS)
+      .exactOptional()
+      .describe("How the model received tool results. If absent, unchanged (plain)."),
     sent: sentParametersSchema
       .readonly()
       .exactOptional()
@@ -194,12 +218,7 @@ export const ownRunSettingsSchema = z
       .describe(
         "Whether Python ran outside a sandbox (--unsafe-host-python). Absent if it ran in a sandbox or not at all.",
       ),
-    perturbation: z
-      .enum(PERTURBATIONS)
-      .exactOptional()
-      .describe(
-        "Disturbance of each task (--perturb): reworded question, error of the first tool call, slow tools, or search results in another order. Absent for an undisturbed run.",
-      ),
+    ...perturbationShape,
     oracle: z.string().exactOptional().describe("Oracle file for the model offline/oracle. Absent for other models."),
   })
   .describe("A run of art-e's agent loop.");
@@ -251,6 +270,7 @@ const trainingRunSettingsSchema = z
     ...sharedShape,
     ...registeredAgentShape,
     ...conditionsShape,
+    ...perturbationShape,
     environment: z
       .strictObject({
         protocol: z.literal("openenv").describe("Protocol between trainer and environment."),

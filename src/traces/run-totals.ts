@@ -1,5 +1,7 @@
+// The schema of a run's totals, as in its results file.
 import { z } from "zod";
-import { answeredBySchema, usageSchema } from "../models/model.js";
+import { answeredBySchema } from "../models/answering-model.js";
+import { usageSchema } from "../models/usage.js";
 import { estimateSchema, intervalSchema } from "../statistics/estimate.js";
 import { ENDINGS } from "../tasks/ending.js";
 import { TASK_STATES } from "../tasks/suite-task.js";
@@ -36,6 +38,11 @@ export const scoreFiguresSchema = estimateSchema.extend({
   overAll: estimateSchema.describe(
     "The same estimate with failed tasks counted as wrong (0). Empty (n is 0) if failures cannot count as 0: if lower is better, if the score is not limited to 0 to 1, or for a training environment's reward. Suite tasks that are not runnable or could not be graded are left out.",
   ),
+  micro: estimateSchema
+    .exactOptional()
+    .describe(
+      "F1, precision or recall over the emails of all tasks together, with mailboxes as clusters. n counts the emails in the denominator. Present only for these scores of selected emails.",
+    ),
   corrected: estimateSchema
     .exactOptional()
     .describe(

@@ -1,4 +1,7 @@
+// A score's value and its description: scale, direction, and whether a failed task counts as 0.
 import type { Scale } from "../statistics/estimate.js";
+import type { Exposure } from "../tasks/attack.js";
+import type { AskedFor } from "../tasks/question.js";
 import type { QuestionTrace } from "./trace.js";
 
 /** A null `value` means that the score could not be determined, with the reason in `explanation`. Means exclude it. */
@@ -8,6 +11,9 @@ export type Score = QuestionTrace["scores"][string];
 export interface ScorableQuestion {
   readonly goldAnswer: string;
   readonly goldMails: number;
+  readonly asksFor: AskedFor;
+  /** Planted emails that the agent saw. Default: none. */
+  readonly exposure?: Exposure;
 }
 
 /**
@@ -27,6 +33,8 @@ export interface ScoreDescription {
    * applies to all questions.
    */
   readonly appliesTo?: (question: ScorableQuestion) => boolean;
+  /** Whether a gate requires the bound of the interval to reach its limit, and not only the value. Absent for no. */
+  readonly gatedByBound?: true;
   /** False if failed tasks are also excluded from the figure over all tasks. If absent, they count as 0 there. */
   readonly failedAsWrong?: false;
 }

@@ -1,3 +1,4 @@
+// Divides the duration of a trace into model calls, tools and waits.
 import type { Trace, Turn } from "./trace.js";
 
 type Stretch = Pick<TimelineSegment, "kind" | "durationMs" | "detail">;

@@ -1,35 +1,30 @@
+// Reads traces from the database: one by name, filtered pages, or one at a time.
 import { UserError } from "../platform/errors.js";
 import { jsonSql, parseColumn, skipDamaged } from "../store/damaged-row.js";
+import { type ListTerm, listCondition, listOrder } from "../store/list-query.js";
 import type { Db } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
+import type { Feedback } from "./feedback-store.js";
 import { HEADLINE_SCORERS, type HeadlineScorer } from "./headline-score.js";
+import { TRACE_FIELDS } from "./list-fields.js";
 import { getRun } from "./runs-store.js";
 import type { Band } from "./score-bands.js";
-import type { ChatTrace, Feedback, Trace } from "./trace.js";
+import type { ChatTrace, Trace } from "./trace.js";
 
-/** Filter for traces. Null matches any value. */
-interface TraceQuery {
-  readonly agentId: string | null;
-  readonly runId: string | null;
-  readonly sessionId: string | null;
-  readonly ending: string | null;
-  /** Rating in the newest feedback on the trace. */
-  readonly rating: string | null;
-  /** ISO 8601, inclusive. */
-  readonly startedFrom: string | null;
-  /** ISO 8601, exclusive. */
-  readonly startedBefore: string | null;
-}
-
-/** The last trace of a page, after which the next page starts. */
-interface TraceCursor {
-  readonly startedAt: string;
-  readonly id: string;
+export interface TraceQuery {
+  readonly terms: readonly ListTerm[];
+  /** Name of a field of `TRACE_FIELDS`, after `-` if descending, or empty for newest first. */
+  readonly sort: string;
+  readonly limit: number;
+  /** The last trace of the previous page, or the number of traces on all previous pages if they are sorted. */
+  readonly after: { readonly startedAt: string; readonly id: string } | number | null;
 }
 
 export interface TraceSummary {
   readonly id: string;
   readonly runId: string | null;
+  /** Name that a person gave the run, or null. */
+  readonly runName: string | null;
   readonly taskId: TaskId | null;
   readonly agentId: string;
   readonly sessionId: string;
@@ -156,42 +151,36 @@ function taskIdOf(text: string): TaskId {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
-const RATING =
-  "(SELECT rating FROM feedback f WHERE f.trace_id = t.id ORDER BY f.created_at DESC, f.rowid DESC LIMIT 1)";
-
 const TRACE = jsonSql("t.trace");
 
-/** Returns a page of the traces of runs and chats, newest first. `total` counts the traces on all pages. */
+const TEXT = "concat(t.id, ' ', t.agent_id, ' ', t.model, ' ', t.question, ' ', t.answer)";
+
+/** Returns a page of the traces of runs and chats. `total` counts the traces on all pages. */
 export function pageOfTraces(
   db: Db,
-  query: TraceQuery,
-  after: TraceCursor | null,
-  limit: number,
+  { terms, sort, limit, after }: TraceQuery,
 ): { readonly lines: TraceSummary[]; readonly hasMore: boolean; readonly total: number } {
-  const conditions = ["1"];
-  if (query.agentId !== null) conditions.push("t.agent_id = @agentId");
-  if (query.runId !== null) conditions.push("t.run_id = @runId");
-  if (query.sessionId !== null) conditions.push("t.session_id = @sessionId");
-  if (query.ending !== null) conditions.push("t.ending = @ending");
-  if (query.rating !== null) conditions.push(`${RATING} = @rating`);
-  if (query.startedFrom !== null) conditions.push("t.started_at >= @startedFrom");
-  if (query.startedBefore !== null) conditions.push("t.started_at < @startedBefore");
-  const where = conditions.join(" AND ");
-  const total = db.prepare(`SELECT count(*) FROM traces t WHERE ${where}`).pluck().get(query) as number;
+  const { sql, values } = listCondition(terms, TRACE_FIELDS, TEXT);
+  const order = listOrder(sort, TRACE_FIELDS);
+  const total = db.prepare(`SELECT count(*) FROM traces t WHERE ${sql}`).pluck().get(values) as number;
+  const isKeyset = typeof after === "object" && after !== null;
+  const ids = `SELECT t.id FROM traces t WHERE ${sql} ${isKeyset ? "AND (t.started_at, t.id) < (@afterStart, @afterId)" : ""}
+    ORDER BY ${order === null ? "" : `${order}, `} t.started_at DESC, t.id DESC LIMIT @limit OFFSET @offset`;
   const rows = db
     .prepare(
-      `SELECT t.id, t.run_id AS runId, t.task_id AS taskId, t.agent_id AS agentId, t.session_id AS sessionId,
-              t.started_at AS startedAt, t.ending, coalesce(${TRACE} ->> '$.model', '') AS model,
-              coalesce(${TRACE} ->> '$.question', ${TRACE} ->> '$.task.question', '') AS question,
-              ${TRACE} ->> '$.answer' AS answer, coalesce(${TRACE} ->> '$.durationMs', 0) AS durationMs, ${RATING} AS rating,
+      `SELECT t.id, t.run_id AS runId, (SELECT name FROM runs WHERE id = t.run_id) AS runName,
+              t.task_id AS taskId, t.agent_id AS agentId, t.session_id AS sessionId, t.started_at AS startedAt, t.ending, coalesce(t.model, '') AS model, coalesce(t.question, '') AS question,
+              t.answer, coalesce(t.duration_ms, 0) AS durationMs, ${TRACE_FIELDS.rating.sql} AS rating,
               coalesce(${TRACE} -> '$.scores', '{}') AS scores
-       FROM traces t WHERE ${where} ${after === null ? "" : "AND (t.started_at, t.id) < (@afterStart, @afterId)"}
-       ORDER BY t.started_at DESC, t.id DESC LIMIT @limit`,
+       FROM (SELECT id, row_number() OVER () AS place FROM (${ids})) page JOIN traces t ON t.id = page.id
+       ORDER BY page.place`,
     )
-    .all({ ...query, afterStart: after?.startedAt, afterId: after?.id, limit: limit + 1 }) as (Omit<
-    TraceSummary,
-    "score"
-  > & { readonly scores: string })[];
+    .all({
+      ...values,
+      ...(isKeyset ? { afterStart: after.startedAt, afterId: after.id } : {}),
+      limit: limit + 1,
+      offset: typeof after === "number" ? after : 0,
+    }) as (Omit<TraceSummary, "score"> & { readonly scores: string })[];
   const lines = rows.slice(0, limit).map(({ scores, ...row }) => ({ ...row, score: headlineScoreOf(scores) }));
   return { lines, hasMore: rows.length > limit, total };
 }

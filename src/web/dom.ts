@@ -1,4 +1,5 @@
-import { stripControls } from "../platform/strings.js";
+// Creates elements and formats values for both bundles. Text is set as text, never as markup.
+import { stripControls } from "../platform/control-characters.js";
 import { duration, share, usd } from "../text/format.js";
 import type { TextSpan } from "../text/passages.js";
 
@@ -95,6 +96,12 @@ export function replaceChildren(parent: Element, ...children: readonly Child[]):
   append(parent, children);
 }
 
+/** Shows another text. The same text is not set twice, because screen readers would read it again. */
+export function setText(element: Element, text: string): void {
+  const shown = stripControls(text);
+  if (element.textContent !== shown) element.textContent = shown;
+}
+
 /** Shows text from mail or models. `dir` isolates its direction from the surrounding text. */
 export function untrustedText(text: string, className: string | null = "text", tag: Tag = "div"): HTMLElement {
   return h(tag, { class: className, dir: "auto" }, text);
@@ -132,12 +139,12 @@ export function copyButton(label: string, text: string): HTMLElement {
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
+      setText(button, "Copied");
     } catch {
-      button.textContent = "The browser did not allow it";
+      setText(button, "The browser did not allow it");
     }
     setTimeout(() => {
-      button.textContent = label;
+      setText(button, label);
     }, COPIED_MS);
   });
   return button;
@@ -157,7 +164,7 @@ export function svg(
 ): SVGElement {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  element.append(...children);
+  append(element, children);
   return element;
 }
 

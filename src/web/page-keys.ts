@@ -1,8 +1,12 @@
+// Keyboard shortcuts for a whole page, with their help.
 import { h } from "./dom.js";
 
 /** Keys that work on every page, unless a field or a dialog has the focus. */
 const KEYS: Readonly<Record<string, { readonly words: string; press(): void }>> = {
-  "/": { words: "search", press: () => document.querySelector<HTMLElement>("main input[type=search]")?.focus() },
+  "/": {
+    words: "search (Escape leaves it)",
+    press: () => document.querySelector<HTMLElement>("main input[type=search]")?.focus(),
+  },
   j: { words: "next row or task", press: () => focusRow(1) },
   k: { words: "previous row or task", press: () => focusRow(-1) },
   "?": { words: "this help", press: showHelp },
@@ -10,6 +14,10 @@ const KEYS: Readonly<Record<string, { readonly words: string; press(): void }>> 
 
 export function listenForPageKeys(): void {
   addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && event.target instanceof HTMLInputElement && event.target.type === "search") {
+      event.preventDefault();
+      event.target.blur();
+    }
     const key = KEYS[event.key];
     const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
     const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
@@ -38,7 +46,7 @@ function showHelp(): void {
     each.checkVisibility(),
   );
   const keys = [
-    ...own.map((each) => [each.getAttribute("aria-keyshortcuts") ?? "", wordsOf(each)] as const),
+    ...own.map((each) => [each.getAttribute("aria-keyshortcuts") ?? "", controlLabel(each)] as const),
     ...Object.entries(KEYS).map(([key, { words }]) => [key, words] as const),
   ];
   const lines = keys.flatMap(([key, words]) => [
@@ -55,6 +63,6 @@ function showHelp(): void {
   dialog.showModal();
 }
 
-function wordsOf(control: HTMLElement): string {
+function controlLabel(control: HTMLElement): string {
   return control.title || control.getAttribute("aria-label") || (control.firstChild?.textContent ?? "").trim();
 }

@@ -1,4 +1,5 @@
-import { h } from "./dom.js";
+// The button that switches between dark and light.
+import { h, setText } from "./dom.js";
 
 const KEY = "art-e-theme";
 
@@ -6,7 +7,7 @@ const KEY = "art-e-theme";
 export function themeButton(): HTMLElement {
   const button = h("button.quiet", "");
   const label = () => {
-    button.textContent = isDark() ? "Light" : "Dark";
+    setText(button, isDark() ? "Light" : "Dark");
     button.setAttribute("aria-label", isDark() ? "Switch to light colors" : "Switch to dark colors");
   };
   const storedTheme = remembered();

@@ -16,8 +16,8 @@ const EMPTY = "Your reply was empty. Call a tool, or give your answer.";
 const NO_REQUEST = { system: "", messages: [], tools: [], toolChoice: "auto", maxTokens: 1 } as const;
 const CUT_OFF = "Your reply was cut off for its length. Be brief: call one tool, or give a short answer.";
 
-describe("a loop that throws keeps the earlier turns in the transcript", () => {
-  test("if the model port throws", async () => {
+describe("the transcript of a loop that throws", () => {
+  test("keeps the earlier turns if the model port throws", async () => {
     const error = new ModelError("rate_limit", "429", { retryable: true });
     const transcript = emptyTranscript();
     await expect(play(scripted([call("echo", { a: 1 }), error]), [echo()], {}, transcript)).rejects.toBe(error);
@@ -26,7 +26,7 @@ describe("a loop that throws keeps the earlier turns in the transcript", () => {
     expect(transcript.toolCalls).toHaveLength(1);
   });
 
-  test("if a broken tool throws, which is not the model's fault", async () => {
+  test("keeps the current turn if a broken tool throws", async () => {
     const transcript = emptyTranscript();
     await expect(play(scripted([call("broken")]), [broken], {}, transcript)).rejects.toThrow(
       new TypeError("a wire has come loose"),
@@ -35,7 +35,7 @@ describe("a loop that throws keeps the earlier turns in the transcript", () => {
     expect(transcript.toolCalls).toEqual([]);
   });
 
-  test("if it is aborted, and throws the signal's reason", async () => {
+  test("throws the signal's reason if the loop is aborted", async () => {
     const controller = new AbortController();
     const last: Tool = {
       ...echo(),
@@ -49,14 +49,14 @@ describe("a loop that throws keeps the earlier turns in the transcript", () => {
   });
 });
 
-describe("a reply that is neither a call nor an answer", () => {
+describe("replies without a call or an answer", () => {
   test.each([
     ["empty", { content: "" }, EMPTY],
     ["blank", { content: " \n\t" }, EMPTY],
     ["of no known end and empty", { content: "", finishReason: "other" }, EMPTY],
     ["cut off for its length", { content: "The dues are", finishReason: "length" }, CUT_OFF],
     ["cut off before its first word", { content: "", finishReason: "length" }, CUT_OFF],
-  ] as const)("%s causes a complaint, and the loop continues", async (_, line, complaint) => {
+  ] as const)("asks the model again after a reply that is %s", async (_, line, complaint) => {
     const rollout = await roll([line, finish("$40")], [ending]);
     expect(rollout).toMatchObject({ ending: "answered", answer: "$40" });
     expect(rollout.requests[1]?.messages).toEqual([
@@ -67,7 +67,7 @@ describe("a reply that is neither a call nor an answer", () => {
     expect(rollout.turns).toHaveLength(2);
   });
 
-  test("uses up a turn, and the task ends as out_of_turns if every turn is used up this way", async () => {
+  test("ends as out_of_turns if every reply uses up a turn this way", async () => {
     const rollout = await roll([{}, {}, {}, {}], [ending], { settings: { maxTurns: 4 } });
     expect(rollout).toMatchObject({ ending: "out_of_turns", answer: null, sources: [] });
     expect(rollout.turns).toHaveLength(4);
@@ -82,7 +82,7 @@ describe("tool_protocol_error", () => {
     ["unparsable arguments", unusable],
     ["bad arguments", call("echo", { refuse: "bad_arguments" })],
     ["two bad calls in one turn", { toolCalls: [...unusable.toolCalls, { name: "nothing", arguments: {} }] }],
-  ])("is the ending after three turns of %s, before the turns are used up", async (_, line) => {
+  ])("ends the task after three turns of %s, before the turns are used up", async (_, line) => {
     const rollout = await roll([line, line, line, finish("late")], [echo(), ending]);
     expect(rollout).toMatchObject({ ending: "tool_protocol_error", answer: null, sources: [] });
     expect(rollout.turns).toHaveLength(3);
@@ -94,20 +94,20 @@ describe("tool_protocol_error", () => {
     ["for a missing email", call("echo", { refuse: "invalid_email" })],
     ["that fails through no fault of the model's", call("echo", { refuse: "failed" })],
     ["that works next to a failing call", { toolCalls: [...unusable.toolCalls, { name: "echo", arguments: {} }] }],
-  ])("is postponed by a call %s", async (_, good) => {
+  ])("starts counting again after a call %s", async (_, good) => {
     const lines = [unusable, unusable, good, unusable, unusable, finish("$40")];
     expect(await roll(lines, [echo(), ending])).toMatchObject({ ending: "answered", answer: "$40" });
   });
 
-  test("is never the ending after refusals, however many there are", async () => {
+  test("never ends the task because tools reject calls", async () => {
     const lines = Array.from({ length: 5 }, () => call("echo", { refuse: "invalid_email" }));
     const rollout = await roll(lines, [echo()], { settings: { maxTurns: 5 } });
     expect(rollout.ending).toBe("out_of_turns");
   });
 });
 
-describe("an answer", () => {
-  test("can be given by return_final_answer, with its sources", async () => {
+describe("the agent's answer", () => {
+  test("comes from return_final_answer, with its sources", async () => {
     const rollout = await roll([call("echo", { a: 1 }), finish(" $40\n", ["<a@b>"])], [echo(), ending]);
     expect(rollout).toMatchObject({ ending: "answered", answer: "$40", sources: ["<a@b>"] });
     expect(rollout.toolCalls.map((record) => [record.name, record.turn])).toEqual([
@@ -116,13 +116,13 @@ describe("an answer", () => {
     ]);
   });
 
-  test("in plain text is only the last turn's text, without sources", async () => {
+  test("comes from the last turn's plain text, without sources", async () => {
     const thinking = { content: "Let me look for the dues.", toolCalls: [{ name: "echo", arguments: {} }] };
     const rollout = await roll([thinking, { content: " They are $40. \n" }], [echo(), ending]);
     expect(rollout).toMatchObject({ ending: "answered", answer: "They are $40.", sources: [] });
   });
 
-  test("is taken from the tool, not from the text next to it", async () => {
+  test("comes from the tool, not from the text next to the call", async () => {
     const rollout = await roll([{ ...finish("$40"), content: "I am done." }], [ending]);
     expect(rollout.answer).toBe("$40");
   });
@@ -137,7 +137,7 @@ describe("an answer", () => {
   });
 
   test.each(["I don't know", "I do not know.", "Sorry, I don’t know"])(
-    "is dont_know if it is %j without sources",
+    "ends the task as dont_know if it is %j without sources",
     async (text) => {
       expect(await roll([finish(text)], [ending])).toMatchObject({ ending: "dont_know", answer: text, sources: [] });
       expect(await roll([{ content: text }], [ending])).toMatchObject({ ending: "dont_know", answer: text });
@@ -147,18 +147,18 @@ describe("an answer", () => {
   test.each([
     ["I don't know", ["<a@b>"]],
     ["I don't know her number, but her fax is 316-555-0117", []],
-  ])("is accepted as an answer if it is %j with the sources %j", async (text, sources) => {
+  ])("ends the task as answered if it is %j with the sources %j", async (text, sources) => {
     expect(await roll([finish(text, sources)], [ending])).toMatchObject({ ending: "answered", answer: text, sources });
   });
 
-  test("is not the text of a refusal, which ends the task whether it is empty or not", async () => {
+  test("stays null if the model refuses, with or without a text", async () => {
     const refuse = (content: string) => roll([{ content, finishReason: "refusal" }], [ending]);
     const reason = "The model refused to answer: refusal: I cannot help with that.";
     expect(await refuse("I cannot help with that.")).toMatchObject({ ending: "refused", answer: null, reason });
     expect(await refuse("")).toMatchObject({ ending: "refused", answer: null });
   });
 
-  test("is not an unreadable tool call: the model is asked to call again", async () => {
+  test("stays open after an unreadable tool call, and the model calls again", async () => {
     const broken = { content: "print(default_api.echo())", finishReason: "broken_call" as const };
     const { answer, messages } = await roll([broken, finish("4.5 cents")], [ending]);
     expect(answer).toBe("4.5 cents");
@@ -169,7 +169,7 @@ describe("an answer", () => {
 describe("several tool calls in one turn", () => {
   const three = { toolCalls: ["a", "b", "c"].map((word) => ({ name: "echo", arguments: { word } })) };
 
-  test("are all made, in order, and each result has the call's id", async () => {
+  test("run in order, and each result has the call's id", async () => {
     const tool = echo();
     const rollout = await roll([three, finish("x")], [tool, ending]);
     expect(tool.calls.map(({ args }) => args)).toEqual([{ word: "a" }, { word: "b" }, { word: "c" }]);
@@ -184,7 +184,7 @@ describe("several tool calls in one turn", () => {
     );
   });
 
-  test("are reduced to the first if the agent requires it, and the others get the reason", async () => {
+  test("lose all but the first call if the agent requires it, and the others get the reason", async () => {
     const tool = echo();
     const rollout = await roll([three, finish("x")], [tool, ending], { settings: { toolCalls: "first" } });
     expect(tool.calls.map(({ args }) => args)).toEqual([{ word: "a" }]);
@@ -198,7 +198,7 @@ describe("several tool calls in one turn", () => {
     expect(results?.[1]?.content).toContain("only the first tool call of a turn is made");
   });
 
-  test("are not made after the answer, and each gets the reason", async () => {
+  test("end at the answer, and each later call gets the reason", async () => {
     const tool = echo();
     const all = { toolCalls: [...(finish("$40").toolCalls ?? []), { name: "echo", arguments: { word: "late" } }] };
     const rollout = await roll([all], [tool, ending]);
@@ -213,15 +213,15 @@ describe("several tool calls in one turn", () => {
     expect(results[1]?.content).toBe("Not called: the answer was given before it.");
   });
 
-  test("do not end a loop that makes only the first call if a later one is the answer", async () => {
+  test("continue the loop if only the first call runs and a later one is the answer", async () => {
     const both = { toolCalls: [{ name: "echo", arguments: {} }, ...(finish("early").toolCalls ?? [])] };
     const rollout = await roll([both, finish("$40")], [echo(), ending], { settings: { toolCalls: "first" } });
     expect(rollout.answer).toBe("$40");
   });
 });
 
-describe("the model receives", () => {
-  test("the prompt, the conversation, the tools and the agent's settings", async () => {
+describe("requests to the model", () => {
+  test("contain the prompt, the conversation, the tools and the agent's settings", async () => {
     const settings = { maxTokens: 77, temperature: 0.5, toolChoice: "required" } as const;
     const state = { provider: "anthropic", value: [{ type: "thinking", signature: "s" }] };
     const lines = [{ ...call("echo", { a: 1 }), content: "hm", providerState: state }, finish("$40")];
@@ -248,7 +248,7 @@ describe("the model receives", () => {
     expect(messages.slice(1, 4)).toEqual(requests[1]?.messages);
   });
 
-  test("one request per turn, and each turn is recorded with tokens, price, retries and duration", async () => {
+  test("create one turn each, with tokens, price, retries and duration", async () => {
     const retries = [{ attempt: 1, reason: "529", waitedMs: 5 }];
     const odd = { ...call("echo"), usage: null, retries, rawFinishReason: "tool_use", latencyMs: 12 };
     const { turns } = await roll([odd, finish("$40")], [echo(), ending]);
@@ -276,16 +276,19 @@ const tools = new Map([tool, ending].map((one) => [one.id, one]));
 const make = (call: Partial<ToolCall>) =>
   callTool({ id: "c1", name: "echo", arguments: {}, ...call }, 4, tools, context);
 
-describe("a wrong call gets an error that shows the right form", () => {
-  test.each(["send_email", "", "constructor", "Echo", "echo "])("for the unknown tool %j", async (name) => {
-    const { message, record, result } = await make({ name });
-    const error = `There is no tool "${name}". The tools are: echo, return_final_answer.`;
-    expect(result).toEqual({ ok: false, kind: "unknown_tool", error });
-    expect(message).toEqual({ role: "tool", toolCallId: "c1", name, content: error, isError: true });
-    expect(record).toMatchObject({ name, result: null, error, errorKind: "unknown_tool", turn: 4 });
-  });
+describe("errors for a wrong call", () => {
+  test.each(["send_email", "", "constructor", "Echo", "echo "])(
+    "list the available tools if the tool %j is unknown",
+    async (name) => {
+      const { message, record, result } = await make({ name });
+      const error = `There is no tool "${name}". The tools are: echo, return_final_answer.`;
+      expect(result).toEqual({ ok: false, kind: "unknown_tool", error });
+      expect(message).toEqual({ role: "tool", toolCallId: "c1", name, content: error, isError: true });
+      expect(record).toMatchObject({ name, result: null, error, errorKind: "unknown_tool", turn: 4 });
+    },
+  );
 
-  test("for arguments that are not a JSON object, which never reach the tool", async () => {
+  test("ask for valid JSON if the arguments are not an object, and the tool is not called", async () => {
     const before = tool.calls.length;
     const { record } = await make({ invalid: '{"query": "du' });
     expect(record).toMatchObject({
@@ -297,18 +300,21 @@ describe("a wrong call gets an error that shows the right form", () => {
     expect(tool.calls).toHaveLength(before);
   });
 
-  test("for an unknown tool, even if its arguments are broken too", async () => {
+  test("report an unknown tool even if its arguments are broken too", async () => {
     expect((await make({ name: "nothing", invalid: "{" })).record.errorKind).toBe("unknown_tool");
   });
 
-  test.each(["bad_arguments", "invalid_email", "failed"] as const)("for a tool's refusal, as %s", async (refuse) => {
-    const { message, record } = await make({ arguments: { refuse } });
-    expect(message).toMatchObject({ content: `refused: ${refuse}`, isError: true });
-    expect(record).toMatchObject({ arguments: { refuse }, result: null, errorKind: refuse });
-  });
+  test.each(["bad_arguments", "invalid_email", "failed"] as const)(
+    "repeat a tool's own error of kind %s",
+    async (refuse) => {
+      const { message, record } = await make({ arguments: { refuse } });
+      expect(message).toMatchObject({ content: `refused: ${refuse}`, isError: true });
+      expect(record).toMatchObject({ arguments: { refuse }, result: null, errorKind: refuse });
+    },
+  );
 });
 
-test("a successful call returns its result as JSON to the model and unchanged to the record", async () => {
+test("sends a tool's result to the model as JSON, and records it unchanged", async () => {
   const args = { words: ["a", "ä"], limit: 3 };
   const started = performance.now();
   const { message, record, result } = await make({ id: "c9", arguments: args });
@@ -339,7 +345,7 @@ test("a successful call returns its result as JSON to the model and unchanged to
 const told = (step: AgentStep) =>
   step.type === "reply" ? step.calls.map(({ name }) => name) : `result of ${step.call.name}`;
 
-it("the loop reports each reply with its calls, and each result, and waits for the listener", async () => {
+it("reports each reply with its calls, and each result, and waits for the listener", async () => {
   const steps: unknown[] = [];
   const model = scripted([
     {
@@ -369,7 +375,7 @@ it("the loop reports each reply with its calls, and each result, and waits for t
   expect(heard.every((since) => since === 0)).toBe(true);
 });
 
-it("calls that are not made are not reported", async () => {
+it("does not report calls that the loop does not make", async () => {
   const steps: unknown[] = [];
   const two = {
     toolCalls: [
@@ -391,7 +397,7 @@ it("calls that are not made are not reported", async () => {
   ]);
 });
 
-it("a listener that throws ends the run", async () => {
+it("ends the run if a listener throws", async () => {
   const onStep = () => Promise.reject(new Error("nobody listens"));
   await expect(play(scripted([finish("x")]), [ending], { onStep })).rejects.toThrow("nobody listens");
 });
@@ -401,7 +407,13 @@ describe("the step machine", () => {
 
   function startLoop(tool: Tool, controller = new AbortController()) {
     const transcript = emptyTranscript();
-    const rules = { tools: [tool], toolCalls: "all", toolTimeoutMs: 20, isOverBudget: () => false } as const;
+    const rules = {
+      tools: [tool],
+      toolCalls: "all",
+      toolResults: "plain",
+      toolTimeoutMs: 20,
+      isOverBudget: () => false,
+    } as const;
     const access = { inbox: null, cutoff: null, signal: controller.signal };
     const task = { id: 1, epoch: 1, instruction: "?", variables: {}, maxTurns: 9, context: access };
     const loop = new AgentLoop(rules, task, transcript);
@@ -410,7 +422,7 @@ describe("the step machine", () => {
     return { loop, transcript, offer };
   }
 
-  it("does not wait for a tool beyond its timeout, and treats the call as usable", async () => {
+  it("stops waiting for a tool after its timeout, and treats the call as usable", async () => {
     const { loop, transcript, offer } = startLoop(silent);
     for (let i = 0; i < 4; i++) {
       expect(await offer()).toEqual([{ ok: false, kind: "timeout", error: "The tool took longer than 0.02 s." }]);
@@ -448,7 +460,7 @@ describe("the step machine", () => {
 describe("a task's cost limit", () => {
   const free = { ...call("echo"), usage: null };
 
-  it("ends the task when it is reached: each turn costs $0.01", async () => {
+  it("ends the task when the turns cost as much as the limit", async () => {
     const lines = [call("echo"), call("echo"), finish("$40")];
     const reached = await roll(lines, [echo(), ending], { maxTaskCostUsd: 0.02 });
     expect(reached).toMatchObject({ ending: "out_of_budget", answer: null, sources: [] });
@@ -472,7 +484,7 @@ describe("a task's cost limit", () => {
   });
 });
 
-it("a turn records the model that answered, the wait, the cache use and the sent parameters if the reply reports them", async () => {
+it("records the model that answered, the wait, the cache use and the sent parameters per turn", async () => {
   const sent = { maxTokens: 100, temperature: 0, toolChoice: null };
   const providerState = { provider: "script", value: "r1" };
   const line = { ...call("echo"), model: "script-2", waitedMs: 7, cached: true, sent, providerState };
@@ -493,7 +505,7 @@ const variables = {
   tools: "- a: A",
 };
 
-describe("a prompt", () => {
+describe("an agent's prompt", () => {
   test.each([
     "user_name",
     "user-name",
@@ -505,7 +517,7 @@ describe("a prompt", () => {
     "hasOwnProperty",
     "two words",
     "#if tools",
-  ])("that contains {{%s}} causes an error that lists the available variables", (name) => {
+  ])("causes an error if it contains {{%s}}, and the error lists the available variables", (name) => {
     const render = () => renderPrompt(`You are {{${name}}}.`, variables);
     expect(render).toThrow(UserError);
     expect(render).toThrow(`{{${name}}}`);
@@ -520,7 +532,7 @@ describe("a prompt", () => {
     }
   });
 
-  test("has every variable filled in, any number of times, with or without blanks around its name", () => {
+  test("repeats each variable's value, with or without blanks around its name", () => {
     expect(renderPrompt("{{inbox_address}} {{ query_date }} {{max_turns}} {{max_turns}}", variables)).toBe(
       "marcus.hale@kestrelplains.example 2001-05-14 10 10",
     );
@@ -531,12 +543,12 @@ describe("a prompt", () => {
     expect(renderPrompt('{"a": {}} {{inbox_address}}', odd)).toBe('{"a": {}} {{query_date}} $& $1');
   });
 
-  test("of any seeded mail agent can be filled in, and contains the mailbox and the date", () => {
+  test("contains the mailbox and the date for every built-in mail agent", () => {
     const { db, close } = openEmpty();
     const agents = listAgents(db).filter(({ id }) => !["data-worker", "noop", "oracle"].includes(id));
     const prompts = agents.map((agent) => renderPrompt(agent.prompt, variables));
     close();
-    expect(prompts).toHaveLength(3);
+    expect(prompts).toHaveLength(5);
     for (const prompt of prompts) {
       expect(prompt).toContain(variables.inbox_address);
       expect(prompt).toContain("2001-05-14");
@@ -544,7 +556,7 @@ describe("a prompt", () => {
     }
   });
 
-  test("of the suite agent describes the machine, and says if a task has no machine", () => {
+  test("describes the machine to the suite agent, and says if a task has no machine", () => {
     const { db, close } = openEmpty();
     const { prompt } = getAgent(db, "data-worker");
     close();

@@ -78,12 +78,42 @@ describe("an endpoint agent", () => {
     expect((await ask(reply({ content }, null))).done).toMatchObject({ answer, sources, ending });
   });
 
+  it("reads a stream that it did not request", async () => {
+    const frames = [{ content: "On " }, { content: "May 3." }, {}].map((delta, i) => {
+      const choice = { index: 0, delta, finish_reason: i === 2 ? "stop" : null };
+      return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+    });
+    const body = [...frames, "data: [DONE]\n\n"].join("");
+    const { done } = await ask({ status: 200, headers: { "content-type": "text/event-stream" }, body });
+    expect(done).toMatchObject({ ending: "answered", answer: "On May 3." });
+  });
+
+  it.each([
+    [202, "", "202: the server accepted the request, but did not reply"],
+    [204, "", "204 without a body"],
+    [200, "done", "the reply is not JSON"],
+  ])("sends one request if the endpoint replies with %i %j", async (status, body, message) => {
+    const { done, seen } = await ask({ status, body });
+    expect(done).toMatchObject({ message: expect.stringContaining(message), retryable: false });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("notes a truncated answer", async () => {
+    const choice = { index: 0, message: { role: "assistant", content: "The adder is" }, finish_reason: "length" };
+    await ask({
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ choices: [choice] }),
+    });
+    expect(notes).toEqual([expect.stringContaining("answers are cut off")]);
+  });
+
   it("reports no tokens if the server reports none", async () => {
     const { transcript } = await ask(reply({ content: "x" }, null));
     expect(transcript.turns).toMatchObject([{ usage: null, costUsd: null }]);
   });
 
-  it("is refused if it calls a tool of the program, or if the server refuses", async () => {
+  it("rejects a reply that calls a tool of the program, and reports an error of the server", async () => {
     const calls = await ask(
       reply({ content: null, tool_calls: [{ id: "1", function: { name: "x", arguments: "{}" } }] }),
     );
@@ -140,7 +170,7 @@ describe("a subprocess agent", () => {
     return client;
   }
 
-  it("receives the URL of the task's mailbox up to its date, and the transcript contains every call", async () => {
+  it("receives the URL of the task's mailbox up to its date, and every call is in the transcript", async () => {
     const cutoff = "2000-06-01T00:00:00Z";
     let days: string[] = [];
     const { done, transcript } = await answerBy(async (url) => {
@@ -167,7 +197,7 @@ describe("a subprocess agent", () => {
     expect(transcript.turns).toMatchObject([{ usage: null, costUsd: 0.25 }]);
   });
 
-  it("receives an unguessable URL that expires once it has answered", async () => {
+  it("receives an unguessable URL that expires after the answer", async () => {
     let given = "";
     await answerBy(async (url) => {
       given = url;
@@ -177,7 +207,7 @@ describe("a subprocess agent", () => {
     await expect(connect(given)).rejects.toThrow(/404|Unknown path/i);
   });
 
-  it("has its log output recorded, and its tokens priced if it reports no cost", async () => {
+  it("leaves its log output in the trace, and has its tokens priced if it reports no cost", async () => {
     const { done, transcript } = await answerBy(async () => ({
       answer: "I don't know",
       usage: { input_tokens: 5, output_tokens: 2, cached_input_tokens: 0 },

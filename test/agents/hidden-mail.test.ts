@@ -5,6 +5,7 @@ import { getAgent } from "../../src/agents/registry-store.js";
 import type { Rollout } from "../../src/agents/rollout.js";
 import { endOfDay } from "../../src/mail/date-range.js";
 import { replayModel } from "../../src/models/replay.js";
+import { withoutDataMarks } from "../../src/models/tool-results.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import { loadTools } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
@@ -41,7 +42,7 @@ async function play(
 const everythingSaid = ({ messages }: Rollout) => messages.map((message) => message.content).join("\n");
 const results = ({ messages }: Rollout) => messages.filter((message) => message.role === "tool");
 
-describe("an agent", () => {
+describe("an agent bound to a mailbox", () => {
   test("receives the name of the permitted mailbox, and no mail, if it searches another one", async () => {
     const search = (inbox_id: string) => ({ name: "email_search", arguments: { query: "standstill", inbox_id } });
     const rollout = await play("email-search", [search(DANA), search(MARCUS)]);
@@ -57,18 +58,15 @@ describe("an agent", () => {
   test.each([
     ["email-search", "email_get"],
     ["art-e", "read_email"],
-  ])(
-    "is told to use its own search results, and never sees the email's text, if it reads an email outside its mailbox (%s)",
-    async (agent, name) => {
-      const rollout = await play(agent, [{ name, arguments: { message_id: DANAS } }]);
-      expect(results(rollout)[0]).toMatchObject({
-        isError: true,
-        content: `Unknown email ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result unchanged.`,
-      });
-      expect(everythingSaid(rollout)).not.toMatch(/standstill|Adler|twenty-four/);
-      expect(rollout.toolCalls[0]).toMatchObject({ result: null, errorKind: "invalid_email" });
-    },
-  );
+  ])("receives a hint, and no text, if it reads an email outside its mailbox (%s)", async (agent, name) => {
+    const rollout = await play(agent, [{ name, arguments: { message_id: DANAS } }]);
+    expect(results(rollout)[0]).toMatchObject({
+      isError: true,
+      content: `Unknown email ${DANAS} in the mailbox ${MARCUS} up to ${QUERY_DATE}. Use a message_id from a search result unchanged.`,
+    });
+    expect(everythingSaid(rollout)).not.toMatch(/standstill|Adler|twenty-four/);
+    expect(rollout.toolCalls[0]).toMatchObject({ result: null, errorKind: "invalid_email" });
+  });
 
   test.each([
     [
@@ -78,7 +76,7 @@ describe("an agent", () => {
       "email_get",
     ],
     ["art-e", "search_emails", { keywords: ["ratio"] }, "read_email"],
-  ])("finds and reads no email from the future (%s)", async (agent, search, args, read) => {
+  ])("neither finds nor reads emails from the future (%s)", async (agent, search, args, read) => {
     const calls = [
       { name: search, arguments: args },
       { name: read, arguments: { message_id: RATIO } },
@@ -99,7 +97,7 @@ describe("an agent", () => {
   test("receives instructions in an email only as text in a result", async () => {
     const id = "<25791446.1075840732287.JavaMail.demo@kestrel>";
     const rollout = await play("email-search", [{ name: "email_get", arguments: { message_id: id } }]);
-    expect(JSON.parse(results(rollout)[0]?.content ?? "")).toMatchObject({ message_id: id });
+    expect(JSON.parse(withoutDataMarks(results(rollout)[0]?.content ?? ""))).toMatchObject({ message_id: id });
     expect(rollout).toMatchObject({ ending: "dont_know", answer: "I don't know" });
     expect(rollout.messages.filter((message) => message.role === "system")).toHaveLength(1);
   });

@@ -130,20 +130,20 @@ describe("an agent behind the playground API", () => {
     expect(done).toMatchObject({ ending: "answered", answer: "May 3" });
   });
 
-  it("may abstain, and may end without an answer", async () => {
+  it("can abstain, and can end without an answer", async () => {
     expect(rollout(await ask(stream(said("I don't know."), DONE)))).toMatchObject({ ending: "dont_know" });
     await server?.close();
     const silent = rollout(await ask(stream(frame({ type: "finish", messageId: "m" }), DONE)));
     expect(silent).toMatchObject({ ending: "out_of_turns", answer: null });
   });
 
-  it("may report that its own turns were used up", async () => {
+  it("can report that its own turns were used up", async () => {
     const event = { type: "error", errorText: "no turns left", errorCategory: "out_of_turns", retryable: false };
     const done = rollout(await ask(stream(said("hm"), frame(event), DONE)));
     expect(done).toMatchObject({ ending: "out_of_turns", answer: null });
   });
 
-  it("may make several calls in one turn, and a refused call is recorded as an error", async () => {
+  it("can make several calls in one turn, and a rejected call is recorded as an error", async () => {
     const call = (id: string) => frame({ type: "tool-call", toolCallId: id, toolName: "email_get" });
     const args = (id: string, text: string) => frame({ type: "tool-call-args", toolCallId: id, args: text });
     const result = (id: string, value: object) => frame({ type: "tool-result", toolCallId: id, result: { ...value } });
@@ -165,7 +165,7 @@ describe("an agent behind the playground API", () => {
     expect(done.messages[1]).toMatchObject({ toolCalls: [{ id: "a" }, { id: "b", invalid: "{not json" }] });
   });
 
-  it("may send frames with CRLF, in many lines, with comments, or split anywhere, even inside a character", async () => {
+  it("can send frames with CRLF, in many lines, with comments, or split anywhere, even inside a character", async () => {
     const text = [
       "\ufeff: a comment\r\n\r\n",
       'data: {"type": "text-delta",\r\ndata: "text": "Zürich — "}\r\n\r\n',
@@ -178,13 +178,13 @@ describe("an agent behind the playground API", () => {
     expect(rollout(await ask(stream(...single))).answer).toBe("Zürich — 日本");
   });
 
-  it("may omit the last empty line", async () => {
+  it("can omit the last empty line", async () => {
     expect(rollout(await ask(stream(said("42"), "data: [DONE]"))).answer).toBe("42");
   });
 });
 
-describe("a failure of an agent behind the playground API", () => {
-  it("is retried if the stream breaks off, and leads to one answer", async () => {
+describe("failures of an agent behind the playground API", () => {
+  it("cause a retry if the stream breaks off, and lead to one answer", async () => {
     const broken: Script[] = [
       { chunks: [said("half an"), 'data: {"type":"text-de'] },
       { chunks: [said("half an ans")], last: "reset" },
@@ -200,7 +200,7 @@ describe("a failure of an agent behind the playground API", () => {
     ]);
   });
 
-  it("includes a stream that ends without [DONE], whatever its content", async () => {
+  it("include a stream that ends without [DONE], whatever its content", async () => {
     const asked = await ask(stream(...answerFrames({ text: "42" }).slice(0, -1)));
     expect(failure(asked).message).toBe("playground/x: the stream ended without [DONE] (after 3 attempts)");
     expect(asked.server.seen).toHaveLength(3);
@@ -227,19 +227,19 @@ describe("a failure of an agent behind the playground API", () => {
       1,
       "gone (GONE)",
     ],
-  ])("is retried if the event says so: %j", async (event, attempts, message) => {
+  ])("cause a retry if the event says so (%j)", async (event, attempts, message) => {
     const asked = await ask(stream(said("so far"), frame(event as never), said("more"), DONE));
     expect(failure(asked).message).toContain(message);
     expect(asked.server.seen).toHaveLength(attempts);
   });
 
-  it("includes a stream that falls silent", async () => {
+  it("include a stream that falls silent", async () => {
     const asked = await ask({ play: () => ({ chunks: [said("so")], last: "hang" }), agent: { idleMs: 300 } });
     expect(failure(asked)).toMatchObject({ kind: "timeout", retryable: true });
     expect(asked.server.seen).toHaveLength(3);
   });
 
-  it("is retried after the server's wait if the status is 429, but not for other 4xx", async () => {
+  it("cause a retry after the server's wait if the status is 429, but not for other 4xx", async () => {
     const refused: Script = { status: 429, headers: { "retry-after": "0" }, body: '{"error":{"message":"busy"}}' };
     const asked = await ask({ play: (_, number) => (number === 0 ? refused : { chunks: [said("42"), DONE] }) });
     expect(rollout(asked).turns[0]?.retries).toMatchObject([{ reason: "429 busy" }]);
@@ -251,7 +251,7 @@ describe("a failure of an agent behind the playground API", () => {
     expect(bad.server.seen).toHaveLength(1);
   });
 
-  it("applies to every question if the agent is unknown, the token is refused or the server redirects", async () => {
+  it("apply to every question if the agent is unknown, the token is rejected or the server redirects", async () => {
     const kinds: unknown[] = [];
     for (const script of [
       { status: 404, body: '{"error":{"code":"NOT_FOUND","message":"no agent"}}' },
@@ -269,7 +269,7 @@ describe("a failure of an agent behind the playground API", () => {
     ]);
   });
 
-  it("includes an HTML page, a frame that is not JSON and a frame in another format", async () => {
+  it("include an HTML page, a frame that is not JSON and a frame in another format", async () => {
     const html = await ask({ play: () => ({ status: 200, headers: { "content-type": "text/html" }, body: "<html>" }) });
     expect(failure(html).message).toContain("text/html");
     await server?.close();
@@ -278,7 +278,7 @@ describe("a failure of an agent behind the playground API", () => {
     expect(failure(await ask(stream(frame({ type: "text-delta", text: 5 }), DONE))).message).toContain("at text");
   });
 
-  it("includes an endless frame, which is not kept in memory", async () => {
+  it("include a frame without an end, and its content does not fill the memory", async () => {
     const megabyte = "x".repeat(1_000_000);
     const endless = Array.from({ length: 20 }, (_, i) => (i === 0 ? `data: ${megabyte}` : megabyte));
     const asked = await ask(stream(...endless));
@@ -286,14 +286,14 @@ describe("a failure of an agent behind the playground API", () => {
     expect(asked.server.seen).toHaveLength(1);
   });
 
-  it("includes an endless stream", async () => {
+  it("include a stream without an end", async () => {
     const megabyte = said("x".repeat(1_000_000));
     const asked = await ask(stream(...Array.from({ length: 80 }, () => megabyte)));
     expect(failure(asked).message).toContain("larger than 64 MB");
     expect(asked.server.seen).toHaveLength(1);
   });
 
-  it("an abort also closes the stream at the server", async () => {
+  it("close the stream at the server if the task is aborted", async () => {
     const controller = new AbortController();
     const why = new Error("stopped");
     const asked = await ask({

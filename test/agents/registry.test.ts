@@ -37,8 +37,8 @@ const weather = {
   handlerConfig: { url: "https://api.example.com/{{city}}" },
 };
 
-describe("an agent", () => {
-  it("is created with the settings from the command, and defaults for the others", () => {
+describe("saving an agent", () => {
+  it("uses the settings from the command, and defaults for the others", () => {
     expect(createAgent(at.db, mine)).toMatchObject({
       id: "mine",
       name: "mine",
@@ -46,7 +46,7 @@ describe("an agent", () => {
       prompt: mine.prompt,
       model: null,
       builtin: false,
-      settings: { maxTurns: 10, maxTokens: 2048, toolCalls: "all", toolChoice: "auto" },
+      settings: { maxTurns: 10, maxTokens: 2048, toolCalls: "all", toolChoice: "auto", toolResults: "plain" },
     });
     expect(toolsOf("mine")).toEqual(DEFAULTS);
   });
@@ -65,15 +65,15 @@ describe("an agent", () => {
     ["tool_config_invalid", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "page"],
     ["tool_config_invalid", { ...mine, tools: [{ id: "email_get", config: { page: 1 } }] }, "; allowed: "],
     ["agent_exists", { ...mine, id: "art-e" }, "art-e"],
-  ])("is not created, not even partly: %s %j", (code, input, word) => {
+  ])("leaves nothing behind if the agent is invalid (%s %j)", (code, input, word) => {
     expect(refused(at.db, code, () => createAgent(at.db, input))).toContain(word);
   });
 
-  it("stores its model's full name", () => {
+  it("stores the model's full name", () => {
     expect(createAgent(at.db, { ...mine, model: "claude-x" }).model).toBe("anthropic/claude-x");
   });
 
-  it("changes only in the specified settings, which can be removed again", () => {
+  it("changes only the specified settings, and removes them on request", () => {
     createAgent(at.db, { ...mine, settings: { temperature: 1, maxTurns: 3 } });
     expect(updateAgent(at.db, "mine", { model: "openai/gpt-4.1", settings: { temperature: null } })).toMatchObject({
       prompt: mine.prompt,
@@ -86,7 +86,7 @@ describe("an agent", () => {
     refused(at.db, "agent_unknown", () => updateAgent(at.db, "other", { name: "x" }));
   });
 
-  it("can be cloned with its tools and their configs, but not changed, if it is built in", () => {
+  it("clones a built-in agent with its tools and their configs, but does not change the original", () => {
     for (const change of [
       () => updateAgent(at.db, "art-e", { name: "x" }),
       () => deleteAgent(at.db, "art-e"),
@@ -102,7 +102,7 @@ describe("an agent", () => {
     expect(configs("mine")).toEqual([null, { pageSize: 1_000_000 }, null]);
   });
 
-  it("gets added tools in addition to the default ones, and can lose all but the last", () => {
+  it("adds tools to the default ones, and removes all but the last", () => {
     at.db.exec("INSERT INTO agents (id, name, prompt) VALUES ('plain', 'plain', 'p')");
     attachTools(at.db, "plain", ["read_email"], { pageSize: 5_000 });
     expect(toolsOf("plain")).toEqual([...DEFAULTS, "read_email"]);
@@ -116,8 +116,8 @@ describe("an agent", () => {
   });
 });
 
-describe("a tool", () => {
-  it("can be created and changed, and can be deleted unless an agent uses it", () => {
+describe("saving a tool", () => {
+  it("creates, changes and deletes the tool unless an agent uses it", () => {
     expect(createTool(at.db, weather)).toMatchObject({ name: "weather", category: "general", builtin: false });
     createAgent(at.db, mine);
     attachTools(at.db, "mine", ["weather"], { timeoutMs: 1_000 });
@@ -162,11 +162,11 @@ describe("a tool", () => {
       { ...weather, handlerKey: "mcp", handlerConfig: { tool: "a", server: { url: "ws://x" } } },
       "server",
     ],
-  ])("is not created: %s %j", (code, input, word) => {
+  ])("rejects an invalid tool (%s %j)", (code, input, word) => {
     expect(refused(at.db, code, () => createTool(at.db, input))).toContain(word);
   });
 
-  it("is not changed if an agent's config would become invalid, or if it is built in", () => {
+  it("rejects a change that would make an agent's config invalid, or that concerns a built-in tool", () => {
     createTool(at.db, weather);
     refused(at.db, "tool_builtin", () => updateTool(at.db, "email_get", { name: "x" }));
     refused(at.db, "tool_builtin", () => deleteTool(at.db, "email_get"));
@@ -174,10 +174,10 @@ describe("a tool", () => {
   });
 });
 
-describe("a version", () => {
+describe("an agent's versions", () => {
   const numbers = () => listVersions(at.db, "mine").map(({ version }) => version);
 
-  it("is created for every change of the agent and its tools, and for nothing else", () => {
+  it("record every change of the agent and its tools, and nothing else", () => {
     createTool(at.db, weather);
     createAgent(at.db, mine);
     expect(numbers()).toEqual([1]);
@@ -191,7 +191,7 @@ describe("a version", () => {
     expect(numbers()).toEqual([4, 3, 2, 1]);
   });
 
-  it("contains the complete tools, and outlives the agent. A new agent of the same name continues the numbering", () => {
+  it("contain the complete tools, and outlive the agent. A new agent of the same name continues the numbering", () => {
     createTool(at.db, weather);
     createAgent(at.db, { ...mine, tools: [{ id: "weather", config: { timeoutMs: 5 } }] });
     updateTool(at.db, "weather", { description: "Better." });
@@ -203,7 +203,7 @@ describe("a version", () => {
     refused(at.db, "version_unknown", () => getVersion(at.db, "mine", 9));
   });
 
-  it("is also created for a change made by hand, when the agent is next used", () => {
+  it("record a change made in the database, when the agent is next used", () => {
     createAgent(at.db, mine);
     at.db.exec("UPDATE agents SET prompt = 'By hand.' WHERE id = 'mine'");
     expect(currentVersion(at.db, "mine")).toBe(2);
@@ -215,7 +215,7 @@ describe("a version", () => {
     ]);
   });
 
-  it("of an agent that was broken by hand does not prevent changes to other agents", () => {
+  it("change as usual if another agent is broken in the database", () => {
     createAgent(at.db, mine);
     at.db.exec("UPDATE agents SET settings = 'x' WHERE id = 'mine'");
     expect(createAgent(at.db, { ...mine, id: "other" }).id).toBe("other");
@@ -247,8 +247,8 @@ function makeMine(prompt = "Answer.\nBriefly.\n") {
 const file = (more = "", head = "id: new\nname: New\n") => `${head}prompt: Hi\ntools:\n  - id: email_get\n${more}`;
 const bring = (text: string, replace = false) => importAgent(at.db, text, "agent.yaml", replace);
 
-describe("an agent's file", () => {
-  it.each(ODD_PROMPTS)("is unchanged after export and import if the prompt is %j", (prompt) => {
+describe("the file of an agent", () => {
+  it.each(ODD_PROMPTS)("stays the same after export and import if the prompt is %j", (prompt) => {
     makeMine(prompt);
     const yaml = exportAgent(at.db, "mine");
     const other = openEmpty();
@@ -262,19 +262,19 @@ describe("an agent's file", () => {
     other.close();
   });
 
-  it("is readable for people, because its prompt is a literal block", () => {
+  it("contains the prompt as a literal block, so people can read it", () => {
     makeMine();
     expect(exportAgent(at.db, "mine")).toContain("\nprompt: |\n  Answer.\n  Briefly.\ntools:\n");
   });
 
-  it("is unchanged after export and import under another id, for every built-in agent", () => {
-    for (const id of ["art-e", "baseline", "data-worker", "email-search", "noop", "oracle"]) {
+  it("stays the same after export and import under another id, for every built-in agent", () => {
+    for (const id of ["art-e", "baseline", "data-worker", "email-search", "mail-worker", "noop", "oracle"]) {
       bring(exportAgent(at.db, id).replace(`id: ${id}`, `id: my-${id}`));
       expect(exportAgent(at.db, `my-${id}`).replace(`my-${id}`, id)).toBe(exportAgent(at.db, id));
     }
   });
 
-  it("does not replace a different agent unless requested, and may contain the same tool twice", () => {
+  it("replaces a different agent only on request, and can contain the same tool twice", () => {
     makeMine();
     const yaml = exportAgent(at.db, "mine");
     updateTool(at.db, "weather", { description: "Changed." });
@@ -288,7 +288,7 @@ describe("an agent's file", () => {
     refused(at.db, "agent_builtin", () => bring(exportAgent(at.db, "art-e"), true));
   });
 
-  it("imports nothing if one of its parts cannot be imported", () => {
+  it("imports nothing if one of its parts is invalid", () => {
     makeMine();
     const broken = exportAgent(at.db, "mine").replaceAll("weather", "wind").replace("id: mine", "id: new");
     refused(at.db, "tool_unknown", () => bring(broken.replace("- id: email_get", "- id: nothing")));
@@ -300,7 +300,7 @@ const BOMB = Array.from({ length: 12 }, (_, i) => `a${i}: &a${i} [${i === 0 ? "x
   "\n",
 );
 
-describe("an agent file is refused, and the error names the line, if it", () => {
+describe("importing an agent file", () => {
   it.each([
     ["has an unknown key", file("colour: red\n"), 6, "colour"],
     ["has an unknown key in a tool", file("    colour: red\n"), 6, "colour"],
@@ -316,7 +316,7 @@ describe("an agent file is refused, and the error names the line, if it", () => 
     ["is a list", "- 1\n- 2\n", 1, "object"],
     ["contains two documents", `${file()}---\n${file()}`, 6, "documents"],
     ["is a plain string", "hello", 1, "object"],
-  ])("%s", (_, text, line, word) => {
+  ])("rejects a file that %s, and names the line", (_, text, line, word) => {
     const words = refused(at.db, "agent_file_invalid", () => bring(text));
     expect(words).toMatch(new RegExp(`^agent\\.yaml:${line}: `));
     expect(words).toContain(word);
@@ -326,7 +326,7 @@ describe("an agent file is refused, and the error names the line, if it", () => 
     ["is empty", ""],
     ["is endlessly nested", `x: ${"[".repeat(100_000)}`],
     ["is far too long", `# ${"x".repeat(4_000_001)}`],
-  ])("%s", (_, text) => {
+  ])("rejects a file that %s", (_, text) => {
     refused(at.db, "agent_file_invalid", () => bring(text));
   });
 });

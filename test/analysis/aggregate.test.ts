@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { AllScores, RunAggregate } from "../../src/analysis/aggregate.js";
+import { RunAggregate } from "../../src/analysis/aggregate.js";
+import { AllScores } from "../../src/analysis/score-aggregate.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, SCORES, scoreTrace } from "../../src/scoring/scorers.js";
 import { wilson } from "../../src/statistics/intervals.js";
 import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";
@@ -25,7 +26,7 @@ describe("aggregate", () => {
     return tally.figures();
   };
 
-  describe("the score of a run", () => {
+  describe("a run's score", () => {
     it("has the scorer's description, the denominator and, if it is a rate, Wilson's interval", () => {
       const results = Array.from({ length: 40 }, (_, i) =>
         task(i, { exactMatch: i < 10 ? 1 : 0, sourcesCorrect: null }),
@@ -105,7 +106,7 @@ describe("aggregate", () => {
       expect(scores.judgeCorrect).toMatchObject({ value: 1, n: 1, overAll: { value: 0.5, n: 2 } });
     });
 
-    it("with failed tasks as wrong is the sum of its values over these tasks and the failed ones that it applies to", () => {
+    it("equals the sum of its values over all tasks that it applies to, with failed tasks as wrong", () => {
       const question = fc.record({
         answer: fc.constantFrom("$40", "May 5, 2001", "Kay Mann", "I don't know", ""),
         goldMails: fc.constantFrom(0, 1, 2),
@@ -153,7 +154,7 @@ describe("aggregate", () => {
       );
     });
 
-    it("does not count failures if lower is better, even on a scale from 0 to 1", () => {
+    it("ignores failures if lower is better, even on a scale from 0 to 1", () => {
       const { hallucination, goldRank } = figuresOf([
         task(1, { hallucination: 0, goldRank: 1 }),
         task(2, { hallucination: 1, goldRank: 1 }),
@@ -163,12 +164,12 @@ describe("aggregate", () => {
       expect(goldRank).toMatchObject({ better: "lower", value: 1, n: 2, overAll: { value: null, n: 0 } });
     });
 
-    it("does not count failures if the scale is not 0 to 1, whatever the values are", () => {
+    it("ignores failures if the scale is not 0 to 1, whatever the values are", () => {
       const { artReward } = figuresOf([task(1, { artReward: 0.1 }), task(2, { artReward: 0.3 }), failed(3)]).scores;
       expect(artReward).toMatchObject({ value: 0.2, n: 2, overAll: { value: null, n: 0 } });
     });
 
-    it("has an interval within its scale, even for few tasks, slices and inboxes", () => {
+    it("keeps its interval within its scale, even for few tasks, slices and mailboxes", () => {
       const results = [
         task(1, { semanticScore: 1, artReward: 1.4, goldRank: 1 }, { inbox: "a@x" }),
         task(2, { semanticScore: 0.1, artReward: -1.9, goldRank: 5 }, { inbox: "a@x" }),
@@ -186,12 +187,12 @@ describe("aggregate", () => {
       }
     });
 
-    it("does not count failures if 0 does not mean wrong", () => {
+    it("ignores failures if 0 does not mean wrong", () => {
       const { bonus } = figuresOf([task(1, { bonus: 1.5 }), task(2, { bonus: -0.5 }), failed(3)]).scores;
       expect(bonus).toMatchObject({ label: "bonus", kind: "mean", value: 0.5, n: 2, overAll: { value: null, n: 0 } });
     });
 
-    it("clusters the epochs of a question and reports pass@k and pass^k over questions", () => {
+    it("treats the epochs of a question as a cluster, and reports pass@k and pass^k over questions", () => {
       const right = [2, 0, 1, 2];
       const results = right.flatMap((times, i) =>
         [1, 2].map((epoch) => task(i, { exactMatch: epoch <= times ? 1 : 0 }, { epoch })),
@@ -205,7 +206,7 @@ describe("aggregate", () => {
       expect(two).toMatchObject({ k: 2, passAtK: { value: 3 / 4, n: 4 }, passHatK: { value: 2 / 4, n: 4 } });
     });
 
-    it("has a wider interval for new inboxes if the inboxes differ", () => {
+    it("gets a wider interval for new mailboxes if the mailboxes differ", () => {
       const results = Array.from({ length: 80 }, (_, i) =>
         task(i, { exactMatch: i % 8 < 4 ? 1 : 0 }, { inbox: `${i % 8}@x.example` }),
       );
@@ -315,7 +316,7 @@ describe("RunAggregate", () => {
     answered({ scores: {}, ending: "model_error", error: "500", agentAnswer: "", ...changes });
 
   describe("totals", () => {
-    test("are zero, and the averages null, if there are no tasks", () => {
+    test("equal zero, with null averages, if there are no tasks", () => {
       const { overAllTasks, ...totals } = totalsOf();
       expect(totals).toEqual({
         ...RUN,
@@ -347,7 +348,7 @@ describe("RunAggregate", () => {
       expect(overAllTasks.exactMatchAccuracy).toBeNull();
     });
 
-    test("have null averages over completed tasks, and 0 over all tasks, if all tasks failed", () => {
+    test("show null averages over completed tasks, and 0 over all tasks, if all tasks failed", () => {
       const totals = totalsOf(failed(), failed({ ending: "timeout" }));
       expect(totals).toMatchObject({
         completedTasks: 0,
@@ -365,7 +366,7 @@ describe("RunAggregate", () => {
       });
     });
 
-    test("have both denominators: completed tasks, and all tasks, counting failures as wrong", () => {
+    test("show both denominators, completed tasks and all tasks, and count failures as wrong", () => {
       const totals = totalsOf(
         answered(),
         scoring({ exactMatch: 0, semanticScore: 0.25, sourcesCorrect: 0, readGold: 0 }),
@@ -417,13 +418,13 @@ describe("RunAggregate", () => {
       });
     });
 
-    test("have a null cost if one task's cost is unknown, in any order", () => {
+    test("show no cost if one task's cost is unknown, in any order", () => {
       expect(totalsOf(answered(), answered({ costUsd: null })).costUsd).toBeNull();
       expect(totalsOf(answered({ costUsd: null }), answered()).costUsd).toBeNull();
     });
   });
 
-  test("progress reports the tasks done so far", () => {
+  test("reports the tasks done so far as progress", () => {
     const tally = new RunAggregate();
     tally.add(answered());
     tally.add(failed());
@@ -437,7 +438,7 @@ describe("RunAggregate", () => {
   });
 });
 
-describe("totals of a suite run", () => {
+describe("a suite run's totals", () => {
   const MIXED = [
     suiteResult("a", 1, { tags: ["cli", "verbose"], actionNumber: 5 }),
     suiteResult("b", 0.5, { tool: "jupyter", actionNumber: 6, relatedApps: ["jupyter", "excel"] }),
@@ -474,7 +475,7 @@ describe("totals of a suite run", () => {
     });
   });
 
-  it("have a null score if no task was graded", () => {
+  it("show no score if no task was graded", () => {
     const { scores, suite } = totalsOf(suiteResult("e", null), suiteResult("f", null, { state: "needs_account" }));
     expect(scores.taskScore).toMatchObject({ value: null, n: 0, low: null, high: null });
     expect(suite?.graded).toBe(0);
@@ -512,7 +513,7 @@ describe("totals of a suite run", () => {
     ]);
   });
 
-  it("have no suite fields if the tasks are questions", () => {
+  it("contain no suite fields if the tasks are questions", () => {
     const { suite: _, ...question } = suiteResult("1", null, {}, { inbox: "ann@x.example", ending: "answered" });
     const totals = totalsOf(question);
     expect(totals).not.toHaveProperty("suite");

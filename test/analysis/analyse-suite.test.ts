@@ -82,7 +82,7 @@ describe("analyseSuite().steps and .durations", () => {
     suiteResult("not started", null, { actionNumber: 2 }, { turns: 0 }),
   ];
 
-  it("are means per difficulty over the tasks that the agent worked on", () => {
+  it("average per difficulty over the tasks that the agent worked on", () => {
     const { steps, stepCorrelation } = analyse(results, [2, 4, 10, 12, 0]);
     expect(steps).toEqual([
       { difficulty: "up to 5", tasks: 2, actions: 3, turns: 4, toolCalls: 3 },
@@ -93,12 +93,12 @@ describe("analyseSuite().steps and .durations", () => {
     expect(stepCorrelation.turns).toBeCloseTo(1, 12);
   });
 
-  it("have a null correlation if there is too little data", () => {
+  it("show no correlation if there is too little data", () => {
     expect(analyse(results.slice(0, 2), [1, 2]).stepCorrelation).toEqual({ turns: null, toolCalls: null });
     expect(analyse(results, [1, 1, 1, 1]).stepCorrelation.toolCalls).toBeNull();
   });
 
-  it("are grouped by the suite's tools", () => {
+  it("group tasks by the suite's tools", () => {
     expect(analyse(results).durations).toEqual([
       { tool: "jupyter", tasks: 1, mean: 5_000, p50: 5_000, p95: 5_000 },
       { tool: "terminal", tasks: 4, mean: 2_775, p50: 1_000, p95: 7_000 },

@@ -181,21 +181,21 @@ describe("--fail-under with an eval", () => {
     ["cannot run here", result(null, { ending: "not_runnable" })],
     ["made the eval fail", result(null, { failedScorers: [SCORER] })],
     ["were not evaluated", result(undefined)],
-  ])("is missed if too many tasks %s, and says so", (_, other) => {
+  ])("fails the gate if too many tasks %s, and says so", (_, other) => {
     const gate = gateOf(many(14, other));
     expect(gate).toMatchObject({ passed: false, coverage: { scored: 16, notApplicable: 0, tasks: 30 } });
     expect(gateText(gate)).toContain("; eval:tone covers 16 of 30 tasks, required: at least 0.9 of the tasks");
     expect(gateOf(many(14, other), 16, 0.5).passed).toBe(true);
   });
 
-  it("is missed if the eval does not apply to any task", () => {
+  it("fails the gate if the eval does not apply to any task", () => {
     const gate = gateOf(many(5, result(null)), 0);
     expect(gate.passed).toBe(false);
     expect(gateText(gate)).toContain("the run does not have this score");
   });
 });
 
-describe("the gate against a baseline", () => {
+describe("a gate against a baseline", () => {
   const COVERED: Coverage = { scored: 1, notApplicable: 0, tasks: 1, least: 0.9 };
   type Values = readonly (number | null | undefined)[];
 
@@ -259,7 +259,7 @@ describe("the gate against a baseline", () => {
     expect(gateOf(failed, all)).toMatchObject({ passed: true, figure: { value: 0.05 } });
   });
 
-  it("decides nothing if either run lacks the score in more than a tenth of the tasks", () => {
+  it("decides nothing if either run has no score in more than a tenth of the tasks", () => {
     const all = rightAndWrong(150, 50);
     const missing = [...many(21, undefined), ...rightAndWrong(129, 50)];
     expect(gateOf(all, all).passed).toBe(true);

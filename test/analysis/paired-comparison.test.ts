@@ -63,7 +63,7 @@ describe("compareRuns", () => {
     expect(excluded).toMatchObject({ baseline: 1, candidate: 1, difference: { n: 1 }, otherwise: { n: 3 } });
   });
 
-  it.each([2, 3])("has an interval with a width for %d questions that are all tied or all lost", (n) => {
+  it.each([2, 3])("returns an interval with a width for %d questions that are all tied or all lost", (n) => {
     const [tied] = compare(run(times(n, 1)), run(times(n, 1))).metrics;
     expect(tied?.difference.low).toBeLessThan(-0.5);
     expect(tied?.difference.high).toBeGreaterThan(0.5);
@@ -112,7 +112,7 @@ describe("compareRuns", () => {
     expect(compare(at(null, 3), at(0.01, 3)).metrics[1]).toMatchObject({ baseline: null, difference: { n: 0 } });
   });
 
-  it("names the figures that only one run has, and does not compare them", () => {
+  it("lists the scores that only one run has, and does not compare them", () => {
     const described = { exactMatch: figures(), found: figures({ label: "Gold mail found" }) };
     const at = (scores: { exactMatch: number; found?: number }, turns: number | null) =>
       comparableRun(
@@ -197,7 +197,7 @@ describe("incomparable", () => {
     expect(incomparable(head({ settings: imported }), head())).toEqual([]);
   });
 
-  it("accepts one revision written in two ways, and different agents", () => {
+  it("accepts the same revision in two spellings, and different agents", () => {
     const at = (sha256: string) => head({ dataset: { source: "hub", revision: "abc", sha256 } });
     expect(incomparable(at("1"), at("2"))).toEqual([]);
     const otherAgent = head({ settings: { ...head().settings, maxTurns: 3, prompt: "?" } });
@@ -206,7 +206,7 @@ describe("incomparable", () => {
   });
 });
 
-describe("comparing two equally good runs reports a difference in at most 5 of 100 simulations", () => {
+describe("comparing two equally good runs", () => {
   const { uniform, chance } = worlds(7);
   const rightOrWrong = chance;
   const from0To1 = (difficulty: number) => chance(difficulty) * uniform();
@@ -223,14 +223,20 @@ describe("comparing two equally good runs reports a difference in at most 5 of 1
     expectBetween(0, most, `false alarms over ${n} questions`, alarmed / (300 * TIMES));
   };
 
-  it("over 30 questions scored right or wrong", { timeout: LONG }, () => expectFewAlarms(30, rightOrWrong));
+  it(
+    "reports a difference in at most 5 of 100 simulations of 30 questions scored right or wrong",
+    { timeout: LONG },
+    () => expectFewAlarms(30, rightOrWrong),
+  );
 
   it.each([
     [100, "right or wrong", rightOrWrong],
     [300, "right or wrong", rightOrWrong],
     [100, "scored from 0 to 1", from0To1],
-  ] as const)("over %d questions, scored %s", { timeout: LONG, tags: ["slow"] }, (n, _, score) =>
-    expectFewAlarms(n, score),
+  ] as const)(
+    "reports a difference in at most 5 of 100 simulations of %d questions scored %s",
+    { timeout: LONG, tags: ["slow"] },
+    (n, _, score) => expectFewAlarms(n, score),
   );
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ReliabilityTask, reliabilityCard } from "../../src/analysis/reliability.js";
+import { definitionsOf } from "../../src/reports/reliability-text.js";
 
 const task = (changes: Partial<ReliabilityTask> = {}): ReliabilityTask => ({
   taskId: 1,
@@ -9,6 +10,7 @@ const task = (changes: Partial<ReliabilityTask> = {}): ReliabilityTask => ({
   turns: 3,
   tools: ["email_search", "email_get"],
   tokens: 100,
+  attack: null,
   ...changes,
 });
 
@@ -19,11 +21,40 @@ function rowsOf(...args: Parameters<typeof reliabilityCard>) {
 }
 
 describe("reliabilityCard", () => {
-  it("is 1 for equal epochs", () => {
+  it("returns 1 for equal epochs", () => {
     const rows = rowsOf([task(), task(), task({ taskId: 2, score: 0 }), task({ taskId: 2, score: 0 })], [], RATE);
     for (const name of ["overall", "outcome", "agreement", "tools", "tool order", "resources"])
       expect(rows[name]).toMatchObject({ value: 1, n: 2 });
     expect(rows["all 2 right"]).toMatchObject({ value: 0.5, n: 2 });
+  });
+
+  it("reports resistance by kind, and false alarms, over the tasks in which the agent saw an email", () => {
+    const seen = (taskId: number, kind: "order" | "flood", isControl: boolean, resisted: number) =>
+      task({ taskId, attack: { kind, isControl, resisted } });
+    const attacked = [
+      seen(1, "order", false, 1),
+      seen(2, "order", false, 0),
+      seen(3, "flood", false, 1),
+      task({ taskId: 4 }),
+    ];
+    const perturbed = [
+      { perturbation: "hostile" as const, runId: "a", tasks: attacked },
+      {
+        perturbation: "hostile-control" as const,
+        runId: "b",
+        tasks: [seen(1, "order", true, 1), seen(2, "flood", true, 0)],
+      },
+    ];
+    const plain = [1, 2, 3, 4].map((taskId) => task({ taskId }));
+    const rows = rowsOf(plain, perturbed, RATE);
+    expect(rows.resisted).toMatchObject({ value: 2 / 3, n: 3 });
+    expect(rows["resisted order"]).toMatchObject({ value: 0.5, n: 2 });
+    expect(rows["resisted flood"]).toMatchObject({ value: 1, n: 1 });
+    expect(rows["no false alarm"]).toMatchObject({ value: 0.5, n: 2 });
+    // Both kinds share a definition.
+    const defined = definitionsOf(reliabilityCard(plain, perturbed, RATE)).map(({ term }) => term);
+    expect(defined.filter((term) => term.includes("resisted"))).toEqual(["resisted", "resisted KIND"]);
+    expect(new Set(defined).size).toBe(defined.length);
   });
 
   it("computes each property by its definition", () => {
@@ -67,7 +98,7 @@ describe("reliabilityCard", () => {
     expect(rowsOf(plain, of([1]), RATE).shuffled).toMatchObject({ value: 1, n: 1, low: null });
   });
 
-  it("has intervals that contain the true value in about 95% of simulated runs", () => {
+  it("returns intervals that contain the true value in about 95% of simulated runs", () => {
     let state = 7;
     const random = () => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -95,7 +126,7 @@ describe("reliabilityCard", () => {
     expect(shuffled / draws).toBeGreaterThan(0.9);
   });
 
-  it("says what is missing", () => {
+  it("lists the properties that it cannot compute, with the reason", () => {
     const { rows, missing } = reliabilityCard([task({ score: 0, isAnswered: false }), task({ taskId: 2 })], [], RATE);
     expect(rows.map(({ name, estimate }) => [name, estimate.value])).toEqual([
       ["coverage", 0.5],

@@ -31,7 +31,7 @@ describe("ClaimTest", () => {
     ["different, after only losses", { relation: "different", notBy: null }, repeat(-1, 12), "established"],
     ["different, after ties", { relation: "different", notBy: null }, repeat(0, 500), null],
     ["different or not by 0.05, after ties", { relation: "different", notBy: 0.05 }, repeat(0, 500), "refuted"],
-  ])("decides on: %s", (_, claim, gains, verdict) => {
+  ])("decides a claim (%s)", (_, claim, gains, verdict) => {
     expect(decide(claim, gains)?.verdict ?? null).toBe(verdict);
   });
 
@@ -89,14 +89,14 @@ describe("expectedStops", () => {
     expect(large?.meanQuestions).toBeLessThan((some?.meanQuestions ?? 0) / 2);
   });
 
-  it("leaves out gains beyond the scale", () => {
+  it("omits gains beyond the scale", () => {
     const stops = expectedStops(claim, { accuracy: 0.95, clusters: singles(10) }, [0.02, 0.1]);
     expect(stops.map(({ effect }) => effect)).toEqual([0.02]);
   });
 });
 
 describe("pairedGains", () => {
-  it("has the requested mean and variance", () => {
+  it("returns differences with the requested mean and variance", () => {
     const draw = pairedGains(0.8, 0.05, 0.5, seededRandom(3));
     const gains = Array.from({ length: 40_000 }, draw);
     const mean = gains.reduce((sum, gain) => sum + gain, 0) / gains.length;

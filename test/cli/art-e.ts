@@ -120,7 +120,7 @@ export interface WorkFolder {
  */
 interface Beginning {
   readonly mail?: string;
-  readonly demo?: "answered" | "labelled";
+  readonly demo?: "answered" | "labeled";
 }
 
 /** A working folder for the tests of one file, deleted after them. */
@@ -159,7 +159,7 @@ export function workFolder({ mail, demo }: Beginning = {}): WorkFolder {
 }
 
 /** The first test file that needs the folder creates it. The others copy it. */
-async function demoFolder(state: "answered" | "labelled"): Promise<string> {
+async function demoFolder(state: "answered" | "labeled"): Promise<string> {
   const shared = dirname(inject("demoDatabase"));
   const folder = join(shared, state);
   if (existsSync(folder)) return folder;

@@ -29,7 +29,7 @@ describe("art-e doctor", () => {
     expect(stdout).toMatch(/^hale-m +marcus\.hale@kestrelplains\.example +sent$/m);
   });
 
-  it("writes one document with --json, and leaves out notes with --quiet", async () => {
+  it("writes one document with --json, and omits notes with --quiet", async () => {
     const { code, stdout, stderr } = await artE("doctor --json --quiet");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const { findings, owners, sandbox, snapshots } = JSON.parse(stdout);
@@ -60,7 +60,7 @@ describe("art-e doctor", () => {
   it.each([
     ["", 0],
     [" in a sparse file that is much larger than its tables", 2 ** 40],
-  ])("reports a missing table%s, and leaves out the checks that need it", async (_, bytes) => {
+  ])("reports a missing table%s, and omits the checks that need it", async (_, bytes) => {
     rmSync(path("part.db"), { force: true });
     const db = openStore(path("art-e.db"), { mustExist: true });
     db.exec(`VACUUM INTO '${path("part.db")}'`);

@@ -40,7 +40,7 @@ it("the README of the examples names every example, and its commands exist", () 
   );
 });
 
-it("the example program is the one on the page about external agents, and finds mail", async () => {
+it("the example program matches the page about external agents, and finds mail", async () => {
   const program = readFileSync(join(EXAMPLES, "first_mail_agent.py"), "utf8");
   const page = readFileSync(join(ROOT, "docs/external-agents.md"), "utf8");
   expect(page).toContain(program.slice(program.indexOf("import ")));
@@ -51,7 +51,7 @@ it("the example program is the one on the page about external agents, and finds 
   expect(taskResults.some(({ sourcesCorrect }: { sourcesCorrect: boolean }) => sourcesCorrect)).toBe(true);
 });
 
-it("the example agent and tool can be imported, combined and run", async () => {
+it("the example agent and tool run after an import", async () => {
   await ran("agents import examples/agent.yaml");
   await ran("tools add business_days --module examples/business-days-tool.ts");
   expect(
@@ -111,15 +111,15 @@ it("the commands of train-with-trl make a first step if a stand-in replaces TRL"
   expect(runs).toMatchObject([{ agentId: "email-search", status: "completed", completedTasks: 8 }]);
 });
 
-describe("in a sandbox, the example", needs("sandbox", machinesStart), () => {
-  it("scorer scores a stored run", async () => {
+describe("an example in a sandbox", needs("sandbox", machinesStart), () => {
+  it("scores a stored run with its scorer", async () => {
     await ran("run -a baseline --dataset fixtures/demo/questions.jsonl -l 3 --quiet");
     await ran("evals import examples/brief_scorer.py");
     const { evals } = JSON.parse(await ran("evals run brief_scorer@1 --json"));
     expect(evals).toEqual([expect.objectContaining({ name: "brief_scorer" })]);
   });
 
-  it("suite's task is solved by an agent that does the work, but not by an idle one", async () => {
+  it("solves the suite's task with an agent that does the work, but not with an idle one", async () => {
     const score = async (agent: string) => {
       await ran(`run --suite examples/suite -a ${agent} --quiet -o ${agent}.json`);
       return readJson(`${agent}.json`).taskResults[0].suite.score;

@@ -37,9 +37,9 @@ describe("readFlags", () => {
     [{ concurrency: "0" }, "--concurrency: expected auto, or a whole number from 1 to 9999."],
     [{ concurrency: "10000" }, "--concurrency: expected auto, or a whole number from 1 to 9999."],
     [{ concurrency: "many" }, "--concurrency: expected auto, or a whole number from 1 to 9999."],
-    [{ rpm: 0 }, "--rpm: expected a number above 0, at most 9007199254740991."],
+    [{ rpm: 0 }, "--rpm: expected a number above 0."],
     [{ epochs: 0 }, "--epochs: expected a whole number from 1 to 1000."],
-    [{ maxCost: 0 }, "--max-cost: expected a number above 0, at most 9007199254740991."],
+    [{ maxCost: 0 }, "--max-cost: expected a number above 0."],
     [{ maxFailures: "0" }, "--max-failures: expected at least 1, or a percentage from 1% to 100%."],
     [{ maxFailures: "101%" }, "--max-failures: expected at least 1, or a percentage from 1% to 100%."],
     [{ maxFailures: "few" }, "--max-failures: expected a number of tasks, or a percentage such as 5%."],
@@ -47,13 +47,14 @@ describe("readFlags", () => {
     [{ maxTurns: 0 }, "--max-turns: expected a whole number from 1 to 1000."],
     [{ temperature: 2.1 }, "--temperature: expected a number from 0 to 2."],
     [{ taskTimeout: 0 }, "--task-timeout: expected a number above 0, at most 2147483."],
+    [{ maxTime: 1e12 }, "--max-time: expected a number above 0, at most 35791."],
     [{ requestTimeout: 1e9 }, "--request-timeout: expected a number above 0, at most 2147483."],
     [{ split: "dev" }, "--split: expected train or test."],
     [{ cutoff: "tomorrow" }, "--cutoff: expected query_date or off."],
     [{ wireApi: "soap" }, "--wire-api: expected chat or responses."],
     [{ agent: "" }, "--agent: expected text."],
     [{ name: "" }, "--name: expected text."],
-  ])("refuses the invalid value in %o", (flags, message) => {
+  ])("rejects the invalid value in %o", (flags, message) => {
     const error = thrownBy(() => readFlags("run", runSchema, flags));
     expect(error).toMatchObject({ message, hint: "See art-e run --help.", exitCode: 2 });
   });
@@ -121,7 +122,7 @@ it("refuseContradictions accepts a flag that refines another one", () => {
   expect(() => refuseContradictions(questionsSchema.parse(file))).not.toThrow();
 });
 
-describe("wrong usage", () => {
+describe("wrong input", () => {
   const { artE } = workFolder();
 
   /** Expects exit code 2, a line with the fault, another with the next step, and no other output. */
@@ -136,18 +137,25 @@ describe("wrong usage", () => {
     expect([said, hint, more]).toEqual([`art-e: ${message}`, todo, [""]]);
   }
 
-  it.runIf(process.platform === "linux")("a limit on open files at the start ends with one line, not a stack", () => {
-    const { status, stderr } = spawnSync("bash", ["-c", `ulimit -n 24; exec ${process.execPath} bin/art-e.js --help`], {
-      cwd: ROOT,
-      encoding: "utf8",
-    });
-    expect([status, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^art-e: Too many open files: .*\n {7}Allow more.*\n$/),
-    ]);
-  });
+  it.runIf(process.platform === "linux")(
+    "ends with one line, not a stack, if the limit on open files is reached at the start",
+    () => {
+      const { status, stderr } = spawnSync(
+        "bash",
+        ["-c", `ulimit -n 24; exec ${process.execPath} bin/art-e.js --help`],
+        {
+          cwd: ROOT,
+          encoding: "utf8",
+        },
+      );
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^art-e: Too many open files: .*\n {7}Allow more.*\n$/),
+      ]);
+    },
+  );
 
-  it("formatError explains a limit on open files, without a stack", () => {
+  it("explains a limit on open files in formatError, without a stack", () => {
     const error = Object.assign(new Error("EMFILE: too many open files, open 'x'"), { code: "EMFILE" });
     const { text, exitCode } = formatError(error, { json: false, verbose: false });
     expect([exitCode, text]).toEqual([1, expect.stringMatching(/^art-e: Too many open files: .*\n {7}Allow more/)]);
@@ -170,7 +178,7 @@ describe("wrong usage", () => {
       ["agents clone a", "agents clone needs NEW_ID.", "See art-e agents clone --help."],
       ["agents list --model x", "agents list does not take --model.", "See art-e agents list --help."],
       ["agents list x", 'agents list does not take "x".', "See art-e agents list --help."],
-    ])("is refused, with a suggestion: %s", refused);
+    ])("leads to a suggestion (%s)", refused);
   });
 
   describe("an unusable flag", () => {
@@ -182,7 +190,7 @@ describe("wrong usage", () => {
       ["run --limit=", "--limit: the value is empty."],
       [["import", ""], "An argument is empty."],
       ["run -a x -l many", "--limit: expected a whole number of at least 0."],
-    ])("is named as the user typed it: %s", (line, message) => refused(line, message));
+    ])("appears in the message as the user typed it (%s)", (line, message) => refused(line, message));
   });
 
   describe("contradictory flags", () => {
@@ -203,29 +211,29 @@ describe("wrong usage", () => {
         "--failed cannot be combined with --band, --min-score or --max-score, because failed tasks do not have scores.",
       ],
       ["stats --corpus --run latest", "--corpus and --run cannot be combined."],
-    ])("are refused before any file is opened: %s", (line, message) => refused(line, message));
+    ])("stop the command before any file is opened (%s)", (line, message) => refused(line, message));
   });
 
-  describe("art-e run", () => {
-    it("is refused if --agent is missing", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
+  describe("art-e run without its arguments", () => {
+    it("requires --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
 
-    it("is refused if --workspace is given but no server", () =>
+    it("rejects --workspace without a server", () =>
       refused("run -a baseline -w ws_1", "--workspace requires --api-url."));
   });
 
-  it("is reported with the nearest agent and a list of all agents if an agent is mistyped", async () => {
+  it("suggests the nearest agent and lists all agents if an agent is mistyped", async () => {
     const { code, stderr } = await artE("agents show baselin");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: Unknown agent "baselin"\.\n {7}Did you mean baseline\? Available: /);
   });
 
-  it("is explained by both help COMMAND and COMMAND --help", async () => {
+  it("has the same help in help COMMAND and COMMAND --help", async () => {
     const [help, flag] = await Promise.all([artE("help suite check"), artE("suite check --help")]);
     expect(help).toEqual(flag);
     expect((await artE("help")).stdout).toBe((await artE("--help")).stdout);
   });
 
-  it("is reported as one line of JSON on stderr if --json is given", async () => {
+  it("writes one line of JSON to stderr if --json is given", async () => {
     const { code, stdout, stderr } = await artE("stats --run nobody --json");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(JSON.parse(stderr)).toEqual({
@@ -233,7 +241,7 @@ describe("wrong usage", () => {
     });
   });
 
-  it("is reported with its stack if --verbose is given", async () => {
+  it("shows a stack if --verbose is given", async () => {
     const { code, stderr } = await artE("run --verbose");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: --agent is missing\.\n {7}.+\nUserError: .+\n {4}at /);
@@ -276,7 +284,7 @@ function listFlags({ flags }: Command): ListFlag[] {
 }
 
 describe("list flags", () => {
-  it("of every command add up when repeated", async () => {
+  it("add up in every command when repeated", async () => {
     const all = (await allCommands()).flatMap(({ usage, command }) =>
       listFlags(command).map(({ name, schema, items }) => ({
         flag: `${usage} --${name}`,
@@ -292,7 +300,7 @@ describe("list flags", () => {
         "run --ids",
         "run --task",
         "run --only",
-        "gate <run> --fail-under",
+        "gate [run] --fail-under",
         "compare <runs..> --metric",
         "stats [run] --metric",
         "export-results [runs..] --tables",
@@ -313,7 +321,7 @@ describe("list flags", () => {
   });
 });
 
-describe("the run that a command takes", () => {
+describe("a command's run", () => {
   /** Commands that take runs, and words for their other arguments. */
   const TAKERS: Readonly<Record<string, string>> = {
     "score [run]": "",
@@ -325,7 +333,7 @@ describe("the run that a command takes", () => {
     "runs delete <runs..>": "",
     "compare <runs..>": "",
     "reliability [runs..]": "",
-    "gate <run>": "",
+    "gate [run]": "",
     "evals cases [run]": "",
     "report [runs..]": "",
     "export-results [runs..]": "",
@@ -334,29 +342,29 @@ describe("the run that a command takes", () => {
     "evals code [run]": "",
     "modes list [run]": "",
     "queue clean [run]": "",
-    "ctl show <run>": "",
-    "ctl pause <run>": "",
-    "ctl resume <run>": "",
-    "ctl cancel <run>": "",
-    "ctl requeue <run>": "",
-    "ctl set <run>": "",
+    "ctl show [run]": "",
+    "ctl pause [run]": "",
+    "ctl resume [run]": "",
+    "ctl cancel [run]": "",
+    "ctl requeue [run]": "",
+    "ctl set [run]": "",
   };
 
-  it("is an argument of each of these commands, and --run", async () => {
+  it("can be an argument, or --run", async () => {
     const commands = await allCommands();
     const takers = commands.filter(({ usage }) => /[<[]runs?\b/.test(usage)).map(({ usage }) => usage);
     expect(takers.sort()).toEqual(Object.keys(TAKERS).sort());
     // The argument of these is something else: a trace, an agent, evals.
     const others = commands.filter(({ usage, command }) => "run" in command.flags && !takers.includes(usage));
-    expect(others.map(({ usage }) => usage)).toEqual([
-      "show <name>",
+    expect(others.map(({ usage }) => usage).sort()).toEqual([
       "agents show [id]",
       "evals run <names..>",
       "evals watch [names..]",
+      "show <name>",
     ]);
   });
 
-  it.each(Object.entries(TAKERS))("is the same as an argument and as --run: %s", (usage, others) => {
+  it.each(Object.entries(TAKERS))("does not depend on the form, argument or --run (%s)", (usage, others) => {
     const rest = others === "" ? [] : [others];
     const isMany = /runs\.\./.test(usage);
     const words = ["one", ...rest];
@@ -384,7 +392,7 @@ describe("the run that a command takes", () => {
     ["compare one two --run one --run three", "RUNS (one, two) and --run (one, three) differ."],
     ["runs rename one night --run two", "RUN (one) and --run (two) differ."],
     ["show one/3 --run two", "NAME (one/3) and --run (two) differ."],
-  ])("is refused if both are given and differ: %s", async (line, message) => {
+  ])("causes an error if both forms are given and differ (%s)", async (line, message) => {
     expect(await artE(line)).toEqual({
       code: 2,
       stdout: "",
@@ -393,12 +401,11 @@ describe("the run that a command takes", () => {
   });
 
   it.each([
-    ["gate", "gate needs RUN."],
     ["compare", "compare needs RUNS."],
     ["runs rename", "runs rename needs RUN."],
     ["runs tag", "runs tag needs RUN and TAGS."],
     ["runs tag --run latest", "runs tag needs TAGS."],
-  ])("is required by some commands: %s", async (line, message) => {
+  ])("must be given to some commands (%s)", async (line, message) => {
     expect((await artE(line)).stderr).toBe(`art-e: ${message}\n       See art-e ${line.split(" --")[0]} --help.\n`);
   });
 });

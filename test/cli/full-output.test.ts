@@ -42,7 +42,7 @@ describe.runIf(existsSync(FULL))("a full disk behind stdout", () => {
     }
   });
 
-  it("is reported as JSON if --json is given", () => {
+  it("appears as JSON if --json is given", () => {
     const { status, stderr } = run("agents", "list", "--json");
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: "stdout_failed", exitCode: 1 } });
     expect(status).toBe(1);

@@ -22,7 +22,7 @@ const stalling = () =>
 const RUN = `run -a email-search --dataset ${QUESTIONS} --concurrency 1`;
 const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.url });
 
-it("Ctrl-C stops a run immediately with exit code 130 if pressed twice, keeps the finished tasks and says so", async () => {
+it("Ctrl-C pressed twice stops a run immediately with exit code 130, keeps the finished tasks and says so", async () => {
   provider = await stalling();
   const { child, ended } = start(`${RUN} -l 6 -o partial.json`, variables());
   await provider.received(3);
@@ -44,34 +44,35 @@ it("Ctrl-C stops a run immediately with exit code 130 if pressed twice, keeps th
   expect(runs).toMatchObject([{ id: totals.runId, status: "interrupted", tasks: 2, totalTasks: 6 }]);
 });
 
-it.each(["SIGINT", "SIGHUP"] as const)(
-  "%s lets running tasks finish and starts no others if sent once",
-  async (signal) => {
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    provider = await startFakeProvider(async (request) => {
-      await released;
-      return request.turn === 0
-        ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
-        : { content: "an answer" };
-    });
-    const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
-    const { child, ended } = start(line, variables());
-    await provider.received(3);
-    expect(await interrupt(child, signal)).toContain(
-      "Stopping: 3 tasks in flight will be finished. Press Ctrl-C again to stop immediately.",
-    );
-    release();
-    const { code, stdout, stderr } = await ended;
-    expect(code).toBe(130);
-    const { runId, ...totals } = JSON.parse(stdout);
-    expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
-    expect(stderr).toContain(`3 of 9 tasks are saved. Continue: art-e run --resume ${runId}`);
-    expect(provider.requests).toHaveLength(6);
-  },
-);
+async function expectRunningTasksFinish(signal: NodeJS.Signals): Promise<void> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  provider = await startFakeProvider(async (request) => {
+    await released;
+    return request.turn === 0
+      ? { toolCalls: [{ name: "email_get", arguments: { message_id: "<a@b>" } }] }
+      : { content: "an answer" };
+  });
+  const line = `run -a email-search --dataset ${QUESTIONS} --concurrency 3 -l 9 --json`;
+  const { child, ended } = start(line, variables());
+  await provider.received(3);
+  expect(await interrupt(child, signal)).toContain(
+    "Stopping: 3 tasks in flight will be finished. Press Ctrl-C again to stop immediately.",
+  );
+  release();
+  const { code, stdout, stderr } = await ended;
+  expect(code).toBe(130);
+  const { runId, ...totals } = JSON.parse(stdout);
+  expect(totals).toMatchObject({ totalTasks: 3, endings: { answered: 3 } });
+  expect(stderr).toContain(`3 of 9 tasks are saved. Continue: art-e run --resume ${runId}`);
+  expect(provider.requests).toHaveLength(6);
+}
+
+const FINISHES = "lets running tasks finish and starts no others if sent once";
+it(`SIGINT ${FINISHES}`, () => expectRunningTasksFinish("SIGINT"));
+it(`SIGHUP ${FINISHES}`, { tags: ["slow"] }, () => expectRunningTasksFinish("SIGHUP"));
 
 it("runs list shows a run whose process was killed as interrupted, and a live one as running", async () => {
   provider = await stalling();
@@ -91,7 +92,7 @@ it("runs list shows a run whose process was killed as interrupted, and a live on
   expect(gate).toMatchObject({ code: 2, stderr: expect.stringContaining("is not finished") });
 });
 
-it("SIGTERM ends a run immediately if sent twice, even while the server makes it wait half a minute, and one JSON document is printed", async () => {
+it("SIGTERM sent twice ends a run immediately, even while the server makes it wait half a minute, with one JSON document", async () => {
   const [third] = demoQuestions.slice(ANSWERED.length);
   provider = await startFakeProvider(async (request) => {
     const known = ANSWERED.find(({ question }) => question === request.question);

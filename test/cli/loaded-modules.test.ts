@@ -49,7 +49,7 @@ function moduleName(path: string): string {
 
 it.each([
   ["--version", 3, /yargs|zod|cli\.ts/],
-  ["--help", 130, /^zod$|better-sqlite3|^src\/(?:runs|traces|models)\//],
+  ["--help", 130, /^zod$|better-sqlite3|^src\/(?:runs|results|traces|models)\//],
   [
     "run --help",
     290,
@@ -64,15 +64,15 @@ it.each([
   ["ask --help", 260, /better-sqlite3|protobufjs|^src\/(?:sandbox|tools|mail)\//],
   ["mcp --help", 210, /@modelcontextprotocol|^src\/(?:tools|mail)\//],
   ["report --help", 220, /better-sqlite3|^src\/(?:sandbox|mail|evals\/(?:store|labels|run-evals|test-eval|generate))/],
-  ["export-results --help", 200, /better-sqlite3|genai-prices|hyparquet|^src\/(?:sandbox|evals|mail|runs)\//],
+  ["export-results --help", 200, /better-sqlite3|genai-prices|hyparquet|^src\/(?:sandbox|evals|mail|runs|results)\//],
   ["doctor --help", 210, /better-sqlite3|^src\/(?:sandbox|mail)\//],
-  ["runs list --help", 230, /better-sqlite3|^src\/(?:runs|analysis)\//],
+  ["runs list --help", 230, /better-sqlite3|^src\/(?:runs|results|analysis)\//],
   ["agents list --help", 220, /better-sqlite3|^src\/(?:sandbox|tools)\//],
   ["agents list", 220, /^src\/(?:sandbox|mail|tools\/(?!tools-store\.ts))/],
   [`search ${MARCUS} Merriwell`, 215, /^(?:ajv|undici|re2js)$|^src\/sandbox\/|mcp/],
   [
     `run -a baseline --dataset ${QUESTIONS} -l 1`,
-    520,
+    557,
     /^undici$|genai-prices|dockerfile-ast|smol-toml|openai|anthropic/,
   ],
   ["suite list --help", 220, /better-sqlite3|^src\/sandbox\//],

@@ -42,13 +42,13 @@ describe("output files", () => {
     else expect(readFileSync(path(file)).equals(before), line).toBe(true);
   }
 
-  describe("the database", () => {
+  describe("a database as output", () => {
     const names = ["art-e.db", "sub/../art-e.db", "link.json", "hard.json"];
-    it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("is not overwritten by %s", (line) =>
+    it.each(WRITERS.map((typed, i) => `${typed} ${names[i % names.length]}`))("stays unchanged by %s", (line) =>
       refused(`${line} --overwrite`, "art-e.db", /: \S+ is the database, which would be overwritten\./),
     );
 
-    it("is not overwritten, like its log, other SQLite files and files about to be created", async () => {
+    it("stays unchanged, like its log, other SQLite files and files about to be created", async () => {
       await refused("export-traces -o art-e.db-wal", "art-e.db-wal", /is part of the database/);
       write("foreign.sqlite", Buffer.from("SQLite format 3\0 and more"));
       await refused("export-traces --overwrite -o foreign.sqlite", "foreign.sqlite", /is a SQLite file/);
@@ -66,7 +66,7 @@ describe("output files", () => {
   describe("a path below a file", () => {
     const folders = ["report --csv", "export-results latest -o", "export-traces --for evals -o", "demo -o"];
     const exported = "env export --dataset questions.jsonl -o";
-    it.each([...WRITERS, ...folders, exported])("is refused by %s", (line) =>
+    it.each([...WRITERS, ...folders, exported])("causes an error from %s", (line) =>
       refused(`${line} questions.jsonl/x`, "questions.jsonl", /: Cannot (write|create) \S+: \S+ is not a folder\.$/m),
     );
   });
@@ -91,19 +91,19 @@ describe("output files", () => {
         /file of replies/,
       ],
       ["import mail.partial --db mail", "mail.partial", /Cannot import mail\.partial: the import would overwrite/],
-    ])("is not overwritten by %s", async (line, file, why) => {
+    ])("stays unchanged by %s", async (line, file, why) => {
       if (file === "mail.partial") write(file, "From: a@b.c\n\nHello.\n");
       await refused(line, file, why);
     });
 
-    it("is not overwritten if it contains the stored replies of a custom agent", async () => {
+    it("stays unchanged if it contains the stored replies of a custom agent", async () => {
       expect(await artE("agents clone baseline mine")).toMatchObject({ code: 0 });
       expect(await artE("agents set mine --model replay/replies.jsonl")).toMatchObject({ code: 0 });
       const line = "run -a mine --dataset questions.jsonl --record replies.jsonl";
       await refused(line, "replies.jsonl", /--record: replies\.jsonl is the file of replies/);
     });
 
-    it("is not removed by an import if the new database would have its name", async () => {
+    it("stays in place if the new database of an import would have its name", async () => {
       write("other.db.partial", "mine");
       await refused(
         `import ${MAIL} --db other.db`,
@@ -114,13 +114,13 @@ describe("output files", () => {
   });
 
   describe("a file of another kind", () => {
-    it.each(WRITERS)("is not overwritten by %s", async (typed) => {
+    it.each(WRITERS)("stays unchanged by %s", async (typed) => {
       write("notes.txt", "my notes\n");
       await refused(`${typed} notes.txt`, "notes.txt", /--\w+: notes\.txt exists and is not a .+\n {7}.+--overwrite/);
     });
 
     it.each(WRITERS)(
-      "is overwritten by %s if --overwrite is given, and a file of the same kind even if not",
+      "changes with %s if --overwrite is given, and a file of the same kind even if not",
       async (typed) => {
         write("mine.txt", "my notes\n");
         expect(await artE(`${typed} mine.txt --overwrite --quiet`), typed).toMatchObject({ code: 0 });
@@ -141,7 +141,7 @@ describe("output files", () => {
   });
 
   describe("a step summary", () => {
-    it("is not appended to the database", async () => {
+    it("receives nothing if it is the database", async () => {
       const before = readFileSync(path("art-e.db"));
       const line = "gate latest --fail-under semanticScore=0";
       const { code, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: path("art-e.db") });
@@ -184,7 +184,7 @@ describe("named pipes", () => {
     expect(stderr).toMatch(/\bpipe(\.\w+)?\b.*(a named pipe|is not mail in a supported format)/);
   });
 
-  it("can be written to if there is a reader", async () => {
+  it("receive the output if there is a reader", async () => {
     const read = text(createReadStream(path("pipe")));
     expect(await artE(`${RUN} -o pipe`)).toMatchObject({ code: 0 });
     expect(JSON.parse(await read)).toMatchObject({ completedTasks: 1 });

@@ -35,7 +35,7 @@ function paste(text: string, before: string): string {
   return execFileSync("bash", ["-c", line], { cwd: work.path(""), env, encoding: "utf8" });
 }
 
-it("a command that a message suggests works when pasted", async () => {
+it("a suggested command works when pasted", async () => {
   const ran = await artE(["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "2", "-o", `${FOLDER}/r s.json`]);
   const shown = ran.replace("/TASK", "/1").replace(/ --db '[^\n]*(?=, art-e)/, (flag) => `${flag}\n`);
   expect(paste(shown, "Traces:   ")).toContain("Merriwell");
@@ -66,7 +66,7 @@ it.each([
   for (const line of lines.filter((each) => !each.includes("--help"))) expect(line).toContain(SHOWN);
 });
 
-it("suggested commands leave out the database if a command without it opens the same one", async () => {
+it("suggested commands omit the database if a command without it opens the same one", async () => {
   const text = async (words: string) => {
     const { stdout, stderr } = await work.artE(words);
     return stdout + stderr;
@@ -77,7 +77,7 @@ it("suggested commands leave out the database if a command without it opens the 
   expect(await text("evals list --db art-e.db")).toMatch(/art-e evals suggest --db art-e\.db$/m);
 });
 
-it("suggested commands do not show file names on the server's machine to a server's clients", async () => {
+it("suggested commands hide file names on the server's machine from a server's clients", async () => {
   const started = work.start(["serve", "--port", "0", "--db", DB, "--json"]);
   let written = "";
   const url = await new Promise<string>((resolve) => {

@@ -27,13 +27,13 @@ describe("a read-only database", needs("sandbox", hasBubblewrap), () => {
     [["agents", "list"], "email-search"],
     [["compare", "latest", "latest"], "questions"],
     [["export-traces", "-o", "read.jsonl", "--quiet"], ""],
-  ])("can be read by %j", async (words, shown) => {
+  ])("serves %j", async (words, shown) => {
     const { code, stdout, stderr } = await inReadOnlyFolder(words);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(shown);
   });
 
-  it("is checked by doctor, except for checks that need to write", async () => {
+  it("passes the checks of doctor, except for checks that need to write", async () => {
     const { code, stdout } = await inReadOnlyFolder(["doctor"]);
     expect({ code, index: boxLines(stdout)["Full-text index"] }).toEqual({
       code: 0,
@@ -41,7 +41,7 @@ describe("a read-only database", needs("sandbox", hasBubblewrap), () => {
     });
   });
 
-  it("is not changed, and the error gives the next step", async () => {
+  it("stays unchanged, and the error gives the next step", async () => {
     const { code, stderr } = await inReadOnlyFolder(["agents", "create", "mine", "--prompt", "Find."]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
@@ -49,7 +49,7 @@ describe("a read-only database", needs("sandbox", hasBubblewrap), () => {
     );
   });
 
-  it("refuses an import, and names the file", async () => {
+  it("rejects an import, and names the file", async () => {
     const { code, stderr } = await inReadOnlyFolder(["import", MAIL, "--quiet"]);
     expect(code).toBe(1);
     expect(stderr).toContain(`Cannot import into ${path("shelf/art-e.db")}: the file or its folder is read-only.`);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { pack } from "tar-stream";
 import { describe, expect, it } from "vitest";
-import { type ProgressState, progressLine, progressText } from "../../src/cli/terminal.js";
+import { type ProgressState, progressLine, progressText } from "../../src/cli/progress.js";
 import { MAIL, QUESTIONS, workFolder } from "./art-e.js";
 
 describe("the terminal output", () => {
@@ -95,7 +95,7 @@ describe("the progress line", () => {
     );
   });
 
-  it.each([10, 40, 60, 66, 70, 80, 90, 120])("is never wider than %i columns", (columns) => {
+  it.each([10, 40, 60, 66, 70, 80, 90, 120])("never exceeds %i columns", (columns) => {
     expect(progressLine(STATE, columns).length).toBeLessThanOrEqual(columns);
   });
 

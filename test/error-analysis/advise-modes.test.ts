@@ -55,7 +55,8 @@ describe("adviseModes", () => {
       const notes = [...numbers].filter(([, i]) => has(i)).map(([id]) => id);
       changeModes(db, { action: "assign", mode, notes });
     }
-    advice = Object.fromEntries((await adviseModes({ seed: 1 }, settings)).map((one) => [one.mode.name, one]));
+    const advised = await adviseModes({ seed: 1 }, settings);
+    advice = Object.fromEntries(advised.advice.map((one) => [one.mode.name, one]));
   }, 60_000);
   afterAll(() => {
     db.close();
@@ -65,7 +66,7 @@ describe("adviseModes", () => {
   it("finds the template of a mode, with its precision and recall", () => {
     expect(advice.long_answer).toMatchObject({ kind: "template", mode: { traces: 30, rate: { value: 0.2 } } });
     expect(advice.long_answer).toHaveProperty("unconfirmed", 30 - repeatedLong);
-    expect(adviceText(Object.values(advice))).toContain("art-e evals label --criterion long_answer --confirm");
+    expect(adviceText(Object.values(advice), TRACES)).toContain("art-e evals label --criterion long_answer --confirm");
     expect(advice.long_answer).toHaveProperty("templates.0", {
       name: "short_answer",
       version: 1,
@@ -75,23 +76,23 @@ describe("adviseModes", () => {
     });
   });
 
-  it("says that a mode without a template needs a rubric", () => {
+  it("recommends a rubric for a mode without a template", () => {
     expect(advice.rude).toMatchObject({ kind: "rubric" });
   });
 
-  it("says that a mode in most traces needs a fix in the prompt", () => {
+  it("recommends a fix in the prompt for a mode in most traces", () => {
     expect(advice.no_greeting).toMatchObject({ kind: "prompt", reason: "frequent" });
   });
 
-  it("says that a template with high precision and low recall finds one of several modes", () => {
+  it("reports that a template with high precision and low recall finds one of several modes", () => {
     expect(advice.any_fault).toMatchObject({ kind: "template" });
     expect(advice.any_fault).toHaveProperty("templates.0.name", "short_answer");
     expect(advice.any_fault).toHaveProperty("templates.0.precision", 1);
     expect(advice.any_fault).toHaveProperty("templates.0.isOneOfSeveral", true);
-    expect(adviceText(Object.values(advice))).toContain("It finds one of several modes");
+    expect(adviceText(Object.values(advice), TRACES)).toContain("It finds one of several modes");
   });
 
-  it("says that a mode with few traces needs more labels", () => {
+  it("recommends more labels for a mode with few traces", () => {
     expect(advice.rare).toMatchObject({ kind: "labels", why: expect.stringContaining("for rare") });
   });
 });

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deleteNote, listNotes, openCoding, saveNote } from "../../src/error-analysis/coding.js";
 import { changeModes, readTaxonomy } from "../../src/error-analysis/modes.js";
-import { allLabels, effectiveLabels, labelPairs, unconfirmedTraces } from "../../src/evals/labels.js";
+import { effectiveLabels } from "../../src/evals/effective-labels.js";
+import { labelPairs } from "../../src/evals/label-agreement.js";
+import { allLabels, unconfirmedTraces } from "../../src/evals/labels.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { saveRun, saveTask } from "../traces/saved-runs.js";
 
@@ -37,7 +39,7 @@ describe("a coding pass", () => {
   const labelOf = (traceId: string, mode: string) =>
     effectiveLabels(db, mode).find((label) => label.traceId === traceId)?.label;
 
-  it("shows one trace again after every nine, as soon as nine others lie between", async () => {
+  it("shows one trace again after every nine, as soon as it is nine traces back", async () => {
     const { queue } = await open();
     const repeats = queue.flatMap(({ isRepeat }, i) => (isRepeat ? i : []));
     // 30 traces: a repetition after 18 and after 27.

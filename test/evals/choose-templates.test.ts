@@ -95,7 +95,7 @@ describe("chooseTemplates", () => {
     ]);
     expect(rejections.get("has_source")).toBe("it adds less than 0.02 to the alignment of the chosen templates");
     expect(rejections.get("calls_parsable")).toBe("it passes every labeled trace");
-    expect(rejections.get("answer_complete")).toBe("it fails only 1 of the labeled traces (minimum 5)");
+    expect(rejections.get("answer_complete")).toBe("it fails only 1 of the labeled traces (minimum 4)");
     expect(rejections.get("no_repeated_call")).toMatch(/^it fails 3\d% of the good traces \(maximum 20%\)$/);
   });
 

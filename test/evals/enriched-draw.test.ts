@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { drawInOrder, drawWeights } from "../../src/evals/labelling/enriched-draw.js";
+import { drawInOrder, drawWeights } from "../../src/evals/labeling/enriched-draw.js";
 
 const QUIET = { doubt: 0, failsInUse: false, failed: [], words: 10, amounts: {} };
 
 describe("drawWeights", () => {
-  it("returns the values computed by hand: up to 5 for the score, and up to 12 for an eval in use or a rare failure", () => {
+  it("returns the values computed by hand, up to 3 for the score, and up to 3 for an active eval or a rare failure", () => {
     const signals = Array.from({ length: 20 }, (_, i) => ({ ...QUIET, traceId: `t${i}`, failed: [] as string[] }));
     Object.assign(signals[0] ?? {}, { doubt: 1 });
     Object.assign(signals[1] ?? {}, { doubt: 0.5, failsInUse: true });
@@ -13,11 +13,11 @@ describe("drawWeights", () => {
     Object.assign(signals[4] ?? {}, { failed: ["less_rare"] });
     const weights = drawWeights(signals);
     expect(["t0", "t1", "t2", "t3", "t5"].map((id) => weights.get(id))).toEqual([
-      6,
-      15.5,
-      13,
+      4,
+      5.5,
+      4,
       // The odds of a failure are 1 to 9, compared with 1 to 19 for a template that 5% of the traces fail.
-      expect.closeTo(1 + (12 * 9) / 19, 12),
+      expect.closeTo(1 + (3 * 9) / 19, 12),
       1,
     ]);
   });
@@ -65,7 +65,7 @@ describe("drawInOrder", () => {
     }
   });
 
-  it("draws each trace first as often as its weight says", () => {
+  it("draws each trace first as often as its weight requires", () => {
     const firsts = Array.from({ length: 4_000 }, (_, seed) => drawInOrder(weights, String(seed))[0]?.traceId);
     const share = (id: string) => firsts.filter((first) => first === id).length / firsts.length;
     // Three standard errors are 0.023.

@@ -115,7 +115,7 @@ describe("evalFiles as Python", needs("sandbox", hasPython), () => {
     expect(new Set(own.flat())).toEqual(new Set([0, 1]));
   });
 
-  it("says that a rule needs the features of exported traces", () => {
+  it("reports that a rule needs the features of exported traces", () => {
     const rule = { name: "brief", kind: "rules", pass: { all: [{ feature: "answer_words", at_most: 14 }] } };
     const definition = evalDefinitionSchema.parse({ ...common, ...rule });
     const code = evalFiles([{ definition, validation: null }], "python").get("brief.py") ?? "";

@@ -57,7 +57,7 @@ describe("evalFiles as TypeScript", () => {
     ["matches", [{ matches: "^[^\\d]*(?<n>\\d+)$" }]],
     ["json with keys", [{ json: ["a", "b"] }]],
     ["json without keys", [{ json: [] }]],
-  ])("gives the verdicts of an assertion: %s", async (_, all) => {
+  ])("gives the verdicts of an assertion with %s", async (_, all) => {
     const definition = assertionsEval(all);
     const code = exported(definition);
     expect(describeTypescript(code)).toEqual({ criterion: "The answer is /* well * / formed.", reference: false });
@@ -112,7 +112,7 @@ describe("evalFiles as TypeScript", () => {
     ).toMatchObject([{ score: 1 / 3, reason: "Partial match: found 2/3 key terms, no more than before", error: null }]);
   });
 
-  it("refuses an eval in Python", () => {
+  it("rejects an eval in Python", () => {
     const code = "def eval_function(task, task_metadata, trace, ctx):\n    return 1.0, ''\n";
     expect(() => exported(evalDefinitionSchema.parse({ ...common, name: "x", kind: "python", code }))).toThrow(
       "Cannot export x as TypeScript: it is written in Python.",

@@ -51,10 +51,10 @@ describe("mails_after_cutoff", () => {
   });
 });
 
-describe("features of an agent that art-e does not see", () => {
+describe("features of an external agent", () => {
   const answer = "The dues are 1.5 million.";
 
-  it("are unknown if they are about its turns or tool calls", () => {
+  it("have no value if they are about its turns or tool calls", () => {
     const changes = { model: "endpoint/acme", turns: [turn()], toolCalls: [], answer, sources: ["<1@x>"] };
     for (const name of ["turns", "answer_complete", "sources_read", "numbers_in_mail", "failed_calls"]) {
       expect(measure(name, changes).value, name).toBeNull();
@@ -63,7 +63,7 @@ describe("features of an agent that art-e does not see", () => {
     expect(measure("answer_words", changes).value).toBe(5);
   });
 
-  it("are known from its tool calls if it used art-e's tools", () => {
+  it("have a value from its tool calls if it used art-e's tools", () => {
     const changes = { model: "command/agent.py", turns: [turn()], toolCalls: [search(DUES)], answer };
     expect(measure("failed_calls", changes).value).toBe(0);
     expect(measure("turns", changes).value).toBeNull();
@@ -93,9 +93,9 @@ describe("numbers_in_mail", () => {
     expect(measure("numbers_in_mail", { answer: "All 14 paid." }, "Did all 14 pay?").value).toBe(1));
   it("ignores an email that was only listed, not read", () =>
     expect(of("It is 1,500,000.", [search(DUES)]).value).toBe(0));
-  it("differs from numbers_in_results, which includes listed emails", () =>
+  it("ignores listed emails, which numbers_in_results includes", () =>
     expect(measure("numbers_in_results", { answer: "It is 1,500,000.", toolCalls: [search(DUES)] }).value).toBe(1));
-  it("does not apply to an abstention", () =>
+  it("gives no value to an abstention", () =>
     expect(measure("numbers_in_mail", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
 });
 
@@ -119,7 +119,7 @@ describe("source features", () => {
     expect(measure(feature, { sources: [...sources], toolCalls }).value).toBe(value),
   );
 
-  it("do not apply to an abstention", () =>
+  it("give no value to an abstention", () =>
     expect(measure("sources", { answer: "I don't know.", ending: "dont_know" }).value).toBeNull());
 
   it("find an abstention without an opened email only if searches returned emails", () => {
@@ -145,7 +145,7 @@ describe("answer features", () => {
     ["What is the price?", "$4.5", "number_given", 1],
     ["Why?", "Because.", "number_given", null],
     ["Why?", "As it was said.", "answer_words", 4],
-  ])("measure for the question %s and the answer %s that %s is %s", (question, answer, feature, value) =>
+  ])("measure for the question %s and the answer %s that %s equals %s", (question, answer, feature, value) =>
     expect(measure(feature, { answer }, question).value).toBe(value),
   );
 
@@ -172,7 +172,7 @@ describe("effort features", () => {
     expect(measure("failed_calls", { toolCalls: [odd, search()] })).toEqual({ value: 1, detail: "email_get: no JSON" });
   });
 
-  it("sum turns, cost and time, or are null if the cost is unknown", () => {
+  it("sum turns, cost and time, or return null if the cost is unknown", () => {
     expect(measure("turns", { turns: [turn(), turn()] }).value).toBe(2);
     expect(measure("cost_usd", { turns: [turn(), turn()] }).value).toBeCloseTo(0.02, 12);
     expect(measure("cost_usd", { turns: [turn(), turn({ costUsd: null })] }).value).toBeNull();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EvalTest } from "../../src/evals/definition.js";
 import { fromFileValidation, toFileValidation } from "../../src/evals/store/file-validation.js";
-import { measureAgreement } from "../../src/evals/test-eval.js";
+import { measureAgreement } from "../../src/evals/test-eval/agreement.js";
 
 const RULES = { kind: "rules" } as const;
 
@@ -40,13 +40,13 @@ function transferred(test: EvalTest) {
   return { written, read: fromFileValidation(written, RULES) };
 }
 
-describe("the test in an eval file", () => {
-  it("is the same after an export and an import", () => {
+describe("an eval file's test", () => {
+  it("stays the same after an export and an import", () => {
     const test = testOf(36);
     expect(transferred(test).read).toEqual({ ...test, isImported: true });
   });
 
-  it("is refused if a figure or its hash is missing or was changed", () => {
+  it("fails to import if a figure or its hash is missing or was changed", () => {
     const { written } = transferred(testOf(36));
     const { figuresHash: _, ...unhashed } = written;
     for (const changed of [unhashed, { ...written, heldOutReads: 2 }, { ...written, warnings: ["all is well"] }]) {
@@ -54,7 +54,7 @@ describe("the test in an eval file", () => {
     }
   });
 
-  it("is refused if its rates contradict its counts, even with a new hash", () => {
+  it("fails to import if its rates contradict its counts, even with a new hash", () => {
     const test = testOf(20);
     const { agreement } = test;
     for (const forged of [
@@ -67,7 +67,7 @@ describe("the test in an eval file", () => {
     }
   });
 
-  it("has weighted rates that follow from its weights", () => {
+  it("contains weighted rates that follow from its weights", () => {
     const tested = Array.from({ length: 80 }, (_, i) => ({
       question: String(i),
       bad: i >= 40,
@@ -92,7 +92,7 @@ describe("the test in an eval file", () => {
     }
   });
 
-  it("has the rejections that follow from its figures, even with a new hash", () => {
+  it("contains the rejections that follow from its figures, even with a new hash", () => {
     expect(transferred(testOf(20)).read?.rejections).toEqual([
       "true positive rate is 0.500 (minimum 0.8)",
       expect.stringContaining("the true positive rate might be as low as 0."),

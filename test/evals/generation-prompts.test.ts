@@ -30,7 +30,7 @@ function checkMarks(content: string, marks: number): void {
   expect(content).not.toContain("the gold");
 }
 
-describe("a hostile trace stays inside its markers in the prompt", () => {
+describe("a hostile trace in a prompt", () => {
   const examples = [example("good"), example("bad")];
   const wrong = examples.map(({ label }) => ({
     score: label === "good" ? 0 : 1,
@@ -43,16 +43,18 @@ describe("a hostile trace stays inside its markers in the prompt", () => {
     ["for criteria", criteriaRequest(examples, HOSTILE)],
     ["for a first version", writeRequest("python", "safety", { sentence: HOSTILE, criteria: [HOSTILE] }, examples)],
     ["for another version", reflectRequest("python", "safety", DRAFT, measureDraft(examples, wrong))],
-  ])("if the prompt is %s", (_, { messages: [message] }) => checkMarks(message?.content ?? "", 4));
+  ])("stays between its markers if the prompt is %s", (_, { messages: [message] }) =>
+    checkMarks(message?.content ?? "", 4),
+  );
 
-  it("if the prompt is for a rubric", () => {
+  it("stays between its markers if the prompt is for a rubric", () => {
     const [{ trace: hostile }] = examples as [TrainingExample];
     const { messages } = rubricRequest("It is polite.", traceDigest(hostile, 4_000));
     checkMarks(messages[0]?.content ?? "", 2);
   });
 });
 
-it("traceDigest is never longer than its maximum length", () => {
+it("traceDigest never exceeds its maximum length", () => {
   const calls = Array.from({ length: 300 }, () => called("email_search", { emails: ["x".repeat(10_000)] }));
   const long = { ...trace({ answer: "y".repeat(90_000), toolCalls: calls, sources: ["z".repeat(9_000)] }), scores: {} };
   for (const room of [1_400, 16_000]) expect(traceDigest(long, room).length).toBeLessThanOrEqual(room + 100);
@@ -96,7 +98,7 @@ describe("readWrittenEval", () => {
       { criterion: "So.", kind: "typescript", body: "export const a = 1;" },
       { why: /not in python/ },
     ],
-  ])("handles %s", (_, args, expected) => {
+  ])("returns the eval, or an error, for %s", (_, args, expected) => {
     const read = readWrittenEval(reply(args), "python");
     if ("why" in expected) expect(read).toEqual({ ok: false, why: expect.stringMatching(expected.why) });
     else expect(read).toMatchObject({ ok: true, value: { code: `${CODE}\n` } });
@@ -107,11 +109,14 @@ describe("readWrittenEval", () => {
     ["length", "", "the reply was truncated at the token limit"],
     ["stop", "I  would\nrather not.", "the model did not call record_eval, but said: I would rather not."],
     ["stop", "", "the model did not call record_eval"],
-  ] as const)("says why a reply that ended with %s and the text %j contains no eval", (finishReason, content, why) => {
-    expect(readWrittenEval({ finishReason, content, toolCalls: [] }, "python")).toEqual({ ok: false, why });
-  });
+  ] as const)(
+    "explains why a reply that ended with %s and the text %j contains no eval",
+    (finishReason, content, why) => {
+      expect(readWrittenEval({ finishReason, content, toolCalls: [] }, "python")).toEqual({ ok: false, why });
+    },
+  );
 
-  it("reads TypeScript if that was requested", () => {
+  it("reads TypeScript on request", () => {
     const code = "export const evaluate = (input, output) => ({ score: output === '' ? 0 : 1, reason: '' });";
     const read = (body: string) => readWrittenEval(reply({ criterion: "So.", kind: "typescript", body }), "typescript");
     expect(read(`\`\`\`typescript\n${code}\n\`\`\``)).toMatchObject({

@@ -67,7 +67,7 @@ describe("importEvals of a Python file", needs("sandbox", choice.ok), () => {
       NO_CRITERION,
       false,
     ],
-  ])("reads the criterion and the declaration: %s", async (_, code, criterion, reference) => {
+  ])("reads the criterion and the declaration from %s", async (_, code, criterion, reference) => {
     expect(await imported(code)).toEqual({ criterion, reference });
   });
 
@@ -99,7 +99,7 @@ describe("importEvals of a Python file", needs("sandbox", choice.ok), () => {
       "REFERENCE = 1\ndef eval_function(task, meta, trace, ctx): pass",
       "REFERENCE must be True or False (line 1).",
     ],
-  ])("refuses a file with %s", async (_, code, message) => {
+  ])("rejects a file with %s", async (_, code, message) => {
     await expect(imported(code)).rejects.toThrow(`Cannot read the eval ${join(folder, "checked.py")}: ${message}`);
   });
 
@@ -111,7 +111,7 @@ describe("importEvals of a Python file", needs("sandbox", choice.ok), () => {
   it.each([
     ["deep nesting", `${"(".repeat(90_000)}`],
     ["a long sum", `x = ${"-".repeat(90_000)}1\ndef eval_function(a, b, c, d): pass`],
-  ])("refuses code that overflows Python's parser: %s", async (_, code) => {
+  ])("rejects code that overflows Python's parser (%s)", async (_, code) => {
     await expect(imported(code)).rejects.toThrow(/Cannot read the eval .*: (it is not valid|Python cannot parse it)/);
   });
 });

@@ -3,20 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { saveGivenLabel } from "../../src/evals/labelling.js";
 import {
-  drawnFromSchema,
   effectiveLabels,
   hashHeldOut,
   heldOutTraceIds,
-  iterateLabelled,
-  LABEL_DRAWS,
-  labelPairs,
-  listDisagreements,
-  probabilitySchema,
+  iterateLabeled,
   sampledUnseenLabels,
+} from "../../src/evals/effective-labels.js";
+import { labelPairs, listDisagreements, summarizeLabels } from "../../src/evals/label-agreement.js";
+import { saveGivenLabel } from "../../src/evals/labeling.js";
+import {
+  drawnFromSchema,
+  LABEL_DRAWS,
+  probabilitySchema,
   saveLabels,
-  summarizeLabels,
   type TraceDraw,
   type TraceLabel,
   withValidDraw,
@@ -50,8 +50,8 @@ const GIVEN: Omit<TraceLabel, "traceId" | "label" | keyof TraceDraw> = {
 };
 const RANDOM = { drawn: "random", drawnFrom: 10, probability: null } as const;
 
-describe("the weights of labels", () => {
-  it("follow from the probabilities of the draws and the traces left, and are 1 for other draws", () => {
+describe("label weights", () => {
+  it("follow from the probabilities of the draws and the traces left, and equal 1 for other draws", () => {
     const db = openStore(join(folder, "weights.db"), { mustExist: false });
     const [first = "", second = "", third = "", fourth = ""] = saveTraces(db, 10);
     saveLabels(db, [
@@ -72,7 +72,7 @@ describe("the weights of labels", () => {
     db.close();
   });
 
-  it("come with the held-out labels that represent a run, without chosen traces", () => {
+  it("count the held-out labels that represent a run, without chosen traces", () => {
     const db = openStore(join(folder, "sample.db"), { mustExist: false });
     const ids = saveTraces(db, 60);
     const draws = ["random", "enriched", "unknown", "unknown"] as const;
@@ -84,7 +84,7 @@ describe("the weights of labels", () => {
         return { ...GIVEN, traceId, label: i % 3 === 0 ? "bad" : "good", drawn, drawnFrom: 60 - i, probability };
       }),
     );
-    expect([...iterateLabelled(db, "overall", null)]).toHaveLength(60);
+    expect([...iterateLabeled(db, "overall", null)]).toHaveLength(60);
     const sample = sampledUnseenLabels(db, "overall", { createdAt: "2026-01-02" });
     expect(sample.size).toBeGreaterThan(10);
     for (const [traceId, { isGood, weight }] of sample) {
@@ -97,7 +97,7 @@ describe("the weights of labels", () => {
 });
 
 describe("labels as evidence", () => {
-  it("counts a trace that four people labeled once, with the fraction of their pairs that are alike", () => {
+  it("count a trace with four annotators once, with the fraction of their pairs that agree", () => {
     const db = openStore(join(folder, "pairs.db"), { mustExist: false });
     const ids = saveTraces(db, 6);
     const given = { ...GIVEN, ...RANDOM };
@@ -119,14 +119,14 @@ describe("labels as evidence", () => {
     db.close();
   });
 
-  it.each(["judge", "score", "import"] as const)("leaves out labels from the source %s", (source) => {
+  it.each(["judge", "score", "import"] as const)("omit labels from the source %s", (source) => {
     const db = openStore(join(folder, `${source}.db`), { mustExist: false });
     const ids = saveTraces(db, 40);
     saveLabels(
       db,
       ids.map((traceId, i) => ({ ...GIVEN, ...RANDOM, source, traceId, label: i % 2 ? "good" : "bad" })),
     );
-    expect([...iterateLabelled(db, "overall", null)]).toHaveLength(40);
+    expect([...iterateLabeled(db, "overall", null)]).toHaveLength(40);
     const before = hashHeldOut(db, "overall");
     expect(heldOutTraceIds(db, "overall")).toEqual([]);
     expect(sampledUnseenLabels(db, "overall", { createdAt: "2025-12-31" }).size).toBe(0);
@@ -156,7 +156,7 @@ describe("withValidDraw", () => {
     [0.018, 1_000, true],
     [1, 2_000, false],
     [1, 1, true],
-  ])("bounds the weights of labels: probability %d of %d traces", (probability, drawn_from, isValid) =>
+  ])("bounds the weights of labels (probability %d of %d traces)", (probability, drawn_from, isValid) =>
     expect(schema.safeParse({ drawn: "enriched", drawn_from, probability }).success).toBe(isValid),
   );
 });

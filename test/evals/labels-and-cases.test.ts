@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { foldOf } from "../../src/evals/choose-templates.js";
-import { LabelQueue } from "../../src/evals/labelling.js";
+import { LabelQueue } from "../../src/evals/labeling.js";
 import { containsTerm, regressionCaseOf, runCases } from "../../src/evals/run-evals/run-rules.js";
 import { trace } from "../scoring/trace.js";
 
@@ -19,12 +19,12 @@ describe("foldOf", () => {
 });
 
 describe("the labeling order", () => {
-  const repeatsOf = (labelled: string[]) => {
+  const repeatsOf = (labeled: string[]) => {
     const traces = Array.from({ length: 40 }, (_, i) => `new${i}`);
     const drawn = traces.map(
       (traceId, i) => ({ traceId, drawn: "random", drawnFrom: 40 - i, probability: null }) as const,
     );
-    const asked = [...new LabelQueue(drawn, labelled, 1)];
+    const asked = [...new LabelQueue(drawn, labeled, 1)];
     expect(asked.filter(({ isRepeat }) => !isRepeat)).toEqual(drawn.map((one) => ({ ...one, isRepeat: false })));
     return asked.flatMap(({ traceId, isRepeat }, i) =>
       isRepeat ? [{ traceId, at: i, before: asked.slice(0, i) }] : [],
@@ -37,7 +37,7 @@ describe("the labeling order", () => {
     expect(new Set(repeats.map(({ traceId }) => traceId)).size).toBe(4);
   });
 
-  it("repeats traces in the first session too, after some others", () => {
+  it("repeats traces in the first session too, some traces later", () => {
     const repeats = repeatsOf([]);
     expect(repeats).toHaveLength(3);
     for (const { traceId, before } of repeats) {
@@ -65,13 +65,13 @@ describe("regression cases", () => {
   it.each([
     ["Call me at 316-555-0117.", "316-555-0117", ["316-555-0117"]],
     ["We leave on Plains Air 422 at 9:40 a.m.", "Flight 422 at 9:40 am", ["422", "9:40 am"]],
-  ])("require telephone numbers and times as one term: %s", (answer, gold, mustContain) =>
+  ])("require telephone numbers and times as one term (%s)", (answer, gold, mustContain) =>
     expect(regressionCaseOf(scored({ answer, sources: [] }, { answer: gold }), common)?.must_contain).toEqual(
       mustContain,
     ),
   );
 
-  it("are not made from an answer that shares no word, or from a question without a gold answer", () => {
+  it("require an answer that shares a word, and a question with a gold answer", () => {
     expect(regressionCaseOf(scored({ answer: "No idea", sources: [] }, { answer: "Kestrel" }), common)).toBeNull();
     expect(regressionCaseOf(scored({ answer: "I don't know." }, { answer: "I don't know." }), common)).toBeNull();
   });
@@ -81,7 +81,7 @@ describe("regression cases", () => {
     ["Volumes may 12,500 MMBtu", ["12,500", "volumes", "may", "mmbtu"]],
     ["Deliveries marched 3 miles", ["3", "deliveries", "marched", "miles"]],
     ["By December 12, 2001 at Maybe 4.5", ["December 12, 2001", "4.5", "maybe"]],
-  ])("do not mistake other words and numbers for a date: %s", (answer, mustContain) => {
+  ])("do not mistake other words and numbers for a date (%s)", (answer, mustContain) => {
     const made = regressionCaseOf(scored({ answer, sources: [] }, { answer }), () => 1);
     expect(made?.must_contain).toEqual(mustContain);
     const other = answer.replace("12,500", "99,999").replace(/\b3\b/, "8").replace("4.5", "4.6");
@@ -115,7 +115,7 @@ describe("regression cases", () => {
     ["as many as before", ["draft"], "Q3 budget report", 1 / 4, "found 3/4 key terms, no more than before"],
     ["as many others as before", ["draft", "q3"], "Draft budget", 1 / 4, "found 2/4 key terms, no more than before"],
     ["more than before", ["draft", "report"], "Q3 draft budget", 3 / 4, "found 3/4 key terms"],
-  ])("pass only above what their own answer reached: %s", (_, missing, answer, score, reason) => {
+  ])("pass only above the score of their own answer (%s)", (_, missing, answer, score, reason) => {
     const made = [{ task: 1, must_contain: terms, must_cite: [], from: from(missing) }];
     expect(runCases({ cases: made, scoring: "fraction" }, scored({ answer }))).toEqual({
       score,
@@ -124,7 +124,7 @@ describe("regression cases", () => {
     });
   });
 
-  it("score a third of the terms as exactly a third, as far as no earlier answer is known", () => {
+  it("score a third of the terms as exactly a third if no earlier answer is known", () => {
     const made = [{ task: 1, must_contain: ["q3", "budget", "report"], must_cite: [] }];
     expect(runCases({ cases: made, scoring: "fraction" }, scored({ answer: "Budget" }))).toEqual({
       score: 1 / 3,
@@ -133,7 +133,7 @@ describe("regression cases", () => {
     });
   });
 
-  it("do not apply to other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
+  it("give no verdict on other tasks", () => expect(runCases({ cases }, scored({ taskId: 2 })).score).toBeNull());
 
   it("find only entire words, in any case", () => {
     expect(containsTerm("The KESTREL deal", "kestrel")).toBe(true);

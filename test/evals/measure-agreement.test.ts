@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Agreement, EvalDefinition } from "../../src/evals/definition.js";
 import { independentCounts, labelErrors, ratesDespiteErrors } from "../../src/evals/label-error-correction.js";
+import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval/agreement.js";
 import { rejectionsOf } from "../../src/evals/test-eval/thresholds.js";
-import { measureAgreement, type TestedTrace } from "../../src/evals/test-eval.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
 
 /** 34 of 40 good traces pass, and 5 of 25 bad traces. */
@@ -59,6 +59,12 @@ describe("measureAgreement", () => {
       weighted: {
         ...{ goodPassed: 20, goodFailed: 5, badPassed: 2, badFailed: 5 },
         squares: { goodPassed: 20, goodFailed: 2.5, badPassed: 4, badFailed: 1.25 },
+        // The mean weights of the 21 passed traces (24 / 22) and of the 30 failed ones (3.75 / 10), each averaged with
+        // that of two traces of any outcome (27.75 / 32).
+        next: {
+          passed: expect.closeTo((21 * (24 / 22) + 2 * (27.75 / 32)) / 23, 12),
+          failed: expect.closeTo((30 * 0.375 + 2 * (27.75 / 32)) / 32, 12),
+        },
       },
       truePositiveRate: { value: expect.closeTo(20 / 25, 12), n: 30 },
       trueNegativeRate: { value: expect.closeTo(5 / 7, 12), n: 21 },
@@ -145,7 +151,7 @@ describe("rejectionsOf", () => {
     ]);
   });
 
-  it("requires more certainty of an eval that has been tested often", () => {
+  it("requires more certainty from an eval after many tests", () => {
     expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 4 })).toEqual([]);
     expect(rejectionsOf("usable", { ...measured(sure), readsByThisEval: 12 })).toEqual([
       bound("true negative rate might be as low as 0.6"),

@@ -60,7 +60,7 @@ describe("runTypescriptEval", () => {
     expect(outcomes[2]).toMatchObject({ reason: "answer 2", error: null });
   });
 
-  it("runs a function typed with defineEval of art-e, which it can import", async () => {
+  it("runs a function typed with defineEval, which it can import from art-e", async () => {
     const code = `import { defineEval } from "art-e";
       export default defineEval(({ question }, output) => ({ score: output.length > 0 ? 1 : 0, reason: question }));`;
     const [first] = await run(code, { over: traces.slice(0, 1) });
@@ -117,14 +117,14 @@ describe("runTypescriptEval", () => {
       "process.send({ id: 99, ms: 0, score: 1, reason: '', error: null }); for (;;);",
       "TypeError: process.send is not a function",
     ],
-  ])("records an error for a trace on which the code %s, and goes on", async (_, bad, error) => {
+  ])("records an error for a trace on which the code %s, and continues", async (_, bad, error) => {
     const outcomes = await run(body(`if (input.taskId === 3) { ${bad} }\nreturn { score: 1, reason: "" };`));
     expect(outcomes[3]?.error).toMatch(error);
     expect(outcomes[3]?.score).toBeNull();
     expect(outcomes.filter((_, i) => i !== 3).map(({ score }) => score)).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
 
-  it("reports each outcome, including that of a trace that ended the process", async () => {
+  it("reports each outcome, including the outcome of a trace that ended the process", async () => {
     let outcomes = 0;
     const code = body("if (input.taskId === 3) process.exit(3);\nreturn { score: 1, reason: '' };");
     await runTypescriptEval({ code, reference: false }, traces, isolation, never, () => outcomes++);
@@ -183,7 +183,7 @@ describe("runTypescriptEval", () => {
     await expect(run(body("for (;;);"), { signal: controller.signal })).rejects.toBe(reason);
   });
 
-  it("leaves no process in an endless loop if the program is killed", needs("linux"), async () => {
+  it("leaves no process behind if the program is killed while an eval loops", needs("linux"), async () => {
     const loop = JSON.stringify({ code: body("for (;;);"), reference: false });
     const program = `
       ${importSource("evals/run-evals/run-typescript-evals", "runTypescriptEval", "typescriptIsolation")}
@@ -240,7 +240,7 @@ it.each([
   ["spaces before an export", `${";".padEnd(99_000)}export`],
   ["an export without a function", `export const a ${"b".repeat(99_000)}`],
   ["comments around an export", `export default () => 1;\n${"/* ".repeat(33_000)}`],
-])("describeTypescript reads 100 kB in linear time: %s", (_, code) => {
+])("describeTypescript reads 100 kB in linear time (%s)", (_, code) => {
   const start = performance.now();
   describeTypescript(code);
   expect(performance.now() - start).toBeLessThan(1_000);

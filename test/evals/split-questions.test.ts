@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvaluatedTrace } from "../../src/evals/definition.js";
-import { openLabelling } from "../../src/evals/labelling.js";
-import { hashHeldOut, iterateLabelled, type LabelDraw, saveLabels } from "../../src/evals/labels.js";
+import { hashHeldOut, iterateLabeled, labeledPages } from "../../src/evals/effective-labels.js";
+import { openLabeling } from "../../src/evals/labeling.js";
+import { type LabelDraw, saveLabels } from "../../src/evals/labels.js";
 import { questionKeys } from "../../src/evals/split-questions.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { judged } from "../scoring/judged-trace.js";
@@ -13,14 +14,14 @@ import { trace } from "../scoring/trace.js";
 const asked = (question: string, answer = "Gold", ids = ["<m@x>"]) =>
   ({ ...trace({}, { question, answer, message_ids: ids }), scores: {} }) as EvaluatedTrace;
 
-describe("question keys", () => {
+describe("questionKeys", () => {
   const same = (a: EvaluatedTrace, b: EvaluatedTrace) => questionKeys(a).some((key) => questionKeys(b).includes(key));
   const one = asked("When is the party?", "May 5", ["<a@x>"]);
   it.each([
     ["match for the same wording under different ids", asked("when is the  party", "June", ["<b@x>"]), true],
     ["match for the same gold answer and gold emails", asked("What day is the party on?", "May 5.", ["<a@x>"]), true],
     ["do not match for the same answer from other emails", asked("What day is the fair?", "May 5", ["<c@x>"]), false],
-  ])("%s", (_, other, expected) => expect(same(one, other)).toBe(expected));
+  ])("returns keys that %s", (_, other, expected) => expect(same(one, other)).toBe(expected));
 });
 
 describe("labels in a database", () => {
@@ -69,7 +70,7 @@ describe("labels in a database", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("put at least 8 of 20 bad traces into each half, permanently", () => {
+  it("put 4 of the first 11 bad traces into training and 7 into the test, later ones mostly into the test, permanently", () => {
     for (let set = 0; set < 20; set++) {
       const ids = save(
         Array.from({ length: 120 }, (_, i) =>
@@ -77,15 +78,16 @@ describe("labels in a database", () => {
         ),
         `set${set}`,
       );
-      label(ids.slice(0, 60), `c${set}`, (i) => i < 10);
-      expect([...iterateLabelled(db, `c${set}`, null)]).toHaveLength(60);
+      const bads = () =>
+        (["training", "heldout"] as const).map(
+          (half) => [...iterateLabeled(db, `c${set}`, half)].filter((one) => one.label.label === "bad").length,
+        );
+      label(ids.slice(0, 60), `c${set}`, (i) => i < 11);
+      expect([...iterateLabeled(db, `c${set}`, null)]).toHaveLength(60);
+      expect(bads()).toEqual([4, 7]);
       const before = halfOf();
-      label(ids.slice(60), `c${set}`, (i) => i < 10);
-      const bad = (["training", "heldout"] as const).map(
-        (half) => [...iterateLabelled(db, `c${set}`, half)].filter((one) => one.label.label === "bad").length,
-      );
-      expect(bad[0] ?? 0).toBeGreaterThanOrEqual(8);
-      expect(bad[1] ?? 0).toBeGreaterThanOrEqual(8);
+      label(ids.slice(60), `c${set}`, (i) => i < 12);
+      expect(bads()).toEqual([7, 16]);
       const after = halfOf();
       for (const [id, half] of before) expect(after.get(id)).toBe(half);
     }
@@ -97,18 +99,49 @@ describe("labels in a database", () => {
       "double",
     );
     label(ids.slice(0, 30), "double", (i) => i % 2 === 0);
-    expect([...iterateLabelled(db, "double", null)]).toHaveLength(30);
+    expect([...iterateLabeled(db, "double", null)]).toHaveLength(30);
     label(ids.slice(30), "other", (i) => i % 3 === 0);
-    expect([...iterateLabelled(db, "other", null)]).toHaveLength(30);
+    expect([...iterateLabeled(db, "other", null)]).toHaveLength(30);
     const halves = halfOf();
     for (let i = 0; i < 30; i++) expect(halves.get(ids[i] ?? "")).toBe(halves.get(ids[i + 30] ?? ""));
+  });
+
+  it("come in pages of at most the given number of traces, in the same order", () => {
+    const questions = Array.from({ length: 40 }, (_, i) => asked(`Page ${i}?`, `Page gold ${i}`, [`<p${i}@x>`]));
+    label(save(questions, "page"), "page", (i) => i % 2 === 0);
+    const all = [...iterateLabeled(db, "page", "training")];
+    expect(all.length).toBeGreaterThan(6);
+    const pages = [...labeledPages(db, "page", "training", 3)];
+    const lengths = Array.from({ length: Math.ceil(all.length / 3) }, (_, i) => Math.min(3, all.length - 3 * i));
+    expect(pages.map(({ length }) => length)).toEqual(lengths);
+    expect(pages.flat()).toEqual(all);
+  });
+
+  it("put the first question of a criterion into the half that its hash selects", () => {
+    const halves = Array.from({ length: 12 }, (_, i) => {
+      const own = openStore(join(folder, `tie${i}.db`), { mustExist: false });
+      const outer = db;
+      db = own;
+      try {
+        const one = asked(`Tie ${i}?`, `Tie gold ${i}`, [`<t${i}@x>`]);
+        label(save([one], "tie"), "tie", () => true);
+        expect([...iterateLabeled(db, "tie", null)]).toHaveLength(1);
+        const isEven = Number.parseInt((questionKeys(one)[0] ?? "").slice(-2), 16) % 2 === 0;
+        expect([...halfOf().values()]).toEqual([isEven ? "heldout" : "training"]);
+        return isEven;
+      } finally {
+        db = outer;
+        own.close();
+      }
+    });
+    expect(new Set(halves).size).toBe(2);
   });
 
   it("put a new question with the wording of a held-out question into that half", () => {
     const [first, ...others] = Array.from({ length: 30 }, (_, i) => asked(`Old ${i}?`, `Old gold ${i}`, [`<o${i}@x>`]));
     const ids = save([first as EvaluatedTrace, ...others], "old");
     label(ids, "old", (i) => i % 2 === 0);
-    expect([...iterateLabelled(db, "old", null)]).toHaveLength(30);
+    expect([...iterateLabeled(db, "old", null)]).toHaveLength(30);
     const halves = halfOf();
     const held = ids.flatMap((id, i) => (halves.get(id) === "heldout" ? [i] : []));
     expect(held.length).toBeGreaterThan(5);
@@ -120,7 +153,7 @@ describe("labels in a database", () => {
       "new",
     );
     label(later, "old", () => false);
-    expect([...iterateLabelled(db, "old", "heldout")]).toHaveLength(3 * held.length);
+    expect([...iterateLabeled(db, "old", "heldout")]).toHaveLength(3 * held.length);
   });
 
   it("change the held-out half's hash if a label changes, or if one is added after the half's first use", () => {
@@ -129,7 +162,7 @@ describe("labels in a database", () => {
       "stale",
     );
     label(ids.slice(0, 30), "stale", (i) => i % 2 === 0);
-    expect([...iterateLabelled(db, "stale", null)]).toHaveLength(30);
+    expect([...iterateLabeled(db, "stale", null)]).toHaveLength(30);
     const before = hashHeldOut(db, "stale");
     label(ids.slice(30), "stale", () => true);
     expect(hashHeldOut(db, "stale")).toBe(before);
@@ -137,7 +170,7 @@ describe("labels in a database", () => {
     expect(hashHeldOut(db, "stale")).not.toBe(before);
   });
 
-  it("are requested in random order, or likely failures more often", async () => {
+  it("come in random order, or with likely failures first more often", async () => {
     const ids = save(
       Array.from({ length: 200 }, (_, i) => ({
         ...asked(`Ask ${i}?`, `Gold ask ${i}`, [`<q${i}@x>`]),
@@ -147,7 +180,7 @@ describe("labels in a database", () => {
       "ask",
     );
     const open = (enriched: boolean, seed = 1) =>
-      openLabelling(db, { run: null, criterion: "asked", seed, annotator: null, enriched }).then(({ queue }) =>
+      openLabeling(db, { run: null, criterion: "asked", seed, annotator: null, enriched }).then(({ queue }) =>
         [...queue].filter(({ traceId, isRepeat }) => !isRepeat && traceId.startsWith("ask_")),
       );
     const idsOf = (queue: readonly { traceId: string }[]) => queue.map(({ traceId }) => traceId);

@@ -89,7 +89,7 @@ const ISOLATIONS = [
 ] as const;
 
 describe.each(NODES)("an eval in TypeScript under %s", (node) => {
-  it.each(ISOLATIONS)("reaches nothing outside of its process in %s", needs("linux"), async (_, isolation) => {
+  it.each(ISOLATIONS)("reaches nothing outside its process with %s", needs("linux"), async (_, isolation) => {
     connections = 0;
     const outcomes = await outcomesUnder(node, isolation);
     expect(outcomes).toHaveLength(ATTEMPTS.length);

@@ -153,7 +153,7 @@ const DIRECT: readonly (readonly [string, string])[] = [
     "an import attribute",
     `return JSON.stringify((await import("file://" + target.secret, { with: { type: "json" } } as any)).default);`,
   ],
-  ["a relative import", `return String((await import("../../../../../../" + target.secret)).default);`],
+  ["a relative import", `return String((await import("../../../../.." + target.secret)).default);`],
   ["the evals library", `const m: any = await import("art-e/evals"); return m.readFileSync(target.secret, "utf8");`],
   [
     "everything in reach",

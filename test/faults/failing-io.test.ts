@@ -163,11 +163,14 @@ async function expectNoHarm(command: FaultedCommand, points: number): Promise<vo
   expect(harm.flat()).toEqual([]);
 }
 
-describe("a fault of the disk", needs("compiler", library !== null), () => {
-  it.each(COMMANDS)("during $name harms nothing, at one call", (command) => expectNoHarm(command, 1), 300_000);
-  it.each(COMMANDS)(
-    "during $name harms nothing, at many calls",
-    { tags: ["slow"], timeout: 6 * 3_600_000 },
-    (command) => expectNoHarm(command, POINTS),
+describe("a disk fault", needs("compiler", library !== null), () => {
+  // The slow test fails calls of all commands. An import is killed in other tests.
+  it.each(COMMANDS.filter(({ name }) => name === "run"))(
+    "during $name does no harm at one call",
+    (command) => expectNoHarm(command, 1),
+    300_000,
+  );
+  it.each(COMMANDS)("during $name does no harm at many calls", { tags: ["slow"], timeout: 6 * 3_600_000 }, (command) =>
+    expectNoHarm(command, POINTS),
   );
 });

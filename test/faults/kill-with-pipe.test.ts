@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
-import { below, seeded } from "../bench/random.js";
 import { MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
+import { below, seeded } from "../random.js";
 
 /** A program reports each answer when it is stored, and is killed at random moments: every reported answer is there. */
 
@@ -87,7 +87,9 @@ async function expectNothingLost(kills: number): Promise<void> {
   if (kills > 100) console.log(`${kills} kills, ${completed} runs completed between them, nothing lost`);
 }
 
-describe("a killed program loses no answer that it has reported", () => {
-  it("5 kills", () => expectNothingLost(5), 60_000);
-  it(`${MANY} kills`, { timeout: MANY * 30_000, tags: ["slow"] }, () => expectNothingLost(MANY));
+describe("a killed program", () => {
+  it("loses no reported answer in 5 kills", () => expectNothingLost(5), 60_000);
+  it(`loses no reported answer in ${MANY} kills`, { timeout: MANY * 30_000, tags: ["slow"] }, () =>
+    expectNothingLost(MANY),
+  );
 });

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { createConnection } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
-import { below, seeded } from "../bench/random.js";
 import { MAIL, QUESTIONS, workFolder } from "../cli/art-e.js";
 import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
+import { below, seeded } from "../random.js";
 
 /**
  * Requests of `art-e ctl` that arrive while a run saves tasks or ends: requeues of failed tasks, and cancellations. In
@@ -14,12 +14,19 @@ import { type Answer, startFakeProvider } from "../providers/fake-provider.js";
 
 const { artE, path, start } = workFolder({ mail: MAIL });
 const TASKS = 20;
-const ROUNDS = process.env.ART_E_LONG ? 15 : 3;
+const MANY = process.env.ART_E_LONG ? 15 : 5;
+const COMMANDS = ["requeue", "cancel"] as const;
 
-describe("requests at any moment of a run", () => {
-  it.each(["requeue", "cancel"] as const)("%s: each task has one result", async (command) => {
+describe("late requests to a run", () => {
+  it.each(COMMANDS)("leave one result per task (%s)", (command) => expectOneResultPerTask(command, 1));
+
+  it.each(COMMANDS)(`leave one result per task (%s, ${MANY} times)`, { tags: ["slow"] }, (command) =>
+    expectOneResultPerTask(command, MANY),
+  );
+
+  async function expectOneResultPerTask(command: (typeof COMMANDS)[number], rounds: number): Promise<void> {
     const random = seeded(command.length);
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const db = `${command}-${round}.db`;
       const seen = new Map<string, number>();
       const provider = await startFakeProvider(async ({ question }): Promise<Answer> => {
@@ -49,8 +56,17 @@ describe("requests at any moment of a run", () => {
       expect(resumed).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/^ {4}at /m) });
       expect(resultsIn(path(db))).toEqual({ results: TASKS, tasks: TASKS, failed: 0, statuses: "completed" });
     }
-  });
+  }
 });
+
+/** The run removes the folder when it ends, which can be at any moment. */
+function socketIn(folder: string): string | undefined {
+  try {
+    return readdirSync(folder).find((file) => file.endsWith(".sock"));
+  } catch {
+    return undefined;
+  }
+}
 
 /** Sends requests to the run's socket until the program ends, and returns the number of replies. */
 async function sendUntilEnd(
@@ -60,7 +76,7 @@ async function sendUntilEnd(
 ): Promise<number> {
   let replies = 0;
   while (child.exitCode === null) {
-    const [name] = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith(".sock")) : [];
+    const name = socketIn(folder);
     if (name === undefined) {
       await delay(2);
       continue;

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/sqlite.js";
-import { below, seeded } from "../bench/random.js";
 import { MAIL, QUESTIONS, type Started, workFolder } from "../cli/art-e.js";
 import { Workers } from "../cli/queue/queue-setup.js";
 import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { freePort, type RedisServer, startRedis } from "../queue/redis-server.js";
 import { REFUSALS } from "../queue/refusing-redis.js";
+import { below, seeded } from "../random.js";
 import { compileLibrary } from "./compile.js";
 
 /**
@@ -285,7 +285,7 @@ async function survive(seed: number): Promise<void> {
   expect((await artE("queue status --json", variables())).code).toBe(0);
 }
 
-describe("two runs over a queue survive a storm", needs("redis"), () => {
+describe("two queued runs in a storm", needs("redis"), () => {
   const seeds = ONE_SEED === undefined ? Array.from({ length: SEEDS }, (_, i) => i + 1) : [Number(ONE_SEED)];
-  it.each(seeds)("of seed %i", { timeout: 150_000, tags: ["slow"] }, survive);
+  it.each(seeds)("lose nothing with the seed %i", { timeout: 150_000, tags: ["slow"] }, survive);
 });

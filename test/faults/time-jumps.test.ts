@@ -19,12 +19,12 @@ afterAll(() => rmSync(libraries, { recursive: true, force: true }));
 const TASKS = 12;
 const HOURS = 6 * 3_600;
 
-describe("a run whose clock is set by hours", needs("compiler", library !== null), () => {
+describe("a run whose clock jumps by hours", needs("compiler", library !== null), () => {
   it.each([
     ["forward", [HOURS]],
     ["back", [-HOURS]],
     ["forward and back", [HOURS, -HOURS, 0]],
-  ])("%s neither times out nor waits for the clock", async (name, offsets) => {
+  ])("neither times out nor waits if the clock jumps %s", async (name, offsets) => {
     const output = `${name.replaceAll(" ", "-")}.json`;
     const file = path(`${output}.clock`);
     writeFileSync(file, BigInt64Array.of(0n));

@@ -32,24 +32,31 @@ beforeAll(() => {
   cpSync(MAIL, join(folder, "maildir"), { recursive: true });
   cpSync(QUESTIONS, join(folder, "questions.jsonl"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  for (const [name, code] of Object.entries(PROGRAMS)) writeFileSync(join(folder, `${name}.ts`), code);
 }, 120_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Checks the program's types, runs it, and returns the lines that it prints. */
-async function run(name: string, code: string, environment = {}): Promise<string[]> {
-  writeFileSync(join(folder, `${name}.ts`), code);
-  const options = [
-    "--strict",
-    "--noEmit",
-    "--target",
-    "es2022",
-    "--module",
-    "nodenext",
-    "--exactOptionalPropertyTypes",
-  ];
-  const compiled = await startProgram(folder, process.execPath, [TSC, ...options, `${name}.ts`], {}).ended;
-  expect(compiled.stdout).toBe("");
+const example = (text: string) => EXAMPLES.find((code) => code.includes(text)) ?? "";
+
+/** The programs by name: the page's examples, and a rubric that was exported. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  first: example("importMail("),
+  metrics: example("averageLength"),
+  scorer: example("defineScorer({"),
+  agent: example("AgentFunction"),
+  stop: example("AbortSignal.timeout"),
+  mail: example("database.search"),
+  eval: `${example("defineEval(")}\nconsole.log("ok");`,
+  rubric: `import { evalFunction } from "art-e/evals";
+    const polite = evalFunction({ name: "polite", criterion: "x", kind: "rubric", rubric: "Polite.", model: "anthropic/x" });
+    const input = { question: "?", inbox: null, date: null, taskId: 1, suite: null };
+    const trace = { messages: [], toolCalls: [], turns: [], ending: "answered", durationMs: 1 };
+    console.log(JSON.stringify(await polite(input, "Thank you.", trace)));`,
+};
+
+/** Runs a program, and returns the lines that it prints. */
+async function run(name: keyof typeof PROGRAMS, environment = {}): Promise<string[]> {
   const ran = startProgram(folder, process.execPath, [JITI, `${name}.ts`], environment);
   const { code: exitCode, stdout, stderr } = await ran.ended;
   expect([exitCode, stderr]).toEqual([0, ""]);
@@ -84,7 +91,7 @@ describe("the package", () => {
     );
   });
 
-  it("loads only a few small files of its own when it is imported, and has no effect", async () => {
+  it("loads only a few small files of its own when imported, and has no effect", async () => {
     const loaded = importedFiles(join(ROOT, "dist/library.js"));
     expect(loaded.length).toBeLessThan(10);
     expect(loaded.reduce((bytes, file) => bytes + statSync(file).size, 0)).toBeLessThan(30_000);
@@ -100,53 +107,53 @@ describe("the package", () => {
 });
 
 describe("docs/library.md", () => {
-  const example = (text: string) => EXAMPLES.find((code) => code.includes(text)) ?? "";
+  it("contains the examples that this file runs", () => expect(EXAMPLES.length).toBe(7));
 
-  it("contains the examples that are run here", () => expect(EXAMPLES.length).toBe(7));
+  it("contains examples without type errors", async () => {
+    const options = "--strict --noEmit --target es2022 --module nodenext --exactOptionalPropertyTypes".split(" ");
+    const files = Object.keys(PROGRAMS).map((name) => `${name}.ts`);
+    const { code, stdout } = await startProgram(folder, process.execPath, [TSC, ...options, ...files], {}).ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+  });
 
   it("imports mail and runs the benchmark", async () => {
-    const [line] = await run("first", example("importMail("));
+    const [line] = await run("first");
     expect(line).toMatch(/^run_\S+ 0\.\d+$/);
   });
 
   it("computes the average length of the answers and the tool calls per answer", async () => {
-    const [line = ""] = await run("metrics", example("averageLength"));
+    const [line = ""] = await run("metrics");
     expect(line).toMatch(/averageLength: \d+\.\d+, callsPerAnswer: [1-9]/);
   });
 
   it("adds a scorer and shows progress", async () => {
-    const lines = await run("scorer", example("defineScorer({"));
+    const lines = await run("scorer");
     expect(lines).toEqual([...Array.from({ length: 20 }, (_, i) => `${i + 1} of 20`), expect.stringMatching(/^[01]/)]);
   });
 
   it("runs an agent that is a function", async () => {
-    expect(Number((await run("agent", example("AgentFunction")))[0])).toBeGreaterThan(0.5);
+    expect(Number((await run("agent"))[0])).toBeGreaterThan(0.5);
   });
 
   it("stops, continues, and reads mail and traces", async () => {
-    expect(Number((await run("stop", example("AbortSignal.timeout")))[0])).toBeGreaterThan(3);
-    const lines = await run("mail", example("database.search"));
+    expect(Number((await run("stop"))[0])).toBeGreaterThan(3);
+    const lines = await run("mail");
     expect(lines.filter((line) => / answered \d+$/.test(line)).length).toBeGreaterThan(10);
     expect(lines[0]).toMatch(/softball/i);
   });
 
-  it("runs a rubric that was exported as TypeScript, with the key in the environment", async () => {
+  it("runs a rubric exported as TypeScript, with the key in the environment", async () => {
     const provider = await startFakeProvider(() => ({
       toolCalls: [{ name: "record_result", arguments: { reason: "It is kind.", result: "pass" } }],
     }));
-    const code = `import { evalFunction } from "art-e/evals";
-      const polite = evalFunction({ name: "polite", criterion: "x", kind: "rubric", rubric: "Polite.", model: "anthropic/x" });
-      const input = { question: "?", inbox: null, date: null, taskId: 1, suite: null };
-      const trace = { messages: [], toolCalls: [], turns: [], ending: "answered", durationMs: 1 };
-      console.log(JSON.stringify(await polite(input, "Thank you.", trace)));`;
     const environment = { ANTHROPIC_API_KEY: "key", ANTHROPIC_BASE_URL: provider.url };
-    const lines = await run("rubric", code, environment);
+    const lines = await run("rubric", environment);
     await provider.close();
     expect(lines).toEqual(['{"score":1,"reason":"It is kind."}']);
     expect(provider.requests.length).toBe(1);
   });
 
   it("contains a valid eval", async () => {
-    expect(await run("eval", `${example("defineEval(")}\nconsole.log("ok");`)).toEqual(["ok"]);
+    expect(await run("eval")).toEqual(["ok"]);
   });
 });

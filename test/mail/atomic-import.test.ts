@@ -41,27 +41,27 @@ function refusal(): UserError {
 }
 
 describe("an import into a file", () => {
-  it("is refused while another import creates the file, which is not disturbed", async () => {
+  it("fails while another import creates the file, and does not disturb that import", async () => {
     const living = await importOne();
     expect(refusal()).toMatchObject({ code: "db_busy", message: expect.stringContaining(`${path}.partial`) });
     living.finish();
     expect(mailsAt()).toBe(1);
   });
 
-  it("is refused if the file belongs to another program, and leaves it unchanged", () => {
+  it("fails if the file belongs to another program, and leaves the file unchanged", () => {
     writeFileSync(path, "A letter.");
     expect(refusal().code).toBe("db_not_ours");
     expect(readFileSync(path, "utf8")).toBe("A letter.");
   });
 
-  it("is refused if the file's folder does not exist", () => {
+  it("fails if the file's folder does not exist", () => {
     path = join(folder, "no", "mail.db");
     expect(refusal().code).toBe("db_folder_missing");
   });
 });
 
-describe("a new file", () => {
-  it("appears only when complete, and no other file is left next to it", async () => {
+describe("an import into a new file", () => {
+  it("shows the file only when complete, and leaves no other file next to it", async () => {
     const file = await importOne();
     expect(existsSync(path)).toBe(false);
     file.finish();
@@ -69,7 +69,7 @@ describe("a new file", () => {
     expect(mailsAt()).toBe(1);
   });
 
-  it("leaves nothing if abandoned", async () => {
+  it("leaves nothing if the import stops", async () => {
     (await importOne()).abandon();
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -84,7 +84,7 @@ describe("a new file", () => {
     },
   );
 
-  it.each([false, true])("replaces a complete file whose import was killed (log still present: %s)", async (log) => {
+  it.each([false, true])("replaces a complete file whose import was killed (log still present %s)", async (log) => {
     (await importOne()).finish();
     const left = new Database(path);
     if (log) left.exec("CREATE TABLE more (x)");
@@ -105,8 +105,8 @@ describe("a new file", () => {
   });
 });
 
-describe("an existing file", () => {
-  it("is extended in place, and is unchanged if the import is abandoned", async () => {
+describe("an import into an existing file", () => {
+  it("extends the file in place, and leaves it unchanged if the import stops", async () => {
     (await importOne()).finish();
     (await importOne()).finish();
     expect(mailsAt()).toBe(2);
@@ -114,7 +114,7 @@ describe("an existing file", () => {
     expect(mailsAt()).toBe(2);
   });
 
-  it("can still be read in its old state while an import writes to it", async () => {
+  it("lets others read the old mail during the import", async () => {
     (await importOne()).finish();
     const writing = openForImport(path);
     writing.db.exec("BEGIN IMMEDIATE; DELETE FROM corpus_state");

@@ -63,6 +63,13 @@ export function content(db: Db) {
       )
       .pluck()
       .all(),
+    threads: db
+      .prepare(
+        `SELECT (SELECT min(message_id) FROM messages WHERE mail_id = t.mail_id) AS id,
+                (SELECT min(message_id) FROM messages WHERE mail_id = t.thread_id) AS first
+         FROM mail_threads t ORDER BY id`,
+      )
+      .all(),
   };
 }
 

@@ -4,7 +4,7 @@ import type { FiledEmail } from "../../src/mail/email.js";
 import { openCorpusWriter } from "../../src/mail/import/corpus-writer.js";
 import { toStorableMail } from "../../src/mail/import/storable-mail.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
-import { seeded } from "../bench/random.js";
+import { seeded } from "../random.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { content, importMails, mail, shuffled } from "./corpus-setup.js";
 import { addressId } from "./small-corpus.js";
@@ -18,8 +18,8 @@ afterEach(() => test.close());
 function openWriter() {
   const writer = openCorpusWriter(test.db, { source: "a test", format: "maildir", filter: "none" });
   return {
-    add: (email: FiledEmail) => writer.add(toStorableMail(email, () => false)),
-    addWithoutContent: (email: FiledEmail) => writer.add(toStorableMail(email, () => true)),
+    add: (email: FiledEmail) => writer.add(toStorableMail(email, null)),
+    addWithoutContent: (email: FiledEmail) => writer.add({ ...toStorableMail(email, null), content: null }),
     get changed() {
       return writer.changed;
     },
@@ -43,7 +43,7 @@ describe("CorpusWriter.add", () => {
     ["date", { date: "2001-05-14T12:00:01Z" }],
     ["presence of a date", { date: null }],
     ["body", { body: "Lunch at noon!" }],
-  ])("returns new if only the %s differs", (_what, change) => {
+  ])("returns new if emails differ only in the %s", (_what, change) => {
     const writer = openWriter();
     writer.add(first);
     expect(writer.add({ ...first, messageId: "<b@x>", ...change })).toBe("new");
@@ -99,7 +99,7 @@ describe("CorpusWriter.add", () => {
     let pair: readonly string[] = [];
     // Of 300,000 hashes, about ten pairs share their first 32 bits.
     for (let n = 0; pair.length === 0 && n < 300_000; n++) {
-      const start = toStorableMail({ ...first, body: `${n}` }, () => true).contentHash.slice(0, 8);
+      const start = toStorableMail({ ...first, body: `${n}` }, null).contentHash.slice(0, 8);
       const other = bodies.get(start);
       if (other === undefined) bodies.set(start, `${n}`);
       else pair = [other, `${n}`];
@@ -143,7 +143,7 @@ describe("CorpusWriter.add", () => {
   });
 });
 
-describe("the order in which emails are read", () => {
+describe("the order of the emails read", () => {
   const MAILS = [
     first,
     { ...first, messageId: "<copy@x>", path: "bob/inbox/7.", owner: "bob" },
@@ -173,7 +173,7 @@ describe("the order in which emails are read", () => {
     }
   });
 
-  it("makes no difference if one import is split into several", async () => {
+  it("makes no difference if several imports read the mail", async () => {
     await importMails(test.db, MAILS);
     const parts = openEmpty();
     for (const one of shuffled(MAILS, seeded(2))) await importMails(parts.db, [one]);
@@ -203,7 +203,7 @@ describe("the order in which emails are read", () => {
 });
 
 describe("a source format without folders", () => {
-  it("does not remove an email from the folder in which another format filed it", async () => {
+  it("does not remove emails from the folder of another format", async () => {
     const filed = { ...first, path: "bob/sent/1.", owner: "bob" };
     await importMails(test.db, [filed, first]);
     const row = "SELECT path, owner_id AS owner FROM messages";

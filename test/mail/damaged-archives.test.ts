@@ -79,7 +79,7 @@ describe("a zip archive with a damaged entry", () => {
     ]);
   });
 
-  it("is reported if its end states fewer entries than there are", async () => {
+  it("reports an end that states fewer entries than there are", async () => {
     const zip = zipWith(6, () => undefined);
     expect(zip.indexOf(CENTRAL)).toBeGreaterThan(0);
     zip.writeUInt16LE(2, zip.lastIndexOf(END) + 10);
@@ -96,15 +96,15 @@ describe("a gzip file of two parts", () => {
   damaged[0] = 0;
 
   it.each([
-    ["is read completely", [first, second], 5, null],
-    ["is read completely if zeros follow, as on a tape", [first, second, Buffer.alloc(2_000_000)], 5, null],
+    ["two intact parts", [first, second], 5, null],
+    ["two intact parts before zeros, as on a tape", [first, second, Buffer.alloc(2_000_000)], 5, null],
     [
-      "is reported if the second part's start is damaged",
+      "one part, and reports the damaged start of the second",
       [first, damaged],
       1,
       "it continues after the end of its compressed data",
     ],
-  ])("%s", async (_, parts, count, problem) => {
+  ])("reads %s", async (_, parts, count, problem) => {
     const { emails, error } = await read("in.mbox.gz", Buffer.concat(parts));
     expect(emails).toHaveLength(count);
     expect(error).toEqual(

@@ -59,7 +59,7 @@ describe("parseTableDate", () => {
   });
 });
 
-describe("parseEmail reads addresses", () => {
+describe("the address reader of parseEmail", () => {
   it.each([
     ["a source route", "<@mx.example,@hub.example:lea@x.example>", ["lea@x.example"]],
     ["a source route without brackets", "@mx.example:lea@x.example", ["lea@x.example"]],
@@ -73,22 +73,22 @@ describe("parseEmail reads addresses", () => {
     ["words after an address in brackets", "<lea@x.example goes here>", ["lea@x.example"]],
     ["an unclosed bracket", "<, lea@x.example, pens", ["lea@x.example"]],
     ["a name without an address", "=?utf-8?q?caf=C3=A9?= team", ["café team"]],
-  ])("from %s", async (_what, field, to) => {
+  ])("reads addresses from %s", async (_what, field, to) => {
     expect((await read(`From: a@x.example\nTo: ${field}\n\nx`)).to).toEqual(to);
   });
 });
 
-describe("parseEmail reads a badly folded line", () => {
+describe("parseEmail on a badly folded line", () => {
   const header =
     "From: a@x.example\nTo: Lea\n__\n  <lea@x.example>,\nben@x.example,\n\tkim@x.example\nCc: b@x\nSubject: pens\nand ink\n";
 
-  it("as part of the addresses or the subject before it", async () => {
+  it("adds the line to the addresses or the subject before it", async () => {
     const mail = await read(`${header}Date: Mon, 14 May 2001 09:39:00 +0000\n\nTwo.`);
     const to = ["lea@x.example", "ben@x.example", "kim@x.example"];
     expect(mail).toMatchObject({ to, cc: ["b@x"], subject: "pens and ink", date: "2001-05-14T09:39:00Z" });
   });
 
-  it("but reads no such line, and no mbox separator, as part of another field", async () => {
+  it("adds neither that line nor an mbox separator to another field", async () => {
     const mail = await read(
       `Date: Mon, 14 May 2001 09:39:00 +0000\nby cable\nTo: b@x\n>From c@x Mon May 14 09:39:00 2001\nCc: d@x\n:-From: Bo, Kim\nSubject: pens\n\nTwo.`,
     );
@@ -96,7 +96,7 @@ describe("parseEmail reads a badly folded line", () => {
   });
 });
 
-describe("parseEmail separates the header from the body", () => {
+describe("the header reader of parseEmail", () => {
   it.each([
     ["at a line of white space", "From: a@x.example\n \t\nTwo pens.\n\nThree.", "Two pens.\n\nThree."],
     [
@@ -120,7 +120,7 @@ describe("parseEmail separates the header from the body", () => {
       "Two.",
     ],
     ["at the separator of Emacs drafts", "From: a@x.example\n--text follows this line--\nPens: two.", "Pens: two."],
-  ])("%s", async (_where, raw, body) => {
+  ])("ends the header %s", async (_where, raw, body) => {
     expect((await read(raw)).body).toBe(body);
   });
 
@@ -128,17 +128,17 @@ describe("parseEmail separates the header from the body", () => {
     ["notes", "Pens to buy\nTo: do\n\nmore"],
     ["a log", "2006-03-04 08:15 started\nSubject: job 3 failed\n\n"],
     ["a web page", "<html>\nSubject: pens\n\n</html>"],
-  ])("and refuses %s", async (_what, raw) => {
+  ])("rejects %s", async (_what, raw) => {
     expect(await parseEmail(Buffer.from(raw))).toMatch(/^it does not have an email header/);
   });
 
-  it("and extracts the email from an .emlx file", async () => {
+  it("extracts the email from an .emlx file", async () => {
     const mail = "From: a@x.example\n\npens\n";
     expect((await read(`${mail.length}\n${mail}<?xml version="1.0"?><plist/>`)).body).toBe("pens");
   });
 });
 
-describe("parseEmail finds the text of", () => {
+describe("the text reader of parseEmail", () => {
   const part = (type: string, text: string) => `--b\nContent-Type: ${type}\n\n${text}\n`;
   it.each([
     [
@@ -154,30 +154,30 @@ describe("parseEmail finds the text of", () => {
     ["a multipart without a boundary", "mixed", "pens"],
     ["a multipart with a different boundary", "mixed; boundary=z", `${part("text/plain", "pens")}--b--`],
     ["a boundary that ends in a space", 'mixed; boundary="b "', `${part("text/plain", "pens")}--b--`],
-  ])("%s", async (_what, subtype, body) => {
+  ])("finds the text of %s", async (_what, subtype, body) => {
     expect(await bodyOf(`multipart/${subtype}`, body)).toBe("pens");
   });
 
   it.each([
     ["Please use an HTML capable program to read this message.", "The pens in the catalog cost two dollars each."],
     ["To view this email in a browser, click here.", "The pens in the catalog cost two dollars each."],
-  ])("HTML next to the stub %j", async (plain, html) => {
+  ])("finds the text in HTML next to the stub %j", async (plain, html) => {
     const body = `${part("text/plain", plain)}${part("text/html", `<p>${html}</p>`)}--b--`;
     expect(await bodyOf("multipart/alternative; boundary=b", body)).toBe(html);
   });
 
-  it("a short plain part about HTML", async () => {
+  it("finds a short plain part about HTML", async () => {
     const plain = "This email tests a parser, with some funky HTML code.";
     const body = `${part("text/plain", plain)}${part("text/html", `<p>${"pens ".repeat(20)}</p>`)}--b--`;
     expect(await bodyOf("multipart/alternative; boundary=b", body)).toBe(plain);
   });
 
-  it("a multipart in base64", async () => {
+  it("reads a multipart in base64", async () => {
     const body = Buffer.from(`${part("text/plain", "pens")}--b--`).toString("base64");
     expect(await bodyOf("multipart/mixed; boundary=b", body, "base64")).toBe("pens");
   });
 
-  it("a hostile multipart with at most 10,000 parts", async () => {
+  it("reads at most 10,000 parts of a hostile multipart", async () => {
     const body = `${"--b\nx\n".repeat(12_000)}--b--`;
     const text = await bodyOf("multipart/mixed; boundary=b", body);
     expect(text.split("x").length - 1).toBe(12_000);
@@ -188,12 +188,12 @@ describe("parseEmail finds the text of", () => {
     ["a footer after base64", "base64", `${Buffer.from("Two pens, please.").toString("base64")}\n`],
     ["uuencode", "x-uuencode", "begin 644 a\n15'=O('!E;G,L('!L96%S92X \n`\nend\n"],
     ["a comment before the encoding", "(x) quoted-printable", "Two pens=2C please."],
-  ])("%s", async (_what, encoding, body) => {
+  ])("reads %s", async (_what, encoding, body) => {
     expect(await bodyOf("text/plain", body, encoding)).toBe("Two pens, please.");
   });
 });
 
-describe("parseEmail decodes", () => {
+describe("the decoder of parseEmail", () => {
   it.each([
     ["cp437", [0x81], "ü"],
     ["cp-850", [0x81], "ü"],
@@ -205,11 +205,11 @@ describe("parseEmail decodes", () => {
     ["charset=iso-8859-2", [0xb3], "ł"],
     ["us-ascii", [0xef, 0xbb, 0xbf, 0x61], "a"],
     ["us-ascii", [0xff, 0xfe, 0x61, 0x00], "a"],
-  ])("%s", async (charset, bytes, text) => {
+  ])("decodes %s", async (charset, bytes, text) => {
     expect(await bodyOf(`text/plain; charset="${charset}"`, Buffer.from(bytes))).toBe(text);
   });
 
-  it("UTF-8 whose charset label is East Asian, but other bytes according to the label", async () => {
+  it("decodes UTF-8 with an East Asian charset label, but other bytes according to the label", async () => {
     const utf8 = Buffer.from("下周的会议 pens");
     for (const label of ["gb2312", "big5", "shift_jis", "euc-kr"]) {
       expect(await bodyOf(`text/plain; charset=${label}`, utf8)).toBe("下周的会议 pens");
@@ -218,7 +218,7 @@ describe("parseEmail decodes", () => {
     expect(await bodyOf("text/plain; charset=gb2312", Buffer.from("c1aacda8", "hex"))).toBe("联通");
   });
 
-  it("HTML according to its meta element", async () => {
+  it("decodes HTML according to its meta element", async () => {
     const html = Buffer.from('<meta charset="koi8-r"><p>\xcd\xc9\xd2</p>', "latin1");
     expect(await bodyOf("text/html", html)).toBe("мир");
   });
@@ -235,7 +235,7 @@ describe("normalizeSubject", () => {
   });
 });
 
-describe("parseEmail converts HTML", () => {
+describe("the HTML reader of parseEmail", () => {
   it.each([
     ["that contains a bare < and >", "<p>pens < 5 and ink > 2, x<5</p>", "pens < 5 and ink > 2, x<5"],
     [
@@ -252,7 +252,7 @@ describe("parseEmail converts HTML", () => {
     ["that contains addresses in angle brackets", "<p>To: Lea <lea@x.example></p>", "To: Lea <lea@x.example>"],
     ["that contains alternative texts", '<p>See <img alt="the pens"> here</p>', "See the pens here"],
     ["that contains quotes", "<p>Mine</p><blockquote>Theirs</blockquote>", "Mine\n\n> Theirs"],
-  ])("%s", async (_what, html, text) => {
+  ])("converts %s", async (_what, html, text) => {
     expect(await bodyOf("text/html", html)).toBe(text);
   });
 });

@@ -60,13 +60,13 @@ describe("display names", () => {
     ["muller", ["encoded"]],
     ["Kim", ["list", "export", "encoded"]],
     ["wolf", ["none"]],
-  ])("make a search find the email for %j", async (words, ids) => {
+  ])("make a search for %j find the email", async (words, ids) => {
     const db = emptyDb();
     await importFrom(db, KITCHEN);
     expect(found(db, words).sort()).toEqual(ids.map((id) => `<${id}@plains.example>`).sort());
   });
 
-  it("are stored as written, except addresses, directory names and names that repeat an address", async () => {
+  it("appear as written, except addresses, directory names and names that repeat an address", async () => {
     const db = emptyDb();
     await importFrom(db, KITCHEN);
     expect(namesIn(db)).toEqual(
@@ -84,7 +84,7 @@ describe("display names", () => {
     );
   });
 
-  it("are not indexed as words of the text", async () => {
+  it("add no words to the index of the text", async () => {
     const db = emptyDb();
     await importFrom(db, KITCHEN);
     const count = (words: string) =>
@@ -92,7 +92,7 @@ describe("display names", () => {
     expect([count("kitchen"), count("in1"), count("from*"), count("there")]).toEqual([0, 0, 0, 4]);
   });
 
-  it("are merged from the copies of an email, in any order", async () => {
+  it("come from all copies of an email, in any order", async () => {
     const header = "From: lk7@plains.example\nTo: bo@plains.example\nX-From:";
     const first = email("first", `${header} Louise Kitchen`);
     const second = email("second", `${header} Kitchen, Louise </O=ENRON/CN=LKITCHEN>`);
@@ -106,7 +106,7 @@ describe("display names", () => {
     }
   });
 
-  it("are added to mail that was imported without them, and an open search sees them immediately", async () => {
+  it("extend mail that an import stored without them, and an open search sees them immediately", async () => {
     const db = emptyDb();
     await importFrom(db, KITCHEN);
     db.exec("DELETE FROM mail_names; INSERT INTO mail_words (mail_words) VALUES ('delete-all')");

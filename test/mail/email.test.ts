@@ -14,13 +14,13 @@ const mail = {
   body: "One\nTwo",
 };
 
-test("formatEmail writes the headers, an empty line and the body, and leaves out empty lists", () => {
+test("formatEmail writes the headers, an empty line and the body, and omits empty lists", () => {
   expect(formatMail(mail)).toBe(
     "Message-ID: <1@x>\nDate: 2001-02-03T04:05:06Z\nFrom: a@x\nTo: b@x, c@x\nSubject: Dues\n\nOne\nTwo",
   );
 });
 
-test("formatEmail can align values, and says if the date is missing", () => {
+test("formatEmail aligns values on request, and says if the date is missing", () => {
   const [id, date, from] = formatMail({ ...mail, date: null }, 11).split("\n");
   expect([id, date, from]).toEqual(["Message-ID: <1@x>", "Date:       unknown", "From:       a@x"]);
 });
@@ -57,14 +57,14 @@ describe("ART's filter", () => {
   it.each([
     [5_000, null],
     [5_001, "long_body"],
-  ])("returns, for a body of %d characters: %s", (length, rule) => {
+  ])("returns for a body of %d characters %s", (length, rule) => {
     expect(artFilter()({ ...MAIL, body: "x".repeat(length) })).toBe(rule);
   });
 
   it.each([
     [30, null],
     [31, "many_recipients"],
-  ])("returns, for %d recipients in any field: %s", (count, rule) => {
+  ])("returns for %d recipients in any field %s", (count, rule) => {
     expect(artFilter()({ ...MAIL, to: people(count) })).toBe(rule);
     const spread = { ...MAIL, to: people(count - 20), cc: people(10, 100), bcc: people(10, 200) };
     expect(artFilter()(spread)).toBe(rule);
@@ -101,7 +101,7 @@ describe("ART's filter", () => {
     }
   });
 
-  it("does not confuse the end of one field with the start of the next", () => {
+  it("separates the end of one field from the start of the next", () => {
     const filter = artFilter();
     expect(filter({ ...MAIL, subject: "a", body: "b,c" })).toBeNull();
     expect(filter({ ...MAIL, subject: "a,b", body: "c" })).toBeNull();

@@ -40,7 +40,7 @@ describe("the real mail", needs("real-mail"), () => {
       ).map(([id, mail]) => [id, mail]),
     );
 
-  it.each(FORMS)("is imported completely from %s", (form) => {
+  it.each(FORMS)("imports completely from %s", (form) => {
     const { summary } = imports.get(form) as Imported;
     expect(summary).toMatchObject({ format: form, read: 1329, skipped: { mails: 0 }, inboxes: 5, unresolvedOwners: 0 });
     expect(accountedFor(summary)).toBe(1329);
@@ -56,11 +56,11 @@ describe("the real mail", needs("real-mail"), () => {
     },
   );
 
-  it.each(FORMS)("is an intact database after the import from %s", (form) => {
+  it.each(FORMS)("creates an intact database from %s", (form) => {
     expect([...checkHealth(dbs.get(form) as Db)].filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it.each(FORMS.slice(1))("is the same from %s as from the archive, email by email", (form) => {
+  it.each(FORMS.slice(1))("does not differ between %s and the archive, email by email", (form) => {
     const [wanted, found] = [messagesOf(dbs.get("tar") as Db), messagesOf(dbs.get(form) as Db)];
     const differing = [...wanted].filter(([id, mail]) => found.get(id) !== mail);
     expect(differing.map(([id, mail]) => [id, mail, found.get(id)])).toEqual([]);

@@ -59,7 +59,7 @@ describe("contentWords", () => {
     ["what is it", ["what", "is", "it"]],
     ["来週の会議は?", ["来週", "週の", "の会", "会議", "議は"]],
     ["会 of 2002年", ["会", "2002", "年"]],
-  ])("returns for %j: %j", (text, words) => {
+  ])("returns for %j the words %j", (text, words) => {
     expect(contentTokens(text)).toEqual(words);
   });
 });
@@ -85,7 +85,7 @@ describe("non-ASCII letters", async () => {
     ["izmir", ["İzmir"]],
     ["Kelvin", ["\u212aelvin"]],
     ["москва", ["МОСКВА"]],
-  ])("match regardless of case and accents: %s finds %j", (asked, found) => {
+  ])("match regardless of case and accents (%s finds %j)", (asked, found) => {
     const expected = found.map((word) => `at ${word} today`);
     expect(bodies(asked).sort()).toEqual(expected.sort());
     expect(bodies(`${asked} TODAY`).sort()).toEqual(expected.sort());

@@ -3,7 +3,7 @@ import { openFts5Postings } from "../../src/mail/search/fts5-postings.js";
 import { DamagedRowError } from "../../src/store/damaged-row.js";
 import { Database } from "../../src/store/sqlite.js";
 import { stemOf } from "../../src/text/porter.js";
-import { below, seeded } from "../bench/random.js";
+import { below, seeded } from "../random.js";
 
 /** Compares posting lists with SQLite's own (fts5vocab). */
 
@@ -42,7 +42,7 @@ describe("openFts5Postings on a damaged index", () => {
     ["with terms longer than a page", "UPDATE f_data SET block = x'000000084000ffff7f004007' WHERE id > 10"],
   ];
 
-  it.each(damaged)("throws an error that names the damaged record: %s", (_, sql) => {
+  it.each(damaged)("throws an error that names the damaged record (%s)", (_, sql) => {
     const { db } = openIndex({ rows: 50, pageBytes: 4050, merged: true });
     db.unsafeMode();
     db.exec(sql);

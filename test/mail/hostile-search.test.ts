@@ -139,12 +139,15 @@ const HOSTILE = [
 
 const short = (words: string) => (words.length > 40 ? `${words.slice(0, 40)}… (${words.length})` : words);
 
-describe("a search neither fails nor finds other people's mail or mail after the cutoff, if the query is", () => {
-  test.each(HOSTILE.map((words) => [JSON.stringify(short(words)), words] as const))("%s", (_, words) => {
-    askBoth(words);
-  });
+describe("a search with a hostile query", () => {
+  test.each(HOSTILE.map((words) => [JSON.stringify(short(words)), words] as const))(
+    "neither fails nor reveals other people's mail or later mail if the query is %s",
+    (_, words) => {
+      askBoth(words);
+    },
+  );
 
-  test("one of 1,000 random strings", () => {
+  test("neither fails nor reveals other people's mail or later mail for any of 1,000 random strings", () => {
     const syntax = fc.constantFrom(
       '"',
       "AND",
@@ -184,7 +187,7 @@ describe("a search neither fails nor finds other people's mail or mail after the
   });
 });
 
-describe("a search treats special characters as plain text, and", () => {
+describe("a search for special characters", () => {
   test.each([
     ["an operator", "AND"],
     ["another", "OR NOT"],
@@ -209,7 +212,7 @@ describe("a search treats special characters as plain text, and", () => {
     expect(search.bestFirst({ ...ofBen, words })).toEqual({ hits: [], total: 0 });
   });
 
-  test("index terms for mailboxes do not match as words of an email", () => {
+  test("keeps the index terms for mailboxes separate from the words of an email", () => {
     const plain = openCorpus([mail("1", { body: "gas" })]);
     const words = openMailSearch(plain);
     expect(withAllWords(words, query("in1"))).toEqual([]);
@@ -223,7 +226,7 @@ describe("a search treats special characters as plain text, and", () => {
     plain.close();
   });
 
-  test("an email that mentions mailboxes does not belong to them", () => {
+  test("does not add an email to the mailboxes that its text mentions", () => {
     for (const words of ["in1", "gas", "in2 OR in3"]) {
       const asked = { ...query(words), inboxId: addressId(db, DAN), limit: 50 };
       expect(idsOf(withAllWords(search, { ...asked, words: "gas" }))).toEqual(["of-others"]);
@@ -234,7 +237,7 @@ describe("a search treats special characters as plain text, and", () => {
   });
 });
 
-describe("a search, if its query is very long,", () => {
+describe("a search with a very long query", () => {
   const MILLION = 1_000_000;
   test.each([
     ["words", Array.from({ length: MILLION }, (_, i) => `w${i}`).join(" ")],
@@ -242,7 +245,7 @@ describe("a search, if its query is very long,", () => {
     ["words joined by marks", "gas-".repeat(MILLION)],
     ["quotes", '"'.repeat(MILLION)],
     ["one word", "x".repeat(MILLION)],
-  ])("ends in time: %s", { timeout: 30_000 }, (_, words) => {
+  ])("ends in time (%s)", { timeout: 30_000 }, (_, words) => {
     withAllWords(search, { ...ofBen, words });
     search.bestFirst({ ...ofBen, words });
   });

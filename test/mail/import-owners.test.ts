@@ -12,7 +12,7 @@ describe("an owner map", () => {
   const { path, write } = importFolder();
   const mapOf = (text: string) => Object.fromEntries(readOwnerMap(write("owners.tsv", text)));
 
-  it("can have a header, comments, blank lines and additional columns", () => {
+  it("accepts a header, comments, blank lines and additional columns", () => {
     const wanted = { "doe-j": "jane.doe@example.com", "roe-r": "r.roe@example.com" };
     const lines = ["doe-j\tJane.Doe@Example.com", "roe-r \t r.roe@example.com\t12 mails\tsure"];
     expect(mapOf(lines.join("\n"))).toEqual(wanted);
@@ -24,7 +24,7 @@ describe("an owner map", () => {
     expect(mapOf("\ufeffdoe-j\tjane.doe@example.com\n")).toEqual({ "doe-j": "jane.doe@example.com" });
   });
 
-  it("may be empty", () => {
+  it("accepts an empty file", () => {
     expect(mapOf("")).toEqual({});
   });
 
@@ -33,7 +33,7 @@ describe("an owner map", () => {
     ["an invalid address", "doe-j\tj@x.com\n\n# note\nroe-r\tsomeone\n", 4, "roe-r\tsomeone"],
     ["an address without a folder", "folder\taddress\n\tj@x.com\n", 2, "\tj@x.com"],
     ["spaces instead of a tab", "doe-j\tj@x.com\r\nroe-r r@x.com\r\n", 2, "roe-r r@x.com"],
-  ])("is refused if it contains %s, and the error names the line", (_, text, line, found) => {
+  ])("reports the line of %s", (_, text, line, found) => {
     const file = write("broken.tsv", text);
     const message = `${file}, line ${line}: expected an owner folder, a tab and an address, found "${found}".`;
     expect(() => readOwnerMap(file)).toThrow(
@@ -41,7 +41,7 @@ describe("an owner map", () => {
     );
   });
 
-  it("is named in the error if its file is missing", () => {
+  it("reports the name of a missing file", () => {
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(UserError);
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(`Cannot read the owner map ${path("none.tsv")}: ENOENT`);
   });
@@ -52,7 +52,7 @@ const sentFrom = (path: string, sender: string, changes = {}) =>
 
 describe("senders in an owner's sent folders", () => {
   it.each(["sent", "sent_items", "_sent_mail", "Sent Items", ".Sent/cur", "old/sent", "my_sent", "sent/2001"])(
-    "are counted in %s",
+    "include %s in the count",
     async (folder) => {
       const { db, close } = await openWithMails(sentFrom(`lee-k/${folder}/1.`, "kim@x.example"));
       expect([...countSentFolderSenders(db).values()]).toEqual([[{ address: "kim@x.example", mails: 1 }]]);
@@ -61,7 +61,7 @@ describe("senders in an owner's sent folders", () => {
   );
 
   it.each(["inbox", "presentations", "consent", "essential/x", "deleted_items"])(
-    "are not counted in %s",
+    "exclude %s from the count",
     async (folder) => {
       const { db, close } = await openWithMails(sentFrom(`lee-k/${folder}/1.`, "kim@x.example"));
       expect(countSentFolderSenders(db).size).toBe(0);
@@ -69,7 +69,7 @@ describe("senders in an owner's sent folders", () => {
     },
   );
 
-  it("are counted per owner and listed by frequency, then address, leaving out missing senders", async () => {
+  it("appear by frequency, then address, without missing senders", async () => {
     const { db, close } = await openWithMails(
       sentFrom("sentry-a/sent/1.", "zoe@x.example"),
       sentFrom("sentry-a/sent/2.", "zoe@x.example"),
@@ -93,7 +93,7 @@ describe("senders in an owner's sent folders", () => {
 });
 
 describe("recipients of an owner's mail", () => {
-  it("are counted over the different emails in the owner's folders, most frequent first", async () => {
+  it("appear by frequency over the different emails in the owner's folders", async () => {
     const twice = sentFrom("lee-k/inbox/1.", "bob@x.example", { to: ["kim@x.example"], cc: ["all@x.example"] });
     const { db, close } = await openWithMails(
       twice,
@@ -167,13 +167,13 @@ describe("the address that an owner's mail was delivered to", () => {
       [...inFolder(1, { ...LIST, deliveredTo: "archive@x.example" }), ...inFolder(5, LIST)],
       ["list@x.example", "received"],
     ],
-  ])("%s", async (_, mails, expected) => {
+  ])("leads to the expected owner, because it %s", async (_, mails, expected) => {
     const { db, close } = await openWithMails(...mails);
     expect(listOwners(db).map(({ address, basis }) => [address, basis])).toEqual([expected]);
     close();
   });
 
-  it("is counted once per email, and found again in a later import", async () => {
+  it("counts each email once, and a later import finds it again", async () => {
     const mails = inFolder(3, { ...LIST, deliveredTo: ME });
     const { db, close } = await openWithMails(...mails);
     await importMails(db, mails);
@@ -183,7 +183,7 @@ describe("the address that an owner's mail was delivered to", () => {
     close();
   });
 
-  it("is the mailbox of an email outside all folders", async () => {
+  it("defines the mailbox of an email outside all folders", async () => {
     const { db, close } = await openWithMails(
       mail({ to: [], deliveredTo: ME }),
       mail({ to: ["list@x.example"], deliveredTo: ME }),
@@ -195,7 +195,7 @@ describe("the address that an owner's mail was delivered to", () => {
 });
 
 describe("mailboxes without known owners", () => {
-  it("are the addresses with the most mail, and any other address with mail", async () => {
+  it("include the addresses with the most mail, and any other address with mail", async () => {
     const { db, close } = await openWithMails(
       mail({ sender: "ann@x.example", to: ["ben@x.example"] }),
       mail({ sender: "ben@x.example", to: ["ann@x.example", "cy@x.example"] }),
@@ -212,7 +212,7 @@ describe("mailboxes without known owners", () => {
   });
 });
 
-describe("resolving owners", () => {
+describe("finding the owners", () => {
   const { emptyDb, path, write } = importFolder();
 
   const ownersOf = (db: Db): Record<string, (string | null)[]> =>
@@ -262,7 +262,7 @@ describe("resolving owners", () => {
       expect(Object.entries(ownersOf(db)).map(([folder, [address]]) => [folder, address])).toEqual(listed);
     });
 
-    it("is correct for the made-up emails", async () => {
+    it("matches the made-up emails", async () => {
       const db = emptyDb();
       await importFrom(db, AUTHORED);
       expect(ownersOf(db)).toMatchObject({
@@ -271,13 +271,16 @@ describe("resolving owners", () => {
       });
     });
 
-    it.each(["sent", "sent_items", "_sent_mail", "Sent Items"])("is the sender in the folder %s", async (sent) => {
-      const mails = [
-        { folder: `doe-j/${sent}`, from: JANE, to: PAT },
-        { folder: "doe-j/inbox", from: PAT, to: JANE, times: 5 },
-      ];
-      expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
-    });
+    it.each(["sent", "sent_items", "_sent_mail", "Sent Items"])(
+      "comes from the sender in the folder %s",
+      async (sent) => {
+        const mails = [
+          { folder: `doe-j/${sent}`, from: JANE, to: PAT },
+          { folder: "doe-j/inbox", from: PAT, to: JANE, times: 5 },
+        ];
+        expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
+      },
+    );
 
     it("belongs to the person in the folder's name, even if an assistant sends more emails from the sent folder", async () => {
       const mails = [
@@ -287,7 +290,7 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "sent"] });
     });
 
-    it("is the recipient's if only an assistant sends", async () => {
+    it("comes from the recipients if only an assistant sends", async () => {
       const mails = [
         { folder: "doe-j/sent", from: PAT, to: "x@example.com", times: 3 },
         { folder: "doe-j/inbox", from: "x@example.com", to: `${PAT}, ${JANE}` },
@@ -295,7 +298,7 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is the one among the recipients that matches the folder's name if there is no sent mail, even if a list gets more mail", async () => {
+    it("comes from the recipient that matches the folder's name if there is no sent mail, even if a list gets more mail", async () => {
       const mails = [
         { folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com", times: 9 },
         { folder: "doe-j/inbox", from: PAT, to: `${JANE}, all.staff@example.com` },
@@ -303,12 +306,12 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is found even if the folder's name has a typo at its end", async () => {
+    it("matches even if the folder's name has a typo at its end", async () => {
       const mails = [{ folder: "crandell-s/inbox", from: PAT, to: "x@example.com, sean.crandall@example.com" }];
       expect((await ownersFrom(mails)).owners).toEqual({ "crandell-s": ["sean.crandall@example.com", "received"] });
     });
 
-    it("is the right one if two people have the same last name", async () => {
+    it("belongs to the right person if two people have the same last name", async () => {
       const mails = [
         { folder: "doe-j/inbox", from: PAT, to: "martin.doe@example.com", times: 5 },
         { folder: "doe-j/inbox", from: PAT, to: JANE },
@@ -316,7 +319,7 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "doe-j": [JANE, "received"] });
     });
 
-    it("is the address that both sends and receives, even if a mailing list gets more mail", async () => {
+    it("both sends and receives, even if a mailing list gets more mail", async () => {
       const mails = [
         { folder: "2001/5", from: PAT, to: JANE, times: 3 },
         { folder: "2001/5", from: JANE, to: "x@example.com", times: 2 },
@@ -325,7 +328,7 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "2001": [JANE, "both"] });
     });
 
-    it("is the most frequent recipient if a colleague sends much and receives little", async () => {
+    it("comes from the most frequent recipient if a colleague sends much and receives little", async () => {
       const mails = [
         { folder: "2001/5", from: PAT, to: JANE, times: 9 },
         { folder: "2001/5", from: "x@example.com", to: PAT },
@@ -333,13 +336,13 @@ describe("resolving owners", () => {
       expect((await ownersFrom(mails)).owners).toEqual({ "2001": [JANE, "received"] });
     });
 
-    it("is unknown if it cannot be derived from the mail", async () => {
+    it("stays unknown if it cannot be derived from the mail", async () => {
       const { db, owners } = await ownersFrom([{ folder: "doe-j/inbox", from: "", to: "" }]);
       expect(owners).toEqual({ "doe-j": [null, null] });
       expect((await importFrom(db, AUTHORED)).summary.unresolvedOwners).toBe(1);
     });
 
-    it("is found if a later source contains it", async () => {
+    it("appears if a later source contains it", async () => {
       const { db } = await ownersFrom([{ folder: "doe-j/inbox", from: PAT, to: "all.staff@example.com" }]);
       write("later/doe-j/sent/1.", mailText({ "Message-ID": "<later@x>", From: JANE, To: PAT }));
       await importFrom(db, path("later"));
@@ -372,7 +375,7 @@ describe("resolving owners", () => {
       expect(ownersOf(db)["doe-j"]).toEqual([JANE, "map"]);
     });
 
-    it("changes the inboxes and the fingerprint even if all mail was already imported", async () => {
+    it("changes the mailboxes and the fingerprint even if all mail was already imported", async () => {
       const { db, root } = await ownersFrom(mails);
       const fingerprint = () => db.prepare("SELECT fingerprint FROM corpus_state").pluck().get();
       const before = fingerprint();

@@ -115,19 +115,19 @@ describe("mail imports", () => {
     });
   });
 
-  describe("an import's limit", () => {
-    it.each([1, 20, 499, 500, 501, 516])("of %d is the number of emails read", async (limit) => {
+  describe("an import limit", () => {
+    it.each([1, 20, 499, 500, 501, 516])("applies to the number of emails read (%d)", async (limit) => {
       const db = emptyDb();
       const { summary } = await importFrom(db, DEMO, { limit, batchSize: 7 });
       expect(summary.read).toBe(limit);
       expect(accountedFor(summary)).toBe(limit);
     });
 
-    it("reads the entire source if it is larger than the source", async () => {
+    it("reads the entire source if the limit exceeds the source", async () => {
       expect((await importFrom(emptyDb(), DEMO, { limit: 10_000 })).summary.read).toBe(517);
     });
 
-    it("counts only usable emails, and the others are reported separately", async () => {
+    it("counts only usable emails, and the others appear separately", async () => {
       const [first] = await batchesOf(AUTHORED);
       const bad = ["1", "2", "3"].map((where) => ({ where, reason: "it is empty" }));
       const source = sourceOf([{ mails: first?.mails ?? [], bad, bytesRead: 3 }]);
@@ -145,7 +145,7 @@ describe("mail imports", () => {
       return path("mixed");
     };
 
-    it("is listed with its reason, and the others are stored", async () => {
+    it("appears in a list with its reason, and the import stores the others", async () => {
       const { summary, skipped } = await importFrom(emptyDb(), mixed());
       const header = "it does not have an email header (Message-ID, Date, From, To or Subject)";
       expect(skipped).toEqual(
@@ -174,7 +174,7 @@ describe("mail imports", () => {
       expect(count(db, "imports")).toBe(1);
     });
 
-    it("is listed in the summary if it is one of the first ten, and is always reported to the listener", async () => {
+    it("appears in the summary if it is one of the first ten, and always reaches the listener", async () => {
       const bad = Array.from({ length: 700 }, (_, n) => ({ where: `row ${n}`, reason: `of reason ${n}` }));
       const { summary, skipped } = await importFrom(emptyDb(), sourceOf([{ mails: [], bad, bytesRead: 1 }]));
       expect(skipped).toEqual(bad);
@@ -184,7 +184,7 @@ describe("mail imports", () => {
     });
   });
 
-  describe("an incomplete import leaves the file unchanged", () => {
+  describe("an incomplete import", () => {
     async function leftAfter(run: (db: ReturnType<typeof emptyDb>) => Promise<unknown>) {
       const db = emptyDb();
       await importFrom(db, AUTHORED);
@@ -200,7 +200,7 @@ describe("mail imports", () => {
       return error;
     }
 
-    it("if the source fails in the middle", async () => {
+    it("leaves the file unchanged if the source fails in the middle", async () => {
       const batches = await batchesOf(DEMO);
       expect(batches.length).toBeGreaterThan(1);
       const broken = new UserError("broken_source", "the source is cut off", "Fetch it again.");
@@ -210,7 +210,7 @@ describe("mail imports", () => {
       expect(await leftAfter((db) => importFrom(db, source))).toBe(broken);
     });
 
-    it.each([1, 250, 510])("if it is aborted after %d emails", async (after) => {
+    it.each([1, 250, 510])("leaves the file unchanged if aborted after %d emails", async (after) => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       const emails = (await batchesOf(DEMO)).flatMap((batch) => batch.mails);
@@ -219,7 +219,7 @@ describe("mail imports", () => {
       expect(await leftAfter((db) => importFrom(db, oneByOne, { signal: controller.signal, onProgress }))).toBe(reason);
     });
 
-    it("if it is aborted between two emails of one batch", async () => {
+    it("leaves the file unchanged if aborted between two emails of one batch", async () => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       setImmediate(() => controller.abort(reason));
@@ -228,14 +228,14 @@ describe("mail imports", () => {
       expect(await leftAfter((db) => importFrom(db, sourceOf(batches), slow))).toBe(reason);
     });
 
-    it("if it is aborted during indexing", async () => {
+    it("leaves the file unchanged if aborted during indexing", async () => {
       const controller = new AbortController();
       const reason = new Error("stopped by the user");
       const onProgress = ({ phase }: ImportProgress) => phase === "index" && controller.abort(reason);
       expect(await leftAfter((db) => importFrom(db, DEMO, { signal: controller.signal, onProgress }))).toBe(reason);
     });
 
-    it("if it was aborted before its start", async () => {
+    it("leaves the file unchanged if aborted before its start", async () => {
       const reason = new Error("stopped by the user");
       expect(await leftAfter((db) => importFrom(db, DEMO, { signal: AbortSignal.abort(reason) }))).toBe(reason);
     });
@@ -269,6 +269,7 @@ const anyMail = fc.record({
   names: fc.array(text),
   named: fc.array(fc.record({ address: text, name: text })),
   deliveredTo: textOrNull,
+  references: fc.array(text),
   art: fc.option(fc.oneof(fc.record({ drop: fc.constant("repeat" as const) }), fc.record({ repeatKey: text }))),
   content: fc.option(
     fc.record({
@@ -283,7 +284,7 @@ const anyMail = fc.record({
   ),
 });
 
-it("a packed batch of emails is the same after unpacking, even if it was cloned for another thread", () => {
+it("packs a batch of emails without a change, even if cloned for another thread", () => {
   const bad = [{ where: "mail.csv row 2", reason: "it is empty" }];
   fc.assert(
     fc.property(fc.array(anyMail), fc.nat(), (mails, bytesRead) => {
@@ -293,14 +294,14 @@ it("a packed batch of emails is the same after unpacking, even if it was cloned 
   );
 });
 
-describe("each of 200 mutilated emails", () => {
+describe("an import of 200 mutilated emails", () => {
   const { emptyDb, path } = importFolder();
   const MAILS = mutilatedMails(200, 2001);
   const folder = path("maildir/doe-j/inbox");
   mkdirSync(folder, { recursive: true });
   for (const [n, { raw }] of MAILS.entries()) writeFileSync(`${folder}/${n}.`, raw);
 
-  it("is imported, or listed with a reason", async () => {
+  it("imports each email, or lists it with a reason", async () => {
     const db = emptyDb();
     const { summary, skipped } = await importFrom(db, path("maildir"));
     expect(summary.read).toBe(200);
@@ -316,7 +317,7 @@ describe("each of 200 mutilated emails", () => {
       expect(reason).toMatch(/^it (is empty|is binary data|does not have an email header)/);
   });
 
-  it("can be read by id afterwards if imported, and the file is intact", async () => {
+  it("lets each imported email be read by id, and leaves the file intact", async () => {
     const db = emptyDb();
     await importFrom(db, path("maildir"));
     const mails = openMailLookup(db);
@@ -329,7 +330,7 @@ describe("each of 200 mutilated emails", () => {
     expect([...checkHealth(db)].filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it("changes nothing if imported again", async () => {
+  it("changes nothing if repeated", async () => {
     const db = emptyDb();
     await importFrom(db, path("maildir"));
     const before = contentOf(db);

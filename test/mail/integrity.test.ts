@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkHealth, repairIndex } from "../../src/mail/integrity.js";
-import { content } from "../mail/corpus-setup.js";
 import { openDemo, type TestDb } from "../runs/demo-setup.js";
+import { content } from "./corpus-setup.js";
 import { contentOf } from "./import-setup.js";
 
 let test: TestDb;
@@ -12,7 +12,7 @@ afterEach(() => test.close());
 
 const ill = () => [...checkHealth(test.db)].filter(({ ok }) => !ok).map(({ check }) => check);
 
-describe("checkMail reports the damaged part of a file", () => {
+describe("checkMail on a damaged file", () => {
   it.each([
     ["an email that differs from the index", "Full-text index", "UPDATE mails SET subject = 'zebra' WHERE id = 1"],
     ["an index without its emails", "Full-text index", "INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')"],
@@ -22,14 +22,14 @@ describe("checkMail reports the damaged part of a file", () => {
     ["a missing table", "Schema", "DROP TABLE feedback"],
     ["a missing view", "Schema", "DROP VIEW emails"],
     ["an index that cannot be queried", "Query plans", "DROP INDEX idx_mail_order_date"],
-  ])("%s: %s", (_what, check, damage) => {
+  ])("reports %s (%s)", (_what, check, damage) => {
     test.db.exec(damage);
     expect(ill()).toEqual([check]);
   });
 });
 
 describe("an intact file", () => {
-  it("passes every check, and is not changed", () => {
+  it("passes every check, and stays unchanged", () => {
     const before = contentOf(test.db);
     expect([...checkHealth(test.db)].map(({ ok }) => ok)).toEqual(Array(6).fill(true));
     expect(contentOf(test.db)).toEqual(before);
@@ -37,7 +37,7 @@ describe("an intact file", () => {
 
   it("passes every check even if it contains no mail", () => {
     test.db.exec(
-      "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_bigrams; DELETE FROM mail_order; DELETE FROM mail_columns; DELETE FROM messages; DELETE FROM mails",
+      "DELETE FROM filings; DELETE FROM mail_names; DELETE FROM mail_bigrams; DELETE FROM mail_threads; DELETE FROM mail_order; DELETE FROM mail_columns; DELETE FROM messages; DELETE FROM mails",
     );
     test.db.exec("INSERT INTO emails_fts (emails_fts) VALUES ('delete-all')");
     expect(ill()).toEqual([]);

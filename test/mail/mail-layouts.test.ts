@@ -88,7 +88,7 @@ const takeout = (): Tree => ({
 describe("Google Takeout", () => {
   const whole = { read: 17, stored: 15, forms: { mbox: 15 }, skipped: { mails: 2 } };
 
-  it("is read from its folder, from the parent folder, and from the subfolder that contains only mail", async () => {
+  it("imports from its folder, from the parent folder, and from the subfolder that contains only mail", async () => {
     const folder = folderOf(takeout(), "ida");
     for (const source of [folder, join(folder, "Takeout")]) {
       expect(await importOf(source)).toMatchObject({ ...whole, owners: { ida: ME } });
@@ -96,7 +96,7 @@ describe("Google Takeout", () => {
     expect(await importOf(join(folder, "Takeout/Mail"))).toMatchObject({ read: 16, stored: 15, owners: { ida: ME } });
   });
 
-  it("is read from a .zip and a .tgz, and the file name becomes the owner", async () => {
+  it("imports from a .zip and a .tgz, and the file name becomes the owner", async () => {
     const zip = zipOf(takeout(), "takeout-20260202T081500Z-001.zip");
     expect(await importOf(zip)).toMatchObject({ ...whole, format: "zip", owners: { "takeout-20260202T081500Z": ME } });
     const tgz = await tarOf(takeout(), "takeout-20260202T081500Z-1-002.tgz");
@@ -120,7 +120,7 @@ describe("a Thunderbird profile", () => {
     "Mail/Local Folders/Old.sbd/2025.sbd/May": mbox(1, email, () => "From - "),
   });
 
-  it("is read including its deepest subfolder, and each account is one owner", async () => {
+  it("imports with its deepest subfolder, and each account becomes one owner", async () => {
     const result = await importOf(folderOf(profile(), "abc.default-release"));
     expect(result).toMatchObject({
       format: "mbox",
@@ -140,7 +140,7 @@ describe("a Thunderbird profile", () => {
     expect(result.read).toBe(15 + result.list.length);
   });
 
-  it("has two owners if two accounts have folders with the same name", async () => {
+  it("gets two owners if two accounts have folders with the same name", async () => {
     const account = (owner: string) => mbox(2, () => email("ida@brook.example", owner));
     const { owners } = await importOf(
       folderOf({
@@ -164,7 +164,7 @@ describe("a Thunderbird profile", () => {
 });
 
 describe("Apple Mail", () => {
-  it("is read from exported mailboxes", async () => {
+  it("imports from exported mailboxes", async () => {
     const folder = folderOf(
       {
         "INBOX.mbox/mbox": mbox(3),
@@ -182,7 +182,7 @@ describe("Apple Mail", () => {
     expect((await importOf(join(folder, "INBOX.mbox"))).owners).toEqual({ INBOX: ME });
   });
 
-  it("is read from its library of .emlx files", async () => {
+  it("imports from its library of .emlx files", async () => {
     const messages = "V10/6A1F/INBOX.mbox/77B2/Data";
     const result = await importOf(
       folderOf({
@@ -198,7 +198,11 @@ describe("Apple Mail", () => {
     expect(result.owners).toEqual({ "6A1F": ME });
   });
 
-  it("is read with the attachments that are stored beside an .emlx file", async () => {
+  it.each([
+    ["a folder", (tree: Tree) => folderOf(tree)],
+    ["a zip", (tree: Tree) => zipOf(tree, "mail.zip")],
+    ["a tar", (tree: Tree) => tarOf(tree, "mail.tgz")],
+  ])("imports from %s with the attachments stored next to an .emlx file", async (_where, store) => {
     const type = (name: string) => `Content-Disposition: attachment; filename="${name}"\nContent-Type: text/plain`;
     const part = (header: string, text = "") => `--b\n${header}\n\n${text}\n`;
     const inner = `--c\nContent-Type: text/plain\n\nSee both.\n--c\n${type("b.txt")}\nX-Apple-Content-Length: 5\n\n\n--c--`;
@@ -211,12 +215,13 @@ describe("Apple Mail", () => {
       "--b--\n",
     ];
     const mail = lines.join("");
-    const folder = folderOf({
+    const stored = await store({
       "Data/Messages/9.partial.emlx": `${mail.length}\n${mail}<?xml version="1.0"?>\n<plist version="1.0"></plist>\n`,
       "Data/Attachments/9/2/a.txt": "Apples=3D",
       "Data/Attachments/9/1.2/b.txt": "Beans",
+      "Data/Attachments/9/3/.DS_Store": "Bud1",
     });
-    const { emails: found } = await readAll(await openCorpus(folder, null));
+    const { emails: found } = await readAll(await openCorpus(stored, null));
     expect(found.map(({ body }) => body.replace(/^[\s\S]*?(?=----- )/, "").split(/\n+/))).toEqual([
       [
         "----- Attachment: b.txt -----",
@@ -242,14 +247,14 @@ describe("an .emlx file", () => {
     ["if the count is too high", `${mail.length + 20}\n${mail}${list}`],
     ["if it has no property list", `${mail.length}\n${mail}`],
     ["if it has more than 64 KB", `${mail.length + 100_000}\n${mail.trimEnd()}${" ".repeat(100_000)}\n${list}`],
-  ])("is read without its wrapper %s", async (_, text) => {
+  ])("imports without its wrapper %s", async (_, text) => {
     const { emails: found } = await readAll(await openCorpus(fileOf("1.emlx", text), null));
     expect(found.map(({ subject, body, form }) => [subject, body, form])).toEqual([["Plums", "Two.", "emlx"]]);
   });
 });
 
 describe("Maildirs", () => {
-  it("are read in every layout that servers and clients use, and each has one owner", async () => {
+  it("import in every layout that servers and clients use, and each has one owner", async () => {
     const result = await importOf(
       folderOf({
         "ada/Maildir/cur/1:2,S": email("x@x.example", "ada@my.example"),
@@ -277,7 +282,7 @@ describe("Maildirs", () => {
 });
 
 describe("an account's mailboxes", () => {
-  it("do not affect the other owners in the account's folder", async () => {
+  it("keep their mail separate from the account's other owners", async () => {
     const { owners } = await importOf(
       folderOf(
         {
@@ -294,7 +299,7 @@ describe("an account's mailboxes", () => {
 });
 
 describe("an mbox", () => {
-  it("has its folder as the owner if it is named after a mailbox, and otherwise its own name", async () => {
+  it("gets its folder as the owner if it is named after a mailbox, and otherwise its own name", async () => {
     const folder = folderOf({ Sent: mbox(4, sent) }, "ida");
     expect((await importOf(join(folder, "Sent"))).owners).toEqual({ ida: ME });
     expect((await importOf(fileOf("piet.mbox", mbox(2)))).owners).toEqual({ piet: ME });
@@ -524,7 +529,7 @@ const namesOf = (db: ReturnType<typeof emptyDb>) =>
 
 describe("two people's accounts", () => {
   it.each(PEOPLE)(
-    "are two mailboxes, none of which returns a mail of the other, in %s",
+    "become two mailboxes, neither of which returns the other's mail, in %s",
     async (_, sourcesOf, names) => {
       const sources = await sourcesOf();
       const db = emptyDb();
@@ -540,7 +545,7 @@ describe("two people's accounts", () => {
     },
   );
 
-  it("can be told apart by an owner map, with any end of their places", async () => {
+  it("become different owners with an owner map, with any end of their paths", async () => {
     const source = folderOf(
       both((name) => maildir(`my.example/${name}`, name)),
       "vmail",
@@ -555,7 +560,7 @@ describe("two people's accounts", () => {
     expect(mailboxOf(db, "ben.map@my.example")).toEqual(owner("ben"));
   });
 
-  it("cannot be mapped with a name that both have", async () => {
+  it("cannot share a name in an owner map", async () => {
     const source = folderOf(
       both((name) => maildir(`${name}/post/Maildir`, name)),
       "home",
@@ -600,8 +605,8 @@ const everything = (): Tree => ({
 
 const FORMS = { mbox: 5, eml: 2, emlx: 1, maildir: 3, "kaggle-csv": 1, "parsed-csv": 1 };
 
-describe("a folder that contains files in every format", () => {
-  it("is imported completely: each file is read or listed with the reason, including the last", async () => {
+describe("a folder with files in every format", () => {
+  it("imports completely, and each file is read or listed with the reason, including the last", async () => {
     const folder = folderOf(everything());
     const shard = {
       messageId: "<p@x>",
@@ -639,7 +644,7 @@ describe("a folder that contains files in every format", () => {
     ["a gzipped tar", (tree: Tree) => tarOf(tree, "all.tar.gz")],
     ["a zip in a tar", async (tree: Tree) => tarOf({ "all.zip": readFileSync(zipOf(tree, "all.zip")) }, "outer.tar")],
     ["a tar in a zip", async (tree: Tree) => zipOf({ "all.tgz": readFileSync(await tarOf(tree, "all.tgz")) }, "o.zip")],
-  ])("can also be read from %s", async (_, pack) => {
+  ])("imports from %s too", async (_, pack) => {
     const result = await importOf(await pack(everything()));
     expect(result.forms).toEqual(FORMS);
     expect(result.list.map(({ where }) => where.replace(/.* /, "")).sort()).toEqual([
@@ -649,14 +654,14 @@ describe("a folder that contains files in every format", () => {
     ]);
   });
 
-  it("is refused if no file is mail", async () => {
+  it("causes an error if no file is mail", async () => {
     const folder = folderOf({ "notes.txt": "To do\n", "a/b.html": "<p>Subject: plums</p>" });
     await expect(openCorpus(folder, null)).rejects.toThrow("none of its 2 files contains mail");
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`${n}.txt`, "To do\n"]));
     expect(await importOf(folderOf({ ...many, "z.eml": email() }))).toMatchObject({ read: 61, stored: 1 });
   });
 
-  it("is read even after a damaged file, which is listed", async () => {
+  it("imports even after a damaged file, which appears in the list", async () => {
     const whole = gzipSync(mbox(50, () => email("a@x.example", ME, `${Math.sin(emails)}`.repeat(30))));
     const folder = folderOf({
       "a.mbox.gz": whole.subarray(0, whole.length / 2),
@@ -676,7 +681,7 @@ describe("a folder that contains files in every format", () => {
     ]);
   });
 
-  it("is read through links to its own shards, as in a cache, but not through other links", async () => {
+  it("imports through links to its own shards, as in a cache, but not through other links", async () => {
     const outside = folderOf({ "blob.csv": csv([["message"], [email()]]), "secret.eml": email() });
     const folder = folderOf({ "1.eml": email() });
     symlinkSync(join(outside, "blob.csv"), join(folder, "emails.csv"));
@@ -688,7 +693,7 @@ describe("a folder that contains files in every format", () => {
 });
 
 describe("a zip archive", () => {
-  it("is listed entry by entry if encrypted", async () => {
+  it("appears entry by entry if encrypted", async () => {
     const folder = folderOf({ "secret.eml": email() });
     if (!existsSync("/usr/bin/zip")) return;
     execFileSync("zip", ["-q", "-P", "plums", "mail.zip", "secret.eml"], { cwd: folder });
@@ -711,14 +716,14 @@ describe("a zip archive", () => {
     ]);
   });
 
-  it("is not treated as a mail archive if it is an Office document", async () => {
+  it("contains no mail if it is an Office document", async () => {
     const docx = readFileSync(zipOf({ "[Content_Types].xml": "<Types/>", "word/document.xml": "<w/>" }, "a.docx"));
     const { list, stored } = await importOf(folderOf({ "letter.docx": docx, "1.eml": email() }));
     expect(stored).toBe(1);
     expect(list.map(({ reason }) => reason)).toEqual(["it is an Office document, not mail"]);
   });
 
-  it("is named in the error if truncated", async () => {
+  it("appears in the error if truncated", async () => {
     const whole = readFileSync(zipOf({ "in.mbox": mbox(50) }, "mail.zip"));
     const cut = fileOf("mail.zip", whole.subarray(0, whole.length / 2));
     const { error } = await readAll(await openCorpus(cut, null));
@@ -726,7 +731,7 @@ describe("a zip archive", () => {
     expect(String(error)).toContain("mail.zip is truncated or damaged after 0 complete entries: ");
   });
 
-  it("is not unpacked if it is inside more than four archives", async () => {
+  it("stays packed if it is inside more than four archives", async () => {
     let zip = zipOf({ "1.eml": email() }, "0.zip");
     for (let i = 1; i < 6; i++) zip = zipOf({ [`${i - 1}.zip`]: readFileSync(zip), [`${i}.eml`]: email() }, `${i}.zip`);
     const { list, stored } = await importOf(zip);
@@ -740,7 +745,7 @@ describe("a zip archive", () => {
     expect(() => checkExpansion(5_000_000, 1_100_000_000)).toThrow("it expands to more than 200 times its size");
   });
 
-  it("reports the number of bytes while it is read", async () => {
+  it("reports the number of bytes read as progress", async () => {
     const source = await openCorpus(zipOf({ "a.mbox": mbox(30), "b.eml": email() }, "mail.zip"), null);
     const { bytesRead } = await readAll(source);
     expect(bytesRead).toBeGreaterThan(0);
@@ -748,7 +753,7 @@ describe("a zip archive", () => {
   });
 });
 
-describe("an owner whom the source names", () => {
+describe("an owner named by the source", () => {
   it("keeps the name, even if another account's folder has it", async () => {
     const db = emptyDb();
     await importFrom(db, join(folderOf(maildir("doe-j", "ann")), "doe-j"));

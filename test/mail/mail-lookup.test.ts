@@ -35,7 +35,7 @@ describe("looking up mail", () => {
 
   describe("an unknown email", () => {
     test.each(["", " ", "<>", "<nobody@plains.example>", "a@plains", "%", "<A@PLAINS.EXAMPLE>", "\0", "\ud83d"])(
-      "is not found under %j, which identifies only itself",
+      "cannot be found under %j, which identifies only itself",
       (id) => {
         expect(mails.get(id)).toBeNull();
         expect(mails.canonicalId(id)).toBe(id);
@@ -50,19 +50,19 @@ describe("looking up mail", () => {
       " <a@plains.example>\n",
       "<a@plains.example",
       "a@plains.example>",
-    ])("is found under %j", (id) => {
+    ])("can be found under %j", (id) => {
       expect(mails.get(id)).toMatchObject({ messageId: "<a@plains.example>", ...COPIED });
       expect(mails.canonicalId(id)).toBe("<a@plains.example>");
     });
 
     test.each(["bare@plains.example", "<sp ace@plains.example>", "sp ace@plains.example"])(
-      "is found under %j if its Message-ID is unusual",
+      "can be found under %j if its Message-ID is unusual",
       (id) => {
         expect(mails.get(id)).not.toBeNull();
       },
     );
 
-    test("is the same under all of its Message-IDs, and a search returns it once, under the first", () => {
+    test("stays the same under all of its Message-IDs, and a search returns it once, under the first", () => {
       const copies = ["c", "a", "b"].map((id) => `<${id}@plains.example>`);
       expect(copies.map((id) => mails.get(id)?.messageId)).toEqual(copies);
       expect(new Set(copies.map((id) => mails.get(id)?.mailId)).size).toBe(1);
@@ -70,7 +70,7 @@ describe("looking up mail", () => {
       expect(idsOf(withAllWords(search, query("filed three times")))).toEqual(["a"]);
     });
 
-    test("is returned completely, with the recipients of each field", () => {
+    test("contains all fields, with the recipients of each field", () => {
       expect(mails.get("<all@plains.example>")).toEqual({
         mailId: expect.any(Number),
         messageId: "<all@plains.example>",
@@ -90,7 +90,7 @@ describe("looking up mail", () => {
     });
   });
 
-  describe("an email is", () => {
+  describe("the mailbox of an email", () => {
     const isIn = (id: string, address: string) => mails.isInInbox(mails.get(id)?.mailId ?? -1, addressId(db, address));
     const found = (address: string) => idsOf(withAllWords(search, query("gas", { inboxId: addressId(db, address) })));
 
@@ -100,24 +100,24 @@ describe("looking up mail", () => {
       ["a cc recipient", CAT],
       ["a bcc recipient", DAN],
       ["the owner of its folder", EVE],
-    ])("in the mailbox of %s, for reading and searching", (_, address) => {
+    ])("belongs to %s, for reading and searching", (_, address) => {
       expect(isIn("all@plains.example", address)).toBe(true);
       expect(found(address)).toEqual(["all"]);
     });
 
-    test.each([FLO, GUS])("not in the mailbox of %s", (address) => {
+    test.each([FLO, GUS])("does not belong to %s", (address) => {
       expect(isIn("all@plains.example", address)).toBe(false);
       expect(found(address)).toEqual(["other"]);
     });
 
-    test("in the mailbox of everyone who has a copy in a folder", () => {
+    test("belongs to everyone who has a copy in a folder", () => {
       for (const id of ["a", "b", "c"]) {
         const inboxes = [ANN, BEN, CAT, DAN, EVE, FLO, GUS].filter((address) => isIn(`${id}@plains.example`, address));
         expect(inboxes).toEqual([ANN, BEN, EVE, GUS]);
       }
     });
 
-    test("not in the mailbox of an address whose number starts or ends with the same digits", () => {
+    test("does not belong to an address whose number starts or ends with the same digits", () => {
       const to = Array.from({ length: 30 }, (_, i) => `p${i}@crowd.example`);
       const crowd = openCorpus(to.map((address, i) => mail(`${i}`, { sender: "", to: [address], body: `gas ${i}` })));
       const book = openAddressBook(crowd);
@@ -128,7 +128,7 @@ describe("looking up mail", () => {
       crowd.close();
     });
 
-    test("in a mailbox only if both the email and the address exist", () => {
+    test("exists only if both the email and the address exist", () => {
       expect(mails.isInInbox(999, addressId(db, ANN))).toBe(false);
       expect(mails.isInInbox(1, 999)).toBe(false);
     });
@@ -174,7 +174,7 @@ describe("a mailbox listing", () => {
     expect(listing.complete("b", 3)).toEqual({ ids: [], hasMore: false });
   });
 
-  test("is empty for an unknown address", () => {
+  test("contains nothing for an unknown address", () => {
     const nobody = openMailboxListing(db, "nobody@plains.example", null);
     expect(nobody.list(null, 9)).toEqual([]);
     expect(nobody.complete("a", 9)).toEqual({ ids: [], hasMore: false });
@@ -194,7 +194,7 @@ describe("mailbox sizes", () => {
     return db;
   }
 
-  test("are the same as the counts of searches, largest first", () => {
+  test("equal the counts of searches, largest first", () => {
     const db = corpus(randomMails(100, 3), FOLDERS);
     const inboxes = frequentAddresses(db, 100);
     const count = db.prepare("SELECT count(*) FROM mailboxes WHERE address_id = ?").pluck();
@@ -212,7 +212,7 @@ describe("mailbox sizes", () => {
     ]);
   });
 
-  test("are empty if there is no mail", () => {
+  test("form an empty list if there is no mail", () => {
     expect(frequentAddresses(corpus([]), 9)).toEqual([]);
   });
 });

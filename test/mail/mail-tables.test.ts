@@ -24,18 +24,22 @@ async function read(content: string | Buffer) {
 const mail = (n: number) => `Message-ID: <${n}@x>\nFrom: lea@x.example\nTo: tom@x.example\n\nPlums, "ripe"; ${n}\n`;
 const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
-describe("a CSV file of raw emails is recognized", () => {
+describe("recognizing a CSV file of raw emails", () => {
   it.each([
     ["if its column names are capitalized", `File,Message\na/1.,${cell(mail(1))}\na/2.,${cell(mail(2))}\n`],
     ["if its separators are semicolons", `file;message\na/1.;${cell(mail(1))}\na/2.;${cell(mail(2))}\n`],
     ["if its separators are tabs", `message\tfile\n${cell(mail(1))}\ta/1.\n${cell(mail(2))}\ta/2.\n`],
+    [
+      "if a line before the header names the separator",
+      `sep=;\r\nfile;message\na/1.;${cell(mail(1))}\na/2.;${cell(mail(2))}\n`,
+    ],
     ["if its separators are vertical bars", `file|message\r\na/1.|${cell(mail(1))}\r\na/2.|${cell(mail(2))}\r\n`],
     ["if it starts with a byte order mark", `\ufeffFILE,MESSAGE\na/1.,${cell(mail(1))}\na/2.,${cell(mail(2))}\n`],
     [
       "if it has additional columns",
       `,file,label,message\n0,a/1.,spam,${cell(mail(1))}\n1,a/2.,ham,${cell(mail(2))}\n`,
     ],
-  ])("%s", async (_, text) => {
+  ])("recognizes the file %s", async (_, text) => {
     const { emails, bad } = await read(text);
     expect(bad).toEqual([]);
     expect(emails.map(({ messageId, owner, body, form }) => [messageId, owner, body, form])).toEqual([
@@ -51,12 +55,12 @@ describe("a CSV file of raw emails is recognized", () => {
       "a first email longer than the examined part",
       `message\n${cell(mail(1) + "x".repeat(100_000))}\n${cell(mail(2))}\n`,
     ],
-  ])("if it has %s", async (_, text) => {
+  ])("recognizes the file if it has %s", async (_, text) => {
     const { emails } = await read(text);
     expect(emails.map(({ messageId }) => messageId)).toEqual(["<1@x>", "<2@x>"]);
   });
 
-  it("if it is in UTF-16, as Excel saves Unicode text, and gzipped", async () => {
+  it("recognizes UTF-16, as Excel saves Unicode text, in gzip", async () => {
     const text = `\ufefffile\tmessage\na/1.\t${cell(mail(1).replace("Plums", "Pflaumenmus für 5 €"))}\n`;
     const swapped = Buffer.from(text, "utf16le").swap16();
     for (const bytes of [Buffer.from(text, "utf16le"), swapped, gzipSync(Buffer.from(text))]) {
@@ -65,7 +69,7 @@ describe("a CSV file of raw emails is recognized", () => {
   });
 });
 
-describe("a CSV file of parsed emails is recognized", () => {
+describe("recognizing a CSV file of parsed emails", () => {
   const row = ["<1@x>", "lea@x.example", "tom@x.example", "Plums", "Two."];
   it.each([
     ["if its column names are capitalized", ["Message-ID", "From", "To", "Subject", "Body"], ","],
@@ -76,7 +80,7 @@ describe("a CSV file of parsed emails is recognized", () => {
     ],
     ["if its separators are semicolons", ["message_id", "from", "to", "subject", "body"], ";"],
     ["if its separators are tabs", ["message_id", "from", "to", "subject", "body"], "\t"],
-  ])("%s", async (_, names, delimiter) => {
+  ])("recognizes the file %s", async (_, names, delimiter) => {
     const { emails } = await read(`${names.join(delimiter)}\n${row.join(delimiter)}\n`);
     expect(emails).toEqual([
       expect.objectContaining({
@@ -90,7 +94,7 @@ describe("a CSV file of parsed emails is recognized", () => {
     ]);
   });
 
-  it("if it has no Message-IDs but all other fields", async () => {
+  it("recognizes the file if it has all fields except Message-IDs", async () => {
     const { emails } = await read("From,To,Subject,Body\nlea@x.example,tom@x.example,Plums,Two.\n");
     expect(emails.map(({ messageId, subject }) => [messageId, subject])).toEqual([
       [expect.stringMatching(/^<[0-9a-f]{32}@missing>$/), "Plums"],
@@ -98,19 +102,19 @@ describe("a CSV file of parsed emails is recognized", () => {
   });
 });
 
-describe("a CSV file is refused", () => {
+describe("an unusable CSV file", () => {
   it.each([
     ["if it contains chats", "date,from,text\n2001-05-14,Lea,Two.\n"],
     ["if it contains messages that are not mail", "id,message\n1,Two plums.\n"],
     ["if it contains prices", "name,price\nPlums,2\n"],
-  ])("%s", async (_, text) => {
+  ])("causes an error %s", async (_, text) => {
     const file = join(folder, `${files++}.csv`);
     await writeFile(file, text);
     await expect(openCorpus(file, null)).rejects.toMatchObject({ code: "source_format_unknown" });
   });
 });
 
-describe("addressList reads", () => {
+describe("addressList", () => {
   const both = "lea@x.example, tom@x.example";
   it.each([
     ["a comma-separated list", both, both],
@@ -132,13 +136,14 @@ describe("addressList reads", () => {
     ["Python's dictionaries", "[{'name': 'Lea', 'email': 'lea@x.example'}]", "lea@x.example"],
     ["JSON", '["lea@x.example", "tom@x.example"]', both],
     ["JSON objects", '[{"name":"Lea","email":"lea@x.example"},{"name":"Tom","email":"tom@x.example"}]', both],
+    ["a list in a JSON string", `"['lea@x.example', 'tom@x.example']"`, both],
     ["PostgreSQL's array", "{lea@x.example,tom@x.example}", both],
     ["addresses separated by spaces", "lea@x.example tom@x.example", both],
     ["addresses on separate lines", "lea@x.example\ntom@x.example", both],
     ["a header with names", "Ray, Lea <lea@x.example>", "Ray, Lea <lea@x.example>"],
     ["a header that starts with a comment", "(home) lea@x.example", "(home) lea@x.example"],
     ["Exchange's address type", "[SMTP:lea@x.example]", "[SMTP:lea@x.example]"],
-  ])("%s", (_, text, list) => {
+  ])("reads %s", (_, text, list) => {
     expect(addressList(text)).toBe(list);
   });
 
@@ -160,7 +165,7 @@ describe("addressList reads", () => {
     "set()",
     "frozenset()",
     "[null]",
-  ])("no address in %j", (text) => {
+  ])("reads no address in %j", (text) => {
     expect(addressList(text)).toBe("");
   });
 });
@@ -186,6 +191,8 @@ describe("parseTableDate", () => {
     ["14.05.2001 16:39", "2001-05-14T16:39:00Z"],
     ["14/05/2001 16:39", "2001-05-14T16:39:00Z"],
     ["5/4/2001 16:39", "2001-05-04T16:39:00Z"],
+    ["2001年5月14日 16:39", "2001-05-14T16:39:00Z"],
+    ["37025.69375", "2001-05-14T16:39:00Z"],
     ["nan", null],
     ["NaT", null],
   ])("reads %s as %s", (text, date) => {
@@ -205,7 +212,7 @@ describe("a Parquet file", () => {
     ["JSON", '["tom@x.example", "ida@x.example"]'],
     ["Python's list", "['tom@x.example', 'ida@x.example']"],
     ["numpy's list", "['tom@x.example' 'ida@x.example']"],
-  ])("is read like CSV if its addresses are strings that contain %s", async (_, to) => {
+  ])("imports like CSV if its addresses are strings that contain %s", async (_, to) => {
     const source = file(`${files++}.parquet`, {
       message_id: "<1@x>",
       from: "frozenset({'lea@x.example'})",
@@ -225,7 +232,7 @@ describe("a Parquet file", () => {
     ]);
   });
 
-  it("is read like Kaggle's CSV if it contains raw emails", async () => {
+  it("imports like Kaggle's CSV if it contains raw emails", async () => {
     const { emails } = await readAll(await openCorpus(file("raw.parquet", { file: "a/1.", message: mail(1) }), null));
     expect(emails.map(({ messageId, owner, form }) => [messageId, owner, form])).toEqual([["<1@x>", "a", "parquet"]]);
   });

@@ -17,7 +17,7 @@ function split(text: string, size = Number.MAX_SAFE_INTEGER): string[] {
 
 const ASCTIME = "From lea Sat Mar  4 08:15:00 2006";
 
-describe("MboxMessages splits at", () => {
+describe("the separators of MboxMessages", () => {
   it.each([
     "From - ",
     "From -",
@@ -33,7 +33,7 @@ describe("MboxMessages splits at", () => {
     "From lea@x.example  Sat Mar  4 08:15:00 2006 remote from hub",
     "From lea@x.example Sat Mar 4 08:15:00 AM 2006",
     '"From "Lea Ray" Sat Mar  4 08:15:00 2006'.slice(1),
-  ])("%j if a header follows", (separator) => {
+  ])("include %j if a header follows", (separator) => {
     const mbox = `${separator}\n${email("1")}\n${separator}\n${email("2")}`;
     for (const size of [1, 700, 100_000]) {
       expect(split(mbox, size).map((raw) => /Subject: (.*)/.exec(raw)?.[1])).toEqual(["1", "2"]);
@@ -44,7 +44,7 @@ describe("MboxMessages splits at", () => {
   it.each([
     ["a byte order mark", `\ufeff${ASCTIME}\n`],
     ["blank lines", `\n\r\n \n${ASCTIME}\n`],
-  ])("the first separator after %s", (_, start) => {
+  ])("include the first separator after %s", (_, start) => {
     expect(split(`${start}${email("1")}\n${ASCTIME}\n${email("2")}`)).toHaveLength(2);
     expect(isMboxStart(Buffer.from(start + email("1")))).toBe(true);
   });
@@ -58,22 +58,22 @@ describe("MboxMessages splits at", () => {
     ["any, if the end of a multipart precedes it", `${ASCTIME}\n`, "--b--\n"],
     ["any, if a line of white space precedes it", `${ASCTIME}\n`, " \t\n"],
     ["CRLF", `${ASCTIME}\r\n`, "\r\n"],
-  ])("a separator even without a blank line before it: %s", (_, separator, end) => {
+  ])("need no blank line before them (%s)", (_, separator, end) => {
     expect(split(`${separator}${email("1")}${end}${separator}${email("2")}${end}`)).toHaveLength(2);
   });
 
-  it("a name without an address or date if headers of mail programs follow", () => {
+  it("need no address or date if headers of mail programs follow", () => {
     const stored = "Received: from hub\nMessage-ID: <1@x>\nX-UID: 1\n";
     expect(split(`From Lea Ray\n${stored}${email("1")}\nFrom Lea Ray\n${stored}${email("2")}`)).toHaveLength(2);
   });
 
-  it("a header that a program quoted", () => {
+  it("can precede a header that a program quoted", () => {
     const quoted = `>From hub Sat Mar  4 08:15:00 2006\n>From: lea@x.example\nSubject: 1\nMessage-ID: <1@x>\n\nPlums.\n`;
     expect(split(`${ASCTIME}\n${quoted}\n${ASCTIME}\n${quoted}`)).toHaveLength(2);
   });
 });
 
-describe("MboxMessages does not split", () => {
+describe("MboxMessages without a separator", () => {
   it.each([
     ["a sentence", "From here on we take the tram."],
     ["a sentence with a dash", "From - well, me and Tom."],
@@ -92,13 +92,13 @@ describe("MboxMessages does not split", () => {
       "a git patch",
       "From 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\nFrom: Tom <tom@x.example>\nDate: Sat, 4 Mar 2006 08:15:00 +0000\nSubject: [PATCH] ink",
     ],
-  ])("%s", (_, text) => {
+  ])("does not split %s", (_, text) => {
     const mails = split(`${ASCTIME}\n${email("1", `Plums.\n\n${text}\n\nend`)}\n${ASCTIME}\n${email("2")}`, 50);
     expect(mails).toHaveLength(2);
     expect(mails[0]).toContain(`${text}\n\nend`);
   });
 
-  it("text covered by the Content-Length, if a separator follows that text", () => {
+  it("does not split a text covered by the Content-Length if a separator follows that text", () => {
     const body = `Plums.\n\n${ASCTIME}\n${email("inner")}\nend\n`;
     const mbox = (length: number) =>
       `${ASCTIME}\nContent-Length: ${length}\n${email("1", body.trimEnd())}\n${ASCTIME}\n${email("2")}`;
@@ -107,7 +107,7 @@ describe("MboxMessages does not split", () => {
     expect(split(mbox(1_000_000))).toHaveLength(3);
   });
 
-  it("unquoted lines of mboxrd", () => {
+  it("does not split at unquoted lines of mboxrd", () => {
     expect(split(`${ASCTIME}\n${email("1", ">From here\n>>From there")}`)[0]).toContain("From here\n>From there");
   });
 });
@@ -117,7 +117,7 @@ describe("isMboxStart", () => {
     "From here on we take the tram.\n",
     "From Lea, Sat Mar  4 08:15:00 2006\nwe move.\n",
     "From: lea@x.example\n\nx",
-  ])("refuses %j", (text) => {
+  ])("rejects %j", (text) => {
     expect(isMboxStart(Buffer.from(text))).toBe(false);
   });
 });

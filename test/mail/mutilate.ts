@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { below, seeded } from "../bench/random.js";
+import { below, seeded } from "../random.js";
 import { AUTHORED, DEMO } from "./import-setup.js";
 
 /** Accidentally damaged emails, the same for the same seed. */

@@ -25,7 +25,7 @@ describe("ownText", () => {
     ["Russian", "14 мая 2001 г. 10:00 Cy Old <cy@x.example> написал:"],
     ["Chinese", "Cy Old <cy@x.example> 于2001年5月14日 写道："],
     ["Japanese", "2001年5月14日(月) 10:00 Cy Old <cy@x.example>:"],
-  ])("ends before an attribution: %s", (_language, line) => {
+  ])("ends before an attribution (%s)", (_language, line) => {
     expect(ownText(replyAbove(line))).toBe("My answer.");
   });
 
@@ -106,7 +106,7 @@ describe("ownText", () => {
     expect(ownText(body)).toBe(body);
   });
 
-  it("is empty if everything is quoted", () => {
+  it("returns nothing if everything is quoted", () => {
     expect(ownText(`-----Original Message-----\nFrom: Cy\n\n${OLD}`)).toBe("");
     expect(ownText("> a\n> b")).toBe("");
   });

@@ -35,8 +35,8 @@ function split(text: string | Buffer, pieceSize = Number.MAX_SAFE_INTEGER): { re
 const byLibrary = (text: string): string[][] =>
   parse(text, { relax_column_count: true, skip_empty_lines: true, bom: true, record_delimiter: ["\r\n", "\n"] });
 
-describe("CsvRecords refuses", () => {
-  it("an unclosed quote, and names the row, after returning the rows before it", () => {
+describe("CsvRecords on an unclosed quote", () => {
+  it("throws an error that names the row, after returning the rows before it", () => {
     const { records, error } = split('file,message\na,"one"\nb,"two\nthree');
     expect(records).toEqual([
       ["file", "message"],
@@ -46,7 +46,7 @@ describe("CsvRecords refuses", () => {
     expect(error).toMatchObject({ message: "emails.csv is truncated in row 3: a quoted field is not closed" });
   });
 
-  it("an unclosed quote before more than 64 MB, and uses little memory", () => {
+  it("throws an error after more than 64 MB, and uses little memory", () => {
     const piece = Buffer.from('x""y,\n'.repeat(1_000_000));
     const splitter = new CsvRecords("emails.csv");
     expect([...splitter.push(Buffer.from('a,b\n1,2\n"'))]).toHaveLength(2);
@@ -61,7 +61,7 @@ describe("a field of more than 64 MB", () => {
   it.each([
     ["quoted", '"', '"'],
     ["plain", "", ""],
-  ])("is skipped if %s, but the fields around it are kept", (_how, open, close) => {
+  ])("does not affect the fields around it if %s", (_how, open, close) => {
     const splitter = new CsvRecords("emails.csv");
     const piece = Buffer.alloc(8 * 1024 * 1024, "x");
     const records = [...splitter.push(Buffer.from(`a,b\n1,${open}`))];
@@ -76,7 +76,7 @@ describe("a field of more than 64 MB", () => {
   });
 });
 
-describe("CsvRecords splits", () => {
+describe("CsvRecords", () => {
   it.each([
     [
       "plain fields",
@@ -109,7 +109,7 @@ describe("CsvRecords splits", () => {
     ["a byte order mark", '\ufeff"a",b\n', [["a", "b"]]],
     ["nothing", "", []],
     ["only a byte order mark", "\ufeff", []],
-  ])("%s", (_what, text, records) => {
+  ])("splits %s", (_what, text, records) => {
     for (const pieceSize of [1, 2, 3, 1000]) expect(split(text, pieceSize)).toEqual({ records, error: null });
   });
 
@@ -117,18 +117,18 @@ describe("CsvRecords splits", () => {
     ["a quote within a plain field", 'a"b,c\n', [['a"b', "c"]]],
     ["a quote within a quoted field that does not end it", '"a "b" c",d\n', [['a "b" c', "d"]]],
     ["a lone CR", "a\rb,c\n", [["a\rb", "c"]]],
-  ])("and keeps as text: %s", (_what, text, records) => {
+  ])("keeps as text %s", (_what, text, records) => {
     for (const pieceSize of [1, 2, 1000]) expect(split(text, pieceSize)).toEqual({ records, error: null });
   });
 });
 
-describe("CsvRecords agrees with csv-parse", () => {
+describe("CsvRecords next to csv-parse", () => {
   const field = fc.string({ unit: fc.constantFrom("a", "é", ",", '"', "\n", "\r\n", " ", "\ud83d\ude00") });
   const written = fc.tuple(field, fc.boolean()).map(([text, quoted]) => {
     return quoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
 
-  it("on well-formed files, field by field, however they are split into pieces", () => {
+  it("returns the same fields of well-formed files, however they are split into pieces", () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(written, { minLength: 1, maxLength: 4 }), { maxLength: 6 }),
@@ -144,7 +144,7 @@ describe("CsvRecords agrees with csv-parse", () => {
     );
   });
 
-  it("on any text that csv-parse accepts", () => {
+  it("returns the same fields of any text that csv-parse accepts", () => {
     let accepted = 0;
     fc.assert(
       fc.property(
@@ -209,7 +209,7 @@ describe("tar archives", async () => {
       },
     );
 
-    it("is named in the error if gzipped and damaged in the middle", async () => {
+    it("appears in the error if gzipped and damaged in the middle", async () => {
       const whole = gzipSync(await tar(mailEntries(manyMails)));
       const middle = Math.floor(whole.length / 2);
       whole.fill(0xff, middle, middle + 100);
@@ -225,7 +225,7 @@ describe("tar archives", async () => {
       expect(error).toMatchObject({ message: expect.stringContaining("after 1 complete entries") });
     });
 
-    it("is detected by its missing end mark if truncated exactly between two emails", async () => {
+    it("shows its missing end mark if truncated exactly between two emails", async () => {
       const whole = await tar(mailEntries(manyMails.slice(0, 3)));
       const { emails, error } = await read(whole.subarray(0, 1024));
       expect(emails).toHaveLength(1);
@@ -241,7 +241,7 @@ describe("tar archives", async () => {
     });
   });
 
-  describe("an archive entry is counted as bad, and the emails around it are read, if", () => {
+  describe("an unusable archive entry", () => {
     it.each([
       ["../../etc/passwd", {}, "its path leads out of the archive"],
       ["maildir/../../x", {}, "its path leads out of the archive"],
@@ -251,7 +251,7 @@ describe("tar archives", async () => {
       ["maildir/o/link", { type: "symlink", linkname: "/etc/passwd" }, "it is a link, which is not followed"],
       ["maildir/o/hard", { type: "link", linkname: "maildir/o/inbox/1." }, "it is a link, which is not followed"],
       ["maildir/o/fifo", { type: "fifo" }, "it is not a regular file"],
-    ] as const)("%s", async (name, header, reason) => {
+    ] as const)("counts as bad, and the emails around it are read, if its path is %s", async (name, header, reason) => {
       const content = "type" in header ? {} : { content: mail(7) };
       const around = mailEntries(manyMails.slice(0, 2));
       const { emails, bad, error } = await read(
@@ -273,7 +273,7 @@ describe("tar archives", async () => {
       expect(bad).toEqual([]);
     });
 
-    it("may have a folder above maildir, names over 100 characters and empty files", async () => {
+    it("can have a folder above maildir, names over 100 characters and empty files", async () => {
       const long = "sub-folder/".repeat(30);
       const { emails, bad } = await read(
         await tar([{ name: `enron_mail_20110402/maildir/o/${long}1.`, content: mail(1) }, { name: "maildir/o/empty" }]),
@@ -345,7 +345,7 @@ describe("the mail dataset", () => {
 
   const at = (endpoint: string): Hub => ({ endpoint, token: null, retry: QUICK });
 
-  it("is refused if a shard is missing from the list", async () => {
+  it("causes an error if a shard is missing from the list", async () => {
     const server = await mailHub((req, res) => {
       if (!req.url?.includes("/tree/")) return false;
       sendJson(res, tree(SHARDS.slice(1)));
@@ -357,7 +357,7 @@ describe("the mail dataset", () => {
     });
   });
 
-  it("is refused if a shard does not match the list", async () => {
+  it("causes an error if a shard does not match the list", async () => {
     const other = Buffer.from(SHARDS[1]?.bytes ?? []);
     other[100] = (other[100] ?? 0) ^ 1;
     const server = await mailHub((req, res) => {
@@ -370,7 +370,7 @@ describe("the mail dataset", () => {
     });
   });
 
-  it("is refused, and the error explains the manual download, if the hub is unreachable", async () => {
+  it("causes an error that explains the manual download if the hub is unreachable", async () => {
     await expect(downloadEnronEmails(at("http://127.0.0.1:1"), folder(), never)).rejects.toMatchObject({
       code: "download_failed",
       hint: expect.stringContaining("art-e import FOLDER"),

@@ -55,7 +55,7 @@ describe("a table", () => {
       "emails.tsv",
       parsed(["Unnamed: 0", "Message-ID", "Date", "From", "To", "Subject", "Body"]).replaceAll('","', '"\t"'),
     ],
-  ])("is not read as one email if its first name has a colon: %s", async (_, name, content) => {
+  ])("does not become one email if its first name has a colon (%s)", async (_, name, content) => {
     const { emails, bad } = await read(name, content);
     expect(emails.map(({ sender, to }) => [sender, to])).toEqual(Array(2).fill(["lea@x.example", ["tom@x.example"]]));
     expect(bad).toEqual([]);
@@ -63,7 +63,7 @@ describe("a table", () => {
     expect(inFolder.emails).toHaveLength(2);
   });
 
-  it("is read in a specified format", async () => {
+  it("can have a format that the user gives", async () => {
     const folder = folderOf({ "1.eml": raw });
     const { emails } = await readAll(await openCorpus(join(folder, "1.eml"), "kaggle-csv"));
     expect(emails.map(({ messageId }) => messageId)).toEqual(["<1@x>", "<2@x>"]);
@@ -76,7 +76,7 @@ describe("a table", () => {
     [["Message ID", "Date Sent", "Sender Address", "Recipient Address", "Subject", "Message Body"]],
     [["message_id", "sent_date", "sender_email", "recipient_emails", "subject_line", "body_text"]],
     [["msg_id", "sent", "from", "recipient_list", "subject", "text_body"]],
-  ])("is read with the columns %j", async (names) => {
+  ])("can have the columns %j", async (names) => {
     const { emails } = await read("m.csv", csv([names, ["<1@x>", ...ROW]]));
     expect(emails).toMatchObject([
       {
@@ -90,7 +90,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("is read with a column that it contains twice, once empty", async () => {
+  it("can contain the same column twice, once empty", async () => {
     const { emails } = await read(
       "m.csv",
       csv([
@@ -101,7 +101,7 @@ describe("a table", () => {
     expect(emails.map(({ to }) => to)).toEqual([["tom@x.example"]]);
   });
 
-  it("is read with rows whose last empty cells are missing, and with MySQL's marks for missing values", async () => {
+  it("can have rows whose last empty cells are missing, and MySQL's marks for missing values", async () => {
     const { emails, bad } = await read(
       "m.csv",
       "Message-ID,From,To,Subject,Body,Cc,Bcc\n<1@x>,lea@x.example,\\N,Note,Plums\n<2@x>,lea@x.example,tom@x.example,Note,Plums,NULL,\\N\n<3@x>,lea@x.example\n",
@@ -113,7 +113,7 @@ describe("a table", () => {
     expect(bad.map(({ reason }) => reason)).toEqual(["it has 2 fields, but the header has 7"]);
   });
 
-  it("in windows-1252 is read with its letters, and the summary counts the cells", async () => {
+  it("keeps its letters in windows-1252, and the summary counts the cells", async () => {
     const text =
       "Message-ID;From;To;Subject;Body\n<1@x>;lea@x.example;tom@x.example;Gr\xfc\xdfe;Z\xfcrich \x96 5 \x80\n";
     const folder = folderOf({ "m.csv": Buffer.from(text, "latin1") });
@@ -122,7 +122,7 @@ describe("a table", () => {
     expect((await importFrom(emptyDb(), folder)).summary.tables).toMatchObject([{ foreignCells: 2 }]);
   });
 
-  it("is named in the summary with the columns that were not read, the missing ones, and unreadable dates", async () => {
+  it("appears in the summary with the ignored columns, the missing ones, and unreadable dates", async () => {
     const names = ["Message-ID", "written", "date", "From", "Subject", "Body"];
     const content = csv([
       names,
@@ -154,7 +154,7 @@ describe("a table", () => {
     ["0000-00-00 00:00:00", null],
   ])("can contain the date %j", (cell, date) => expect(parseTableDate(cell)).toBe(date));
 
-  it("in Parquet can have raw emails in a binary column, in any charset", async () => {
+  it("can have raw emails in a binary Parquet column, in any charset", async () => {
     const letter = (n: number, body: Buffer) =>
       Buffer.concat([
         Buffer.from(email(n).replace(/\n\n.*/s, "\nContent-Type: text/plain; charset=iso-8859-1\n\n")),
@@ -184,7 +184,7 @@ describe("an mbox", () => {
     ["missing", `${email(1)}\n${others}`],
     ["quoted", `>${separator}${email(1)}\n${others}`],
     ["truncated", ` 4 08:15:00 2006\n${email(1)}\n${others}`],
-  ])("is recognized if its first separator is %s", async (_, text) => {
+  ])("can start with the separator %s", async (_, text) => {
     for (const [name, content] of [
       ["box", text],
       ["box.gz", gzipSync(text)],
@@ -203,13 +203,13 @@ describe("an mbox", () => {
     ["a heading", "# archive of the list\n\n"],
     ["the end of an attachment", "QUJDREVGQUJD\n--bb--\n\n"],
     ["a record without a header", `${separator}\nno header here\n\n`],
-  ])("is recognized after %s, which is listed", async (_, start) => {
+  ])("can start after %s, which appears in the list", async (_, start) => {
     const { emails, bad } = await read("box", start + others);
     expect(emails.map(({ subject }) => subject)).toEqual(["Note 2", "Note 3"]);
     expect(bad).toHaveLength(1);
   });
 
-  it("of MMDF is read without its lines of control characters", async () => {
+  it("loses MMDF's lines of control characters", async () => {
     const line = "\x01\x01\x01\x01\n";
     const { emails, bad } = await read("box", [1, 2].map((n) => `${line}${separator}${email(n)}${line}`).join(""));
     expect(emails.map(({ body }) => body)).toEqual(["Plums 1.", "Plums 2."]);
@@ -239,18 +239,19 @@ describe("a text next to mail", () => {
     ["dump.txt", "Date: Mon, 14 May 2001 10:00:00 GMT\nServer: Apache\nContent-Type: text/html\n\n<html>x</html>\n"],
     ["letter.txt", "Subject: Lease of the orchard\n\nDear Ms Ray,\n"],
     ["todo.txt", "To: do before Friday\n\n- call Tom\n"],
+    ["reply.txt", "Date: Mon, 14 May 2001 10:00:00 GMT\nServer: x\nX-Powered-By: PHP\n\n<p>Plums</p>\n"],
     ["config.yaml", "from: production\nto: staging\nhosts:\n  - a\n"],
     [".mail_cache", "\0\x01\x02"],
     ["index.html", "<html><body>Subject: x</body></html>"],
     ["contacts.vcf", "BEGIN:VCARD\nFN:Lea\nEND:VCARD\n"],
-  ])("is not an email, and does not stop a strict import: %s", async (name, content) => {
+  ])("does not become an email, and does not stop a strict import (%s)", async (name, content) => {
     const folder = folderOf({ "1.eml": email(1), [name]: content });
     const { summary } = await importFrom(emptyDb(), folder, { strict: true });
     expect(summary).toMatchObject({ stored: 1, skipped: { mails: 1 } });
   });
 
   it.each(["cur/1:2,S", "4.", "letter.eml", "box.mbox", "emails.csv"])(
-    "stops a strict import if it claims to be mail: %s",
+    "stops a strict import if it claims to be mail (%s)",
     async (path) => {
       const folder = folderOf({ "new/1": email(1), "cur/2": email(2), [path]: "Dear Ms Ray,\n" });
       await expect(importFrom(emptyDb(), folder, { strict: true })).rejects.toThrow(
@@ -259,14 +260,14 @@ describe("a text next to mail", () => {
     },
   );
 
-  it("is an email with one field if its name or place says so", async () => {
+  it("becomes an email with one field if its name or place says so", async () => {
     const { emails } = await readAll(
       await openCorpus(folderOf({ "a.eml": "Subject: Plums\n\nRipe.", "2": "To: tom@x.example\n\nRipe." }), null),
     );
     expect(emails).toHaveLength(2);
   });
 
-  it("is left out if MH marked it as deleted", async () => {
+  it("disappears if MH marked it as deleted", async () => {
     const { emails } = await readAll(await openCorpus(folderOf({ "inbox/1": email(1), "inbox/,2": email(2) }), null));
     expect(emails.map(({ subject }) => subject)).toEqual(["Note 1"]);
   });
@@ -288,7 +289,7 @@ describe("a folder without mail", () => {
     ],
     ["a.json", '[{"from": "lea@x.example"}]', "2: it is JSON, not mail: convert it to CSV, Parquet or .eml"],
     ["a.html", "<html>Subject: x</html>", "2: it is HTML, not an email: export it as .eml"],
-  ])("is rejected with the most frequent reasons and a way to convert %s", async (name, content, reason) => {
+  ])("causes an error with the most frequent reasons and a way to convert %s", async (name, content, reason) => {
     const folder = folderOf({ [name]: content, [`more/${name}`]: content, empty: "" });
     await expect(openCorpus(folder, null)).rejects.toThrow(
       `none of its 3 files contains mail (${reason}; 1: it is empty)`,

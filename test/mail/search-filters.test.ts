@@ -30,21 +30,21 @@ describe("the address book", () => {
     return match.ids.map((id) => db.prepare("SELECT address FROM addresses WHERE id = ?").pluck().get(id)).sort();
   };
 
-  describe("the address book finds", () => {
+  describe("finding addresses in the address book", () => {
     test.each(["", " ", "\t\n", "nobody", "nobody@plains.example", "*", '"', "\0", "🙂", "ann ben"])(
-      "nothing for %j",
+      "returns nothing for %j",
       (text) => {
         expect(book.matching(text)).toEqual({ found: "none" });
         expect(book.idOf(text)).toBeNull();
       },
     );
 
-    test("too many addresses for a short query, and reports their minimum number", () => {
+    test("reports the minimum number if a short query finds too many addresses", () => {
       expect(book.matching("@")).toEqual({ found: "too_many", count: 201 });
       expect(book.matching("crowd.example")).toEqual({ found: "too_many", count: 201 });
     });
 
-    test("as many addresses as allowed", () => {
+    test("returns as many addresses as allowed", () => {
       expect(book.matching("@crowd.example")).toEqual({ found: "too_many", count: 201 });
       expect(addressesOf("p1@crowd")).toHaveLength(1);
       const fits = openCorpus([mail("1", { to: crowd(200) })]);
@@ -53,7 +53,7 @@ describe("the address book", () => {
     });
 
     test.each([KAY, KAY.toUpperCase(), ` ${KAY}\n`])(
-      "the address itself for %j, not longer ones that contain it",
+      "returns the address itself for %j, not longer ones that contain it",
       (text) => {
         expect(addressesOf(text)).toEqual([KAY]);
         expect(book.idOf(text)).toBe(addressId(db, KAY));
@@ -72,7 +72,7 @@ describe("the address book", () => {
       ["a literal percent sign", "%", ["50%_off@shop.example"]],
       ["a literal underscore", "_", ["50%_off@shop.example"]],
       ["a literal apostrophe", "o'n", ["o'neil@plains.example"]],
-    ])("every address that matches %s", (_, text, addresses) => {
+    ])("returns every address that matches %s", (_, text, addresses) => {
       expect(addressesOf(text)).toEqual(addresses);
     });
   });
@@ -83,12 +83,12 @@ describe("the address book", () => {
       idsOf(withAllWords(search, query("gas", changes))).sort((a, b) => a.localeCompare(b));
     const ids = (...addresses: string[]) => addresses.map((address) => addressId(db, address));
 
-    test("by sender finds mail from any of the addresses, not to them", () => {
+    test("finds mail from any of the addresses, not to them, if it is by sender", () => {
       expect(found({ fromIds: ids(KAY) })).toEqual(["2"]);
       expect(found({ fromIds: ids(KAY, ANN) })).toEqual(["1", "2"]);
     });
 
-    test("by recipient finds mail to any of the addresses, not from them", () => {
+    test("finds mail to any of the addresses, not from them, if it is by recipient", () => {
       expect(found({ toIds: ids(KAY) })).toEqual(["1"]);
       expect(found({ toIds: ids(KAY, "p7@crowd.example") })).toEqual(["1", "2"]);
       expect(found({ toIds: ids(ANN) })).toEqual([]);
@@ -109,7 +109,7 @@ describe("the address book", () => {
       expect(idsOf(search.bestFirst(query("gas", { toIds: all })).hits)).toEqual(["2"]);
     });
 
-    test("by an unknown address finds nothing: Ben is not in this mail", () => {
+    test("finds nothing for an address outside this mailbox", () => {
       expect(book.idOf(BEN)).toBeNull();
     });
   });
@@ -137,7 +137,7 @@ describe("date ranges", () => {
   const inPeriod = (after: string | null, before: string | null) =>
     idsOf(withAllWords(search, query("gas", { period: { after, before }, limit: 50 }))).sort();
 
-  test("newest first is the order in the file, with undated mail at the end", () => {
+  test("return mail in the file's order if newest first, with undated mail at the end", () => {
     const ids = idsOf(withAllWords(search, query("gas", { limit: 50 })));
     // The twins have the same second, so either may be first.
     expect(ids.map((id) => (id === "twin" ? "first" : id))).toEqual(
@@ -180,7 +180,7 @@ describe("date ranges", () => {
         "2001-05-15",
         ["first", "last", "noon", "twin"],
       ],
-    ])("%s", (_, after, before, ids) => {
+    ])("selects the emails of a period that %s", (_, after, before, ids) => {
       expect(inPeriod(after, before)).toEqual([...ids].sort());
     });
 
@@ -189,7 +189,7 @@ describe("date ranges", () => {
       expect(inPeriod(null, "9999-12-31T23:59:59Z")).not.toContain("undated");
     });
 
-    test("also limits best-first results, their weights and their total", () => {
+    test("limits best-first results too, with their weights and their total", () => {
       const { hits, total } = search.bestFirst(
         query("gas noon", { period: { after: DATES.first, before: DATES.next } }),
       );
@@ -198,7 +198,7 @@ describe("date ranges", () => {
       expect(total).toBe(4);
     });
 
-    test("is empty if the file contains no mail", () => {
+    test("contains nothing if the file contains no mail", () => {
       const empty = openCorpus([]);
       for (const period of [
         { after: null, before: null },
@@ -218,7 +218,7 @@ describe("date ranges", () => {
       ["2000-02-28", "2000-02-29T00:00:00Z"],
       ["2001-02-28", "2001-03-01T00:00:00Z"],
       ["2001-05-14T18:30:00Z", "2001-05-15T00:00:00Z"],
-    ])("%s is %s", (day, end) => {
+    ])("for %s equals %s", (day, end) => {
       expect(endOfDay(day)).toBe(end);
     });
 
@@ -226,7 +226,7 @@ describe("date ranges", () => {
       expect(inPeriod(null, endOfDay("2001-05-14"))).toEqual(["first", "last", "noon", "old", "twin"]);
     });
 
-    test("is after all mail of that day if the day is the last valid date", () => {
+    test("comes after all mail of that day if the day is the last valid date", () => {
       expect(endOfDay("9999-12-31") > "9999-12-31T23:59:59Z").toBe(true);
     });
   });

@@ -68,7 +68,7 @@ describe("words with the same stem", () => {
     );
   });
 
-  test("are represented by the first one in the query", () => {
+  test("share the first one in the query", () => {
     expect(distinctTerms(["prices", "gas", "pricing", "gas", "price", "zebra"])).toEqual(["prices", "gas", "zebra"]);
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words.slice(0, 300)), { maxLength: 20 }), (list) => {
@@ -118,7 +118,7 @@ describe("a word in the index", () => {
 });
 
 describe("an occurrence", () => {
-  test("is a complete word, with its position and term", () => {
+  test("covers a complete word, with its position and term", () => {
     const find = termMatcher(["gas", "price"]);
     expect(find("Gas: gasoline, bigas, gas_price; PRICES")).toEqual([
       { start: 0, end: 3, term: 0 },
@@ -146,7 +146,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("can be anywhere in a script without spaces, which also ends other words", () => {
+  test("appears anywhere in a script without spaces, which also ends other words", () => {
     const find = termMatcher(["会議", "budget", "𠮟𠮷", "年"]);
     expect(find("新会議室 Budgetの会議 𠮷𠮟𠮷 2002年")).toEqual([
       { start: 1, end: 3, term: 0 },
@@ -168,7 +168,7 @@ describe("an occurrence", () => {
     expect(termMatcher([`${long}s`])(`${long} ${long}s`)).toHaveLength(1);
   });
 
-  test("of two words requires both, with only separators between them", () => {
+  test("requires both parts of two words, with only separators between them", () => {
     const find = termMatcher(["trade mark"]);
     expect(find("trade Trade-marks, mark; trades (Märk) trade of mark trade")).toEqual([
       { start: 6, end: 17, term: 0 },
@@ -177,7 +177,7 @@ describe("an occurrence", () => {
     expect(find("fairtrade mark, trade market")).toEqual([]);
   });
 
-  test("of a term with an asterisk is the start of a word", () => {
+  test("starts a word if the term has an asterisk", () => {
     const find = termMatcher(["config*", "москв*"]);
     expect(find("Configuration, config reconfigure CONFIGS Москве")).toEqual([
       { start: 0, end: 13, term: 0 },
@@ -187,7 +187,7 @@ describe("an occurrence", () => {
     ]);
   });
 
-  test("has the position that it had before lowercasing", () => {
+  test("keeps the position that it had before lowercasing", () => {
     const find = termMatcher(["gas"]);
     expect(find("İİ GAS")).toEqual([{ start: 3, end: 6, term: 0 }]);
   });
@@ -211,13 +211,13 @@ const shown = (body: string, words: string) => snippet(body, finder(words)(body)
 const filler = (length: number) => "lorem ipsum ".repeat(length / 12 + 1).slice(0, length);
 
 describe("a snippet", () => {
-  test("is the body with collapsed white space if the body is short", () => {
+  test("shows the body with collapsed white space if the body is short", () => {
     expect(shown("Gas\n\n  is\tdear. ", "gas")).toBe("Gas is dear.");
     expect(shown("", "gas")).toBe("");
     expect(shown(" \n ", "gas")).toBe("");
   });
 
-  test("is the start of the body, followed by dots, if the body does not contain the words", () => {
+  test("shows the start of the body, followed by dots, if the body does not contain the words", () => {
     const text = shown(filler(1_000), "gas");
     expect(text).toMatch(/^lorem ipsum .* \.\.\.$/);
     expect(text.length).toBeLessThanOrEqual(LONGEST);
@@ -240,7 +240,7 @@ describe("a snippet", () => {
     expect(text).toMatch(/^\.\.\. .* \.\.\.$/);
   });
 
-  test("is chosen by the number of different words, not by repetitions of one", () => {
+  test("counts different words, not repetitions of one", () => {
     const text = shown(`${"gas ".repeat(50)} ${filler(400)} gas and the contract ${filler(400)}`, "gas contract");
     expect(text).toContain("gas and the contract");
   });
@@ -253,7 +253,7 @@ describe("a snippet", () => {
     expect(shown(`${filler(400)} the pricing of it ${filler(400)}`, "prices")).toContain("pricing");
   });
 
-  test("is searched for far into a long email", () => {
+  test("comes from far into a long email if necessary", () => {
     const body = `a zebra ${filler(22_000)} zebra and horse ${filler(1_000)}`;
     const shownOf = (subject: string) =>
       openMailSearch(openCorpus([mail("1", { subject, body })])).bestFirst(query("zebra horse")).hits[0]?.snippet;
@@ -289,7 +289,7 @@ describe("a snippet", () => {
     expect(text.length).toBeLessThanOrEqual(LONGEST);
   });
 
-  test("is one line of limited length that contains a query word, and splits no character", () => {
+  test("fits on one line of limited length, contains a query word, and splits no character", () => {
     const part = fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom("lorem", "ipsum", "dolor,", "--", "(sit)", "amet.") },
       { weight: 1, arbitrary: fc.constantFrom("gas", "Contracts", "PRICING", "zebra", "café") },
@@ -318,7 +318,7 @@ describe("a snippet", () => {
     expect(within).toBeGreaterThan(300);
   });
 
-  test("is part of every hit, and is chosen by the query words", () => {
+  test("belongs to every hit, and depends on the query words", () => {
     const db = openCorpus([mail("1", { body: `${filler(500)} the meetings ${filler(500)} gas` })]);
     const search = openMailSearch(db);
     for (const { hits } of [

@@ -2,12 +2,43 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openAddressBook } from "../../src/mail/address-book.js";
+import { mergePostings, within } from "../../src/mail/search/ranking.js";
 import { namedMonths, recencyRaise } from "../../src/mail/search/signals.js";
 import { type MailHit, openMailSearch } from "../../src/mail/search.js";
 import type { Db } from "../../src/store/open-store.js";
 import { ENRON, needs } from "../machine-requirements.js";
 import { importFolder, importFrom } from "./import-setup.js";
 import { ANN, addressId, BEN, idsOf, mail, openCorpus, query } from "./small-corpus.js";
+
+describe("mergePostings", () => {
+  const list = (counts: Readonly<Record<number, number>>) => ({
+    rowids: Int32Array.from(Object.keys(counts).map(Number)),
+    counts: Uint16Array.from(Object.values(counts)),
+  });
+
+  it.each([
+    ["disjoint lists", { 1: 2, 5: 1 }, { 3: 4 }, { 1: 2, 3: 4, 5: 1 }],
+    ["lists that overlap at their ends", { 1: 2, 5: 1 }, { 1: 3, 5: 4 }, { 1: 5, 5: 5 }],
+    ["a list with itself", { 7: 1, 8: 2 }, { 7: 1, 8: 2 }, { 7: 2, 8: 4 }],
+    ["a list with an empty one", { 2: 1 }, {}, { 2: 1 }],
+    ["an empty list with another", {}, { 2: 1 }, { 2: 1 }],
+  ])("adds the counts of %s", (_, a, b, expected) => {
+    expect(mergePostings(list(a), list(b))).toEqual(list(expected));
+  });
+
+  it("combines counts as requested, with 0 for a missing row", () => {
+    expect(mergePostings(list({ 1: 2, 5: 1 }), list({ 1: 3, 6: 4 }), Math.max)).toEqual(list({ 1: 3, 5: 1, 6: 4 }));
+  });
+});
+
+describe("within", () => {
+  it("returns the positions from the first to the last, both included", () => {
+    const positions = Int32Array.of(1, 3, 5, 7);
+    expect([...within(positions, { first: 3, last: 5 })]).toEqual([3, 5]);
+    expect([...within(positions, { first: 4, last: 4 })]).toEqual([]);
+    expect([...within(positions, { first: 0, last: 9 })]).toEqual([1, 3, 5, 7]);
+  });
+});
 
 describe("namedMonths", () => {
   const periods = (words: string) => namedMonths(words, [2001, 2000]).map(({ period }) => period.after?.slice(0, 7));
@@ -46,7 +77,7 @@ describe("recencyRaise", () => {
     [60, 0.8 / Math.E],
     [-5, 0.8],
     [Number.NaN, 0],
-  ])("of an email sent %s days before the question is %s", (days, raise) =>
+  ])("returns for an email sent %s days before the question the raise %s", (days, raise) =>
     expect(recencyRaise(1_000 * DAY, (1_000 - days) * DAY)).toBeCloseTo(raise, 10),
   );
 });
@@ -69,7 +100,7 @@ describe("ranked emails", () => {
     expect(best("gas price in June").slice(0, 2)).toEqual(["june", "july"]);
   });
 
-  it("come first if they were sent shortly before the question", () => {
+  it("come first if sent shortly before the question", () => {
     expect(best("gas price", "2001-06-11T00:00:00Z")[0]).toBe("july");
     const { hits } = search.explainBestFirst(ask("gas price", "2001-08-10T00:00:00Z"));
     expect(hits.map((hit) => hit.explanation.raises.recency)).toEqual([
@@ -79,7 +110,7 @@ describe("ranked emails", () => {
     ]);
   });
 
-  it("are found by names that occur only in their addresses", () => {
+  it("match names that occur only in their addresses", () => {
     expect(best("mann")).toEqual(["kay"]);
     expect(best("hills")).toEqual([]);
   });
@@ -95,7 +126,7 @@ describe("ranked emails", () => {
     ["8530101", "call 853-0101"],
     ["cut-off", "the cutoff is at noon"],
     ["cut-off", "the cut off is at noon"],
-  ])("are found for %s in %j", (words, body) => {
+  ])("match %s in %j", (words, body) => {
     const other = openCorpus([mail("other", { body: "500 and 713 and 41 off" }), mail("found", { body })]);
     const { hits } = openMailSearch(other, []).bestFirst(query(words));
     expect(idsOf(hits)[0]).toBe("found");
@@ -139,7 +170,7 @@ describe("ranked emails", () => {
     expect(words("message")).toEqual(["message"]);
   });
 
-  it("have BM25's score per word, with an average length of 1,600 bytes", () => {
+  it("use BM25's score per word, with an average length of 1,600 bytes", () => {
     const long = "gas gas gas ".padEnd(3_200 - "subject".length, "other ");
     const other = openCorpus([mail("long", { subject: "subject", body: long }), mail("none", { body: "nothing" })]);
     const [hit] = openMailSearch(other, []).explainBestFirst(query("gas")).hits;
@@ -151,7 +182,7 @@ describe("ranked emails", () => {
     other.close();
   });
 
-  it("are ordered by a score that is the product of its explained factors", () => {
+  it("follow a score that is the product of its explained factors", () => {
     const { hits } = search.explainBestFirst(ask("What did Ann want for gas in June?", "2001-07-12T00:00:00Z"));
     for (const { explanation } of hits) {
       const words = explanation.words.reduce((sum, { score }) => sum + score, 0);
@@ -162,7 +193,7 @@ describe("ranked emails", () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
   });
 
-  it("are empty if no email can contain the words", () => {
+  it("form an empty list if no email can contain the words", () => {
     expect(search.explainBestFirst(ask("?!"))).toEqual({ hits: [], total: 0, corrections: [] });
   });
 });

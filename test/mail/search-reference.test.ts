@@ -62,8 +62,8 @@ const originals = randomMails(300, SEED);
 const copies = originals.slice(0, 12).map((email, i) => ({ ...email, messageId: `<a${i}@x>`, owner: "flo-f" }));
 const small = corpusOf([...originals, ...copies]);
 
-describe("a search of 300 random emails finds the same emails as a full scan,", () => {
-  test(`best first, with its scores and its total, in ${RUNS} searches`, () => {
+describe("a search of 300 random emails", () => {
+  test(`finds the same emails as a full scan, best first, with its scores and its total, in ${RUNS} searches`, () => {
     const seen = { all_words: 0, best_match: 0, both: 0 };
     fc.assert(
       fc.property(anyQuery, (query) => {
@@ -112,7 +112,7 @@ describe("a search of 1,500 emails", () => {
     ["one mailbox", ask("meeting number", { inbox: ANN, limit: 20 })],
   ];
 
-  test.each(cases)("ranks like the reference: %s", (_, query) => {
+  test.each(cases)("ranks like the reference (%s)", (_, query) => {
     const { hits, total } = many.search.bestFirst(many.toQuery(query));
     expect({ hits: marked(hits), total }).toEqual(many.reference.bestFirst(query));
     expect(hits.length).toBeGreaterThan(0);
@@ -124,7 +124,7 @@ describe("a search of 1,500 emails", () => {
   });
 });
 
-test("a search weights words after an import the same, whether it was opened before or after the import", () => {
+test("weights words after an import the same, whether it was opened before or after the import", () => {
   const db = openCorpus([
     mail("gas", { body: "gas gas gas gas" }),
     mail("zebra", { body: `zebra ${"and so on ".repeat(50)}` }),
@@ -152,7 +152,7 @@ test("a search weights words after an import the same, whether it was opened bef
   expect(first(before)).toBe("<zebra@plains.example>");
 });
 
-test("a search opened before an import finds emails whose position in the file changed in the import", () => {
+test("finds emails whose position in the file changed in a later import", () => {
   const on = (day: number) => new Date(Date.UTC(2001, 4, day)).toISOString().replace(".000", "");
   const about = (name: string, day: number) => mail(name, { body: `gas in ${name}`, date: on(day) });
   const db = openCorpus([about("may", 1), about("june", 32)]);

@@ -60,7 +60,7 @@ describe("correcting the words of a search", () => {
       ["Маsква", null, null],
       ["москвы", ["москвы", "москва", "spelling", 1], "moscow"],
       ["Mülller", ["mulller", "muller", "spelling", 1], "moscow"],
-    ])("is corrected to a similar word if there is one (%s: %s)", (words, correction, found) => {
+    ])("becomes a similar word if there is one (%s, %s)", (words, correction, found) => {
       expect(correctionsOf(ofBen(words))).toEqual(correction === null ? [] : [correction]);
       expect(search.bestFirst(ofBen(words)).hits.map(({ match }) => match)).toEqual(
         found === null ? [] : ["best_match"],
@@ -73,7 +73,7 @@ describe("correcting the words of a search", () => {
       ["day light", "daylight"],
       ["day-light", "daylight"],
       ["internationalregistration", "long-words"],
-    ])("is not corrected if another form of it is found: %s", (words, found) => {
+    ])("stays as typed if another form of it occurs (%s)", (words, found) => {
       expect(correctionsOf(ofBen(words))).toEqual([]);
       expect(idsOf(withAllWords(search, ofBen(words)))).toEqual([found]);
     });
@@ -87,16 +87,16 @@ describe("correcting the words of a search", () => {
       ["a word without a similar one", "Kowalczyk"],
       ["a word similar to one that emails contain only in another form", "collar"],
       ["a very long word", `${"hanevold".repeat(500)} gaspriceofthegaspriceofthegaspriceofthe`],
-    ])("is not corrected: %s", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
+    ])("stays as typed (%s)", (_, words) => expect(correctionsOf(ofBen(words))).toEqual([]));
 
-    it("is not corrected to a query word, or twice", () => {
+    it("becomes no other query word, and no word twice", () => {
       expect(correctionsOf(ofBen("Hanvold Hanevold"))).toEqual([]);
       expect(correctionsOf(ofBen("daylihgt daylights"))).toEqual([]);
       expect(correctionsOf(ofBen("config configuration"))).toEqual([]);
       expect(correctionsOf(ofBen("hanvold hanevodl"))).toEqual([["hanvold", "hanevold", "spelling", 1]]);
     });
 
-    it("is corrected only if it is one of the first four", () => {
+    it("changes only if it is one of the first four", () => {
       const words = ["hanvold", "inovice", "config", "janaury", "daylihgt"];
       expect(correctionsOf(ofBen(words.join(" "))).map(([word]) => word)).toEqual(words.slice(0, 4));
     });
@@ -120,7 +120,7 @@ describe("correcting the words of a search", () => {
       expect(hits.find((hit) => idsOf([hit])[0] === "of-january")?.explanation.raises.namedMonth).toBe(0.5);
     });
 
-    it("is replaced by the similar word that occurs in the most emails", () => {
+    it("becomes the similar word that occurs in the most emails", () => {
       expect(correctionsOf(ofBen("hane-old hanexold", { period: { after: null, before: null } }))).toEqual([
         ["hanexold", "hanewold", "spelling", 2],
       ]);
@@ -128,7 +128,7 @@ describe("correcting the words of a search", () => {
   });
 
   describe("words that need no correction", () => {
-    it("are searched for exactly as typed", () => {
+    it("find only exact matches", () => {
       const plain = openMailSearch(db, []);
       for (const words of ["gas price", "trade mark", "Hanevold config", "contract", "会議室 2001", "only Москва"]) {
         const asked = ofBen(words.replace("config", "configuration"));
@@ -136,7 +136,7 @@ describe("correcting the words of a search", () => {
       }
     });
 
-    it("are not corrected if they occur in an email from another sender, or in an earlier one", () => {
+    it("stay as typed if they occur in an email from another sender, or in an earlier one", () => {
       expect(correctionsOf(ofBen("contract", { fromIds: [addressId(db, DAN)] }))).toEqual([]);
       const after = { after: on(11), before: "2001-05-15T00:00:00Z" };
       expect(correctionsOf(ofBen("contract", { period: after }))).toEqual([]);
@@ -148,8 +148,8 @@ describe("correcting the words of a search", () => {
     });
   });
 
-  describe("a correction reveals nothing about", () => {
-    it("mail in other mailboxes", () => {
+  describe("a correction", () => {
+    it("reveals nothing about mail in other mailboxes", () => {
       for (const words of ["Kristoffersen", "sunflowr", "sunflo", "sun flower"]) {
         expect(search.explainBestFirst(ofBen(words))).toEqual({ hits: [], total: 0, corrections: [] });
       }
@@ -157,7 +157,7 @@ describe("correcting the words of a search", () => {
       expect(correctionsOf(ofDan)).toEqual([["kristoffersen", "kristofersen", "spelling", 1]]);
     });
 
-    it("mail after the searched period", () => {
+    it("reveals nothing about mail after the searched period", () => {
       expect(correctionsOf(ofBen("Anderson"))).toEqual([]);
       expect(correctionsOf(ofBen("Hanexold"))).toEqual([["hanexold", "hanevold", "spelling", 1]]);
       expect(correctionsOf(ofBen("Anderson", { period: { after: null, before: null } }))).toEqual([
@@ -165,12 +165,12 @@ describe("correcting the words of a search", () => {
       ]);
     });
 
-    it("any mail if the searched period is empty", () => {
+    it("reveals nothing about any mail if the searched period is empty", () => {
       expect(correctionsOf(ofBen("Hanvold", { period: { after: null, before: "1990-01-01T00:00:00Z" } }))).toEqual([]);
     });
   });
 
-  it("a search immediately uses the words of mail imported since it was opened", () => {
+  it("immediately uses words of mail imported since the search was opened", () => {
     const grown = openCorpus([mail("first", { body: "gas" })]);
     opened.push(grown);
     const before = openMailSearch(grown);
@@ -183,7 +183,7 @@ describe("correcting the words of a search", () => {
 });
 
 describe("similar words", () => {
-  it("contain each word once, and not the original", () => {
+  it("include each word once, and not the original", () => {
     const variants = editVariants("ab");
     expect(variants).toEqual(expect.arrayContaining(["a", "b", "ba", "zb", "az", "zab", "azb", "abz"]));
     // Two deletions, one swap, 2 x 25 replacements, and 26 insertions at three positions. "aab" and "abb" occur twice.
@@ -204,14 +204,14 @@ describe("similar words", () => {
     ["straße", "strasße"],
     ["תשובח", "תשוב"],
     ["תושבח", "תשובח"],
-  ])("of %s include %s", (word, other) => expect(editVariants(word)).toContain(other));
+  ])("for %s include %s", (word, other) => expect(editVariants(word)).toContain(other));
 
-  it("contain only letters of the word's own script, and are empty for scripts without an alphabet", () => {
+  it("contain only letters of the word's own script, and no words for scripts without an alphabet", () => {
     expect(editVariants("мсква").join("")).not.toMatch(/[a-z]/);
     expect(editVariants("תשובח")).toHaveLength(5 + 4);
   });
 
-  it("of a word in two scripts contain more letters of the first one", () => {
+  it("contain more letters of the first script if a word has two", () => {
     expect(editVariants("aя")).toContain("abя");
     expect(editVariants("aя")).not.toContain("aбя");
   });

@@ -45,7 +45,7 @@ export function fill(
   return db
     .transaction(() => {
       const writer = openCorpusWriter(db, { source: "made for a test", format: "maildir", filter: "none" });
-      const outcomes = mails.map((email) => writer.add(toStorableMail(email, () => false)));
+      const outcomes = mails.map((email) => writer.add(toStorableMail(email, null)));
       for (const { id, folder } of listOwners(db)) {
         const address = owners[folder];
         if (address !== undefined) setOwnerAddress(db, id, address, "map");

@@ -50,11 +50,11 @@ describe("an opaque S/MIME part", () => {
     ["in DER", cms(SIGNED, string(ENTITY))],
     ["in pieces", cms(SIGNED, pieces, indefinite)],
     ["compressed", cms(COMPRESSED, string(deflateSync(ENTITY)))],
-  ])("is read like the signed entity if it is %s", async (_how, content) => {
+  ])("reads like the signed entity if it is %s", async (_how, content) => {
     expect(await bodyOf(content)).toBe(TEXT);
   });
 
-  it("is read under its older and generic types, and if its encodings are not declared", async () => {
+  it("can have its older and generic types, and undeclared encodings", async () => {
     const content = cms(SIGNED, string(ENTITY));
     expect(await bodyOf(content, "application/x-pkcs7-mime")).toBe(TEXT);
     expect(await bodyOf(content, 'application/octet-stream; name="smime.p7m"')).toBe(TEXT);
@@ -62,7 +62,7 @@ describe("an opaque S/MIME part", () => {
     expect(await bodyOf(content, undefined, "")).toBe(TEXT);
   });
 
-  it("is read inside another one", async () => {
+  it("can be inside another one", async () => {
     const inner = Buffer.concat([
       Buffer.from("Content-Type: application/pkcs7-mime\r\nContent-Transfer-Encoding: binary\r\n\r\n"),
       cms(SIGNED, string(ENTITY)),
@@ -70,7 +70,7 @@ describe("an opaque S/MIME part", () => {
     expect(await bodyOf(cms(SIGNED, string(inner)))).toBe(TEXT);
   });
 
-  it("is read as far as it goes if the email is truncated", async () => {
+  it("ends where a truncated email ends", async () => {
     const content = cms(SIGNED, string(Buffer.from("Content-Type: text/plain\r\n\r\nThe start of a long text")));
     expect(await bodyOf(content.subarray(0, 90), undefined, "binary")).toMatch(/^The st/);
   });
@@ -81,24 +81,24 @@ describe("an opaque S/MIME part", () => {
     ["no CMS", Buffer.from("hello")],
     ["damaged compressed data", cms(COMPRESSED, string(Buffer.from("no zlib")))],
     ["endlessly nested data", Buffer.alloc(200_000, Buffer.from([0x30, 0x80]))],
-  ])("is an attachment if it contains %s", async (_what, content) => {
+  ])("stays an attachment if it contains %s", async (_what, content) => {
     expect(await bodyOf(content)).toMatch(/^Attachments:\n- smime\.p7m \(application\/pkcs7-mime, [\d,]+ bytes\)$/);
   });
 
-  it("is an attachment if it decompresses to more than an email can have", async () => {
+  it("stays an attachment if it decompresses to more than an email can have", async () => {
     const bomb = cms(COMPRESSED, string(deflateSync(Buffer.alloc(65 * 1024 * 1024))));
     expect(await bodyOf(bomb)).toMatch(/^Attachments:/);
   });
 });
 
 describe("an encrypted email", () => {
-  it("is described as encrypted with S/MIME", async () => {
+  it("names S/MIME as its encryption", async () => {
     expect(await bodyOf(cms(ENVELOPED, null))).toMatch(
       /^\[Encrypted with S\/MIME: the text cannot be read\.\]\n\nAttachments:\n- smime\.p7m/,
     );
   });
 
-  it("is described as encrypted with OpenPGP (RFC 3156 4)", async () => {
+  it("names OpenPGP as its encryption (RFC 3156 4)", async () => {
     const raw = [
       "From: a@x.example",
       'Content-Type: multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b',

@@ -38,8 +38,8 @@ async function modelAt(format: WireFormat, name: string, refusal: (body: Body) =
 const MAX_TOKENS =
   "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
 
-describe("a model whose server refuses a parameter", () => {
-  it("sends the limit in the field that the server requires, with room for reasoning, from then on", async () => {
+describe("requests after a rejected parameter", () => {
+  it("send the limit in the field that the server requires, with room for reasoning, from then on", async () => {
     const { ask, bodies, notes } = await modelAt("openai-chat", "prod-gpt5", (body) =>
       body.max_tokens === undefined ? null : refuse(MAX_TOKENS, { param: "max_tokens" }),
     );
@@ -52,7 +52,7 @@ describe("a model whose server refuses a parameter", () => {
     expect(notes).toEqual([expect.stringContaining("max_completion_tokens")]);
   });
 
-  it("sends the older field to a server that does not support the newer one", async () => {
+  it("send the older field to a server that does not support the newer one", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "gpt-5", (body) =>
       body.max_completion_tokens === undefined ? null : refuse("max_completion_tokens: Extra inputs are not permitted"),
     );
@@ -80,7 +80,9 @@ describe("a model whose server refuses a parameter", () => {
       "maxOutputTokens: the supported range is from 1 (inclusive) to 8193 (exclusive)",
       8192,
     ],
-  ])("lowers the limit over %s to %s's maximum", async (format, name, message, most) => {
+    ["openai-chat", "deepseek-r1", "max_tokens is too large, must be between 1 and 8192", 8192],
+    ["openai-chat", "nova-r1-reasoning", "The maximum tokens you requested exceeds the model limit of 10000", 10_000],
+  ])("lower the limit over %s to %s's maximum", async (format, name, message, most) => {
     const limitIn = (body: Body) => JSON.stringify(body).includes("16896");
     const { ask, bodies, notes } = await modelAt(format, name, (body) => (limitIn(body) ? refuse(message) : null));
     expect((await ask()).sent).toMatchObject({ maxTokens: most });
@@ -91,7 +93,7 @@ describe("a model whose server refuses a parameter", () => {
   it.each([
     ["in words", "Unsupported value: 'temperature' does not support 0.5 with this model.", {}],
     ["in its param", "Unsupported value", { param: "temperature", code: "unsupported_value" }],
-  ])("leaves out a temperature that the error refuses %s", async (_, message, more) => {
+  ])("omit a temperature that the error rejects %s", async (_, message, more) => {
     const { ask, bodies } = await modelAt("openai-chat", "deployment", (body) =>
       body.temperature === undefined ? null : refuse(message, more),
     );
@@ -100,7 +102,7 @@ describe("a model whose server refuses a parameter", () => {
     expect(bodies()).toHaveLength(2);
   });
 
-  it("does not force a tool call on a model that thinks", async () => {
+  it("do not force a tool call on a model that thinks", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "deepseek-v4", (body) =>
       body.tool_choice === "required" ? refuse("Thinking mode does not support this tool_choice") : null,
     );
@@ -109,7 +111,7 @@ describe("a model whose server refuses a parameter", () => {
     expect(bodies().map((body) => body.tool_choice)).toEqual(["required", "auto", "auto"]);
   });
 
-  it("adapts to several refusals, and applies what it learned to concurrent calls", async () => {
+  it("adapt to several rejections, and concurrent calls use what one of them learned", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "deployment", (body) =>
       body.max_tokens !== undefined
         ? refuse(MAX_TOKENS)
@@ -128,13 +130,13 @@ describe("a model whose server refuses a parameter", () => {
     ["a value out of range", "temperature must be between 0 and 1", "bad_request"],
     ["a parameter that was not sent", "top_p is not supported", "bad_request"],
     ["a full context", "input length and `max_tokens` exceed context limit: 199000 + 512 > 200000", "context_overflow"],
-  ])("fails immediately for %s", async (_, message, kind) => {
+  ])("stop immediately after %s", async (_, message, kind) => {
     const { ask, bodies } = await modelAt("openai-chat", "m", () => refuse(message));
     await expect(ask()).rejects.toMatchObject({ kind });
     expect(bodies()).toHaveLength(1);
   });
 
-  it("fails if the server refuses a value that the server itself requested", async () => {
+  it("stop if the server rejects a value that the server itself requested", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "m", () => refuse(MAX_TOKENS));
     await expect(ask()).rejects.toMatchObject({ kind: "bad_request" });
     expect(bodies()).toHaveLength(2);

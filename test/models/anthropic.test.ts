@@ -66,7 +66,7 @@ describe("an Anthropic request", () => {
     ["claude-fable-5", undefined, "auto"],
     ["claude-mythos-preview", undefined, "auto"],
     ["glm-4.6", 0, "any"],
-  ])("for %s has temperature %s and tool choice %s", async (name, temperature, type) => {
+  ])("contains for %s the temperature %s and the tool choice %s", async (name, temperature, type) => {
     const { sent } = await send(name);
     expect(sent.body).toMatchObject({ tool_choice: { type } });
     expect((sent.body as { temperature?: number }).temperature).toBe(temperature);
@@ -106,7 +106,7 @@ describe("an Anthropic request", () => {
   });
 });
 
-describe("a reply that ends in thinking and is", () => {
+describe("an Anthropic reply that ends in thinking", () => {
   const thinking = { type: "thinking", thinking: "hm", signature: "sig" };
   const cut = { type: "thinking", thinking: "and then", signature: "" };
   const redacted = { type: "redacted_thinking", data: "xyz" };
@@ -116,7 +116,7 @@ describe("a reply that ends in thinking and is", () => {
     ["cut off by max_tokens", "max_tokens", [cut], "length", null],
     ["ended before any text", "end_turn", [thinking, redacted, { type: "text", text: " " }], "stop", null],
     ["cut off after some text", "max_tokens", [thinking, text, cut], "length", [thinking, text]],
-  ])("%s is sent back without the thinking", async (_, stop_reason, content, finishReason, kept) => {
+  ])("returns to the server without the thinking (%s)", async (_, stop_reason, content, finishReason, kept) => {
     const first = await send("claude-opus-5", { fail: "body", body: { content, stop_reason, usage: null } });
     expect(first.reply.finishReason).toBe(finishReason);
     const messages = [{ role: "user", content: "q" }, asMessage(first.reply), { role: "user", content: "again" }];
@@ -164,7 +164,7 @@ describe("an Anthropic reply", () => {
     ["max_tokens", "length"],
     ["model_context_window_exceeded", "length"],
     ["refusal", "refusal"],
-  ])("that ended by %s has finish reason %s", async (stop_reason, finishReason) => {
+  ])("with the stop reason %s has finish reason %s", async (stop_reason, finishReason) => {
     const { reply } = await send("claude-sonnet-4-5", { fail: "body", body: { content: [], stop_reason } });
     expect(reply).toMatchObject({ content: "", finishReason, rawFinishReason: stop_reason });
   });

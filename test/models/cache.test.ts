@@ -50,30 +50,30 @@ describe("replaying", () => {
 
   const protocol = { name: "ModelError", kind: "protocol", retryable: false };
 
-  describe("replay refuses", () => {
+  describe("a replay", () => {
     test.each([
       ["not JSON", '{"taskQuestion": "q", "replies": []}\n{"task', "line 2"],
       ["JSON of another kind", '{"hello": 1}', "entry 1"],
       ["a misspelled field", '[{"replies": [{"contents": "x"}]}]', "replies.0"],
       ["half a recording", '{"key": "x", "model": "m"}', "completion"],
-    ])("a file that contains %s", async (_, text, where) => {
+    ])("rejects a file that contains %s", async (_, text, where) => {
       const error = await replay(text).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
       expect((error as UserError).message).toContain(where);
       expect((error as UserError).message).toContain(file);
     });
 
-    test("a request that has no entry", async () => {
+    test("rejects a request that has no entry", async () => {
       const model = await replay('{"taskQuestion": "known", "replies": [{"content": "a"}]}');
       await expect(model.complete(asked("unknown"), never)).rejects.toMatchObject(protocol);
     });
 
-    test("a turn after the end of the script", async () => {
+    test("rejects a turn after the end of the script", async () => {
       const model = await replay('{"replies": [{"content": "a"}]}');
       await expect(model.complete(asked("q", 1), never)).rejects.toMatchObject(protocol);
     });
 
-    test("to answer after an abort", async () => {
+    test("rejects every request after an abort", async () => {
       const model = await replay('{"replies": [{"content": "a"}]}');
       await expect(model.complete(asked("q"), AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
     });
@@ -87,7 +87,7 @@ describe("replaying", () => {
     test.each([
       ["if written as lines", `${JSON.stringify(one)}\n\n${JSON.stringify(any)}\n`],
       ["if written as one list", JSON.stringify([one, any], null, 2)],
-    ])("answers each question according to its turn, in any order, %s", async (_, text) => {
+    ])("answers each question according to its turn, in any order (%s)", async (_, text) => {
       const model = await replay(text);
       expect(model.id).toBe(`replay/${file}`);
       expect(await model.complete(asked(" one ", 1), never)).toMatchObject({
@@ -153,7 +153,7 @@ describe("replaying", () => {
       await expect(model.complete(asked("a"), never)).rejects.toMatchObject({ name: "TimeoutError" });
     });
 
-    test("does not contain interrupted calls", async () => {
+    test("contains no interrupted calls", async () => {
       const lines: string[] = [];
       const broken: Model = { id: "x/y", complete: () => Promise.reject(new Error("no")) };
       const live = recording(broken, (line) => lines.push(line));
@@ -162,7 +162,7 @@ describe("replaying", () => {
     });
   });
 
-  test("a request is distinguished by everything that affects a reply, but not by key order", () => {
+  test("separates requests by everything that affects a reply, but not by key order", () => {
     const base = asked("q");
     const tool = { name: "t", description: "d", parameters: { a: 1, b: 2 } };
     const swapped = { name: "t", description: "d", parameters: { b: 2, a: 1 } };
@@ -218,7 +218,7 @@ describe("the reply cache", () => {
     readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(json|tmp)$/.test(name));
 
   describe("a stored reply", () => {
-    test("is returned with its latency, usage, cost and retries, marked as cached", async () => {
+    test("keeps its latency, usage, cost and retries, and is marked as cached", async () => {
       const { model, state } = counting();
       const first = await opened(model).complete(asked("q"), never);
       expect(first).toMatchObject({ content: "answer 1", costUsd: 0.5 });
@@ -242,7 +242,7 @@ describe("the reply cache", () => {
       ["changed", (text: string) => text.replace("answer 1", "answer 7")],
       ["another request's", (text: string) => text.replace(/"key":"./, '"key":"-')],
       ["in another format", () => '{"key": 1}'],
-    ])("is a miss if its file is %s, and is written again", async (_, damage) => {
+    ])("counts as a miss if its file is %s, and a new reply replaces the file", async (_, damage) => {
       const { model, state } = counting();
       await opened(model).complete(asked("q"), never);
       const path = join(folder, files()[0] ?? "");
@@ -252,7 +252,7 @@ describe("the reply cache", () => {
       expect(state.calls).toBe(2);
     });
 
-    test("can always be read completely while 256 writers write it, and no other files are left", async () => {
+    test("stays readable while 256 writers write it, and they leave no other files", async () => {
       // Large, so that writing takes time, and each with a different length.
       const { model } = counting((call) => `answer ${call} ${"x".repeat(30_000 + 100 * call)}`);
       const [one, other] = [opened(model), opened(model)];
@@ -288,13 +288,13 @@ describe("the reply cache", () => {
     expect(files()).toEqual([]);
   });
 
-  test("returns the reply even if the folder is not writable", async () => {
+  test("returns the reply even if it cannot write to the folder", async () => {
     writeFileSync(join(folder, "file"), "");
     const cache = cachingReplies(counting().model, SERVER, join(folder, "file"));
     expect(await cache.complete(asked("q"), never)).toMatchObject({ content: "answer 1" });
   });
 
-  test("distinguishes requests by server and everything else that affects a reply", () => {
+  test("separates requests by server and everything else that affects a reply", () => {
     const base = asked("q");
     const keys = [
       cacheKey(SERVER, base),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CostLimit, CostLimitReached } from "../../src/models/call-budget.js";
 import { withPrices } from "../../src/models/call-cost.js";
-import type { Completion, Model, ModelRequest, Usage } from "../../src/models/model.js";
+import type { Completion, Model, ModelRequest } from "../../src/models/model.js";
+import type { Usage } from "../../src/models/usage.js";
 
 const REQUEST: ModelRequest = {
   system: "",
@@ -20,7 +21,7 @@ const priceOf = ({ outputTokens }: Usage) => outputTokens / 1_000;
 const never = new AbortController().signal;
 
 function completion(outputTokens: number | null): Completion {
-  const usage = outputTokens === null ? null : { inputTokens: 0, outputTokens, cachedInputTokens: 0 };
+  const usage = outputTokens === null ? null : { inputTokens: 1_000, outputTokens, cachedInputTokens: 0 };
   return {
     content: "",
     toolCalls: [],
@@ -84,7 +85,7 @@ describe("a cost limit", () => {
     expect(limit).toMatchObject({ calls: 2, spentUsd: 0.6 });
   });
 
-  it("only adds up the cost if it is unlimited", async () => {
+  it("only adds up the cost if there is no limit", async () => {
     const counted = limitCost(model(1_000_000).model, null);
     await Promise.all([counted.model.complete(REQUEST, never), counted.model.complete(REQUEST, never)]);
     expect(counted.limit).toMatchObject({ calls: 2, spentUsd: 2_000 });

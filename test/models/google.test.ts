@@ -58,7 +58,7 @@ describe("a Google request", () => {
     });
   });
 
-  test("is the same as from Google's own SDK", async () => {
+  test("equals the request of Google's own SDK", async () => {
     const provider = await startFakeProvider([{ content: "ok" }]);
     const { sent } = await send();
     const { systemInstruction, contents, generationConfig, tools, toolConfig } = sent.body as GenerateContentRequest;
@@ -132,17 +132,17 @@ describe("a Google reply", () => {
     ["PROHIBITED_CONTENT", "refusal"],
     ["MALFORMED_FUNCTION_CALL", "broken_call"],
     ["TOO_MANY_TOOL_CALLS", "broken_call"],
-  ])("that ended by %s has finish reason %s", async (raw, finishReason) => {
+  ])("with the reason %s has finish reason %s", async (raw, finishReason) => {
     const { reply } = await send({ fail: "body", body: { candidates: [{ finishReason: raw }] } });
     expect(reply).toMatchObject({ content: "", toolCalls: [], finishReason, rawFinishReason: raw });
   });
 
-  test("is a refusal if the prompt was blocked", async () => {
+  test("counts as the model's refusal if the prompt was blocked", async () => {
     const { reply } = await send({ fail: "body", body: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } } });
     expect(reply).toMatchObject({ finishReason: "refusal", rawFinishReason: "PROHIBITED_CONTENT" });
   });
 
-  test("is invalid if it has no candidate and no reason", async () => {
+  test("causes an error if it has no candidate and no reason", async () => {
     await expect(send({ fail: "body", body: { candidates: [] } })).rejects.toMatchObject({ kind: "protocol" });
   });
 
@@ -165,18 +165,18 @@ describe("a Google reply", () => {
   test.each([
     ["in seconds", () => "7", 7_000],
     ["as a date", () => new Date(Date.now() + 60_000).toUTCString(), 60_000],
-  ])("is retried after the time in its Retry-After header, given %s", async (_, after, waitMs) => {
+  ])("leads to a retry after the time in its Retry-After header, given %s", async (_, after, waitMs) => {
     const busy = send({ fail: "status", status: 429, headers: { "retry-after": after() } });
     const { retryAfterMs } = (await busy.catch((error: unknown) => error)) as ModelError;
     expect(Math.abs((retryAfterMs ?? 0) - waitMs)).toBeLessThan(2_000);
   });
 
-  test("is abandoned while being read if it is too long", async () => {
+  test("stops after its maximum length", async () => {
     const huge = send(replied([{ text: "a".repeat(9_000_000) }]));
     await expect(huge).rejects.toMatchObject({ kind: "protocol", retryable: false });
   });
 
-  test("is retried after the wait that it contains, unless the key is wrong", async () => {
+  test("leads to a retry after the wait that it contains, unless the key is wrong", async () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
     const busy = { error: { code: 429, message: "quota", details } };
     await expect(send({ fail: "status", status: 429, body: busy })).rejects.toMatchObject({ retryAfterMs: 34_070 });

@@ -93,7 +93,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(error.message).toContain("what went wrong");
   });
 
-  test("distinguishes a prompt that is too long from other bad requests", async () => {
+  test("separates a prompt that is too long from other bad requests", async () => {
     provider.push({ fail: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" });
     expect(await failure()).toMatchObject({ kind: "context_overflow", retryable: false });
   });
@@ -111,7 +111,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(error.message).toContain("[key]");
   });
 
-  test("shortens an error page to one line", async () => {
+  test("reduces an error page to one line", async () => {
     provider.push({ fail: "status", status: 502, body: `<html>\n<h1>Bad</h1>\n${"x".repeat(5000)}</html>` });
     const error = await failure();
     expect(error.message).not.toContain("\n");
@@ -263,7 +263,7 @@ describe.each(WIRE_FORMATS)("a model over %s", (format) => {
     expect(a.toolCalls).toEqual(b.toolCalls);
   });
 
-  test("distinguishes a refusal from an answer", async () => {
+  test("separates a refusal from an answer", async () => {
     provider.push({ content: "I cannot help with that.", finishReason: "refusal" });
     const reply = await model.complete(ask, never);
     expect(reply.finishReason).toBe("refusal");
@@ -356,12 +356,12 @@ describe.each([
   const idOf = async (id: JsonValue) =>
     (await exchange(format, make, "asked", { fail: "body", body: { ...whole, [field]: id } })).reply.responseId;
 
-  test("is recorded", async () => {
+  test("appears in the record", async () => {
     const { reply } = await exchange(format, make, "asked", { content: "ok" });
     expect(reply.responseId).toBe(expected);
   });
 
-  test("is omitted if invalid, and the reply is accepted anyway", async () => {
+  test("disappears if invalid, and the reply is accepted anyway", async () => {
     expect(await idOf("")).toBeUndefined();
     expect(await idOf(7)).toBeUndefined();
     expect(await idOf(null)).toBeUndefined();

@@ -24,24 +24,24 @@ function refusal(id: string, provider: string | null): UserError {
   throw new Error(`${id} was accepted`);
 }
 
-describe("parseModelName refuses", () => {
-  test("two providers together, and names both flags", () => {
+describe("errors of parseModelName", () => {
+  test("name both flags if there are two providers", () => {
     const error = refusal("anthropic/claude-sonnet-4-5", "openai");
     expect(error.message).toContain("--model-provider openai");
     expect(error.message).toContain("--model-id anthropic/claude-sonnet-4-5");
     expect(error.hint).toContain("--base-url");
   });
 
-  test("an unknown prefix if no server is given, and lists the providers", () => {
+  test("list the providers if there is no server and the prefix is unknown", () => {
     expect(refusal("meta-llama/Llama-3", null).hint).toContain("anthropic, openai, google, offline, replay");
   });
 
-  test("an unknown provider", () => {
+  test("name an unknown provider", () => {
     expect(refusal("x", "mistral").message).toContain("mistral");
   });
 
   test.each(["llama3", "my-model", "gpt-oss-20b", "gemma-3-27b-it", "sonnet", "openai"])(
-    "the name %s without a known provider, and shows the spelling that works",
+    "suggest the right spelling if the name is %s without a known provider",
     (id) => {
       const error = refusal(id, null);
       expect(error.code).toBe("model_unknown");
@@ -50,12 +50,12 @@ describe("parseModelName refuses", () => {
     },
   );
 
-  test.each(["", "  ", "anthropic/", "replay/"])("an empty name: %j", (id) => {
+  test.each(["", "  ", "anthropic/", "replay/"])("reject an empty name (%j)", (id) => {
     expect(refusal(id, null).code).toBe("model_missing");
   });
 });
 
-describe("parseModelName reads", () => {
+describe("parseModelName", () => {
   test.each([
     ["anthropic/claude-sonnet-4-5", null, "anthropic", "claude-sonnet-4-5"],
     ["anthropic/claude-sonnet-4-5", "anthropic", "anthropic", "claude-sonnet-4-5"],
@@ -77,11 +77,11 @@ describe("parseModelName reads", () => {
     ["replay/runs/one.jsonl", null, "replay", "runs/one.jsonl"],
     ["replay//tmp/one.jsonl", null, "replay", "/tmp/one.jsonl"],
     ["offline/baseline", null, "offline", "baseline"],
-  ])("%s as %s", (id, given, provider, name) => {
+  ])("reads %s with the given provider %s as %s, %s", (id, given, provider, name) => {
     expect(parseModelName(id, given)).toEqual({ provider, name, id: `${provider}/${name}` });
   });
 
-  test("another provider's prefix as part of the name if the server is custom", () => {
+  test("reads another provider's prefix as part of the name if the server is custom", () => {
     const name = parseModelName("anthropic/claude-x", "openai", true);
     expect(name).toEqual({ provider: "openai", name: "anthropic/claude-x", id: "openai/anthropic/claude-x" });
   });
@@ -104,8 +104,8 @@ const SUCCESSIONS = [
   ["google/gemini-3.7-flash", "gemini-3.8-flash"],
 ] as const;
 
-describe("the successor of a model", () => {
-  test.each(SUCCESSIONS)("%s: %s", (id, successor) => {
+describe("successorOf", () => {
+  test.each(SUCCESSIONS)("returns for %s the model %s", (id, successor) => {
     const name = parseModelName(id, null);
     expect(successorOf(name)).toBe(successor);
     // It is the last in its line, and has a price.
@@ -122,12 +122,12 @@ describe("the successor of a model", () => {
     "openai/gpt-4o-transcribe",
     "openai/llama3",
     "google/gemini-9",
-  ])("is unknown: %s", (id) => {
+  ])("returns null for %s", (id) => {
     expect(successorOf(parseModelName(id, null))).toBeNull();
   });
 });
 
-test("each default model is the latest in its line and has a price", () => {
+test("every default model is the latest in its line and has a price", () => {
   const judges = Object.entries(JUDGE_MODELS).map(([provider, name]) => `${provider}/${name}`);
   for (const id of [DEFAULT_MODEL, ...Object.values(ANSWERING_MODELS), ...judges]) {
     expect(successorOf(parseModelName(id, null)), id).toBeNull();
@@ -135,7 +135,7 @@ test("each default model is the latest in its line and has a price", () => {
   }
 });
 
-test("an error about an unknown model names the successor, and other errors are unchanged", async () => {
+test("names the successor in an error about an unknown model, and does not change other errors", async () => {
   const provider = await startFakeProvider([
     { fail: "status", status: 404, message: "model: claude-sonnet-4-5" },
     { fail: "status", status: 400, message: "a bad request" },
@@ -170,12 +170,12 @@ function resolve(id: string, changes: Partial<EndpointSettings>, provider: strin
   return resolveModel(parseModelName(id, provider, merged.baseUrl !== null), merged);
 }
 
-describe("resolveModel refuses", () => {
+describe("errors of resolveModel", () => {
   test.each([
     ["anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"],
     ["openai/gpt-4.1", "OPENAI_API_KEY"],
     ["google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
-  ])("%s without a key, and names %s", async (id, variable) => {
+  ])("reject %s without a key, and name %s", async (id, variable) => {
     for (const apiKey of [null, "", "  "]) {
       const error = await resolve(id, { apiKey }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UserError);
@@ -184,24 +184,24 @@ describe("resolveModel refuses", () => {
     }
   });
 
-  test("a key that is not a valid header value, and does not repeat it", async () => {
+  test("reject a key that is not a valid header value, and do not repeat the key", async () => {
     const error = await resolve("openai/gpt-4.1", { apiKey: "sk-secret\nkey" }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UserError);
     expect(String(error)).not.toContain("secret");
   });
 
   test.each(["localhost:8000", "ftp://host/v1", "http://user:pass@host/v1", "/v1", "not a url"])(
-    "the base URL %s",
+    "reject the base URL %s",
     async (baseUrl) => {
       await expect(resolve("openai/x", { baseUrl })).rejects.toThrow("--base-url");
     },
   );
 
-  test("a wire format for a provider that has only one", async () => {
+  test("reject a wire format for a provider that has only one", async () => {
     await expect(resolve("google/gemini-2.5-pro", { wireApi: "chat" })).rejects.toThrow("--wire-api chat");
   });
 
-  test("an unknown offline model, or a missing replay file", async () => {
+  test("reject an unknown offline model, and a missing replay file", async () => {
     await expect(resolve("offline/gpt", {})).rejects.toThrow(UserError);
     await expect(resolve("replay/no-such-file.jsonl", {})).rejects.toThrow("no-such-file.jsonl");
   });
@@ -215,7 +215,7 @@ describe("resolveModel", () => {
     ["chat" as const, "/v1/chat/completions"],
     ["responses" as const, "/v1/responses"],
     [null, "/v1/chat/completions"],
-  ])("sends requests to another server in the given wire format: %s", async (wireApi, path) => {
+  ])("sends requests to another server in the given wire format (%s)", async (wireApi, path) => {
     provider = await startFakeProvider([{ content: "hi" }]);
     const model = await resolve("openai/x", { wireApi, baseUrl: `${provider.url}/v1/` });
     await model.complete(request, never);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { isOtherModel, otherModels, warnOfOtherModel } from "../../src/models/answering-model.js";
+import { isOtherModel, otherModels } from "../../src/models/answering-model.js";
 import { type Completion, type Model, ModelError, type ModelRequest } from "../../src/models/model.js";
 import { withRetry } from "../../src/models/model-retries.js";
+import { noteReplies } from "../../src/models/open-model.js";
 import { anthropicModel } from "../../src/models/providers/anthropic.js";
 import { googleModel } from "../../src/models/providers/google.js";
 import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
@@ -47,8 +48,8 @@ function sleeper() {
 
 const never = new AbortController().signal;
 
-describe("withRetry gives up", () => {
-  test("immediately on an error that a retry cannot fix", async () => {
+describe("withRetry when it gives up", () => {
+  test("throws an error immediately if a retry cannot fix it", async () => {
     const error = new ModelError("auth", "401 no", { status: 401, retryable: false });
     const model = failing(error);
     await expect(withRetry(model, policy).complete(request, never)).rejects.toMatchObject({
@@ -58,12 +59,12 @@ describe("withRetry gives up", () => {
     expect(model.calls).toBe(1);
   });
 
-  test("on an unknown exception, which it rethrows", async () => {
+  test("rethrows an unknown exception", async () => {
     const fault = new TypeError("ours");
     await expect(withRetry(failing(fault), policy).complete(request, never)).rejects.toBe(fault);
   });
 
-  test("after the last attempt, and lists all attempts in the error", async () => {
+  test("throws an error that lists all attempts after the last one", async () => {
     const model = failing(...Array.from({ length: 10 }, () => busy()));
     const { sleep } = sleeper();
     const error = await withRetry(model, policy, sleep)
@@ -78,7 +79,7 @@ describe("withRetry gives up", () => {
     expect((error as ModelError).retries.map((retry) => retry.attempt)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("if it would have to wait longer than its total limit", async () => {
+  test("throws an error if it would have to wait longer than its total limit", async () => {
     const { sleep, waits } = sleeper();
     const model = failing(busy(300_000), busy(700_000));
     const error = await withRetry(model, policy, sleep)
@@ -88,7 +89,7 @@ describe("withRetry gives up", () => {
     expect(error).toMatchObject({ retryAfterMs: 700_000 });
   });
 
-  test("if aborted while waiting, and throws the signal's reason", async () => {
+  test("throws the signal's reason if aborted while waiting", async () => {
     const controller = new AbortController();
     const model = failing(busy(60_000), busy());
     const waiting = withRetry(model, policy).complete(request, controller.signal);
@@ -98,8 +99,8 @@ describe("withRetry gives up", () => {
   });
 });
 
-describe("withRetry waits", () => {
-  test("not at all if the first attempt succeeds", async () => {
+describe("the waits of withRetry", () => {
+  test("do not exist if the first attempt succeeds", async () => {
     const { sleep, waits } = sleeper();
     const got = await withRetry(failing(), policy, sleep).complete(request, never);
     expect(got).toEqual({ ...reply, waitedMs: expect.any(Number) });
@@ -107,7 +108,7 @@ describe("withRetry waits", () => {
     expect(waits).toEqual([]);
   });
 
-  test("twice as long each time, with a random variation, up to the maximum", async () => {
+  test("double each time, with a random variation, up to the maximum", async () => {
     const { sleep, waits } = sleeper();
     const errors = Array.from({ length: 8 }, () => busy());
     const got = await withRetry(failing(...errors), { ...policy, attempts: 9 }, sleep).complete(request, never);
@@ -116,14 +117,14 @@ describe("withRetry waits", () => {
     expect(got.latencyMs).toBe(5);
   });
 
-  test("as long as the server requests, plus a small random time", async () => {
+  test("follow the server's request, plus a small random time", async () => {
     const { sleep, waits } = sleeper();
     await withRetry(failing(busy(7000), busy(0)), policy, sleep).complete(request, never);
     expect(waits).toEqual([7500, 500]);
   });
 });
 
-describe("a reply's model name matches the requested one, or is its snapshot", () => {
+describe("a reply's model name", () => {
   test.each([
     ["openai/gpt-4.1", "gpt-4.1"],
     ["openai/gpt-4.1", "gpt-4.1-2025-04-14"],
@@ -138,12 +139,12 @@ describe("a reply's model name matches the requested one, or is its snapshot", (
     ["openai/openai/gpt-5:free", "openai/gpt-5-2025-08-07"],
     ["openai/llama3", "llama3:latest"],
     ["openai/Qwen/Qwen3-8B", "qwen3-8b"],
-  ])("%s: %s", (asked, named) => {
+  ])("matches the requested name or its snapshot (%s, %s)", (asked, named) => {
     expect(isOtherModel(asked, named)).toBe(false);
   });
 });
 
-describe("a reply's model name does not match", () => {
+describe("a reply's other model name", () => {
   test.each([
     ["anthropic/claude-sonnet-4-5", "claude-sonnet-5-5"],
     ["anthropic/claude-sonnet-4-5-20250929", "claude-sonnet-4-5-20251231"],
@@ -151,11 +152,11 @@ describe("a reply's model name does not match", () => {
     ["openai/gpt-5", "gpt-5-mini-2025-08-07"],
     ["openai/gpt-5.1", "gpt-5"],
     ["openai/gpt-4.1", "gpt-4.1-mini"],
-  ])("%s: %s", (asked, named) => {
+  ])("does not match the requested name (%s, %s)", (asked, named) => {
     expect(isOtherModel(asked, named)).toBe(true);
   });
 
-  test("a reply from a replay or script does not need a model name", () => {
+  test("may be missing in a replay or script", () => {
     expect(otherModels("replay/file.jsonl", { "gpt-4.1": 2 })).toEqual([]);
     expect(otherModels("command/agent.py", { "gpt-4.1": 2 })).toEqual([]);
     expect(otherModels("openai/gpt-4.1", { "gpt-4.1": 2, "gpt-6-luna": 1 })).toEqual(["gpt-6-luna"]);
@@ -174,12 +175,12 @@ describe.each(FORMATS)("the model name in a reply in the %s format", (format, ma
   const named = async (model: string | null) =>
     (await exchange(format, make, "asked-model", { content: "ok", model })).reply.model;
 
-  test("is recorded on one line", async () => {
+  test("appears on one line", async () => {
     expect(await named("another-model")).toBe("another-model");
     expect(await named(" two\nlines ")).toBe("two lines");
   });
 
-  test("is null if missing or invalid", async () => {
+  test("equals null if missing or invalid", async () => {
     expect(await named(null)).toBeUndefined();
     expect(await named("")).toBeUndefined();
     expect(await named("x".repeat(201))).toBeUndefined();
@@ -189,7 +190,7 @@ describe.each(FORMATS)("the model name in a reply in the %s format", (format, ma
 describe.each(FORMATS.filter(([format]) => format.startsWith("openai")))(
   "tokens written to a cache in the %s format",
   (format, make) => {
-    test("are counted separately", async () => {
+    test("count separately from the input", async () => {
       const usage = { inputTokens: 100, outputTokens: 5, cachedInputTokens: 20, cacheWriteTokens: 70 };
       const { reply } = await exchange(format, make, "gpt-6.1-sol", { content: "a", usage });
       expect(reply.usage).toEqual(usage);
@@ -197,7 +198,7 @@ describe.each(FORMATS.filter(([format]) => format.startsWith("openai")))(
   },
 );
 
-test("each model other than the requested one is reported once, and at most twenty are reported", async () => {
+test("reports each model other than the requested one once, and at most twenty", async () => {
   let n = 0;
   const provider = await startFakeProvider(() => {
     n++;
@@ -206,7 +207,7 @@ test("each model other than the requested one is reported once, and at most twen
   try {
     const endpoint = { apiKey: "k", baseUrl: provider.baseUrl("anthropic"), timeoutMs: 5_000 };
     const told: string[] = [];
-    const model = warnOfOtherModel(anthropicModel("claude-x", endpoint), (text) => told.push(text));
+    const model = noteReplies(anthropicModel("claude-x", endpoint), (text) => told.push(text));
     for (let i = 0; i < 60; i++) await model.complete(REQUEST, new AbortController().signal);
     expect(told.slice(0, 3)).toEqual(
       ["one", "model-5", "model-6"].map(
@@ -214,7 +215,7 @@ test("each model other than the requested one is reported once, and at most twen
           `Requested anthropic/claude-x, but replies are from ${named}. The provider might have substituted another model.`,
       ),
     );
-    expect(told).toHaveLength(19);
+    expect(told).toHaveLength(20);
   } finally {
     await provider.close();
   }

@@ -73,23 +73,23 @@ const mailbox = (name: string, args: { [key: string]: JsonValue }): JsonValue | 
   return MAILS.find((mail) => mail.message_id === args.message_id) ?? new Error("no such mail");
 };
 
-describe("the baseline gives up", () => {
-  test("without sources if a search has no results", async () => {
+describe("the end of the offline baseline", () => {
+  test("comes without sources if a search has no results", async () => {
     const { answer, calls } = await play("Who?", OURS, () => ({ emails: [], total: 0 }));
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
     expect(calls).toHaveLength(2);
   });
 
-  test("if a search fails", async () => {
+  test("comes after a failed search", async () => {
     const { answer } = await play("Who?", OURS, () => new Error("inbox_id is missing"));
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
   });
 
-  test("if it has no search tool, in plain text if it has no tool for the answer", async () => {
+  test("comes in plain text if it has neither a search tool nor a tool for the answer", async () => {
     expect((await play("Who?", [tool("other")], mailbox)).answer).toBe("I don't know");
   });
 
-  test("after four searches with fewer and fewer keywords", async () => {
+  test("comes after four searches with fewer and fewer keywords", async () => {
     const question = "When is the quarterly Caledonia pipeline inspection in 1999?";
     const { answer, calls } = await play(question, ART, () => []);
     const keywords = calls
@@ -104,12 +104,12 @@ describe("the baseline gives up", () => {
     expect(answer).toEqual({ answer: "I don't know", sources: [] });
   });
 
-  test("if an unknown offline model is requested", () => {
+  test("causes an error if the requested offline model is unknown", () => {
     expect(() => offlineModel("gpt")).toThrow('offline model "gpt"');
   });
 });
 
-describe("the baseline", () => {
+describe("the offline baseline", () => {
   test("searches, reads the first emails in one turn, and answers with a sentence and its source", async () => {
     const question = "When and at what time is the budget review?";
     const { calls, answer, reply } = await play(question, OURS, mailbox);
@@ -133,7 +133,7 @@ describe("the baseline", () => {
     ["What is the phone number for budget review questions?", "Call Dana Whitfield at 713-555-0188 with questions."],
     ["Who takes questions on the budget review?", "Call Dana Whitfield at 713-555-0188 with questions."],
     ["Where is the budget review?", "It is now on Thursday, May 10 at 2:30 pm in room EB3812."],
-  ])("searches for the subject of the question: %s", async (question, expected) => {
+  ])("searches for the subject of the question (%s)", async (question, expected) => {
     const { answer } = await play(question, OURS, mailbox);
     expect(answer).toMatchObject({ answer: expected });
   });
@@ -183,7 +183,7 @@ describe("the baseline", () => {
     });
   });
 
-  test("shortens an answer from an email that consists of one endless line", async () => {
+  test("truncates an answer from an email that consists of one very long line", async () => {
     const body = `${"word ".repeat(2000)}the deadline is June 5 ${"word ".repeat(2000)}`;
     const { answer } = await play("When is the deadline?", OURS, (name) =>
       name === "email_search" ? hits(MAILS.slice(0, 1)) : { message_id: "<1@x>", subject: "s", body },

@@ -53,7 +53,7 @@ describe("a chat completion request", () => {
   });
 
   test.each(["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.1", "openai/gpt-5-mini"])(
-    "for %s treats the model as a reasoning model",
+    "treats %s as a reasoning model",
     async (name) => {
       const { sent } = await send(name);
       expect(sent.body).toMatchObject({ max_completion_tokens: 512 + 16_384 });
@@ -63,7 +63,7 @@ describe("a chat completion request", () => {
   );
 
   test.each(["gpt-4.1", "gpt-5-chat-latest", "o-llama", "meta-llama/Llama-3"])(
-    "for %s treats the model as one that does not reason",
+    "treats %s as a model that does not reason",
     async (name) => {
       expect((await send(name)).sent.body).toMatchObject({ max_tokens: 512, temperature: 0 });
     },
@@ -87,7 +87,7 @@ describe("a chat completion request", () => {
     expect(tool_calls.map((call) => call.function.name)).toEqual(["email_search_now", "unnamed_tool", "x".repeat(64)]);
   });
 
-  test("leaves out an empty reply, and joins the user messages around it", async () => {
+  test("omits an empty reply, and joins the user messages around it", async () => {
     const { sent } = await send(
       "m",
       { content: "ok" },
@@ -128,12 +128,12 @@ describe("a chat completion", () => {
     ["content_filter", "refusal"],
     ["eos", "stop"],
     [null, "stop"],
-  ])("that ended by %s has finish reason %s", async (raw, finishReason) => {
+  ])("with the reason %s has finish reason %s", async (raw, finishReason) => {
     const { reply } = await send("m", replied({ content: "x" }, raw));
     expect(reply).toMatchObject({ finishReason, rawFinishReason: raw ?? "", usage: null });
   });
 
-  test("is treated as a call if it contains calls, whatever its finish reason", async () => {
+  test("counts as a call if it contains calls, whatever its finish reason", async () => {
     const call = { function: { name: "f", arguments: "" } };
     const { reply } = await send("m", replied({ content: "", tool_calls: [call] }));
     expect(reply).toMatchObject({ finishReason: "tool_calls", toolCalls: [{ name: "f", arguments: {} }] });
@@ -158,12 +158,12 @@ describe("a chat completion", () => {
     expect(reply.content).toBe("ab");
   });
 
-  test("is treated as an error if it contains one, even if the status is 200", async () => {
+  test("counts as an error if it contains one, even if the status is 200", async () => {
     const body = { error: { code: 429, message: "upstream is busy" } };
     await expect(send("m", { fail: "body", body })).rejects.toMatchObject({ kind: "rate_limit", retryable: true });
   });
 
-  test("is not retried if the account has no credit", async () => {
+  test("causes no retry if the account has no credit", async () => {
     const answer = {
       fail: "status",
       status: 429,

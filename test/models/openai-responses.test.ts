@@ -70,14 +70,14 @@ test.each([
   ["gpt-5.1-codex", true],
   ["ft:gpt-4.1-2025-04-14:acme:mail:xyz", false],
   ["gpt-5-chat-latest", false],
-])("a Responses request for %s keeps its reasoning between calls: %s", async (name, reasons) => {
+])("keeps the reasoning of %s between calls in a Responses request (%s)", async (name, reasons) => {
   const { sent } = await send(name);
   const { include, temperature } = sent.body as { include?: string[]; temperature?: number };
   expect(include).toEqual(reasons ? ["reasoning.encrypted_content"] : undefined);
   expect(temperature).toBe(reasons ? undefined : 0);
 });
 
-test("a Responses request for a model with another name keeps the reasoning after the first reply", async () => {
+test("keeps the reasoning after the first reply of a model with another name in a Responses request", async () => {
   const call = { toolCalls: [{ name: "f", arguments: {} }] };
   const provider = await startFakeProvider([{ ...call, reasoning: "xyz" }, { content: "ok" }]);
   const baseUrl = provider.baseUrl("openai-responses");
@@ -89,7 +89,7 @@ test("a Responses request for a model with another name keeps the reasoning afte
   await provider.close();
 });
 
-test("a Responses request leaves out a reply that contains only reasoning, which the API would refuse", async () => {
+test("omits a reply that contains only reasoning from a Responses request, because the API would reject it", async () => {
   const reasoning = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "xyz" };
   const body = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [reasoning] };
   const { reply } = await send("gpt-5", replied(body));
@@ -103,7 +103,7 @@ describe("a Response", () => {
   test.each([
     ["max_output_tokens", "length"],
     ["content_filter", "refusal"],
-  ])("that is incomplete because of %s has finish reason %s", async (reason, finishReason) => {
+  ])("with the incomplete reason %s has finish reason %s", async (reason, finishReason) => {
     const { reply } = await send("m", replied({ status: "incomplete", incomplete_details: { reason }, output: [] }));
     expect(reply).toMatchObject({ finishReason, rawFinishReason: reason });
   });
@@ -115,17 +115,17 @@ describe("a Response", () => {
     ["slow_down", "overloaded", true],
     ["insufficient_quota", "unavailable", false],
     ["some_new_code", "bad_request", false],
-  ])("that failed because of %s with status 200 is an error: %s", async (code, kind, retryable) => {
+  ])("causes an error if it failed because of %s with status 200 (%s)", async (code, kind, retryable) => {
     const body = { status: "failed", error: { code, message: "no" }, output: [] };
     await expect(send("m", replied(body))).rejects.toMatchObject({ kind, retryable });
   });
 
-  test("that failed because of invalid_prompt with status 200 is a refusal", async () => {
+  test("counts as the model's refusal if it failed because of invalid_prompt with status 200", async () => {
     const body = { status: "failed", error: { code: "invalid_prompt", message: "no" }, output: [] };
     expect((await send("m", replied(body))).reply).toMatchObject({ finishReason: "refusal", content: "" });
   });
 
-  test("from a model that does not reason has no state", async () => {
+  test("has no state if the model does not reason", async () => {
     expect((await send("gpt-4.1")).reply.providerState).toBeUndefined();
   });
 });

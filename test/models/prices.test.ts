@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { chargeOf, priceAt, withPrices } from "../../src/models/call-cost.js";
-import { type Completion, ModelError, type ModelRequest, type Usage } from "../../src/models/model.js";
+import { type Completion, ModelError, type ModelRequest } from "../../src/models/model.js";
 import { priceOf, priceOfReply } from "../../src/models/price-lookup.js";
+import type { Usage } from "../../src/models/usage.js";
 
 const million = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 0 };
 const day = new Date("2025-11-01");
@@ -104,6 +105,18 @@ describe("chargeOf", () => {
     expect(chargeOf({ usage: all }, priceOf)).toEqual({ usage: all, costUsd: priceOf(all), notes: [] });
   });
 
+  test("does not use tokens and costs far below the estimate, unless the model is free", () => {
+    const estimated = { inputTokens: 5_000, outputTokens: 100, cachedInputTokens: 0 };
+    const zero = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    const unused = { usage: null, costUsd: null, notes: [expect.stringContaining("estimated input tokens")] };
+    expect(chargeOf({ usage: zero }, priceOf, estimated)).toEqual(unused);
+    expect(chargeOf({ usage: { ...zero, inputTokens: 49 } }, priceOf, estimated)).toEqual(unused);
+    expect(chargeOf({ usage: null, costUsd: 0 }, priceOf, estimated)).toMatchObject({ usage: null, costUsd: null });
+    const few = { ...zero, inputTokens: 50 };
+    expect(chargeOf({ usage: few }, priceOf, estimated)).toEqual({ usage: few, costUsd: priceOf(few), notes: [] });
+    expect(chargeOf({ usage: zero }, () => 0, estimated)).toEqual({ usage: zero, costUsd: 0, notes: [] });
+  });
+
   test("decides the cost and the notes of a model's replies and of its billed failures", async () => {
     const billed = { usage, costUsd: 0 };
     const failure = new ModelError("server", "500", { retryable: true }).with({ billed });
@@ -131,7 +144,7 @@ describe("our own price table", () => {
     ["openai/gpt-6.1-sol-2026-09-29", 0.012],
     ["google/gemini-4-argon", 0.012],
     ["google/gemini-4-carbon", 0.012],
-  ])("adds a model that the library does not have: %s", (id, usd) => {
+  ])("adds a model that the library does not have (%s)", (id, usd) => {
     expect(of(id, both)).toBeCloseTo(usd, 10);
   });
 
@@ -169,12 +182,12 @@ describe("our own price table", () => {
     "openai/meta-llama/Llama-3",
     "google/gemini-pro-latest",
     "anthropic/claude-mythos-9",
-  ])("does not guess a price for %s", (id) => {
+  ])("has no price for %s", (id) => {
     expect(of(id)).toBeNull();
   });
 });
 
-test("a reply has the price of the model that it names, and otherwise of the requested one", () => {
+test("prices a reply by the model that it names, and otherwise by the requested one", () => {
   const cost = (answeredBy?: string) => priceOfReply("google/gemini-2.5-pro", answeredBy, million);
   expect(cost("gemini-3.8-flash")).toBe(priceOf("google/gemini-3.8-flash", million));
   expect(cost("something-else")).toBe(priceOf("google/gemini-2.5-pro", million));

@@ -227,7 +227,7 @@ test.each([
   expect(scrub(text, ["secret-1"])).toBe(clean);
 });
 
-describe("limits and refusals as other providers word them", () => {
+describe("limits and refusals in other providers' words", () => {
   const kindOf = (status: number, error: object, headers = {}) =>
     providerError({ status, message: "", body: { error }, headers: new Headers(headers) });
 
@@ -239,7 +239,7 @@ describe("limits and refusals as other providers word them", () => {
     [429, { message: "1304", code: "1304" }],
     [412, { message: "Account a is suspended, possibly due to reaching the monthly spending limit" }],
     [403, { message: "Sorry, your account balance is insufficient", code: 30001 }],
-  ])("stop the run: %d %j", (status, error) => {
+  ])("stop the run (%d %j)", (status, error) => {
     expect(kindOf(status, error)).toMatchObject({ kind: "unavailable", retryable: false });
   });
 
@@ -248,7 +248,7 @@ describe("limits and refusals as other providers word them", () => {
     [{ message: "Too many requests per day." }, { "retry-after": "7" }, 7_000],
     [{ message: "50 per 86400s exceeded for UserByModelByDay. Please wait 70000 seconds before retrying." }, {}, 7e7],
     [{ message: "50,000 input tokens per minute", type: "rate_limit_error" }, {}, null],
-  ])("are retried after the requested wait: 429 %j", (error, headers, retryAfterMs) => {
+  ])("lead to a retry after the requested wait (429 %j)", (error, headers, retryAfterMs) => {
     expect(kindOf(429, error, headers)).toMatchObject({ kind: "rate_limit", retryable: true, retryAfterMs });
   });
 
@@ -259,7 +259,7 @@ describe("limits and refusals as other providers word them", () => {
     [400, { code: "InputTextSensitiveContentDetected", message: "x" }],
     [400, { code: "cyber_policy_violation", message: "x" }],
     [400, { message: "Output data may contain inappropriate content." }],
-  ])("are treated as a refusal: %d %j", (status, error) => {
+  ])("count as the model's refusal (%d %j)", (status, error) => {
     expect(kindOf(status, error).kind).toBe("refused");
   });
 });
@@ -302,7 +302,85 @@ describe("an error without a known code", () => {
     [400, "The number of tokens in the prompt exceeds the maximum"],
     [400, "Please reduce the length of your prompt"],
     [400, "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 9000"],
-  ])("is classified as context_overflow by its words: %i %s", (status, message, code) => {
+    [
+      400,
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens (8000 in the messages, 1000 in the functions). Please reduce the length of the messages or functions.",
+    ],
+    [400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens."],
+    [400, "Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 maximum context length"],
+    [422, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"],
+    [400, "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192"],
+    [
+      422,
+      "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 512 `max_new_tokens`",
+    ],
+    [400, "The prompt is too long: 140000, model maximum context length: 131071"],
+    [
+      400,
+      "Requested token count exceeds the model's maximum context length of 65536 tokens. You requested a total of 70000 tokens",
+    ],
+    [400, "too many tokens: total number of tokens in the conversation cannot exceed 128000"],
+    [400, "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens"],
+    [
+      400,
+      "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",
+      "exceed_context_size_error",
+    ],
+    [500, "the request exceeds the available context size. try increasing the context size or enable context shift"],
+    [
+      400,
+      "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 9000>= n_ctx: 4096)",
+    ],
+    [
+      400,
+      "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens",
+    ],
+    [400, "ValidationException: Input is too long for requested model."],
+    [
+      400,
+      "ValidationException: The model returned the following errors: prompt is too long: 210000 tokens > 200000 maximum",
+    ],
+    [
+      400,
+      "litellm.ContextWindowExceededError: litellm.BadRequestError: This model's maximum context length is 8192 tokens.",
+    ],
+    [400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048575)."],
+    [
+      400,
+      "Unable to submit request because the input token count is 40000 but model only supports up to 32768. Reduce the input token count and try again.",
+    ],
+    [
+      400,
+      "Invalid 'input[3].content': string too long. Expected a string with maximum length 10485760, but got a string with length 12000000 instead.",
+      "string_above_max_length",
+    ],
+    [
+      400,
+      "Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576, but got a string with length 2000000 instead.",
+      "string_above_max_length",
+    ],
+    [413, "Request Entity Too Large"],
+    [400, "Input length 9000 exceeds maximum allowed length 8192"],
+    [400, "The total length of the prompt and the completion exceeds the context window"],
+    [400, "InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]"],
+    [400, "Requested tokens (9000) exceed context window of 4096"],
+    [400, "input tokens (9000) + max_new_tokens must be less than or equal to 8192"],
+    [400, "This model supports a maximum of 8192 input tokens, but 9000 were provided"],
+    [400, "Your input is too long. Max input length is 8192 tokens, but you supplied 9000 tokens."],
+    [400, "The message you submitted was too long, please reload the conversation and submit something shorter."],
+    [400, "context window exceeded"],
+    [400, "Sequence length 9000 is larger than the maximum of 8192"],
+    [400, "Token limit exceeded: 9000 > 8192"],
+    [400, "model_max_prompt_tokens_exceeded", "model_max_prompt_tokens_exceeded"],
+    [400, "prompt token count of 140000 exceeds the limit of 128000"],
+    [400, "The length of input tokens (9000) is out of range. It must be less than 8192."],
+    [400, "Max context reached"],
+    [400, "Prompt of 9000 tokens does not fit into 8192"],
+    [400, "max_tokens (512) + prompt tokens (200000) is above the model's window of 200000"],
+    [400, "Prompt has 5000 tokens, but the context can only hold 4096"],
+    [400, "Model max_seq_len 8192 reached: prompt has 9000 tokens"],
+    [400, "Not enough room in the context: prompt uses 4090 of 4096 tokens"],
+  ])("means context_overflow because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("context_overflow");
   });
 
@@ -322,7 +400,78 @@ describe("an error without a known code", () => {
     [400, "You need to enable billing for this project"],
     [400, "Free quota has been exhausted"],
     [400, "The model is not available in your region"],
-  ])("is classified as unavailable by its words: %i %s", (status, message, code) => {
+    [
+      403,
+      "Your newly created team doesn't have any credits or licenses yet. You can purchase those on https://console.x.ai/team/x.",
+    ],
+    [400, "Your account does not have enough credits to run this request."],
+    [402, "Your organization has run out of credits. Please add billing information"],
+    [403, "The API key's project has exceeded its spend limit"],
+    [400, "ExceededTokenBudget: Current spend for token: 7.2e-05; Max Budget for Token: 2e-07"],
+    [400, "Budget has been exceeded: Team=x Current cost: 1, Max budget: 0.5", "budget_exceeded"],
+    [402, "Payment Required"],
+    [
+      402,
+      "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 312.",
+    ],
+    [
+      403,
+      "Access denied, please make sure your account is in good standing. For details, see: https://help.aliyun.com/zh/model-studio/error-code#overdue-payment",
+      "Arrearage",
+    ],
+    [400, "Access denied, please make sure your account is in good standing.", "Arrearage"],
+    [403, "This API key has been disabled because your trial has expired"],
+    [429, "Inactive subscription or usage limit reached"],
+    [
+      400,
+      "Organization has been restricted. Please reach out to support if you believe this was in error.",
+      "organization_restricted",
+    ],
+    [403, "Your request has been blocked because your organization's usage limit has been reached"],
+    [
+      400,
+      "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get 20x more monthly included credits.",
+    ],
+    [402, "You have depleted your monthly included credits. Purchase pre-paid credits"],
+    [403, "SubscriptionNotActive: the subscription is not in an active state"],
+    [400, "Unsupported country, region, or territory", "unsupported_country_region_territory"],
+    [403, "Country, region, or territory not supported"],
+    [400, "Billing account for project 12 is not found or disabled"],
+    [403, "This API method requires billing to be enabled. Please enable billing on project #1"],
+    [
+      400,
+      "FAILED_PRECONDITION: Gemini API free tier is not available in your country. Please enable billing on your project in Google AI Studio.",
+    ],
+    [400, "Sorry, your account has been temporarily suspended for abuse"],
+    [403, "account_deactivated: this workspace was deactivated"],
+    [400, "Insufficient wallet balance"],
+    [400, "Your prepaid balance has been used up"],
+    [400, "This key has reached its spend cap of $5.00"],
+    [400, "Zero balance. Please recharge"],
+    [400, "The account is on hold. Please contact support."],
+    [400, "INVALID_PAYMENT_INSTRUMENT: A valid payment instrument must be provided."],
+    [400, "Your organization must be verified to use the model `gpt-5`. Please go to the settings page"],
+    [400, "Your access to this model has been revoked because of repeated violations of our usage policies"],
+    [400, "Your IP address is not allowed for this project"],
+    [400, "You're out of extra usage. Add more in the settings and keep going."],
+    [403, "The free tier of the model has been exhausted.", "AllocationQuota.FreeTierOnly"],
+    [400, "Your trial has ended. Please upgrade to continue."],
+    [400, "Subscription required to use this model"],
+    [403, "this model requires a subscription, upgrade for access"],
+    [400, "Payment method declined"],
+    [400, "Your wallet is empty, top up to continue"],
+    [400, "Please verify your email address before using the API"],
+    [400, "This user has exceeded their monthly allowance"],
+    [400, "Upgrade your plan to use this model"],
+    [429, "Your prepayment credits are depleted. Please go to AI Studio to manage your billing.", "RESOURCE_EXHAUSTED"],
+    [429, "Your project has exceeded its monthly spending cap.", "RESOURCE_EXHAUSTED"],
+    [429, "You have exceeded your monthly quota"],
+    [400, "Access denied, please make sure your account is in good standing."],
+    [400, "You do not have access to the organization tied to the API key."],
+    [400, "You must be a member of an organization to use the API."],
+    [400, "Please top up your account to continue using the API."],
+    [400, "token quota is not enough, token remain quota: $0.01, need quota: $0.02"],
+  ])("means unavailable because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("unavailable");
   });
 
@@ -340,7 +489,30 @@ describe("an error without a known code", () => {
     [400, "The provided access token is expired"],
     [400, "Malformed API Key passed in. Ensure Key has `Bearer ` prefix."],
     [400, "invalid x-api-key"],
-  ])("is classified as auth by its words: %i %s", (status, message, code) => {
+    [400, "API key not found. Please pass a valid API key."],
+    [400, "The incoming token has expired"],
+    [400, "Invalid Authentication"],
+    [400, "No auth credentials found"],
+    [400, "invalid api token"],
+    [400, "The security token included in the request is invalid."],
+    [403, "The security token included in the request is expired"],
+    [400, "Your API key was revoked"],
+    [400, "Unauthorized: bad credentials"],
+    [400, "Authorization header is missing"],
+    [403, "Access denied due to invalid subscription key or wrong API endpoint."],
+    [400, "Please provide an API key"],
+    [400, "You didn't provide an API key."],
+    [400, "JWT is malformed"],
+    [400, "Cannot decode API key"],
+    [400, "API token is not authorized for this resource"],
+    [400, "Virtual key vk-123 is not valid"],
+    [400, "token expired or incorrect"],
+    [400, "Not authenticated"],
+    [400, "The API key has been deactivated"],
+    [400, "Trial key expired. Contact sales."],
+    [400, "No cookie auth credentials found"],
+    [400, "This credential is only authorized for use with another program."],
+  ])("means auth because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("auth");
   });
 
@@ -366,7 +538,44 @@ describe("an error without a known code", () => {
     [400, "You have not been granted access to the model"],
     [400, "This model does not support function calling"],
     [400, "`tools` is not supported in this model."],
-  ])("is classified as not_found by its words: %i %s", (status, message, code) => {
+    [400, "The model `foo` does not exist or you do not have access to it."],
+    [
+      400,
+      "Unable to access model foo. Please visit https://api.together.ai/models to view the list of supported models.",
+    ],
+    [400, "The provided model identifier is invalid."],
+    [
+      400,
+      "Invocation of model ID anthropic.claude-x with on-demand throughput isn't supported. Retry your request with the ID or ARN of an inference profile that contains this model.",
+    ],
+    [400, "model 'foo' not found, try pulling it first"],
+    [400, "No models loaded. Please load a model in the developer page or use the `lms load` command."],
+    [400, "foo is not supported for chat completions"],
+    [400, "This is not a chat model and thus not supported in the v1/chat/completions endpoint."],
+    [400, "Model foo is currently unavailable in your plan"],
+    [400, "You don't have access to the model with the specified model ID."],
+    [400, "This model is not available on your plan"],
+    [400, "The requested operation is not supported by model `foo`: tool calling"],
+    [400, "Function calling is not enabled for models/gemma-3-27b-it"],
+    [400, "model does not support tool use in streaming mode"],
+    [400, "Tool use with function calling is unsupported"],
+    [400, "The model foo has been shut down on 2026-05-01"],
+    [400, "model foo has reached its end of life"],
+    [400, "There are no healthy deployments for this model"],
+    [400, "Invalid model: foo"],
+    [400, "LLM Provider NOT provided. Pass in the LLM provider you are trying to call. You passed model=foo"],
+    [400, "Model not supported: foo"],
+    [400, "DeploymentNotFound: The API deployment for this resource does not exist"],
+    [400, "invalid request: the model 'command-r' was removed on September 15, 2026."],
+    [400, "The chatCompletion operation does not work with the specified model, foo.", "OperationNotSupported"],
+    [400, "Unavailable model: foo", "unavailable_model"],
+    [500, "tools param requires --jinja flag"],
+    [501, "This server does not support tools"],
+    [400, "模型不存在，请检查模型代码。", "1211"],
+    [400, "No model with that name"],
+    [400, "The model abc cannot be found"],
+    [400, "The model 'gpt-x' is only supported in v1/responses and not in v1/chat/completions."],
+  ])("means not_found because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("not_found");
   });
 
@@ -382,18 +591,36 @@ describe("an error without a known code", () => {
     [400, "The request was rejected because it was considered high risk"],
     [400, "This request has been flagged. Your account may be suspended if you continue."],
     [400, "Input data may contain inappropriate content."],
-  ])("is classified as refused by its words: %i %s", (status, message, code) => {
+    [400, "Your request was rejected as a result of our safety system."],
+    [400, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"],
+    [
+      403,
+      "Content violates usage guidelines. Team: x, API key ID: y, Model: grok-4, Failed check: SAFETY_CHECK_TYPE_CSAM",
+    ],
+    [400, "Prompt contains prohibited content"],
+    [400, "Violated guardrail policy"],
+    [400, "The model output was blocked by the content safety policy"],
+    [400, "Presidio: Blocked entity detected: EMAIL_ADDRESS by Guardrail: pii"],
+    [400, "Lakera: prompt injection detected, request blocked"],
+    [400, "Your prompt was flagged by moderation for violence"],
+    [451, "content blocked"],
+    [400, "Output text data may contain inappropriate content."],
+    [400, 'Content blocked: keyword "x" detected'],
+    [400, "Prompt Security: prompt was blocked", "guardrail_violation"],
+    [400, "Refused for safety reasons: your prompt"],
+    [403, "PROHIBITED_CONTENT"],
+    [446, "The guardrail checks defined in the config failed."],
+    [424, "Response blocked due to security configurations"],
+    [400, "The input text contains content that is not allowed by our safety policies"],
+    [400, "Your message contains sexual content and cannot be processed"],
+    [400, "PII detected: EMAIL_ADDRESS in messages[1].content; request blocked"],
+  ])("means refused because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("refused");
   });
 
   it.each<[number, string, string?]>([
     [400, "temperature must be at most 1"],
     [400, "messages.2.assistant.reasoning_content: property is unsupported"],
-    [400, "Invalid schema for function 'q_no_items': In context=('properties', 'list'), array schema missing items."],
-    [
-      400,
-      "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 150 instead.",
-    ],
     [400, "messages: roles must alternate between user and assistant"],
     [400, "messages.1.content.0: Invalid `signature` in `thinking` block"],
     [400, "System role not supported"],
@@ -403,8 +630,56 @@ describe("an error without a known code", () => {
       400,
       "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.",
     ],
-  ])("is classified as bad_request by its words: %i %s", (status, message, code) => {
+    [400, "max_tokens must be less than or equal to 8192"],
+    [400, "max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens for claude-3-5"],
+    [
+      400,
+      "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.",
+      "integer_below_min_value",
+    ],
+    [400, "top_p must be between 0 and 1"],
+    [400, "metadata key exceeds the maximum length of 64"],
+    [400, "stop sequences: at most 4 allowed"],
+    [400, "thinking.budget_tokens must be less than max_tokens"],
+    [
+      400,
+      "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.",
+    ],
+    [
+      400,
+      "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 44 instead.",
+      "string_above_max_length",
+    ],
+    [400, "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"],
+    [400, "Duplicate value for 'tool_call_id' of 'call_1' in message[4]"],
+    [400, "This model does not support image input"],
+    [400, "This model does not support the effort parameter."],
+    [400, "Please provide at least one message"],
+    [400, "Unknown key 'foo' in the properties of the request"],
+    [400, "The value of response_format is only supported with a schema"],
+  ])("means bad_request because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("bad_request");
+  });
+
+  it.each<[number, string, string?]>([
+    [400, "Invalid schema for function 'q_no_items': In context=('properties', 'list'), array schema missing items."],
+    [
+      400,
+      "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 150 instead.",
+      "array_above_max_length",
+    ],
+    [400, "You may not include more than 128 tools in your request."],
+    [400, "* tools[0].function_declarations: [FIELD_INVALID] At most 512 function declarations can be specified."],
+    [400, "'tools' : maximum number of items is 128"],
+    [400, "Too many tools provided: 150, the limit is 64."],
+    [400, "The number of functions exceeds the limit of 128"],
+    [400, "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12"],
+    [400, "tools: Tool names must be unique."],
+    [400, "Duplicate function declaration found: email_search"],
+    [422, "body.tools: List should have at most 128 items after validation, not 150"],
+    [400, "Function name must be a-z, A-Z, 0-9, or contain underscores and dashes", "invalid_function_name"],
+  ])("means bad_tools because of its words (%i %s)", (status, message, code) => {
+    expect(kindOf(status, message, code)).toBe("bad_tools");
   });
 
   it.each<[number, string, string?]>([
@@ -415,11 +690,48 @@ describe("an error without a known code", () => {
     ],
     [429, "Your account has reached its rate limit"],
     [429, "Number of request tokens has exceeded your per-minute rate limit"],
-  ])("is classified as rate_limit by its words: %i %s", (status, message, code) => {
+    [
+      429,
+      "Rate limit reached for model `llama` in organization `org_x` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Used 5000, Requested 2000.",
+    ],
+    [429, "Requests rate limit exceeded"],
+    [429, "Service tier capacity exceeded for this model.", "3505"],
+    [429, "Too many requests. Your quota will be restored shortly"],
+    [429, "You have exceeded the call rate limit for your current AIServices S0 pricing tier."],
+    [400, "ThrottlingException: Too many tokens, please wait before trying again.", "ThrottlingException"],
+    [429, "Rate limit exceeded. Purchase credits to raise your limit"],
+    [429, "Concurrency limit exceeded for account. Please retry later"],
+  ])("means rate_limit because of its words (%i %s)", (status, message, code) => {
     expect(kindOf(status, message, code)).toBe("rate_limit");
   });
 
-  it("is about one prompt if a firewall blocks it, and shows only the title of its page", () => {
+  it.each([
+    "tool call validation failed: parameters for tool search did not match schema: errors: [missing properties: 'query']",
+    "Failed to parse the function call of the model",
+  ])("concerns a tool call of the model (%s)", (message) => {
+    expect(kindOf(400, message)).toBe("broken_call");
+  });
+
+  it("means an overload, even with status 400", () => {
+    expect(kindOf(400, "model `foo` is currently overloaded, please retry")).toBe("overloaded");
+  });
+
+  it.each([
+    "Invalid parameter: temperature must be between 0 and 2",
+    "The thinking budget 100 is invalid. Please choose a value between 512 and 24576.",
+    "Thinking budget exceeds the maximum of 24576",
+    "`max_tokens` must be greater than `thinking.budget_tokens`",
+    "unsupported value: reasoning_effort does not support minimal with this model",
+    "The parameter top_p is not supported with this model.",
+    "Conversation roles must alternate user/assistant",
+    "Request contains an invalid argument.",
+    "1 validation error for ChatCompletionRequest: messages.2.content Input should be a valid string",
+    "This model does not support temperature",
+  ])("concerns only one request (%s)", (message) => {
+    expect(kindOf(400, message)).toBe("bad_request");
+  });
+
+  it("concerns one prompt if a firewall blocks it, and shows only the title of its page", () => {
     const page =
       "<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head><body>…</body></html>";
     expect(httpError(403, page, null)).toMatchObject({
@@ -440,14 +752,26 @@ describe("an error without a known code", () => {
 
   it.each([
     [500, "false", false],
+    [500, "False", false],
     [409, "true", true],
     [400, "true", true],
     [401, "true", false],
-  ])("with status %i and x-should-retry: %s is retried: %s", (status, says, retryable) => {
+  ])("with status %i and x-should-retry %s leads to a retry (%s)", (status, says, retryable) => {
     expect(httpError(status, "x", {}, new Headers({ "x-should-retry": says }))).toMatchObject({ retryable });
   });
 
-  it("is a proxy's if the status is 407, and stops the run", () => {
+  it.each<[object, string]>([
+    [{ code: 1, msg: "parameter error" }, "parameter error"],
+    [{ error: { msg: "parameter wrong" } }, "parameter wrong"],
+    [{ error: "invalid_token", error_description: "The token expired" }, "The token expired (invalid_token)"],
+    [{ Message: "User is not authorized" }, "User is not authorized"],
+    [{ type: "about:blank", title: "Bad Request", detail: "the field x is wrong" }, "the field x is wrong"],
+    [{ base_resp: { status_code: 1008, status_msg: "insufficient balance" } }, "insufficient balance"],
+  ])("shows the message in %j", (body, words) => {
+    expect(httpError(400, "", body)).toMatchObject({ message: `400 ${words}` });
+  });
+
+  it("comes from a proxy if the status is 407, and stops the run", () => {
     const error = httpError(407, "<html><title>Access Denied</title></html>", null);
     expect(error).toMatchObject({ kind: "network", retryable: false, unreachable: true });
     expect(String(error)).toContain("HTTP_PROXY");

@@ -36,14 +36,14 @@ async function modelAt(format: WireFormat, name: string, refusal: (body: Body) =
 }
 
 describe("a reasoning effort", () => {
-  it("is not sent by default", async () => {
+  it("stays out of requests by default", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "gpt-5.1");
     const reply = await ask("low", { reasoningEffort: undefined });
     expect(bodies()[0]).not.toHaveProperty("reasoning_effort");
     expect(reply.sent).not.toHaveProperty("reasoningEffort");
   });
 
-  it.each(REASONING_EFFORTS)("is sent unchanged over OpenAI's formats: %s", async (effort) => {
+  it.each(REASONING_EFFORTS)("reaches the server unchanged over OpenAI's formats (%s)", async (effort) => {
     const chat = await modelAt("openai-chat", "gpt-5.1");
     const reply = await chat.ask(effort);
     expect(chat.bodies()[0]).toMatchObject({ reasoning_effort: effort });
@@ -68,7 +68,7 @@ describe("a reasoning effort", () => {
     ["google", "gemini-3-pro", "none", { thinkingConfig: { thinkingLevel: "minimal" } }],
     ["google", "gemini-2.5-flash", "none", { thinkingConfig: { thinkingBudget: 0 } }],
     ["google", "gemini-2.5-pro", "low", { thinkingConfig: { thinkingBudget: 1_024 } }],
-  ])("over %s, for %s, at the level %s, is sent in the model's format", async (format, name, effort, expected) => {
+  ])("takes the model's format over %s, for %s, at the level %s", async (format, name, effort, expected) => {
     const { ask, bodies } = await modelAt(format, name);
     await ask(effort);
     const [body] = bodies();
@@ -78,7 +78,7 @@ describe("a reasoning effort", () => {
   it.each<[WireFormat, string]>([
     ["anthropic", "claude-3-5-haiku-20241022"],
     ["google", "gemini-2.0-flash"],
-  ])("is left out for a %s model that does not reason, and the reply says so", async (format, name) => {
+  ])("stays out of the request for a %s model that does not reason, and the reply says so", async (format, name) => {
     const { ask, bodies } = await modelAt(format, name);
     const { sent } = await ask("high");
     expect(JSON.stringify(bodies())).not.toMatch(/thinking|effort/i);
@@ -106,7 +106,7 @@ describe("a reasoning effort", () => {
     ]);
   });
 
-  it("leaves out temperature and forced tool calls while Claude thinks", async () => {
+  it("removes temperature and forced tool calls while Claude thinks", async () => {
     const { ask, bodies } = await modelAt("anthropic", "claude-sonnet-4-6");
     const { sent } = await ask("high");
     expect(bodies()[0]).toMatchObject({ tool_choice: { type: "auto" } });
@@ -121,7 +121,7 @@ describe("a reasoning effort", () => {
   });
 });
 
-describe("a server that refuses a reasoning effort", () => {
+describe("a server that rejects a reasoning effort", () => {
   it.each<[string, ReasoningEffort, string]>([
     [
       "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'. (reasoning.effort)",
@@ -140,7 +140,7 @@ describe("a server that refuses a reasoning effort", () => {
       "none",
       "minimal",
     ],
-  ])("receives the nearest level that it lists: %s", async (message, asked, sent) => {
+  ])("receives the nearest level that it lists (%s)", async (message, asked, sent) => {
     const { ask, bodies, notes } = await modelAt("openai-chat", "m", (body) =>
       body.reasoning_effort === asked ? message : null,
     );
@@ -156,7 +156,7 @@ describe("a server that refuses a reasoning effort", () => {
     ["openai-chat", "Unrecognized request argument supplied: reasoning_effort"],
     ["openai-chat", "reasoning_effort: Extra inputs are not permitted"],
     ["openai-responses", "Unsupported parameter: 'reasoning.effort' is not supported with this model."],
-  ] as const)("receives no effort over %s: %s", async (format, message) => {
+  ] as const)("receives no effort over %s (%s)", async (format, message) => {
     const { ask, bodies, notes } = await modelAt(format, "m", (body) =>
       body.reasoning_effort === undefined && body.reasoning === undefined ? null : message,
     );
@@ -204,7 +204,7 @@ describe("a server that refuses a reasoning effort", () => {
     expect(bodies().length).toBeLessThan(15);
   });
 
-  it("still receives the effort if it refuses another parameter because of the reasoning", async () => {
+  it("still receives the effort if it rejects another parameter because of the reasoning", async () => {
     const { ask, bodies } = await modelAt("openai-chat", "deepseek-v4", ({ tool_choice }) =>
       tool_choice === "required" ? "Thinking mode does not support this tool_choice" : null,
     );

@@ -102,6 +102,12 @@ describe("the usage of a reply", () => {
       { inputTokens: 9_100, outputTokens: 10, cachedInputTokens: 9_000 },
     ],
     [
+      "more cached tokens than input if the total contradicts them, for chargeOf to reject",
+      "openai-chat",
+      { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, cache_read_input_tokens: 9_000 },
+      { inputTokens: 100, outputTokens: 10, cachedInputTokens: 9_000 },
+    ],
+    [
       "counts as text",
       "openai-chat",
       { prompt_tokens: "100", completion_tokens: "10", total_tokens: "110" },
@@ -169,13 +175,13 @@ describe("the usage of a reply", () => {
   const formats = Object.keys(MODELS) as WireFormat[];
 
   it.each(formats.flatMap((format) => unreadable.map(([what, usage]) => [format, what, usage] as const)))(
-    "over %s is unknown if it is %s, but the reply is kept",
+    "stays unknown over %s if it is %s, but the reply counts",
     async (format, _, usage) => {
       expect(await replyTo(format, usage)).toMatchObject({ content: "ok", usage: null });
     },
   );
 
-  it.each([9e15, 1e300])("is unknown, with a note, if it is %d tokens", async (tokens) => {
+  it.each([9e15, 1e300])("stays unknown, with a note, if it is %d tokens", async (tokens) => {
     for (const usage of [
       { prompt_tokens: 100, completion_tokens: tokens },
       { prompt_tokens: 100, completion_tokens: 1, cached_tokens: tokens },
@@ -213,18 +219,18 @@ describe("the cost of a reply", () => {
     ["null if negative", { ...usage, cost: -1 }, {}, undefined],
     ["null if it is text", { ...usage, cost: "free" }, {}, undefined],
     ["null if it is impossible", { ...usage, cost: 1e30 }, {}, undefined],
-  ])("is %s", async (_, reported, headers, expected) => {
+  ])("equals %s", async (_, reported, headers, expected) => {
     const { costUsd } = await replyTo("openai-chat", reported, headers);
     if (expected === undefined) expect(costUsd).toBeUndefined();
     else expect(costUsd).toBeCloseTo(expected, 10);
   });
 
-  it.each(Object.keys(MODELS) as WireFormat[])("is read from LiteLLM's header over %s", async (format) => {
+  it.each(Object.keys(MODELS) as WireFormat[])("comes from LiteLLM's header over %s", async (format) => {
     expect((await replyTo(format, {}, { "x-litellm-response-cost": "0.25" })).costUsd).toBe(0.25);
   });
 });
 
-it("a refusal that arrives as an error with status 200 has the usage that the server reports", async () => {
+it("keeps the usage that the server reports in a refusal with an error of status 200", async () => {
   const body = { error: { code: "content_filter", message: "declined" }, usage: { prompt_tokens: 90, cost: 0.5 } };
   const { reply } = await exchange("openai-chat", openaiChatModel, "m", { fail: "status", status: 200, body });
   expect(reply).toMatchObject({ finishReason: "refusal", usage: { inputTokens: 90 }, costUsd: 0.5 });
@@ -243,7 +249,7 @@ describe("an incomplete reply", () => {
     return model.complete(REQUEST, new AbortController().signal).finally(() => provider.close());
   }
 
-  it("is charged: its tokens and cost are added to the next reply", async () => {
+  it("adds its tokens and cost to the next reply", async () => {
     const reply = await complete([broken, { content: "ok", usage }]);
     expect(reply).toMatchObject({
       content: "ok",
@@ -261,7 +267,7 @@ describe("an incomplete reply", () => {
     expect(reply.costUsd).toBe(0.75);
   });
 
-  it("is also charged in the error if the last attempt fails", async () => {
+  it("adds its cost to the error if the last attempt fails", async () => {
     const error = await complete([broken, broken, broken]).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       billed: { usage, costUsd: 0.02 },

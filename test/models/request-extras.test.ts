@@ -47,7 +47,7 @@ async function ask(
 }
 
 describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
-  it("are in the request, with the values of the variables", async () => {
+  it("appear in the request, with the values of the variables", async () => {
     const { headers, body } = await ask(
       format,
       given(["X-Title=art-e", "X-Gateway-Key=${GATEWAY_KEY}"], ["top_p=0.9", "seed=42", 'user="${USER_NAME}"']),
@@ -57,7 +57,7 @@ describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
     expect(body).toMatchObject({ top_p: 0.9, seed: 42, user: "ada" });
   });
 
-  it("are merged with the fields that art-e sends", async () => {
+  it("extend the fields that art-e sends", async () => {
     const plain = await ask(format, {});
     const { body } = await ask(format, given([], ['generationConfig={"topP":0.9}', 'reasoning={"exclude":true}']));
     expect(body).toEqual({
@@ -80,7 +80,7 @@ describe.each(WIRE_FORMATS)("extra headers and fields over %s", (format) => {
     expect(headers.authorization).toBe("Basic YWRhOng=");
   });
 
-  it("are not revealed by an error", async () => {
+  it("stay out of errors", async () => {
     const extras = given(["X-Key=${SECRET}", "X-Other=literal-secret"], []);
     const message = "the keys very-secret-value and literal-secret are unknown";
     const { reply } = await ask(format, extras, {
@@ -121,7 +121,7 @@ describe("a run's recorded extras", () => {
     expect(recordedExtras({ header }).extraHeaders).toEqual({ "User-Agent": "[not recorded]" });
   });
 
-  it("are completed with values that are given again, in any order and case", () => {
+  it("combine with values that are given again, in any order and case", () => {
     const first = given(["A=1", "B=${B}", "C=3"], ["top_p=1"]);
     const recorded = recordedExtras(first);
     const again = given(["c=3", "a=1"], []);
@@ -143,7 +143,7 @@ describe("a run's recorded extras", () => {
     );
   });
 
-  it("distinguish cached replies", () => {
+  it("separate cached replies", () => {
     const server = { model: "openai/m", baseUrl: "http://localhost/v1", wireApi: "chat" as const };
     const keys = [{}, { extraBody: { seed: 1 } }, { extraBody: { seed: 2 } }, { extraHeaders: { A: "1" } }].map(
       (extras) => cacheKey({ ...server, ...extras }, REQUEST),
@@ -162,11 +162,11 @@ describe("parseHeaders", () => {
     ["a b=x", '"a b" is not a valid header name'],
     ["X=a\r\nY: b", "the value of X contains characters that are invalid in a header"],
     ["X=${not a variable}", "the value of X contains an invalid variable reference, expected ${VARIABLE}"],
-  ])("refuses %s", (text, problem) => {
+  ])("rejects %s", (text, problem) => {
     expect(parseHeaders([text])).toEqual({ ok: false, problem });
   });
 
-  it("refuses a repeated name, and keeps further equals signs", () => {
+  it("rejects a repeated name, and keeps further equals signs", () => {
     expect(parseHeaders(["A=1", "a=2"])).toEqual({ ok: false, problem: "a is specified twice" });
     expect(parseHeaders(["A=b=c"])).toEqual({ ok: true, value: { A: "b=c" } });
   });
@@ -187,7 +187,7 @@ describe("parseBodyFields", () => {
     ["__proto__={}", '"__proto__" is not a valid field name'],
     ["a b=1", '"a b" is not a valid field name'],
     ['user="${a b}"', "the value of user contains an invalid variable reference, expected ${VARIABLE}"],
-  ])("refuses %s", (text, problem) => {
+  ])("rejects %s", (text, problem) => {
     expect(parseBodyFields([text])).toEqual({ ok: false, problem });
   });
 
@@ -205,7 +205,7 @@ describe("parseBodyFields", () => {
     'callback="https://ada:lovelace@host/"',
     'user="3858f62230ac3c915f300c664312c63f"',
     'user="Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MEFCQ0RFRg"',
-  ])("refuses a secret, because it would be recorded: %s", (text) => {
+  ])("rejects a secret, because it would be recorded (%s)", (text) => {
     expect(parseBodyFields([text])).toMatchObject({
       problem: expect.stringContaining("Set it in the environment"),
     });
@@ -218,7 +218,7 @@ describe("parseBodyFields", () => {
     'user="a3b58ca2-7f75-4d4b-adce-985951f49f2e"',
     'provider={"order":["Meta-Llama-3.1-70B-Instruct-FP8-2024"]}',
     'authorization="Bearer ${KEY}"',
-  ])("reads a value that is not a secret: %s", (text) => {
+  ])("reads a value that is not a secret (%s)", (text) => {
     expect(parseBodyFields([text])).toMatchObject({ ok: true });
   });
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { ModelError } from "../../src/models/model.js";
 import type { Clock, RateLimiter } from "../../src/models/rate-limiter.js";
-import { seeded } from "../bench/random.js";
+import { seeded } from "../random.js";
 
 /** Time that passes only when a test advances it, and servers with a limited number of requests in that time. */
 

@@ -97,7 +97,7 @@ describe.each(WIRE_FORMATS)("a streamed call over %s", (format) => {
     expect(provider.requests[0]?.path).not.toContain("stream");
   });
 
-  it("delivers reasoning, text and the beginning of each tool call, and joins the arguments", async () => {
+  it("delivers reasoning, text and the start of each tool call, and joins the arguments", async () => {
     const { reply, text, reasoning, deltas } = await call(await start(format, { frames: framesOf(format, SEARCH) }));
     expect({ text, reasoning }).toEqual({ text: "Let me look.", reasoning: "The mail must be searched." });
     expect(deltas.filter(({ type }) => type === "tool_call")).toEqual([
@@ -216,7 +216,7 @@ describe.each(WIRE_FORMATS)("a streamed call over %s", (format) => {
     expect(deltas).toEqual([]);
   });
 
-  it("calls without streaming if the server refuses to stream, also the next time", async () => {
+  it("calls without streaming if the server rejects it, also the next time", async () => {
     const refused = { status: 400, json: { error: { message: "Unsupported parameter: stream", param: "stream" } } };
     const plain = { status: 200, json: toReplyBody(format, { content: "Hello." }, 1, "fake-1") };
     const model = await start(format, refused, plain);
@@ -279,27 +279,32 @@ describe("a streamed chat completion", () => {
   });
 });
 
-describe("an endless stream", () => {
+describe("a stream without an end", () => {
   const part = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
   const braces = part({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "}".repeat(2_000) } }] });
   const details = part({ reasoning_details: Array(400).fill({ type: "text", signature: "s", text: "x" }) });
 
-  it.each([
-    ["one word", part({ content: "w".repeat(60_000) })],
-    ["empty lines", "\n".repeat(65_536)],
+  const FRAMES: readonly (readonly [name: string, frame: string])[] = [
     ["one line", `data: ${"x".repeat(65_536)}`],
     ["tool arguments", braces],
+    ["one word", part({ content: "w".repeat(60_000) })],
+    ["empty lines", "\n".repeat(65_536)],
     ["reasoning details", details],
-  ])("of %s ends at the limit, in linear time", async (_, frame) => {
+  ];
+  const ENDS = "ends at the limit, in linear time (%s)";
+  it.each(FRAMES.slice(0, 2))(ENDS, expectEnd);
+  it.each(FRAMES.slice(2))(ENDS, { tags: ["slow"] }, expectEnd);
+
+  async function expectEnd(_: string, frame: string): Promise<void> {
     const model = await start("openai-chat", { frames: [part({ content: "Yes: " }), frame], ending: "repeat" });
     const onDelta = () => {};
     await expect(model.complete({ ...REQUEST, onDelta }, never)).rejects.toThrow(
       "the reply stream is larger than 64 MB",
     );
-  });
+  }
 });
 
-it("a streamed message that breaks off reports the tokens that were billed", async () => {
+it("reports the billed tokens if a streamed message breaks off", async () => {
   const { error } = await call(await start("anthropic", { frames: STREAMS.anthropic(ANSWER).parts }));
   expect(error.billed?.usage).toMatchObject({ inputTokens: 100, outputTokens: 1 });
 });

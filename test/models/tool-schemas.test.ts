@@ -4,7 +4,8 @@ import { anthropicModel } from "../../src/models/providers/anthropic.js";
 import { googleModel } from "../../src/models/providers/google.js";
 import { openaiChatModel } from "../../src/models/providers/openai-chat.js";
 import { openaiResponsesModel } from "../../src/models/providers/openai-responses.js";
-import { adaptTools, googleSchema, objectSchema, type SchemaDialect } from "../../src/models/tool-schemas.js";
+import { googleSchema } from "../../src/models/tool-schemas/google-schema.js";
+import { adaptTools, objectSchema, type SchemaDialect } from "../../src/models/tool-schemas.js";
 import type { JsonSchema, JsonValue } from "../../src/platform/json.js";
 import type { WireFormat } from "../providers/wire-request.js";
 import { exchange } from "./wire.js";
@@ -15,12 +16,9 @@ const converted = (property: JsonValue, rest: JsonSchema = {}) => {
 };
 
 describe("googleSchema", () => {
-  test.each([{}, { type: "object" }, { type: "object", properties: {} }])(
-    "leaves out the parameters for %j",
-    (schema) => {
-      expect(googleSchema(schema as JsonSchema)).toBeNull();
-    },
-  );
+  test.each([{}, { type: "object" }, { type: "object", properties: {} }])("omits the parameters for %j", (schema) => {
+    expect(googleSchema(schema as JsonSchema)).toBeNull();
+  });
 
   test("drops unsupported keywords at every depth", () => {
     const schema = googleSchema({
@@ -78,7 +76,7 @@ describe("googleSchema", () => {
       { allOf: [{ type: "object", properties: { a: { type: "string" } } }, { required: ["a"] }] },
       { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
     ],
-  ])("can express %s", (_, given, expected) => {
+  ])("expresses %s", (_, given, expected) => {
     expect(converted(given)).toEqual(expected);
   });
 
@@ -288,7 +286,7 @@ describe("restored parameter names", () => {
     }
   });
 
-  it("also apply to required in a branch, and in dependentRequired", () => {
+  it("apply to required in a branch, and in dependentRequired, too", () => {
     const parameters = {
       type: "object",
       properties: {
@@ -324,4 +322,38 @@ describe("a model at a provider", () => {
       expect(notes).toHaveLength(sentName === "$filter" ? 0 : 1);
     },
   );
+});
+
+describe("an array in a schema", () => {
+  const adapted = (property: JsonSchema, dialect: SchemaDialect) =>
+    adaptTools([{ name: "t", description: "", parameters: { type: "object", properties: { property } } }], dialect)
+      .tools[0]?.parameters;
+
+  it.each(["openai", "anthropic"] as const)("without items gets a schema for them for %s, at any depth", (dialect) => {
+    const inner = { type: "object", properties: { all: { type: ["array", "null"] } } };
+    expect(adapted({ type: "array" }, dialect)).toMatchObject({ properties: { property: { items: {} } } });
+    expect(adapted(inner, dialect)).toMatchObject({
+      properties: { property: { properties: { all: { type: ["array", "null"], items: {} } } } },
+    });
+  });
+
+  it("gets one schema for all of its items from a list of schemas", () => {
+    const tuple = { type: "array", items: [{ type: "string" }, { type: "number" }], additionalItems: false };
+    expect(adapted(tuple, "anthropic")).toMatchObject({
+      properties: { property: { type: "array", items: { anyOf: [{ type: "string" }, { type: "number" }] } } },
+    });
+    expect(JSON.stringify(adapted(tuple, "anthropic"))).not.toContain("additionalItems");
+  });
+});
+
+it("keeps an object with alternatives of required properties as an object for Google", () => {
+  const text = { type: "string" };
+  const filter = {
+    type: "object",
+    properties: { a: text, b: text },
+    anyOf: [{ required: ["a"] }, { required: ["b"] }],
+  };
+  expect(googleSchema({ type: "object", properties: { filter } })).toMatchObject({
+    properties: { filter: { type: "object", properties: { a: text, b: text } } },
+  });
 });

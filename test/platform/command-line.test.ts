@@ -45,11 +45,11 @@ it.each([
   expect(splitShellWords(line, "--command")).toEqual(expected);
 });
 
-it.each(["true 'open", 'a "b', `a 'b' "c'`])("splitShellWords refuses an unclosed quote: %s", (line) => {
+it.each(["true 'open", 'a "b', `a 'b' "c'`])("splitShellWords rejects an unclosed quote (%s)", (line) => {
   expect(() => splitShellWords(line, "--command")).toThrow("--command: a quote is not closed.");
 });
 
-it("splitShellWords refuses a backslash at the end", () => {
+it("splitShellWords rejects a backslash at the end", () => {
   expect(() => splitShellWords("agent \\", "--command")).toThrow("--command: a backslash ends the command line.");
 });
 
@@ -75,7 +75,7 @@ it.each([
 describe("commandLine", () => {
   afterEach(() => showDatabase(null));
 
-  describe("a value in a command line", () => {
+  describe("quoting a value", () => {
     it.each([
       ["run_20260101-120000_ab12cd/12", "run_20260101-120000_ab12cd/12"],
       ["a@b.example", "a@b.example"],
@@ -84,11 +84,11 @@ describe("commandLine", () => {
       ["$(reboot)", "'$(reboot)'"],
       ["", "''"],
       ["~/x", "'~/x'"],
-    ])("is quoted: %j as %s", (value, written) => {
+    ])("turns %j into %s", (value, written) => {
       expect(shellWord(value)).toBe(written);
     });
 
-    it("reaches the program unchanged, whatever it contains", () => {
+    it("lets every value reach the program unchanged", () => {
       const texts = fc.array(
         fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\0", "")),
         { minLength: 1, maxLength: 30 },
@@ -104,7 +104,7 @@ describe("commandLine", () => {
     });
   });
 
-  it("commandLine ends with the selected database", () => {
+  it("appends the selected database", () => {
     const line = () => commandLine`art-e show ${"latest/1"}`;
     expect(line()).toBe("art-e show latest/1");
     showDatabase("my mail/a.db");

@@ -1,7 +1,7 @@
 import { getEventListeners, once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { NEVER, openDeadline, withDeadline } from "../../src/platform/deadline.js";
+import { NEVER, openDeadline, sleep, withDeadline } from "../../src/platform/deadline.js";
 
 it("openDeadline adds one listener to the outer signal for all open deadlines, and none if no deadline is open", () => {
   const outer = new AbortController();
@@ -36,6 +36,21 @@ it("openDeadline does not pass immediately if its timeout is longer than the lon
   await delay(50);
   expect(deadlines.map(({ hasPassed }) => hasPassed)).toEqual([false, false, false]);
   for (const one of deadlines) one.close();
+});
+
+it("sleep does not end immediately if it is longer than the longest timer", async () => {
+  const ended: string[] = [];
+  const stop = new AbortController();
+  for (const ms of [2 ** 31, 1e12, Number.POSITIVE_INFINITY]) {
+    void sleep(ms, stop.signal).then(
+      () => ended.push("too early"),
+      () => ended.push("aborted"),
+    );
+  }
+  await delay(50);
+  expect(ended).toEqual([]);
+  stop.abort();
+  await expect.poll(() => ended).toEqual(["aborted", "aborted", "aborted"]);
 });
 
 describe("withDeadline", () => {

@@ -9,7 +9,7 @@ import { type Handler, ONCE, QUICK, sendFile, sendUntil, startHub } from "./hub-
 describe("downloading a file", () => {
   const { cache, target, hub, request, left } = downloadSetup();
 
-  describe("downloadFile refuses", () => {
+  describe("downloadFile with an unusable source or cache", () => {
     interface Refused {
       readonly handler: Handler;
       readonly changes?: Partial<DownloadRequest>;
@@ -82,7 +82,7 @@ describe("downloading a file", () => {
           hint: "Wait some minutes",
         },
       ],
-    ])("%s", async (_, { handler, changes, says, hint = "", asked = 1 }) => {
+    ])("causes an error about %s", async (_, { handler, changes, says, hint = "", asked = 1 }) => {
       const server = await hub(handler);
       const error = await downloadFile(request(server.endpoint, changes)).catch((thrown: Error) => thrown);
       expect(error).toMatchObject({ name: "UserError", code: "download_failed", exitCode: 1 });
@@ -94,7 +94,7 @@ describe("downloading a file", () => {
       expect(await left()).toEqual([]);
     });
 
-    it("an unreachable host", async () => {
+    it("causes an error about an unreachable host", async () => {
       const server = await startHub(() => {});
       await server[Symbol.asyncDispose]();
       await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe("downloading a file", () => {
       });
     });
 
-    it("a cache folder that is a file", async () => {
+    it("causes an error about a cache folder that is a file", async () => {
       await writeFile(cache(), "");
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await expect(downloadFile(request(server.endpoint))).rejects.toMatchObject({
@@ -127,7 +127,7 @@ describe("downloading a file", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("is not repeated while the cached file is valid", async () => {
+    it("reuses the cached file while it is valid", async () => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const first = await downloadFile(request(server.endpoint));
       expect(await downloadFile(request(server.endpoint))).toEqual(first);
@@ -140,7 +140,7 @@ describe("downloading a file", () => {
       ["is missing", () => rm(target())],
       ["has no record", () => rm(`${target()}.json`)],
       ["has a truncated record", () => writeFile(`${target()}.json`, '{"url": "http')],
-    ])("is repeated if the cached file %s", async (_, damage) => {
+    ])("starts again if the cached file %s", async (_, damage) => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
       await damage();
@@ -149,7 +149,7 @@ describe("downloading a file", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("is repeated for another revision", async () => {
+    it("starts again for another revision", async () => {
       const server = await hub((req, res) => sendFile(req, res, FILE));
       await downloadFile(request(server.endpoint));
       const record = await downloadFile(request(server.endpoint, { revision: "b".repeat(40) }));
@@ -210,7 +210,7 @@ describe("resuming downloads", () => {
     return { handler, onProgress };
   }
 
-  describe("an interrupted download", () => {
+  describe("an interrupted transfer", () => {
     it("continues from the last byte after each of two interruptions", async () => {
       const { handler, onProgress } = cuttingAt([THIRD, 2 * THIRD]);
       const server = await hub(handler);
@@ -237,7 +237,7 @@ describe("resuming downloads", () => {
       expect(await left()).toEqual(["test.parquet", "test.parquet.json"]);
     });
 
-    it("can be interrupted more often than the maximum number of attempts if it makes progress", async () => {
+    it("continues more often than the maximum number of attempts if it makes progress", async () => {
       const large = Buffer.concat([FILE, Buffer.alloc(4 << 20, 7), FILE]);
       const { handler, onProgress } = cuttingAt(
         [1, 2, 3].map((n) => n * (1 << 20) + n),
@@ -279,7 +279,7 @@ describe("resuming downloads", () => {
     });
   });
 
-  describe("a download", () => {
+  describe("a continued download", () => {
     /** A part of an earlier run: its bytes, and their ETag. */
     async function leavePart(name: string, bytes: Buffer, etag: string): Promise<void> {
       const path = join(cache(), name);
@@ -326,7 +326,7 @@ describe("resuming downloads", () => {
       expect(await readFile(target())).toEqual(FILE);
     });
 
-    it("transfers nothing if the part is the entire file, which a 416 reveals", async () => {
+    it("transfers nothing if the part equals the file, which a 416 reveals", async () => {
       await leavePart("test.parquet.partial", FILE, '"v1"');
       const server = await hub((req, res) => sendFile(req, res, FILE));
       const record = await downloadFile(request(server.endpoint));

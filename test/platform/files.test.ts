@@ -57,7 +57,7 @@ it("writeFileAtomically writes to a pipe, and does not replace it", async () => 
   expect(readdirSync(folder)).toEqual(["pipe"]);
 });
 
-it("checkWritable refuses unwritable paths in advance, and names the flag", () => {
+it("checkWritable rejects unwritable paths in advance, and names the flag", () => {
   mkdirSync(join(folder, "folder"));
   writeFileSync(file, "");
   for (const path of [join(folder, "no", "out"), join(folder, "folder"), join(file, "out")]) {

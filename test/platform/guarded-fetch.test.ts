@@ -181,7 +181,7 @@ describe("guardedRequest", () => {
     );
   });
 
-  it("stops following endless redirects", async () => {
+  it("stops following a redirect loop", async () => {
     const loop = await startWeb(
       (incoming, response) => response.writeHead(302, { location: incoming.url ?? "/" }).end(),
       PUBLIC,

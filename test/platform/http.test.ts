@@ -36,7 +36,7 @@ it.each([
   ["http://evil.example", "art-e.example", false],
   ["null", "127.0.0.1:8787", false],
   ["http://localhost", undefined, false],
-])("isOwnOrigin, for a page from %s and a server %s, returns %s", (origin, host, isOwn) => {
+])("isOwnOrigin returns for a page from %s and a server %s the value %s", (origin, host, isOwn) => {
   expect(isOwnOrigin(origin, host)).toBe(isOwn);
 });
 

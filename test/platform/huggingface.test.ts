@@ -24,7 +24,7 @@ function load(
 
 describe("checkedEndpoint", () => {
   it.each(["huggingface.co", "ftp://huggingface.co", "https://name:secret@mirror.example.com"])(
-    "refuses %s, and does not repeat it",
+    "rejects %s, and does not repeat it",
     (address) => {
       expect(() => checkedEndpoint(address)).toThrow(
         /^Cannot use the hub's URL: expected a plain http or https URL\.$/,
@@ -40,20 +40,20 @@ describe("checkedEndpoint", () => {
 describe("questions from the Parquet file", () => {
   const FILE = parquetOf(questionRows(5));
 
-  it("are refused if the pinned revision has a different size", async () => {
+  it("cause an error if the pinned revision has a different size", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     await expect(load(server.endpoint, { revision: QUESTIONS_REVISION })).rejects.toMatchObject({
       message: expect.stringContaining(`has ${FILE.length} bytes, not 267520`),
     });
   });
 
-  it("are refused if a row is invalid, and the error gives its number", async () => {
+  it("cause an error with the row's number if a row is invalid", async () => {
     const bad = parquetOf(questionRows(5).map((row) => ({ ...row, query_date: "some day" })));
     const server = await hub((req, res) => sendFile(req, res, bad));
     await expect(load(server.endpoint)).rejects.toMatchObject({ message: expect.stringMatching(/row 1.*5 of 5 rows/) });
   });
 
-  it("are downloaded from the file of their split at the commit, with the token", async () => {
+  it("come from the file of their split at the commit, with the token", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     const set = await load(server.endpoint, { split: "train", token: "hf_secret" });
     expect(server.seen).toMatchObject([
@@ -71,14 +71,14 @@ describe("questions from the Parquet file", () => {
     });
   });
 
-  it("are not requested again once they are cached", async () => {
+  it("cause no further request once cached", async () => {
     const server = await hub((req, res) => sendFile(req, res, FILE));
     const first = await load(server.endpoint);
     expect(await load("http://127.0.0.1:1")).toEqual(first);
     expect(server.seen).toHaveLength(1);
   });
 
-  it("are downloaded from the branch's commit if the revision is a branch", async () => {
+  it("come from the branch's commit if the revision is a branch", async () => {
     const server = await hub((req, res) => {
       if (req.url?.includes("/revision/")) sendJson(res, { sha: COMMIT });
       else sendFile(req, res, FILE);
@@ -149,7 +149,7 @@ describe("questions from the rows API", () => {
       },
       "404",
     ],
-  ])("are refused if %s, and nothing is cached", async (_, handler, message) => {
+  ])("cause an error if %s, and the cache stays empty", async (_, handler, message) => {
     const server = await hub(handler);
     await expect(load(server.endpoint, { useJson: true })).rejects.toMatchObject({
       code: "download_failed",
@@ -158,7 +158,7 @@ describe("questions from the rows API", () => {
     expect(await readdir(folder())).toEqual([]);
   });
 
-  it("are complete, page by page, despite a 429, a 500 and a lost connection", async () => {
+  it("arrive completely, page by page, despite a 429, a 500 and a lost connection", async () => {
     const server = await hub((req, res, count) => {
       if (count === 2) res.writeHead(429, { "retry-after": "0" }).end();
       else if (count === 4) res.writeHead(500).end();
@@ -179,7 +179,7 @@ describe("questions from the rows API", () => {
     );
   });
 
-  it("are requested again only if the cache is damaged", async () => {
+  it("cause another request only if the cache is damaged", async () => {
     const server = await hub((req, res) => sendJson(res, page(req)));
     const first = await load(server.endpoint, { useJson: true });
     expect(await load(server.endpoint, { useJson: true })).toEqual(first);

@@ -7,7 +7,7 @@ import yargs, { type Argv } from "yargs";
 /** Private parts of libraries, which a minor release may change (docs/dependencies.md). */
 
 describe("the internals of a library", () => {
-  it("still let the parser replace the method by which yargs caches the help of a command", async () => {
+  it("let the parser replace the method by which yargs caches the help of a command", async () => {
     let renderings = 0;
     const parser = yargs(["go"]).command("go", "Goes", {}, () => undefined);
     const { getInternalMethods } = parser as Argv & {
@@ -20,7 +20,7 @@ describe("the internals of a library", () => {
     expect(renderings).toBe(1);
   });
 
-  it("still let hyparquet read the header of a page", () => {
+  it("let hyparquet read the header of a page", () => {
     const columnData = [{ name: "id", data: [1, 2, 3], type: "INT32" as const }];
     const file = parquetWriteBuffer({ columnData, codec: "UNCOMPRESSED" });
     const meta = parquetMetadata(file).row_groups[0]?.columns[0]?.meta_data;

@@ -21,7 +21,7 @@ async function failedImport(name: string): Promise<Error> {
 const { peerDependencies } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"));
 
 it.each(Object.keys(peerDependencies))(
-  "a missing package's error shows the command that installs %s in the required version",
+  "shows the command that installs %s in the required version if the package is missing",
   async (name) => {
     const error = missingPackage(await failedImport(name));
     expect(error).toMatchObject({ code: "package_missing", exitCode: 2 });
@@ -29,7 +29,7 @@ it.each(Object.keys(peerDependencies))(
   },
 );
 
-it("other errors do not mention a missing package: null is returned", async () => {
+it("returns null for other errors, which mention no missing package", async () => {
   expect(missingPackage(await failedImport("art-e-needs-no-such-package"))).toBeNull();
   expect(missingPackage(new Error("Cannot find package 'bullmq'"))).toBeNull();
 });

@@ -21,7 +21,7 @@ it("runProcess sends a program its stdin and returns its output", async () => {
   expect(echo).toEqual({ end: { code: 0, signal: null }, stdout: "in and out", stderr: "words", tooLong: false });
 });
 
-it("runProcess distinguishes an exit code, a signal and a missing program", async () => {
+it("runProcess separates an exit code, a signal and a missing program", async () => {
   expect((await node("process.exit(3)")).end).toEqual({ code: 3, signal: null });
   expect((await node("process.kill(process.pid, 'SIGTERM')")).end).toEqual({ code: null, signal: "SIGTERM" });
   const none = await runProcess({ argv: ["no-such-program"], env }, "", 100, never);

@@ -23,7 +23,7 @@ describe("proxySettings", () => {
     ],
     ["an http URL for a host without a scheme", { HTTPS_PROXY: "p:3128" }, { httpsProxy: "http://p:3128/" }],
     ["a password with a bare %", { HTTPS_PROXY: "http://u:a6%6q@p:1" }, { httpsProxy: "http://u:a6%256q@p:1/" }],
-  ])("is %s", (_, env, expected) => {
+  ])("selects %s", (_, env, expected) => {
     if (expected === null) expect(proxySettings(env)).toBeNull();
     else expect(proxySettings(env)?.agent).toMatchObject(expected);
   });
@@ -43,17 +43,17 @@ describe("proxySettings", () => {
     ["", "http://127.0.0.1:11434/", true],
     ["", "http://[::1]/", true],
     ["", "http://any.example/", false],
-  ])("with NO_PROXY=%s connects to %s directly: %s", (noProxy, url, isDirect) => {
+  ])("excludes with NO_PROXY=%s the URL %s (%s)", (noProxy, url, isDirect) => {
     const settings = proxySettings({ HTTP_PROXY: "http://p:1", NO_PROXY: noProxy });
     expect(settings?.isDirect(new URL(url))).toBe(isDirect);
   });
 
-  it.each(["ftp://p:21", "http://", "http://p:99999"])("refuses %s, and names the variable", (url) => {
+  it.each(["ftp://p:21", "http://", "http://p:99999"])("rejects %s, and names the variable", (url) => {
     expect(() => proxySettings({ HTTPS_PROXY: url })).toThrow(/^HTTPS_PROXY: expected a URL/);
   });
 });
 
-describe("if a proxy is configured, art-e", () => {
+describe("a configured proxy", () => {
   let target: Server;
   let proxy: TestProxy;
   beforeEach(async () => {
@@ -70,7 +70,7 @@ describe("if a proxy is configured, art-e", () => {
     target.close();
   });
 
-  it("fetches through it, except from this machine", async () => {
+  it("forwards requests, except to this machine", async () => {
     expect(await (await proxiedFetch("http://files.example.invalid/x?y")).text()).toBe("files.example.invalid/x?y");
     expect(proxy.requests).toEqual(["GET http://files.example.invalid/x?y"]);
     const { port } = target.address() as AddressInfo;
@@ -97,7 +97,7 @@ describe("if a proxy is configured, art-e", () => {
       new AbortController().signal,
     );
 
-  it("sends a tool's request to the checked address through a tunnel", async () => {
+  it("forwards a tool's request to the checked address through a tunnel", async () => {
     expect(await guarded("http://api.example.invalid/x", "93.184.216.34")).toMatchObject({
       status: 200,
       text: "api.example.invalid/x",
@@ -109,7 +109,7 @@ describe("if a proxy is configured, art-e", () => {
     ["http://inside.example.invalid/", "10.0.0.1"],
     ["https://inside.example.invalid/", "169.254.169.254"],
     ["http://10.0.0.1/", "10.0.0.1"],
-  ])("refuses a tool's request to %s, and does not ask the proxy", async (url, address) => {
+  ])("receives no request from a tool to %s, because art-e rejects it", async (url, address) => {
     await expect(guarded(url, address)).rejects.toThrow(/not on the public internet/);
     expect(proxy.requests).toEqual([]);
   });

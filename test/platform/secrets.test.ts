@@ -19,9 +19,9 @@ function leaks(text: string): boolean {
   return read.some((bytes) => [0, 4].some((at) => bytes.includes(SECRET.slice(at, at + 4))));
 }
 
-describe("redact replaces a secret in base64", () => {
+describe("redact on a secret in base64", () => {
   it.each([0, 1, 2, 3, 4, 5].flatMap((before) => [0, 1, 2].map((after) => [before, after] as const)))(
-    "if %i characters come before and %i after it",
+    "replaces the secret if %i characters come before and %i after it",
     (before, after) => {
       const text = base64(`${"x".repeat(before)}${SECRET}${"y".repeat(after)}`);
       expect(leaks(text)).toBe(true);
@@ -32,7 +32,7 @@ describe("redact replaces a secret in base64", () => {
     },
   );
 
-  it.each([4, 7, 19])("if it is broken into lines of %i characters", (columns) => {
+  it.each([4, 7, 19])("replaces the secret in lines of %i characters", (columns) => {
     const text = wrapped(base64(`{"user": "me", "key": "${SECRET}"}`), columns);
     expect(leaks(redact(text, SECRETS))).toBe(false);
     expect(redactJson({ stdout: text }, SECRETS)).toEqual({ stdout: redact(text, SECRETS) });

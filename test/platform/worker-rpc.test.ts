@@ -21,7 +21,7 @@ const open = (gatherMs?: number) => {
 };
 afterEach(() => thread.close());
 
-it("a worker call is sent immediately", async () => {
+it("sends a worker call immediately", async () => {
   open();
   const calls = [1, 2, 3].map((call) => thread.call(call));
   expect(thread.pending).toBe(3);
@@ -29,7 +29,7 @@ it("a worker call is sent immediately", async () => {
   expect(thread.pending).toBe(0);
 });
 
-it("worker calls that follow soon after another are batched, and the first is never delayed", async () => {
+it("combines worker calls that follow soon after another, and never delays the first", async () => {
   open(1_000);
   const calls = [1, 2, 3].map((call) => thread.call(call));
   expect(await calls[0]).toEqual([1]);
@@ -44,14 +44,14 @@ it("worker calls that follow soon after another are batched, and the first is ne
   expect(await Promise.all(alone)).toEqual([[5], [6]]);
 });
 
-it("a worker call is rejected with the thread's error, or if it cannot be copied", async () => {
+it("rejects a worker call with the thread's error, or if it cannot be copied", async () => {
   open();
   await expect(thread.call("bad")).rejects.toMatchObject({ message: "no", code: "E" });
   await expect(thread.call(() => 0)).rejects.toThrow("could not be cloned");
   expect(await thread.call(1)).toEqual([1]);
 });
 
-it("worker calls that wait are rejected when the worker is closed, batched or not", async () => {
+it("rejects waiting worker calls when the worker is closed, combined or not", async () => {
   open(10_000);
   const calls = [thread.call(1), thread.call(2)];
   const outcomes = Promise.allSettled(calls);

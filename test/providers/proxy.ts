@@ -1,7 +1,7 @@
-import { createServer, type IncomingHttpHeaders, request as sendRequest } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as sendRequest } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
-/** An HTTP proxy on 127.0.0.1 that forwards every host to one local port. */
+/** An HTTP proxy on 127.0.0.1 that forwards every host to one local port, or rejects wrong credentials with 407. */
 export interface TestProxy {
   readonly url: string;
   /** `POST http://host/path` and `CONNECT host:port`, in order of arrival. */
@@ -10,13 +10,19 @@ export interface TestProxy {
   close(): void;
 }
 
-export async function startProxy(port: number): Promise<TestProxy> {
+export async function startProxy(port: number, credentials: string | null = null): Promise<TestProxy> {
+  const isRejected = ({ headers: { "proxy-authorization": sent } }: IncomingMessage) =>
+    credentials !== null && sent !== `Basic ${btoa(credentials)}`;
   const requests: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((incoming, response) => {
     requests.push(`${incoming.method} ${incoming.url}`);
     headers.push(incoming.headers);
+    if (isRejected(incoming)) {
+      response.writeHead(407, { "proxy-authenticate": "Basic" }).end();
+      return;
+    }
     const { pathname, search } = new URL(incoming.url ?? "", "http://proxy");
     const { method } = incoming;
     const onward = sendRequest({ host: "127.0.0.1", port, method, path: pathname + search, headers: incoming.headers });
@@ -29,6 +35,10 @@ export async function startProxy(port: number): Promise<TestProxy> {
   server.on("connect", (incoming, socket: Socket) => {
     requests.push(`CONNECT ${incoming.url}`);
     headers.push(incoming.headers);
+    if (isRejected(incoming)) {
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="proxy"\r\n\r\n');
+      return;
+    }
     const target = connect(port, "127.0.0.1", () => {
       socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
       socket.pipe(target).pipe(socket);

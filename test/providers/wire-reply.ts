@@ -1,4 +1,5 @@
-import type { FinishReason, Usage } from "../../src/models/model.js";
+import type { FinishReason } from "../../src/models/model.js";
+import type { Usage } from "../../src/models/usage.js";
 import type { JsonValue } from "../../src/platform/json.js";
 import type { WireFormat } from "./wire-request.js";
 

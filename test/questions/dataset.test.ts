@@ -97,7 +97,7 @@ describe("selectQuestions", () => {
     expect(chosen({ inbox: "nobody@example.com" })).toEqual([]);
   });
 
-  it("leaves out known bad questions if requested", () => {
+  it("omits known bad questions on request", () => {
     expect([...KNOWN_BAD_IDS].sort((a, b) => a - b)).toEqual([49, 101, 129, 171, 208, 266, 327]);
     expect(ids(chosen({}))).toContain(49);
     expect(ids(chosen({ excludeKnownBad: true }))).not.toContain(49);
@@ -113,7 +113,7 @@ describe("selectQuestions", () => {
     expect(ids(all)).not.toEqual(ids(QUESTIONS));
   });
 
-  it("shuffles if requested, even if the seed is 0", () => {
+  it("shuffles on request, even if the seed is 0", () => {
     expect(chosen({ seed: 5 })).toEqual(QUESTIONS);
     expect(chosen({ shuffle: true, seed: 0 })).not.toEqual(QUESTIONS);
     expect(chosen({ shuffle: true })).toEqual(shuffled(QUESTIONS, 1));
@@ -206,8 +206,8 @@ describe("loadQuestionFile", () => {
     return `id,question,answer,message_ids,how_realistic,inbox_address,query_date\r\n${lines.join("\r\n")}\r\n`;
   }
 
-  describe("rejects", () => {
-    it("a missing file", async () => {
+  describe("with an unusable dataset", () => {
+    it("reports a missing file", async () => {
       const path = join(folder, "none.csv");
       await expect(load(path)).rejects.toMatchObject({
         code: "questions_unreadable",
@@ -215,7 +215,7 @@ describe("loadQuestionFile", () => {
       });
     });
 
-    it("a folder", async () => {
+    it("reports a folder", async () => {
       await mkdir(join(folder, "data"));
       await expect(load(join(folder, "data"))).rejects.toMatchObject({
         message: expect.stringContaining("it is a folder"),
@@ -253,14 +253,14 @@ describe("loadQuestionFile", () => {
         'row 1, field "id"',
         parquetOf([{ ...questionRows(1)[0], id: 2 ** 60 } as Row], { idType: "INT64" }),
       ],
-    ])("an unreadable %s: %s", async (name, reason, content) => {
+    ])("reports an unreadable %s (%s)", async (name, reason, content) => {
       await expect(load(await file(name, content))).rejects.toMatchObject({
         name: "UserError",
         message: expect.stringContaining(reason),
       });
     });
 
-    it("a truncated Parquet file", async () => {
+    it("reports a truncated Parquet file", async () => {
       const whole = parquetOf(questionRows(20));
       const path = await file("test.parquet", whole.subarray(0, whole.length - 50));
       await expect(load(path)).rejects.toMatchObject({ code: "questions_unreadable" });
@@ -271,7 +271,7 @@ describe("loadQuestionFile", () => {
       ["x.json", '{"rows": [], "num_rows_total": 0}'],
       ["x.csv", `${HEADER}\n`],
       ["x.parquet", parquetOf([])],
-    ])("a %s without rows", async (name, content) => {
+    ])("reports a %s without rows", async (name, content) => {
       const path = await file(name, content);
       await expect(load(path)).rejects.toMatchObject({
         code: "questions_empty",
@@ -279,7 +279,7 @@ describe("loadQuestionFile", () => {
       });
     });
 
-    it("invalid rows, and reports the first one's field and the number of invalid rows", async () => {
+    it("reports invalid rows, with the first one's field and their number", async () => {
       const rows: unknown[] = questionRows(6);
       rows[2] = { ...questionRows(3)[2], query_date: "14 May 2001" };
       rows[4] = { ...questionRows(5)[4], message_ids: [3] };
@@ -288,6 +288,28 @@ describe("loadQuestionFile", () => {
         code: "question_rows_bad",
         message: `${path}: line 3, field "query_date": expected a date (YYYY-MM-DD), optionally with a time and its zone (2 of 6 rows are invalid)`,
       });
+    });
+
+    it.each<[string, object, string]>([
+      ["an unknown kind", { kind: "urgent" }, 'field "select.kind": Invalid option'],
+      ["text instead of a list", { emails: "<a@x>" }, 'field "select.emails": Invalid input'],
+      ["an email without evidence", { emails: [{ message_ids: ["<a@x>"] }] }, 'field "select.emails.0.evidence": '],
+      [
+        "evidence that is a right email",
+        { emails: [{ message_ids: ["<a@x>"], evidence: ["<a@x>"] }] },
+        'field "select.emails": <a@x> cannot be both a right email and later evidence',
+      ],
+      ["a window that begins later", { from: "2099-01-01" }, 'field "select.from": is after the date of the task'],
+    ])("emails to select with %s", async (_, fields, reason) => {
+      const select = { kind: "needs-reply", from: "1999-01-01", reply_days: 7, emails: [], ...fields };
+      const [row, ...others] = questionRows(3);
+      for (const cell of [select, JSON.stringify(select)]) {
+        const path = await file("x.jsonl", jsonl([...others, { ...row, select: cell }]));
+        await expect(load(path)).rejects.toMatchObject({
+          code: "question_rows_bad",
+          message: expect.stringContaining(`${path}: line 3, ${reason}`),
+        });
+      }
     });
 
     it.each([
@@ -300,7 +322,7 @@ describe("loadQuestionFile", () => {
       "2001-04-06T25:00:00Z",
       "2001-04-06 soon",
       "2001-04-06T10:00+99:00",
-    ])("the impossible date %s", async (query_date) => {
+    ])("reports the impossible date %s", async (query_date) => {
       const path = await file("x.jsonl", jsonl([{ ...questionRows(1)[0], query_date }]));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_rows_bad",
@@ -308,7 +330,7 @@ describe("loadQuestionFile", () => {
       });
     });
 
-    it("many invalid rows, and stops reading after a hundred", async () => {
+    it("stops reading after a hundred invalid rows", async () => {
       const path = await file("x.json", JSON.stringify(Array(50_000).fill({})));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_rows_bad",
@@ -316,7 +338,7 @@ describe("loadQuestionFile", () => {
       });
     });
 
-    it("with the signal's reason if aborted", async () => {
+    it("throws the signal's reason if aborted", async () => {
       const path = await file("x.jsonl", jsonl(questionRows(10_000)));
       const abort = new AbortController();
       const loading = loadQuestionFile(path, "test", abort.signal);
@@ -324,7 +346,7 @@ describe("loadQuestionFile", () => {
       await expect(loading).rejects.toThrow("Ctrl-C");
     });
 
-    it("duplicate ids, and lists them", async () => {
+    it("lists duplicate ids", async () => {
       const path = await file("x.jsonl", jsonl([...questionRows(5), ...questionRows(2, 3)]));
       await expect(load(path)).rejects.toMatchObject({
         code: "question_ids_repeated",
@@ -333,7 +355,7 @@ describe("loadQuestionFile", () => {
     });
   });
 
-  describe("if the format is supported,", () => {
+  describe("with a supported format", () => {
     const rows = questionRows(3);
     const expected = rows.map((row) => ({ ...row, split: "test" }));
 
@@ -434,7 +456,7 @@ describe("loadQuestionFile", () => {
     });
   });
 
-  describe("the split", () => {
+  describe("the split of a dataset", () => {
     const marked = (split: string, firstId: number) => questionRows(2, firstId).map((row) => ({ ...row, split }));
 
     it("comes from the rows, otherwise from the file name, if the user does not request one", async () => {
@@ -450,7 +472,7 @@ describe("loadQuestionFile", () => {
     it.each([
       ["missing in the rows of test.jsonl", "test.jsonl", "test", "train"],
       ["missing in the rows of both.jsonl", "both.jsonl", "train", "test"],
-    ] as const)("is rejected if %s, and the error names the available split", async (_, name, asked, other) => {
+    ] as const)("causes an error if %s, and the error names the available split", async (_, name, asked, other) => {
       const path = await file(name, jsonl(marked(other, 1)));
       await expect(load(path, asked)).rejects.toMatchObject({
         code: "split_missing",
@@ -462,7 +484,7 @@ describe("loadQuestionFile", () => {
     it.each([
       ["train-00000-of-00001.parquet", "test", "train"],
       ["my_TEST.parquet", "train", "test"],
-    ] as const)("is not derived from the name %s as %s", async (name, asked, other) => {
+    ] as const)("does not follow from the name %s as %s", async (name, asked, other) => {
       const path = await file(name, parquetOf(questionRows(1)));
       await expect(load(path, asked)).rejects.toMatchObject({ code: "split_missing" });
       expect((await load(path, other)).split).toBe(other);
@@ -471,20 +493,20 @@ describe("loadQuestionFile", () => {
     it.each([
       ["latest.parquet", "train", "train"],
       ["train-test.parquet", "test", "test"],
-    ] as const)("of %s, requested as %s, is %s", async (name, asked, split) => {
+    ] as const)("follows from %s, requested as %s, as %s", async (name, asked, split) => {
       const set = await load(await file(name, parquetOf(questionRows(1))), asked);
       expect(set.split).toBe(split);
       expect(set.questions[0]?.split).toBe(split);
     });
 
-    it("can be selected from a file with both splits, even if the same ids are in both", async () => {
+    it("comes from a file with both splits on request, even if the same ids are in both", async () => {
       const path = await file("both.jsonl", jsonl([...marked("train", 1), ...marked("test", 2)]));
       expect((await load(path, "train")).questions.map((question) => question.id)).toEqual([1, 2]);
       expect((await load(path, "test")).questions.map((question) => question.id)).toEqual([2, 3]);
     });
   });
 
-  describe("given real questions,", needs("real-mail"), () => {
+  describe("with real questions", needs("real-mail"), () => {
     it("reads the hub's questions about one mailbox", async () => {
       const set = await load(join(ENRON, "questions-kaminski.parquet"), "train");
       expect(set.questions).toHaveLength(2886);

@@ -20,7 +20,7 @@ describe("draftPatternQuestions", () => {
   const draftsOf = (...mails: Email[]) => draftPatternQuestions(INBOX, mails, mails);
   const asked = (kind: string, ...mails: Email[]) => draftsOf(...mails).drafts.filter((one) => one.kind === kind);
 
-  it("asks for a value by sender, topic and month, and leaves out the month if the date is earlier", () => {
+  it("asks for a value by sender, topic and month, and omits the month if the date is earlier", () => {
     const source = mail();
     expect(asked("how_much", source, mail({ subject: "Lunch", body: long("Nothing of the kind.") }))).toMatchObject([
       {
@@ -64,6 +64,8 @@ describe("draftPatternQuestions", () => {
       (address) => [`Please send the signed copies to ${address} today.`, "Which e-mail address did", address],
     ),
     ["If you have questions, call Ann at +44 20 7946 0958.", "Which telephone number did Bo Kim", "+44 20 7946 0958"],
+    ["To reach Ann Ray, call 713-853-0101 x4521 in town.", "Which telephone number did", "713-853-0101 x4521"],
+    ["To reach Ann Ray, call 713-853-0101 ext 45 today.", "Which telephone number did", "713-853-0101 ext 45"],
     ["Please send the signed copies to 403 White Hall Avenue.", "Which street address did", "403 White Hall Avenue"],
   ] as [string, string, string][])("derives from %j the question %j", (body, question, answer) => {
     const [draft] = draftsOf(mail({ body })).drafts.filter(({ kind }) => kind !== "who");
@@ -167,7 +169,7 @@ describe("usableMails", () => {
     ["newsletter or notice", { body: long("Click\nhere to be taken off.") }],
     ["newsletter or notice", { body: long("This is generated - DO NOT REPLY!") }],
     ["newsletter or notice", { to: Array.from({ length: 30 }, (_, i) => `p${i}@x`), body: long("c") }],
-  ])("leaves out an email: %s", (reason, changes) => {
+  ])("omits an email (%s)", (reason, changes) => {
     expect(usableMails([mail(changes)], 200)).toEqual({ usable: [], leftOut: { [reason]: 1 } });
   });
 
@@ -237,7 +239,7 @@ it.each([
   ["Who signed the new harbor lease contract?", "He signed the new harbor lease contract today.", 5],
   ["Who owns the harbor?", "The lease of the harbor", 1],
   ["", "anything", 0],
-])("longestSharedPhrase of %j and %j is %i words", (question, text, words) =>
+])("longestSharedPhrase of %j and %j has %i words", (question, text, words) =>
   expect(longestSharedPhrase(question, text)).toBe(words),
 );
 

@@ -89,8 +89,8 @@ describe("the demo mail and questions", () => {
     }
   });
 
-  describe("contain fictional data, which", () => {
-    it("uses only .example domains", () => {
+  describe("the fictional data", () => {
+    it("contains only .example domains", () => {
       for (const { path, raw } of mails) {
         const text = raw.toString("latin1");
         expect(text.match(/\b[\w-]+\.(?:com|net|org|edu|gov|mil|int|info|biz|io|us|uk|ca|de|fr)\b/i), path).toBeNull();
@@ -100,7 +100,7 @@ describe("the demo mail and questions", () => {
       }
     });
 
-    it("uses only telephone numbers reserved for fiction", () => {
+    it("contains only telephone numbers reserved for fiction", () => {
       for (const { path, raw } of mails) {
         for (const [number] of raw.toString("latin1").matchAll(/\b\d{3}-\d{3}-\d{4}\b/g))
           expect(number, path).toMatch(/-555-01\d\d$/);
@@ -114,7 +114,7 @@ describe("the demo mail and questions", () => {
   });
 
   describe("the demo mail", () => {
-    it("contains at least 300 emails of three owners, with one inbox each", () => {
+    it("contains at least 300 emails of three owners, with one mailbox each", () => {
       expect(mails.length).toBeGreaterThanOrEqual(330);
       expect(new Set(mails.map((mail) => mail.content)).size).toBeGreaterThanOrEqual(300);
       expect(new Set(mails.map((mail) => mail.owner))).toEqual(new Set(Object.keys(OWNERS)));
@@ -141,7 +141,7 @@ describe("the demo mail and questions", () => {
       }
     });
 
-    it("is dated from March 2000 to February 2002, except for three wrong years", () => {
+    it("has dates from March 2000 to February 2002, except for three wrong years", () => {
       const strange = mails.filter((mail) => !/^(2000|2001|2002)$/.test(year(mail)));
       expect(strange.map(year).sort()).toEqual(["0001", "1979", "2044"]);
       for (const { parsed, path } of mails.filter((mail) => !strange.includes(mail))) {
@@ -149,7 +149,7 @@ describe("the demo mail and questions", () => {
       }
     });
 
-    it("is sent by each owner from one address, and mostly by Ruth's assistant for her", () => {
+    it("comes from one address per owner, mostly from Ruth's assistant for her", () => {
       const senders = (owner: string) => {
         const sent = mails.filter((mail) => mail.owner === owner && /\/(_sent_mail|sent|sent_items)\//.test(mail.path));
         const count = new Map<string, number>();
@@ -164,13 +164,13 @@ describe("the demo mail and questions", () => {
       expect(senders("whitlock-r")).toEqual(["teresa.quill@kestrelplains.example", OWNERS["whitlock-r"]]);
     });
 
-    it("uses each Message-ID for only one email", () => {
+    it("contains each Message-ID once", () => {
       for (const [id, filed] of byId) expect(new Set(filed.map((mail) => mail.content)).size, id).toBe(1);
     });
   });
 
   describe("the demo questions", () => {
-    it("include at least 40 answerable and 8 unanswerable ones over the three inboxes", () => {
+    it("include at least 40 answerable and 8 unanswerable ones over the three mailboxes", () => {
       expect(questions.length).toBeGreaterThanOrEqual(40);
       expect(unanswerable).toHaveLength(8);
       const ids = [...questions, ...unanswerable].map((question) => question.id);
@@ -181,7 +181,7 @@ describe("the demo mail and questions", () => {
       }
     });
 
-    it.each(questions)("cite existing emails in the inbox that are not later than query_date: $id", (question) => {
+    it.each(questions)("cite existing emails in the mailbox that are not later than query_date ($id)", (question) => {
       expect(question.split).toBe("test");
       expect(question.message_ids.length).toBeGreaterThan(0);
       for (const id of question.message_ids) {
@@ -194,7 +194,7 @@ describe("the demo mail and questions", () => {
       }
     });
 
-    it.each(questions)("have the answer's numbers and names in the gold email: $id", (question) => {
+    it.each(questions)("find the answer's numbers and names in the gold email ($id)", (question) => {
       const gold = goldOf(question)
         .map(({ parsed }) => `${parsed.from?.address} ${parsed.subject} ${parsed.text}`)
         .join(" ")
@@ -222,7 +222,7 @@ describe("the demo mail and questions", () => {
       expect(telephone.map((question) => question.answer)).toEqual(["316-555-0117", "316-555-0188"]);
     });
 
-    it.each(unanswerable)("cite no gold email: $id", (question) => {
+    it.each(unanswerable)("cite no gold email if unanswerable ($id)", (question) => {
       expect(question.message_ids).toEqual([]);
       expect(question.answer).toBe("I don't know");
       expect(Object.values(OWNERS)).toContain(question.inbox_address);
@@ -275,11 +275,11 @@ describe("the demo mail and questions", () => {
       paths: [...cell.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path),
     }));
 
-    it("are the ones checked in this file", () => {
+    it("appear in this file", () => {
       expect(rows.map((row) => row.quirk)).toEqual(Object.keys(QUIRKS));
     });
 
-    it.each(rows)("exist: $quirk", ({ quirk, paths }) => {
+    it.each(rows)("exist in the mail ($quirk)", ({ quirk, paths }) => {
       const [first, second] = paths.map((path) => byPath.get(path));
       expect(first && QUIRKS[quirk]?.(first, second), paths.join(", ")).toBe(true);
     });
@@ -295,13 +295,13 @@ const SPLITS = { tune: "train", test: "test" } as const;
 const citedSchema = questionSchema.extend({ equivalent_ids: z.array(z.string()) });
 type CitedQuestion = z.output<typeof citedSchema>;
 
-const labelledSchema = citedSchema.extend({
+const labeledSchema = citedSchema.extend({
   question_kind: z.string(),
   mail_kind: z.string(),
   wording: z.string(),
   hard: z.boolean(),
 });
-type LabelledQuestion = z.output<typeof labelledSchema>;
+type LabeledQuestion = z.output<typeof labeledSchema>;
 
 const STYLES = ["close", "paraphrased", "vague"] as const;
 const styledSchema = citedSchema.extend({ style: z.enum(STYLES) });
@@ -318,8 +318,8 @@ function readParts<T>(name: string, schema: z.ZodType<T>): Record<Part, T[]> {
   return { tune: questionsOf("tune"), test: questionsOf("test") };
 }
 
-const { tune, test } = readParts("hand-written", labelledSchema.strict());
-const all: LabelledQuestion[] = [...tune, ...test];
+const { tune, test } = readParts("hand-written", labeledSchema.strict());
+const all: LabeledQuestion[] = [...tune, ...test];
 const styles: Record<Part, StyledQuestion[]> = readParts("styles", styledSchema.strict());
 const styled = [...styles.tune, ...styles.test];
 /** Longer shared passages count as quotations. */
@@ -334,13 +334,13 @@ function quotes(text: string): Set<string> {
 }
 
 describe("the questions in three styles", () => {
-  it.each(PARTS)("in the part %s load as a dataset of their split", async (part) => {
+  it.each(PARTS)("load as a dataset of their split in the part %s", async (part) => {
     const set = await loadQuestionFile(fileOf("styles", part), undefined, new AbortController().signal);
     expect(set.split).toBe(SPLITS[part]);
     expect(set.questions.map(({ id }) => id)).toEqual(styles[part].map(({ id }) => id));
   });
 
-  it("are 25 per style in each part", () => {
+  it("include 25 per style in each part", () => {
     for (const part of PARTS) {
       const counts = STYLES.map((style) => styles[part].filter((one) => one.style === style).length);
       expect(counts, part).toEqual([25, 25, 25]);
@@ -358,7 +358,7 @@ describe("the questions in three styles", () => {
     for (const { id, message_ids } of styled) expect(message_ids.length, String(id)).toBeGreaterThan(0);
   });
 
-  it("in different parts share no mailbox", () => {
+  it("share no mailbox between the parts", () => {
     const tuned = new Set(styles.tune.map((one) => one.inbox_address));
     expect(styles.test.filter((one) => tuned.has(one.inbox_address))).toEqual([]);
   });
@@ -368,7 +368,7 @@ describe("the hand-written questions", () => {
   it.each([
     ["tune", "train", tune],
     ["test", "test", test],
-  ] as const)("in the part %s load as a dataset of the split %s", async (part, split, questions) => {
+  ] as const)("load in the part %s as a dataset of the split %s", async (part, split, questions) => {
     const set = await loadQuestionFile(fileOf("hand-written", part), undefined, new AbortController().signal);
     expect(set.split).toBe(split);
     expect(set.questions.map(({ id }) => id)).toEqual(questions.map(({ id }) => id));
@@ -383,8 +383,8 @@ describe("the hand-written questions", () => {
     for (const { id, message_ids } of all) expect(message_ids.length, String(id)).toBeGreaterThan(0);
   });
 
-  it("are divided by mailbox, five in each part", () => {
-    const mailboxesOf = (questions: LabelledQuestion[]) => new Set(questions.map((one) => one.inbox_address));
+  it("belong to different mailboxes, five in each part", () => {
+    const mailboxesOf = (questions: LabeledQuestion[]) => new Set(questions.map((one) => one.inbox_address));
     const [tuned, tested] = [mailboxesOf(tune), mailboxesOf(test)];
     expect([tuned.size, tested.size]).toEqual([5, 5]);
     expect([...tuned].filter((mailbox) => tested.has(mailbox))).toEqual([]);
@@ -396,13 +396,13 @@ describe("the hand-written questions", () => {
     }
   });
 
-  it("are distributed as the README describes", () => {
+  it("follow the distribution in the README", () => {
     const readme = readFileSync(join(FOLDER, "README.md"), "utf8");
     const rows = [...readme.matchAll(/^\| `(\w+)`: ([\w ]+) \| (\d+) \| (\d+) \|/gm)];
     const table = rows.map(([, field, value, tuned, tested]) => [`${field}: ${value}`, Number(tuned), Number(tested)]);
-    const labels = (one: LabelledQuestion) =>
+    const labels = (one: LabeledQuestion) =>
       (["question_kind", "mail_kind", "wording", "hard"] as const).map((field) => `${field}: ${one[field]}`);
-    const countIn = (questions: LabelledQuestion[], label: string) =>
+    const countIn = (questions: LabeledQuestion[], label: string) =>
       questions.filter((one) => labels(one).includes(label)).length;
     const wanted = [...new Set(all.flatMap(labels))].filter((label) => label !== "hard: false");
     expect(table.map(([label]) => label).sort()).toEqual(wanted.sort());
@@ -438,7 +438,7 @@ describe("the questions checked against real mail", needs("real-mail"), () => {
     mailboxOf = questionMailboxes(db);
   }, 60_000);
 
-  it("have the numbers and dates of a hand-written answer in a cited email", () => {
+  it("contain the numbers and dates of a hand-written answer in a cited email", () => {
     const doubts = all.flatMap((question) => {
       const { passed, reason } = checkGold(question, goldOf(question));
       return passed ? [] : [[question.id, reason] as const];
@@ -517,4 +517,4 @@ it.each([
   ["When is the call?", "At 11:30 AM", "no cited email contains a time from the answer"],
   ["Who picked the loser pool?", "Washington", "no cited email contains a word from the question"],
   ["Who is sponsoring the call?", "Williams", "no cited email contains a word from the answer"],
-])("checkGold, for %s %s, returns %s", (question, answer, reason) => expect(problemOf(question, answer)).toBe(reason));
+])("checkGold returns, for %s %s, %s", (question, answer, reason) => expect(problemOf(question, answer)).toBe(reason));

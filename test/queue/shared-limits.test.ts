@@ -60,7 +60,7 @@ describe("SharedLimits", needs("redis"), () => {
     expect(await waiting).toBe("stopped");
   });
 
-  it("pause all workers that share an account, and no others, if its server refuses one", async () => {
+  it("pause all workers that share an account, and no others, if its server rejects one", async () => {
     const [a, b, other] = [
       limits("run_4", null),
       limits("run_5", null, null, "run_4"),

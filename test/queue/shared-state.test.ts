@@ -27,12 +27,12 @@ const question = {
 };
 
 describe("a queue message", () => {
-  it("is unchanged after writing and reading", async () => {
+  it("stays the same after writing and reading", async () => {
     const value = { text: "émojis 🦊 and \u0000", list: [1, null, { deep: true }] };
     expect(await readCompressed("it", await compressJson("it", value), z.json())).toEqual(value);
   });
 
-  it("is refused, and named in the error, if it is too large", async () => {
+  it("causes an error with its name if it is too large", async () => {
     const noise = randomBytes(17 * 1024 * 1024).toString("base64");
     await expect(compressJson("Its trace", noise)).rejects.toThrow(
       /^Its trace has \d+\.\d MB compressed, but the queue accepts at most 16\.0 MB$/,
@@ -40,7 +40,7 @@ describe("a queue message", () => {
     await expect(compressJson("Its trace", noise)).rejects.toBeInstanceOf(MessageTooLarge);
   });
 
-  it("is refused if it inflates to too many bytes", async () => {
+  it("causes an error if it inflates to too many bytes", async () => {
     const bomb = deflateRawSync(Buffer.alloc(130 * 1024 * 1024)).toString("base64");
     await expect(readCompressed("The trace", bomb, z.json())).rejects.toThrow(/^The trace cannot be read: /);
   });
@@ -50,7 +50,7 @@ describe("a queue message", () => {
     ["uncompressed bytes", Buffer.from("hello").toString("base64")],
     ["compressed text that is not JSON", deflateRawSync("{").toString("base64")],
     ["JSON of another type", deflateRawSync("[]").toString("base64")],
-  ])("is refused if it contains %s", async (_, text) => {
+  ])("causes an error if it contains %s", async (_, text) => {
     await expect(readCompressed("It", text, z.strictObject({}))).rejects.toThrow(/^It (cannot be read|is invalid)/);
   });
 
@@ -67,11 +67,21 @@ describe("a queue message", () => {
     ],
     ["a run with an invalid id", runManifestSchema, { protocol: PROTOCOL, runId: "../../x" }],
     ["a run with a different protocol version", runManifestSchema, { protocol: PROTOCOL + 1, runId: "run_1" }],
-  ])("is refused if it is %s", (_, schema, value) => {
+  ])("causes an error if it is %s", (_, schema, value) => {
     expect(() => readMessage("It", value, schema)).toThrow(/^It is invalid: /);
   });
 
-  it("is accepted if it contains a valid task", () => {
+  it.each([{ timeoutMs: 1e12 }, { timeoutMs: "9" }, { timeoutMs: -1 }, { rpm: 0 }, { rpm: 1e300 }, { tpm: -1 }])(
+    "causes an error if its requests have the limit %o",
+    (limit) => {
+      const requests = { timeoutMs: 1_000, rpm: null, tpm: 1, cache: false };
+      const { shape } = runManifestSchema;
+      expect(shape.requests.safeParse(requests).success).toBe(true);
+      expect(shape.requests.safeParse({ ...requests, ...limit }).success).toBe(false);
+    },
+  );
+
+  it("reaches the worker if it contains a valid task", () => {
     expect(readMessage("It", { task: question, epoch: 2 }, taskMessageSchema)).toEqual({ task: question, epoch: 2 });
   });
 });
@@ -86,7 +96,7 @@ describe("parseQueueUrl", () => {
   });
 
   it.each(["localhost:6379", "http://x", "redis://", "redis://h/db", "redis://:hidden-word@h/1?x=1", ""])(
-    "refuses %s, and does not repeat it",
+    "rejects %s, and does not repeat it",
     (text) => {
       expect(() => parseQueueUrl(text)).toThrow("--queue (or ART_E_QUEUE_URL): expected the URL of a Redis server.");
     },

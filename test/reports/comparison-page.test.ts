@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { setRunName } from "../../src/traces/runs-store.js";
 import type { QuestionTrace, Turn } from "../../src/traces/trace.js";
 import { type Opened, TestBrowser } from "../browser.js";
+import { writeReport } from "../cli/reports/report-file.js";
 import { needs } from "../machine-requirements.js";
-import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
 /** The report of several runs in a browser. */
@@ -110,7 +110,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     await reloaded.locator("tr[data-index]").first().waitFor();
   }
 
-  it("states which run is better, and refuses to compare different questions", async () => {
+  it("states which run is better, and does not compare different questions", async () => {
     const findings = await page.locator(".finding").allTextContents();
     expect(findings).toHaveLength(3);
     expect(findings[0]).toMatch(
@@ -120,7 +120,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(await page.locator("table.compared").count()).toBe(2);
   });
 
-  it("does not print a run label over another one or beyond the chart, on wide and narrow screens", async () => {
+  it("prints no run label over another one or beyond the chart, on wide and narrow screens", async () => {
     const name = (end: string) => `a run with quite a long name ${end}`;
     const same = await writeReport(
       (db) => {
@@ -173,7 +173,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     }
   });
 
-  it("can be used with only the keyboard, even on a phone: every control in order, with a name and a visible focus", async () => {
+  it("works with only the keyboard, even on a phone, with a name and a visible focus for every control", async () => {
     await page.emulateMedia({ colorScheme: "dark" });
     await reloadAt(390);
     const controls = await page
@@ -228,7 +228,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     await expect.poll(() => counted(page)).toBe("0 of 270 tasks");
   });
 
-  it("shows answers side by side and marks the words that differ, and shows which run a conversation is from", async () => {
+  it("shows answers side by side, marks the words that differ, and names the run of a conversation", async () => {
     const shown = page
       .locator(".matrix tbody tr")
       .filter({ has: page.locator("td:nth-of-type(2) mark") })
@@ -289,7 +289,7 @@ describe("a report of several runs", { ...needs("browser"), timeout: 180_000 }, 
     expect(rings).toBe(rows.filter((row) => !row.endsWith("–")).length);
   });
 
-  it("shows hostile answers as text, whether or not differences are marked", async () => {
+  it("shows hostile answers as text, with or without marked differences", async () => {
     const block = page.locator(".matrix");
     expect(await block.textContent()).toContain("<b>bold</b>");
     expect(await block.locator("b, img").count()).toBe(0);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EvalDraft } from "../../src/evals/definition.js";
-import { hashLabels } from "../../src/evals/labels.js";
+import { hashLabels } from "../../src/evals/effective-labels.js";
 import { saveDraft, saveEvalTest } from "../../src/evals/store.js";
-import { measureAgreement } from "../../src/evals/test-eval.js";
+import { measureAgreement } from "../../src/evals/test-eval/agreement.js";
 import { agentOfRun } from "../../src/evals/validated-agents.js";
 import type { Db } from "../../src/store/open-store.js";
 import { getRun } from "../../src/traces/runs-store.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
 import { TestBrowser } from "../browser.js";
+import { writeReport } from "../cli/reports/report-file.js";
 import { needs } from "../machine-requirements.js";
-import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
 /** Evals in a report's page. */

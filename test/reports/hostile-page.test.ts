@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
 import { TestBrowser } from "../browser.js";
+import { writeReport } from "../cli/reports/report-file.js";
 import { needs } from "../machine-requirements.js";
-import { writeReport } from "./report-file.js";
 import { saveSynthetic } from "./synthetic-run.js";
 
 /** Email texts that attempt injection. */
@@ -76,7 +76,7 @@ function callOf(id: string): Trace["toolCalls"][number] {
 
 const browser = new TestBrowser();
 
-describe.each(["embed", "folder"])("a report of hostile mail, with its conversations in: %s", (traces) => {
+describe.each(["embed", "folder"])("a report of hostile mail, with its conversations in the %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { questionStatistics } from "../../src/questions/dataset.js";
+import { runLabels, runNameOrId, runTitle } from "../../src/reports/figure-text.js";
 import { corpusSummary, datasetSummary, runSummary } from "../../src/reports/run-text.js";
-import { runLabels, runNameOrId, runTitle } from "../../src/reports/wording.js";
 import type { RunTotals, ScoreFigures } from "../../src/traces/run-totals.js";
 
 const AVERAGES = {
@@ -130,7 +130,7 @@ describe("runSummary", () => {
   });
 });
 
-describe("a summary, if there is no data,", () => {
+describe("a summary without data", () => {
   it("shows dashes in datasetSummary", () => {
     const lines = datasetSummary(questionStatistics({ split: "train", questions: [] })).split("\n");
     expect(lines.slice(1, -1)).toEqual([

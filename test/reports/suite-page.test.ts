@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Opened, TestBrowser } from "../browser.js";
+import { writeReport } from "../cli/reports/report-file.js";
 import { needs } from "../machine-requirements.js";
 import { noisyPng } from "../suites/png.js";
-import { writeReport } from "./report-file.js";
 import { saveSuiteRun, suiteTrace, withCall } from "./suite-run.js";
 
 /** A report of a run over a suite, in a real browser. */
@@ -37,7 +37,7 @@ const TRACES = [
 
 const browser = new TestBrowser();
 
-describe.each(["embed", "folder"])("a report of a suite run, with its conversations in: %s", (traces) => {
+describe.each(["embed", "folder"])("a report of a suite run, with its conversations in the %s", (traces) => {
   let report: Awaited<ReturnType<typeof writeReport>>;
 
   beforeAll(async () => {
@@ -78,7 +78,7 @@ describe.each(["embed", "folder"])("a report of a suite run, with its conversati
       expect(opened.requests).toEqual([]);
     });
 
-    it("opens a task whatever its id, without executing any part of it", async () => {
+    it("opens a task with any id, without executing any part of it", async () => {
       await page.evaluate('location.hash = ""');
       await page.locator("tr[data-index]", { hasText: "unsupported" }).click();
       const dialog = page.locator("dialog.task");

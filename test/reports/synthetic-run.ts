@@ -7,7 +7,7 @@ import { saveTasks } from "../../src/traces/results-store.js";
 import { finishRun, insertRun } from "../../src/traces/runs-store.js";
 import { toTaskResult } from "../../src/traces/task-result.js";
 import type { ToolCallRecord, QuestionTrace as Trace, Turn } from "../../src/traces/trace.js";
-import { below, seeded } from "../bench/random.js";
+import { below, seeded } from "../random.js";
 import { SETTINGS } from "../traces/saved-runs.js";
 
 /** Synthetic runs of any size, the same for the same seed, saved like real runs. */

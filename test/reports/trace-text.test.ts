@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/models/model.js";
-import { stripControls } from "../../src/platform/strings.js";
+import { stripControls } from "../../src/platform/control-characters.js";
 import { traceText } from "../../src/reports/trace-text.js";
 import { traceView } from "../../src/reports/trace-view.js";
 import type { QuestionTrace as Trace } from "../../src/traces/trace.js";
@@ -221,7 +221,7 @@ describe("traceView", () => {
     expect(steps).toHaveLength(4);
   });
 
-  it("distinguishes calls whose ids occur again in a later turn", () => {
+  it("separates calls whose ids occur again in a later turn", () => {
     const asking = (name: string): Message => ({
       role: "assistant",
       content: "",

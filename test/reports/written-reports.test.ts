@@ -8,7 +8,7 @@ import { junit } from "../../src/reports/junit-report.js";
 import { markdownReport, stepSummary } from "../../src/reports/markdown-report.js";
 import type { ReportHead, ScoreMeaning } from "../../src/reports/report-data.js";
 import { RunTally } from "../../src/reports/report-figures.js";
-import { resultsFile } from "../../src/runs/results-file.js";
+import { resultsFile } from "../../src/results/results-file.js";
 import type { BenchmarkResult } from "../../src/traces/run-totals.js";
 import { type TaskResult, toTaskResult } from "../../src/traces/task-result.js";
 import { head, task } from "../analysis/runs.js";
@@ -35,7 +35,7 @@ describe("a CSV report", () => {
     expect(rowOf({ agentAnswer: "the\0 rest" })).toMatchObject({ agentAnswer: "the\ufffd rest" });
   });
 
-  it("has one column per field and score, and empty cells for missing values", () => {
+  it("contains one column per field and score, and empty cells for missing values", () => {
     const row = rowOf({ scores: { semanticScore: 0.5 }, costUsd: null });
     expect(row).toMatchObject({
       runId: "run_1",
@@ -83,7 +83,7 @@ const FOUR = [
 ];
 
 describe("a JUnit XML report", () => {
-  it("has one test case per task, on request a failure if wrong, an error if failed, and skipped if the score is missing", () => {
+  it("contains one test case per task, on request a failure if wrong, an error if failed, and skipped if the score is missing", () => {
     const text = xml(...FOUR);
     expect(text).toMatch(
       /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="art-e" tests="4" failures="1" errors="1" skipped="1" time="1\.538">/,
@@ -97,7 +97,7 @@ describe("a JUnit XML report", () => {
     expect(text).toMatch(/name="4 How\?".+>\n +<skipped message="no exactMatch"\/>/);
   });
 
-  it("is an empty suite if the run is empty", () => expect(xml()).toContain('tests="0" failures="0"'));
+  it("contains an empty suite if the run is empty", () => expect(xml()).toContain('tests="0" failures="0"'));
 
   it("treats 1 as wrong if lower is better", () => {
     const score = { ...EXACT_MATCH, better: "lower" } as const;
@@ -111,7 +111,7 @@ describe("a JUnit XML report", () => {
     expect([...junit(head(), score, [], () => tasks, true)].join("")).toContain('tests="2" failures="1"');
   });
 
-  it("has one test case per gate, and only missed gates are failures by default", () => {
+  it("contains one test case per gate, and only missed gates are failures by default", () => {
     const text = [...junit(head(), EXACT_MATCH, twoGates(HALF_RIGHT, FOUR), () => FOUR, false)].join("");
     expect(text).toContain('<testsuites name="art-e" tests="6" failures="1" errors="0" skipped="3"');
     expect(text).toContain('<skipped message="wrong: exactMatch 0">');
@@ -131,14 +131,14 @@ describe("a JUnit XML report", () => {
   const hostile =
     "a\u0000b\u0008\u001b[31m ]]> </failure><x y=\"1\" z='2'/> &amp; &#0; <!-- \ud800 \uffff \u202e\r\nend";
 
-  it("is well formed, whatever an email or answer contains", () => {
+  it("stays well formed, whatever an email or answer contains", () => {
     const text = xml(task(1, { exactMatch: 0 }, { question: hostile, agentAnswer: hostile, groundTruth: hostile }));
     expect(text).not.toMatch(/<x |<!--|\]\]>/);
     expect(text).toContain("&lt;/failure&gt;&lt;x y=&quot;1&quot;");
     checkWellFormed(text);
   });
 
-  it("is well formed for any text", () => {
+  it("stays well formed for any text", () => {
     const anything = fc.string({ unit: "binary" });
     fc.assert(
       fc.property(anything, anything, anything, (question, answer, error) => {
@@ -199,7 +199,15 @@ describe("a Markdown report", () => {
       retries: 0,
       tokens: { input: 0, cached: 0, output: 0 },
       name: null,
-      scores: { semanticScore: { value: null, n: 0, low: null, high: null } },
+      scores: {
+        semanticScore: {
+          value: null,
+          n: 0,
+          low: null,
+          high: null,
+          overAll: { value: null, n: 0, low: null, high: null },
+        },
+      },
       slices: {},
       suite: null,
     };
@@ -216,7 +224,7 @@ describe("a Markdown report", () => {
     };
   }
 
-  it("shows untrusted text as text: no markup, links or mentions, and one line per cell", () => {
+  it("shows untrusted text as text, without markup, links or mentions, on one line per cell", () => {
     const text = markdownReport(head(HOSTILE));
     expect(text).not.toMatch(/<img|\]\(|@everyone|\*\*|https:\/\/|\u202e|`code`/);
     for (const line of text.split("\n").filter((each) => each.startsWith("| 1 |")))
@@ -224,7 +232,7 @@ describe("a Markdown report", () => {
     expect(text).toContain("| 1 | a&#124;b &#60;img src=x&#62; &#91;x&#93;(https&#58;//evil.example) &#64;everyone ");
   });
 
-  it("has dashes for missing values", () => {
+  it("shows dashes for missing values", () => {
     const text = markdownReport(head("plain_name"));
     expect(text).toContain("## ART-E: plain_name\n");
     expect(text).toContain("| Word overlap | - |");
@@ -311,7 +319,7 @@ describe("a results file", () => {
     taskResults: [],
   } as unknown as BenchmarkResult;
 
-  it.each([0, 1, 3])("is written in pieces that form the complete JSON for %d tasks", (tasks) => {
+  it.each([0, 1, 3])("consists of pieces that form the complete JSON for %d tasks", (tasks) => {
     const taskResults = Array.from({ length: tasks }, (_, i) => task(i + 1));
     const text = [...resultsFile(HEAD, taskResults)].join("");
     expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ ...HEAD, taskResults })));
@@ -319,7 +327,7 @@ describe("a results file", () => {
     expect(text.endsWith("}\n")).toBe(true);
   });
 
-  it("has one line per task, and requests each task only when needed", () => {
+  it("contains one line per task, and reads each task only when needed", () => {
     let asked = 0;
     function* tasks() {
       for (const id of [1, 2]) {

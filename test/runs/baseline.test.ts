@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCorpusStats } from "../../src/mail/corpus.js";
-import { loadQuestionFile } from "../../src/questions/dataset/dataset-files.js";
 import { compareTaskIds, type QuestionSet } from "../../src/tasks/question.js";
 import { ENRON, needs } from "../machine-requirements.js";
-import { demoSet, never, openDemo, openWith, question, type TestDb, unanswerableSet } from "./demo-setup.js";
+import { questionsIn } from "../questions/question-file.js";
+import { demoSet, openDemo, openWith, question, type TestDb, unanswerableSet } from "./demo-setup.js";
 import { answersOf, baseline, benchmark, type Finished } from "./run-setup.js";
 
 describe("the offline baseline", () => {
@@ -20,7 +20,7 @@ describe("the offline baseline", () => {
 
   afterAll(() => demo.close());
 
-  describe("the baseline over the demo questions", () => {
+  describe("over the demo questions", () => {
     test("completes every question", () => {
       expect(alone.results).toHaveLength(set.questions.length);
       expect(alone.results.map((result) => result.taskId)).toEqual(
@@ -56,7 +56,7 @@ describe("the offline baseline", () => {
       expect(answersOf(many)).toBe(answersOf(alone));
     });
 
-    test("also supports ART's tools", async () => {
+    test("supports ART's tools too", async () => {
       const art = await benchmark(demo.db, { agentId: "art-e", model: await baseline(), set });
       expect(art.totals).toMatchObject({ completedTasks: 73, failedTasks: 0 });
       expect(art.totals.foundGold).toBeGreaterThan(0.3);
@@ -97,8 +97,8 @@ describe("the offline baseline", () => {
     });
   });
 
-  describe("the output of a run contains", () => {
-    test("the run's settings, mail and questions", () => {
+  describe("a run's output", () => {
+    test("contains the run's settings, mail and questions", () => {
       const { run, totals } = alone;
       expect(run).toMatchObject({
         id: totals.runId,
@@ -120,7 +120,7 @@ describe("the offline baseline", () => {
       expect(demo.db.prepare("SELECT count(*) FROM art_e_tasks").pluck().get()).toBe(73 + 8);
     });
 
-    test("one trace per result, with its conversation, question and scores", () => {
+    test("contains one trace per result, with its conversation, question and scores", () => {
       expect(alone.traces.map(({ traceId }) => traceId)).toEqual(alone.results.map(({ traceId }) => traceId));
       const trace = alone.traces[0];
       expect(trace).toMatchObject({
@@ -139,7 +139,7 @@ describe("the offline baseline", () => {
       expect(new Set(alone.traces.map(({ sessionId }) => sessionId)).size).toBe(73);
     });
 
-    test("events: the run, each task started and finished once, and each finished task reported as saved", async () => {
+    test("reports the run, each task as started and finished once, and each finished task as saved", async () => {
       const model = await baseline();
       let unsaved = 0;
       const { events, totals } = await benchmark(demo.db, {
@@ -164,7 +164,7 @@ describe("the offline baseline", () => {
       expect([...ended].sort(compareTaskIds)).toEqual([...begun].sort(compareTaskIds));
     });
 
-    test("events: a task is finished, saved or not, before the next one starts if only one can run", async () => {
+    test("reports a task as finished before the next one starts if only one can run", async () => {
       const { events } = await benchmark(demo.db, {
         agentId: "baseline",
         model: await baseline(),
@@ -182,7 +182,7 @@ describe("the offline baseline", () => {
       );
     });
 
-    test("null averages, not NaN, if a run has no questions", async () => {
+    test("contains null averages, not NaN, if a run has no questions", async () => {
       const { totals, run } = await benchmark(demo.db, {
         agentId: "baseline",
         model: await baseline(),
@@ -209,12 +209,12 @@ describe("the offline baseline", () => {
   });
 });
 
-describe("the baseline over real Enron mail", needs("real-mail"), () => {
+describe("over real Enron mail", needs("real-mail"), () => {
   let real: TestDb;
   let alone: Finished;
 
   const run = async (concurrency: number) => {
-    const set = await loadQuestionFile(join(ENRON, "questions.jsonl"), "test", never);
+    const set = await questionsIn(join(ENRON, "questions.jsonl"));
     return benchmark(real.db, { agentId: "baseline", model: await baseline(), set, concurrency });
   };
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BudgetReached } from "../../src/models/call-budget.js";
-import { NO_USAGE, type Usage } from "../../src/models/model.js";
+import { NO_USAGE, type Usage } from "../../src/models/usage.js";
 import { Budget, mostOfTask, type TaskBudget } from "../../src/runs/budget.js";
 import type { Ending } from "../../src/tasks/ending.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
@@ -20,7 +20,7 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   });
   return {
     budget,
-    charge: (costUsd: number | null, tokens = 0) => budget.charge(spending(costUsd, tokens)),
+    charge: (costUsd: number | null, tokens = 0, isPart = false) => budget.charge(spending(costUsd, tokens), isPart),
     add: async (ending: Ending, times = 1, costUsd: number | null = 0, tokens = 0) => {
       for (let i = 0; i < times; i++) await budget.start().end(spending(costUsd, tokens), ending);
       return budget.reached()?.why ?? null;
@@ -32,7 +32,7 @@ function opened(limits: Partial<RunLimits> = {}, workedMs = 0) {
   };
 }
 
-test("the estimated maximum per task assumes that all turns have full length, and is zero if the price is unknown", () => {
+test("assumes full length of all turns for the estimated maximum per task, and returns zero if the price is unknown", () => {
   const settings = { kind: "own", maxTurns: 2, maxTokens: 10, maxTaskCostUsd: null } as OwnRunSettings;
   const asked: Usage[] = [];
   const priced = mostOfTask(settings, (usage) => {
@@ -49,32 +49,42 @@ test("the estimated maximum per task assumes that all turns have full length, an
 });
 
 describe("a budget", () => {
-  test("is never exhausted if it has no limits", async () => {
+  test("never ends a run if it has no limits", async () => {
     const { add, pass } = opened();
     expect(await add("model_error", 1_000, 1_000, 1e9)).toBeNull();
     expect(pass(1e12)).toBeNull();
   });
 
-  test("in dollars is exhausted when reached, not before", async () => {
+  test("ends a run when its dollars are reached, not before", async () => {
     const { add } = opened({ maxCostUsd: 0.5 });
     expect(await add("answered", 1, 0.25)).toBeNull();
     expect(await add("answered", 1, null)).toBeNull();
     expect(await add("answered", 1, 0.25)).toBe("--max-cost 0.5 is reached: $0.5000 spent, including judging");
   });
 
-  test("in tokens counts input and output, and counts cached tokens once", async () => {
+  test("learns a task's cost from an earlier attempt, but not from a part of a task", () => {
+    const whole = opened({ maxCostUsd: 1 });
+    whole.charge(0.6);
+    expect(whole.budget.hasRoom()).toBe(false);
+    expect(whole.pass(0)).toContain("$0.6000 spent, including judging, and another task might cost $0.6000");
+    const part = opened({ maxCostUsd: 1 });
+    part.charge(0.6, 0, true);
+    expect(part.budget.hasRoom()).toBe(true);
+  });
+
+  test("counts input and output tokens, and counts cached tokens once", async () => {
     const { add } = opened({ maxTokens: 400 });
     expect(await add("answered", 1, null, 100)).toBeNull();
     expect(await add("answered", 1, null, 100)).toBe("--max-run-tokens 400 is reached: 400 used");
   });
 
-  test("in time is exhausted at its end", () => {
+  test("ends a run at the end of its time", () => {
     const { pass } = opened({ maxTimeMs: 60_000 });
     expect(pass(59_999)).toBeNull();
     expect(pass(1)).toBe("--max-time is over");
   });
 
-  test("of failures counts failed tasks, but not abstentions", async () => {
+  test("counts failed tasks, but not abstentions, as failures", async () => {
     const { add } = opened({ maxFailures: { tasks: 2 } });
     for (const ending of ["out_of_turns", "dont_know", "out_of_budget", "model_error"] as const) {
       expect(await add(ending)).toBeNull();
@@ -82,19 +92,19 @@ describe("a budget", () => {
     expect(await add("timeout")).toBe("--max-failures 2 is reached");
   });
 
-  test("as a failure percentage applies from the twentieth task on", async () => {
+  test("applies a failure percentage from the twentieth task on", async () => {
     const { add } = opened({ maxFailures: { share: 0.05 } });
     expect(await add("model_error", 19)).toBeNull();
     expect(await add("answered")).toBe("--max-failures 5% is reached: 19 of 20 tasks failed");
   });
 
-  test("as a failure percentage is reached at exactly that percentage", async () => {
+  test("ends a run at exactly its failure percentage", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
     expect(await add("answered", 18)).toBeNull();
     expect(await add("model_error", 2)).toBe("--max-failures 10% is reached: 2 of 20 tasks failed");
   });
 
-  test("in dollars includes the judge, and an unknown cost counts as nothing", () => {
+  test("includes the judge in dollars, and an unknown cost counts as nothing", () => {
     const { budget } = opened({ maxCostUsd: 1 });
     const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
     budget.charge({ spent: { costUsd: 0.5, usage }, judgeCostUsd: null });
@@ -106,7 +116,7 @@ describe("a budget", () => {
     });
   });
 
-  test("as a failure percentage is not reached just below it", async () => {
+  test("does not end a run just below its failure percentage", async () => {
     const { add } = opened({ maxFailures: { share: 0.1 } });
     expect(await add("answered", 30)).toBeNull();
     expect(await add("model_error", 3)).toBeNull();
@@ -123,18 +133,18 @@ describe("a budget", () => {
     expect(other.budget.reached()?.why).toBe("--max-run-tokens 20 is reached: 20 used");
   });
 
-  test("in time includes the working time of earlier sessions", () => {
+  test("includes the working time of earlier sessions", () => {
     const { pass } = opened({ maxTimeMs: 60_000 }, 50_000);
     expect(pass(9_999)).toBeNull();
     expect(pass(1)).toBe("--max-time is over");
   });
 });
 
-describe("a task's possible cost", () => {
+describe("the reserve for running tasks", () => {
   const call = (costUsd: number, tokens = 0) => ({ costUsd, tokens });
   const cost = (costUsd: number): TaskCost => ({ spent: { costUsd, usage: NO_USAGE }, judgeCostUsd: 0 });
 
-  test("is reserved based on its limits until the first task has ended", () => {
+  test("follows from a task's limits until the first task has ended", () => {
     const { budget } = opened({ maxCostUsd: 1 });
     const started = [0.3, 0.6, 0.9].map(() => [budget.hasRoom(), budget.start()] as const);
     expect(started.map(([hasRoom]) => hasRoom)).toEqual([true, true, true]);
@@ -142,7 +152,7 @@ describe("a task's possible cost", () => {
     expect([budget.hasRoom(), budget.reached()]).toEqual([false, null]);
   });
 
-  test("is reserved without the part that running tasks have already spent", async () => {
+  test("excludes the part that running tasks have already spent", async () => {
     const { budget } = opened({ maxCostUsd: 1.25, maxTokens: 1_250 });
     const tasks = [budget.start(), budget.start(), budget.start()];
     for (const task of tasks) await task.afterCall(call(0.1, 100));
@@ -152,7 +162,7 @@ describe("a task's possible cost", () => {
     expect(budget.hasRoom()).toBe(false);
   });
 
-  test("is reserved based on the cost of finished tasks, minus the part that running tasks have spent", async () => {
+  test("follows from the cost of finished tasks, minus the part that running tasks have spent", async () => {
     const { budget } = opened({ maxCostUsd: 1 });
     for (const dollars of [0.1, 0.1, 0.1]) await budget.start().end(cost(dollars), "answered");
     const tasks = Array.from({ length: 7 }, () => budget.hasRoom() && budget.start());
@@ -166,7 +176,7 @@ describe("a task's possible cost", () => {
     expect(budget.hasRoom()).toBe(true);
   });
 
-  test("makes the limit count as reached if no further task fits", async () => {
+  test("reaches the limit if no further task fits", async () => {
     const { budget } = opened({ maxCostUsd: 1 });
     await budget.start().end(cost(0.6), "answered");
     expect(budget.reached()).toEqual({
@@ -175,7 +185,7 @@ describe("a task's possible cost", () => {
     });
   });
 
-  test("does not include a call again when its task ends", async () => {
+  test("counts no call again when its task ends", async () => {
     const { budget } = opened({ maxCostUsd: 10 });
     const task = budget.start();
     await task.afterCall(call(0.2, 50));
@@ -230,7 +240,7 @@ describe("a run", () => {
     expect(events.at(-1)).toMatchObject({ type: "run_finished", interrupted: true });
   });
 
-  test("keeps its answers, and continues with a new key, if its key is refused in the middle", async () => {
+  test("keeps its answers, and continues with a new key, if its key is rejected in the middle", async () => {
     let valid = true;
     provider = await startFakeProvider(() => (valid ? { content: "x" } : { fail: "status", status: 401 }));
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 4 };
@@ -324,7 +334,7 @@ describe("a run", () => {
     expect(results.length).toBeLessThan(TASKS);
   });
 
-  test("starts no tasks if its budget is exhausted, and continues if given a larger one", async () => {
+  test("starts no tasks if its budget is exhausted, and continues with a larger one", async () => {
     const usage = { inputTokens: 1_000, outputTokens: 0, cachedInputTokens: 0 };
     provider = await startFakeProvider(() => ({ content: "x", usage }));
     const wanted = { model: await remote("anthropic", provider.baseUrl("anthropic")), set, concurrency: 4 };

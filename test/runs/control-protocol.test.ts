@@ -1,12 +1,13 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createConnection, type Socket } from "node:net";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createConnection, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { controlRequestSchema } from "../../src/runs/control-protocol.js";
 import { ControlServer } from "../../src/runs/run-control/control-server.js";
 import { socketFolder, socketPath } from "../../src/runs/run-control/socket-folder.js";
+import { controlStoredRun } from "../../src/runs/run-control.js";
 import { runSchema } from "../../src/runs/run-flags.js";
 import { runLimitsSchema } from "../../src/traces/run-settings.js";
 
@@ -24,7 +25,7 @@ describe("controlRequestSchema", () => {
     ["maxCostUsd", 0.01, 0],
     ["maxTokens", 1, 1.5],
     ["maxTimeMs", LONGEST_TIMER_MS, 1e12],
-  ])("bounds %s: accepts %d and rejects %d", (name, accepted, rejected) => {
+  ])("bounds %s (accepts %d, rejects %d)", (name, accepted, rejected) => {
     expect([isAccepted({ [name]: accepted }), isAccepted({ [name]: rejected })]).toEqual([true, false]);
   });
 
@@ -32,15 +33,34 @@ describe("controlRequestSchema", () => {
 });
 
 describe("the bounds of a run's limits", () => {
-  it("are the same in flags, which have other units, and in stored limits", () => {
+  it("agree between flags, which have other units, and stored limits", () => {
     const isFlag = (options: object) => runSchema.safeParse({ agent: "baseline", ...options }).success;
     const seconds = Math.floor(LONGEST_TIMER_MS / 1000);
     expect([seconds, seconds + 1].map((taskTimeout) => isFlag({ taskTimeout }))).toEqual([true, false]);
-    expect([seconds / 60, (seconds + 60) / 60].map((maxTime) => isFlag({ maxTime }))).toEqual([true, false]);
+    expect([35_791, 35_792].map((maxTime) => isFlag({ maxTime }))).toEqual([true, false]);
     expect(["9999", "10000"].map((concurrency) => isFlag({ concurrency }))).toEqual([true, false]);
     const isStored = (maxTimeMs: number) =>
       runLimitsSchema.safeParse({ maxCostUsd: null, maxTokens: null, maxTimeMs, maxFailures: null }).success;
     expect([LONGEST_TIMER_MS, LONGEST_TIMER_MS + 1].map(isStored)).toEqual([true, false]);
+  });
+});
+
+describe("controlStoredRun", () => {
+  it.each([
+    ["destroys the connection", (socket: Socket) => socket.destroy()],
+    ["closes the connection without a reply", (socket: Socket) => socket.end()],
+  ])("reports that the run is not running if the run %s because it ends", async (_, close) => {
+    const cacheDir = mkdtempSync(join(tmpdir(), "art-e-ctl-"));
+    mkdirSync(socketFolder(cacheDir));
+    const server = createServer(close).listen(socketPath(socketFolder(cacheDir), "run_1"));
+    await once(server, "listening");
+    const request = { command: "pause", reason: null } as const;
+    await expect(controlStoredRun({ id: "run_1", status: "completed" }, request, cacheDir)).rejects.toMatchObject({
+      code: "run_not_running",
+      message: "Cannot pause run run_1: it is not running on this machine (completed).",
+    });
+    server.close();
+    rmSync(cacheDir, { recursive: true, force: true });
   });
 });
 

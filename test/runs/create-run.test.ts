@@ -5,13 +5,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { checkMailboxes } from "../../src/mail/corpus.js";
 import { type Completion, type Model, ModelError } from "../../src/models/model.js";
 import { UserError } from "../../src/platform/errors.js";
-import { createRun } from "../../src/runs/execute-run/create-run.js";
-import { resumeRun } from "../../src/runs/execute-run/resume.js";
+import { createRun } from "../../src/runs/create-run.js";
 import { newRunPlan, type RunPlan } from "../../src/runs/plan-run.js";
+import { resumeRun } from "../../src/runs/resume-run.js";
 import { WAIT_INDEFINITELY } from "../../src/store/write-transaction.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { attemptPages } from "../../src/traces/results-store.js";
-import { getRun, type RunOwner } from "../../src/traces/runs-store.js";
+import type { RunOwner } from "../../src/traces/run-lock.js";
+import { getRun } from "../../src/traces/runs-store.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
 import { demoSet, MARCUS, openDemo, openEmpty, RUTH, type TestDb } from "./demo-setup.js";
 import {
@@ -74,7 +75,7 @@ describe("creating a run", () => {
     return { model, failing, asked };
   }
 
-  test("a plan exists as long as its run, and frees its questions when they are in the database", async () => {
+  test("keeps a plan as long as its run, and frees its questions when they are in the database", async () => {
     setFlagsFromString("--expose-gc");
     const collectGarbage = runInNewContext("gc") as () => void;
     // In a separate function, so that the test keeps no reference.
@@ -118,7 +119,7 @@ describe("creating a run", () => {
       expect(second.results.filter(({ traceId }) => earlier.has(traceId))).toEqual(first.results);
     });
 
-    test("has the same answers and totals as an uninterrupted run", async () => {
+    test("reaches the same answers and totals as an uninterrupted run", async () => {
       const wanted = { agentId: "baseline", model: await baseline(), set, concurrency: 4 };
       const whole = await benchmark(demo.db, wanted);
       let part = await benchmark(demo.db, { ...wanted, ...stopAfter(5) });
@@ -151,7 +152,7 @@ describe("creating a run", () => {
       expect((run.completedAt ?? "") > (first.run.completedAt ?? "")).toBe(true);
     });
 
-    test("makes no request, and stays unchanged, if nothing is missing", async () => {
+    test("makes no request, and stays unchanged, if no task is missing", async () => {
       const { model, asked } = answering();
       const wanted = { model, set, questions: set.questions.slice(0, 3) };
       const first = await benchmark(demo.db, wanted);
@@ -163,7 +164,7 @@ describe("creating a run", () => {
   });
 
   describe("failed tasks", () => {
-    test("are not repeated by default. If they are repeated, only the cost of the failed attempt counts", async () => {
+    test("stay failed by default, and a repeat adds only the cost of the failed attempt", async () => {
       const { model, failing, asked } = answering();
       const questions = set.questions.slice(0, 5);
       const [one, two] = questions.slice(1, 3).map(({ question }) => question);
@@ -217,7 +218,7 @@ describe("creating a run", () => {
   });
 
   describe("a question with three epochs", () => {
-    test("has one result per epoch, and the first epoch of all questions comes first", async () => {
+    test("gets one result per epoch, and the first epoch of all questions comes first", async () => {
       const { model } = answering();
       const questions = set.questions.slice(0, 4);
       const wanted = { model, set, questions, epochs: 3, concurrency: 1 };
@@ -246,7 +247,7 @@ describe("creating a run", () => {
       return { run: getRun(demo.db, "run_held"), settings };
     }
 
-    test("is refused to another process, and stays unchanged", async () => {
+    test("stays unchanged, and rejects another process", async () => {
       const { run, settings } = await held();
       const changed = { ...settings, maxTurns: 99 };
       const request = { settings: changed, retryFailed: false, worker: other(false) };
@@ -256,7 +257,7 @@ describe("creating a run", () => {
       expect(getRun(demo.db, run.id)).toEqual(run);
     });
 
-    test("belongs to another worker after the first was killed, and is refused to a third worker", async () => {
+    test("belongs to another worker after the first was killed, and rejects a third worker", async () => {
       const { run, settings } = await held();
       const session = await resumeRun(demo.db, run, { settings, retryFailed: false, worker: other(true) });
       expect(Array.from(session.tasks, ({ task }) => task)).toEqual(set.questions);
@@ -264,7 +265,7 @@ describe("creating a run", () => {
       await expect(third).rejects.toThrow("there:2");
     });
 
-    test.each(["completed", "interrupted"])("is free if it is %s", async (how) => {
+    test.each(["completed", "interrupted"])("becomes free if it is %s", async (how) => {
       const stop = how === "completed" ? {} : { ...stopAfter(3), concurrency: 1 };
       const left = how === "completed" ? 0 : TASKS - 3;
       const model = unhurried(await baseline());
@@ -305,8 +306,8 @@ describe("checking mailboxes", () => {
     throw new Error("not refused");
   }
 
-  describe("checkMailboxes refuses", () => {
-    test.each([false, true])("a file without mail, even if partial inboxes are allowed: %s", (partial) => {
+  describe("checkMailboxes with missing mail", () => {
+    test.each([false, true])("rejects a file without mail, even with partial mailboxes allowed (%s)", (partial) => {
       const { db, close } = openEmpty();
       const error = refusal(() => checkMailboxes(db, [about(MARCUS)], partial));
       expect(error).toMatchObject({
@@ -318,7 +319,7 @@ describe("checking mailboxes", () => {
       close();
     });
 
-    test("questions about a mailbox that is not imported, and names it", () => {
+    test("names a mailbox that is not imported", () => {
       const questions = [about(MARCUS), about("kay.mann@enron.example"), about("kay.mann@enron.example")];
       const error = refusal(() => checkMailboxes(demo.db, questions, false));
       expect(error).toMatchObject({
@@ -330,18 +331,18 @@ describe("checking mailboxes", () => {
       expect(error.hint).toContain("--partial-inboxes");
     });
 
-    test("a mailbox that is not imported, and suggests only flags that the command has", () => {
+    test("suggests only flags that the command has", () => {
       const error = refusal(() => checkMailboxes(demo.db, [about("kay.mann@enron.example")]));
       expect(error.hint).toContain("--owner-map at import. Imported:");
     });
 
-    test("a person whose mail was only in other people's folders", () => {
+    test("rejects a person whose mail was only in other people's folders", () => {
       expect(refusal(() => checkMailboxes(demo.db, [about("amontero@merriwellgas.example")], false)).code).toBe(
         "inbox_missing",
       );
     });
 
-    test("many missing mailboxes, but does not name them all", () => {
+    test("does not name every missing mailbox if there are many", () => {
       const questions = Array.from({ length: 8 }, (_, i) => about(`p${i}@x.example`));
       expect(refusal(() => checkMailboxes(demo.db, questions, false)).message).toBe(
         "8 of 8 questions are about mailboxes that were not imported: p0@x.example, p1@x.example, p2@x.example, p3@x.example, p4@x.example, and 3 more.",
@@ -349,13 +350,13 @@ describe("checking mailboxes", () => {
     });
   });
 
-  describe("checkMailboxes accepts", () => {
-    test("questions about imported mailboxes, and an empty list of questions", () => {
+  describe("checkMailboxes with mail", () => {
+    test("accepts questions about imported mailboxes, and an empty list of questions", () => {
       expect(() => checkMailboxes(demo.db, [about(MARCUS), about(RUTH)], false)).not.toThrow();
       expect(() => checkMailboxes(demo.db, [], false)).not.toThrow();
     });
 
-    test("any mail of a mailbox if the user allows it", () => {
+    test("accepts any mail of a mailbox if the user allows it", () => {
       const questions = [about("amontero@merriwellgas.example"), about("nobody@x.example")];
       expect(() => checkMailboxes(demo.db, questions, true)).not.toThrow();
       expect(refusal(() => checkMailboxes(demo.db, questions, false)).code).toBe("inbox_missing");

@@ -2,11 +2,10 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { openCorpus } from "../../src/mail/import/corpus-formats.js";
-import { type ImportRequest, importCorpus, prepareSource } from "../../src/mail/import/import-corpus.js";
-import { loadQuestionFile } from "../../src/questions/dataset/dataset-files.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
+import { importFrom } from "../mail/import-setup.js";
+import { questionsIn } from "../questions/question-file.js";
 
 /** The bundled mailbox in a fresh database file, and its questions. */
 
@@ -57,17 +56,7 @@ export async function openWith(mail: string): Promise<TestDb> {
 
 export async function importInto(file: string, mail: string): Promise<Db> {
   const db = openStore(file, { mustExist: false });
-  const source = prepareSource(await openCorpus(mail, null), "none");
-  const request: ImportRequest = {
-    sources: [{ name: mail, source }],
-    filter: "none",
-    limit: 0,
-    batchSize: 1000,
-    ownerMap: new Map(),
-    strict: true,
-    onSkipped: () => undefined,
-  };
-  await importCorpus(db, request, () => undefined, never);
+  await importFrom(db, mail, { strict: true });
   return db;
 }
 
@@ -87,10 +76,9 @@ export function copyOf({ db }: TestDb): TestDb {
   return opened(folder, openStore(file, { mustExist: true }));
 }
 
-export const demoSet = (): Promise<QuestionSet> => loadQuestionFile(join(DEMO, "questions.jsonl"), "test", never);
+export const demoSet = (): Promise<QuestionSet> => questionsIn(join(DEMO, "questions.jsonl"));
 
-export const unanswerableSet = (): Promise<QuestionSet> =>
-  loadQuestionFile(join(DEMO, "unanswerable.jsonl"), "test", never);
+export const unanswerableSet = (): Promise<QuestionSet> => questionsIn(join(DEMO, "unanswerable.jsonl"));
 
 export function question(questions: readonly Question[], id: number): Question {
   const found = questions.find((one) => one.id === id);

@@ -41,8 +41,8 @@ function watching() {
   };
 }
 
-describe("a server", () => {
-  test("is dead immediately if it never answered and refuses the connection", async () => {
+describe("a server's state", () => {
+  test("becomes dead immediately if it never answered and rejects the connection", async () => {
     const { watch, ask } = watching();
     await ask(refused());
     expect(watch.fault).toEqual({
@@ -51,14 +51,14 @@ describe("a server", () => {
     });
   });
 
-  test("is dead after three failed tasks, not one, if it resets connections", async () => {
+  test("becomes dead after three failed tasks, not one, if it resets connections", async () => {
     const { watch, ask } = watching();
     expect([await ask(reset()), await ask(reset()), watch.fault]).toEqual([true, true, null]);
     expect(await ask(reset())).toBe(false);
     expect(watch.fault?.why).toBe("the server does not answer: socket hang up");
   });
 
-  test("can be silent for a while, but not longer, if it has answered", async () => {
+  test("stays alive during a silence, but not a longer one, if it has answered", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(59_999);
@@ -69,7 +69,7 @@ describe("a server", () => {
     expect(watch.fault?.by).toBe("server");
   });
 
-  test("has only made some tasks fail if it answers again in time", async () => {
+  test("stays alive if it answers again in time, and only some tasks fail", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(50_000);
@@ -84,7 +84,7 @@ describe("a server", () => {
   const WORDS = ["one", "two"];
   const other = (i: number) => new ModelError("bad_request", `400 ${WORDS[i % 2]}`, { status: 400, retryable: false });
 
-  test("is dead after twenty failed tasks if it answers everything with different errors", async () => {
+  test("becomes dead after twenty failed tasks if it answers everything with different errors", async () => {
     const { watch, ask } = watching();
     for (let i = 1; i < 20; i++) expect(await ask(other(i))).toBe(false);
     expect(watch.fault).toBeNull();
@@ -92,7 +92,7 @@ describe("a server", () => {
     expect(watch.fault?.why).toBe("the server answers only with errors: 400 one");
   });
 
-  test("can refuse any number of questions with different errors if it has answered", async () => {
+  test("stays alive after any number of rejected questions with different errors if it has answered", async () => {
     const { watch, ask, pass } = watching();
     await ask(REPLY);
     pass(1e9);
@@ -103,7 +103,7 @@ describe("a server", () => {
   test.each([
     ["five", 5, false],
     ["ten, after an answered task,", 10, true],
-  ])("fails every task if %s tasks in a row fail with the same error", async (_, enough, hasAnswered) => {
+  ])("becomes dead if %s tasks in a row fail with the same error", async (_, enough, hasAnswered) => {
     const { watch, ask } = watching();
     if (hasAnswered) watch.answered();
     for (let i = 1; i < enough; i++) {
@@ -123,7 +123,7 @@ describe("a server", () => {
     });
   });
 
-  test("can decline one question again and again, or all long ones after an answer", async () => {
+  test("stays alive if it declines one question again and again, or all long ones after an answer", async () => {
     const { watch, ask } = watching();
     await ask(REPLY);
     for (let i = 0; i < 10; i++) await ask(other(0), 7);
@@ -134,7 +134,7 @@ describe("a server", () => {
     expect(watch.fault).toBeNull();
   });
 
-  test("is not considered alive because of cached replies, or dead because of tools", async () => {
+  test("ignores cached replies and tools", async () => {
     const { watch, ask } = watching();
     await ask({ ...REPLY, cached: true });
     expect(watch.failed(new DOMException("late", "TimeoutError"), 1)).toBe(false);
@@ -142,7 +142,7 @@ describe("a server", () => {
     expect(watch.fault?.by).toBe("server");
   });
 
-  test("is dead if it is unreachable when no task is left, but not if it is silent", async () => {
+  test("becomes dead if it is unreachable when no task is left, but not if it is silent", async () => {
     for (const [error, by] of [
       [refused(), "server"],
       [reset(), undefined],

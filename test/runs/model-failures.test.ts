@@ -84,7 +84,7 @@ describe("model failures", () => {
       expect(totals).toMatchObject({ failedTasks: 1, retries: 2, costUsd: 0 });
     });
 
-    test("keeps the first turn's cost and results, but is not scored, if the failure is in the second turn", async () => {
+    test("keeps the first turn's cost and results, and gets no score, if the failure is in the second turn", async () => {
       const { results, traces, totals } = await runAgainst(({ turn }) => (turn === 0 ? search : down(503)), [16], 2);
       const result = results[0];
       expect(result).toMatchObject({ ...UNGRADED, ending: "model_error", retries: 1, usage: USAGE });
@@ -95,7 +95,7 @@ describe("model failures", () => {
       expect(traces[0]?.messages.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
     });
 
-    test("is scored, and its retries are recorded, if the failure is temporary", async () => {
+    test("gets a score, and its retries are recorded, if the failure is temporary", async () => {
       let asked = 0;
       const answer = () => (++asked === 1 ? down(529) : finish("$40"));
       const { results, totals } = await runAgainst(answer, [16], 3);
@@ -116,6 +116,94 @@ describe("model failures", () => {
       const { traces, results } = await runAgainst(() => down(400, "bad key test-key"), [16]);
       expect(results[0]?.error).toContain("bad key");
       expect(JSON.stringify([traces, results])).not.toContain("test-key");
+    });
+  });
+
+  describe("a run whose server rejects every question", () => {
+    const rejected = async (status: number, error: object, questions = 8) => {
+      provider = await startFakeProvider(() => ({ fail: "status", status, body: { error: { ...error } } }));
+      const model = await remote("openai-chat", provider.baseUrl("openai-chat"), 3);
+      return benchmark(demo.db, { model, set, questions: set.questions.slice(0, questions), concurrency: 1 });
+    };
+
+    test.each<[string, string, number, object]>([
+      [
+        "its account is flagged",
+        "account",
+        400,
+        { message: "Your account has been flagged for repeatedly violating our usage policies.", code: "user_blocked" },
+      ],
+      [
+        "its account is restricted, with the code of a refusal",
+        "account",
+        400,
+        {
+          message: "Your access has been restricted due to repeated policy violations",
+          code: "content_policy_violation",
+        },
+      ],
+      [
+        "its budget is used up",
+        "account",
+        400,
+        { message: "Budget has been exceeded! Current cost: 2, Max budget: 1" },
+      ],
+      ["its key is wrong", "key", 400, { message: "Incorrect API key provided: xa***st.", code: "invalid argument" }],
+      [
+        "its key expired",
+        "key",
+        400,
+        { message: "API key expired. Please renew the API key.", status: "INVALID_ARGUMENT" },
+      ],
+      ["its model is gone", "model", 400, { message: "The model `llama3-70b-8192` has been decommissioned" }],
+      ["its model has no tools", "model", 400, { message: "library/deepseek-r1:14b does not support tools" }],
+      [
+        "it has too many tools",
+        "tools",
+        400,
+        {
+          message: "Invalid 'tools': array too long. Expected an array with maximum length 128, but got 150 instead.",
+          code: "array_above_max_length",
+          param: "tools",
+        },
+      ],
+    ])("stops at the first question if %s (%s), and rejects none", async (_, by, status, error) => {
+      const { run, stopped, results } = await rejected(status, error);
+      expect(stopped).toMatchObject({ by });
+      expect(run.status).toBe("interrupted");
+      expect(results).toEqual([]);
+      expect(provider.requests).toHaveLength(1);
+    });
+
+    test("names the number of tools if there are too many", async () => {
+      const { stopped } = await rejected(400, { message: "You may not include more than 128 tools in your request." });
+      expect(stopped).toMatchObject({
+        why: expect.stringMatching(/more than 128 tools.*; the request has \d+ tools$/),
+      });
+    });
+
+    test("stops after five different questions with the same error, whatever its words", async () => {
+      const { stopped } = await rejected(400, { message: "the moon is in the wrong phase" });
+      expect(stopped).toMatchObject({ by: "server", why: expect.stringContaining("5 tasks in a row") });
+      expect(provider.requests).toHaveLength(5);
+    });
+
+    test("continues after one web page of a firewall, and does not show it", async () => {
+      const page = "<!DOCTYPE html><html><head><title>Attention Required!</title></head><body>no</body></html>";
+      let asked = 0;
+      provider = await startFakeProvider(() =>
+        ++asked === 2 ? { fail: "status", status: 403, body: page } : finish("$40"),
+      );
+      const model = await remote("openai-chat", provider.baseUrl("openai-chat"), 3);
+      const { run, totals, results } = await benchmark(demo.db, {
+        model,
+        set,
+        questions: set.questions.slice(0, 4),
+        concurrency: 1,
+      });
+      expect(run.status).toBe("completed");
+      expect(totals).toMatchObject({ completedTasks: 3, failedTasks: 1 });
+      expect(JSON.stringify(results)).not.toContain("<html");
     });
   });
 
@@ -202,7 +290,7 @@ describe.each(WIRE_FORMATS)("a task over %s", (format) => {
     ["truncated arguments", call("email_search", partial), /not one JSON object\. Call it again/],
     ["an unknown tool", call("send_money", { to: "me" }), /no tool "send_money"\. The tools are: .*email_get/],
     ["arguments in another format", call("email_search", { query: 7 }), /query/],
-  ])("returns an error to the model, which continues: %s", async (_, wrong, told) => {
+  ])("returns an error to the model, which continues (%s)", async (_, wrong, told) => {
     const { result, trace } = await asked(({ turn }) => (turn === 0 ? { toolCalls: [wrong] } : finish));
     expect(result).toMatchObject({ ending: "answered", exactMatch: true, turns: 2 });
     expect(trace.toolCalls[0]?.error).toMatch(told);
@@ -211,7 +299,7 @@ describe.each(WIRE_FORMATS)("a task over %s", (format) => {
     );
   });
 
-  test("has slightly wrong arguments repaired, and the run counts the calls", async () => {
+  test("repairs slightly wrong arguments, and the run counts the calls", async () => {
     const asText = call("email_search", { ...search.arguments, limit: "5" });
     const { result, trace, totals } = await asked(({ turn }) => (turn < 2 ? { toolCalls: [asText] } : finish));
     expect(trace.toolCalls.slice(0, 2).map(({ error, repairs }) => [error, repairs?.length])).toEqual([

@@ -42,7 +42,7 @@ describe("movedServers", () => {
     expect(differences(settings(before), settings(now))).toEqual([]);
   });
 
-  it("leaves out a server that only one of the two runs has", () => {
+  it("omits a server that only one of the two runs has", () => {
     const judged = settings({ judge: { ...JUDGE, baseUrl: A } });
     expect(movedServers(judged, settings({}))).toEqual([]);
     expect(movedServers(settings({}), judged)).toEqual([]);

@@ -64,7 +64,7 @@ describe("perturbTools", () => {
   });
 });
 
-it("reword keeps the names, dates and numbers of every question, and always changes it", () => {
+it("rewords every question, and keeps its names, dates and numbers", () => {
   const questions = Array.from({ length: 60 }, (_, i) => `What did Ann O'Neil quote on 2001-03-04 for ${i}.5 MW?`);
   const wordings = new Set<string>();
   for (const question of questions) {

@@ -66,7 +66,7 @@ describe("a trace's line in the results file", () => {
     });
   });
 
-  test.each(ENDINGS)("has an error, for the ending %s, only if that is a failure", (ending) => {
+  test.each(ENDINGS)("contains an error for the ending %s only if that is a failure", (ending) => {
     const failure = ["model_error", "timeout", "interrupted", "not_started", "not_runnable"].includes(ending);
     const said = toTaskResult(scored({ ending, answer: null, error: "503 busy" }));
     expect(said.error).toBe(failure ? "503 busy" : undefined);
@@ -74,7 +74,7 @@ describe("a trace's line in the results file", () => {
     expect(toTaskResult(scored({ ending, error: null })).error).toBe(failure ? ending : undefined);
   });
 
-  test("has null, never false, for each score if there are no scores", () => {
+  test("contains null, never false, for each score if there are no scores", () => {
     expect(toTaskResult(scored({ ending: "model_error", scores: {} }))).toMatchObject({
       exactMatch: null,
       semanticScore: null,
@@ -84,7 +84,7 @@ describe("a trace's line in the results file", () => {
     });
   });
 
-  test("has an unknown cost if a turn's price or usage is unknown", () => {
+  test("contains no cost if a turn's price or usage is unknown", () => {
     const cost = (...turns: Turn[]) => toTaskResult(scored({ turns })).costUsd;
     expect(cost()).toBe(0);
     expect(cost(turn(), turn({ costUsd: null }))).toBeNull();
@@ -108,7 +108,7 @@ const document = {
 };
 
 describe("the JSON Schema of the results file", () => {
-  it("is up to date in the package", async () => {
+  it("matches the file in the package", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../schema/results.schema.json");
   });
 

@@ -3,7 +3,7 @@ import { type RunHead, runHeadSchema } from "../../src/analysis/paired-compariso
 import { flagName } from "../../src/platform/command-line.js";
 import { UserError } from "../../src/platform/errors.js";
 import { traitsOf } from "../../src/platform/flag-values.js";
-import { publishedDifferences } from "../../src/runs/compare-stored-runs/published-conditions.js";
+import { publishedDifferences } from "../../src/runs/published-conditions.js";
 import {
   flagsWhere,
   RUN_FLAG_GROUPS,
@@ -14,8 +14,8 @@ import {
 } from "../../src/runs/run-flags.js";
 import { inputsOf, outputsOf, refuseFlags } from "../../src/runs/run-options.js";
 import { selectionOf } from "../../src/runs/settings-from-options.js";
+import { judgeSettingsSchema } from "../../src/traces/judgement.js";
 import { externalRunSettingsSchema, ownRunSettingsSchema } from "../../src/traces/run-settings.js";
-import { judgeSettingsSchema } from "../../src/traces/trace.js";
 import { figures, head } from "../analysis/runs.js";
 
 const words = (list: string) => list.split(" ").sort();
@@ -47,7 +47,7 @@ const INAPPLICABLE: Readonly<Record<RunKind, string>> = {
 const kinds = Object.keys(INAPPLICABLE) as RunKind[];
 
 describe("refuseFlags", () => {
-  it.each(kinds)("refuses exactly the flags that do not apply to runs of the kind %s", (kind) => {
+  it.each(kinds)("rejects exactly the flags that do not apply to runs of the kind %s", (kind) => {
     const refused = (Object.keys(RUN_FLAGS) as RunFlagName[]).filter((name) => errorFor(kind, name) !== null);
     expect(refused.sort()).toEqual(words(INAPPLICABLE[kind]));
   });
@@ -81,7 +81,7 @@ describe("RUN_FLAGS", () => {
     expect(Object.values(RUN_FLAG_GROUPS).flat().sort()).toEqual(Object.keys(RUN_FLAGS).sort());
   });
 
-  it("have different keys in the config file", () => {
+  it("use different keys in the config file", () => {
     const keys = Object.values(RUN_FLAGS).flatMap(({ config }) => config ?? []);
     expect(new Set(keys).size).toBe(keys.length);
   });
@@ -105,17 +105,17 @@ const RECORDED = flagsWhere(({ effect }) => effect !== "none").map((flag) => {
 });
 
 describe("effects of flags", () => {
-  it("are stated for every flag", () => {
+  it("exist for every flag", () => {
     expect(Object.entries(RUN_FLAGS).filter(([, { effect }]) => effect === undefined)).toEqual([]);
   });
 
-  it("on the selection are recorded under the name of the flag", () => {
+  it("appear under the name of the flag if they are on the selection", () => {
     const selecting = RECORDED.filter(({ path }) => path.startsWith("settings.selection.")).map(({ flag }) => flag);
     const options = Object.fromEntries(Object.keys(RUN_FLAGS).map((flag) => [flag, `value of ${flag}`]));
     expect(selectionOf(options)).toEqual(Object.fromEntries(selecting.map((flag) => [flag, options[flag]])));
   });
 
-  it.each(RECORDED)("of $flag are recorded at $path, a property of a run", ({ path }) => {
+  it.each(RECORDED)("for $flag appear at $path, a property of a run", ({ path }) => {
     const [first = "", ...rest] = path.split(".");
     const schemas = [ownRunSettingsSchema, externalRunSettingsSchema];
     const [setting = "", ofJudge] = rest;
@@ -139,12 +139,12 @@ describe("publishedDifferences", () => {
     return run;
   };
 
-  it("are empty for a run with the published conditions", () => {
+  it("return nothing for a run with the published conditions", () => {
     expect(publishedDifferences(published())).toEqual([]);
   });
 
   it.each(RECORDED.filter((entry) => entry.published !== "any"))(
-    "contain a difference if $path has another value than the published one",
+    "return a difference if $path has another value than the published one",
     ({ path }) => {
       const run = published();
       setAt(run, path, "another value");
@@ -152,7 +152,7 @@ describe("publishedDifferences", () => {
     },
   );
 
-  it("name the flag and its value if nothing more is known about the difference", () => {
+  it("return the flag and its value if nothing more is known about the difference", () => {
     const run = published();
     setAt(run, "settings.reasoningTokens", 500);
     expect(publishedDifferences(run)).toEqual(["--reasoning-tokens 500, not the default"]);

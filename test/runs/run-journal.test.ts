@@ -4,8 +4,9 @@ import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import type { Tool } from "../../src/tools/tool.js";
 import { unfinishedTasks } from "../../src/traces/journal-store.js";
 import { attemptPages } from "../../src/traces/results-store.js";
+import { costOfRun } from "../../src/traces/run-figures.js";
 import type { OwnRunSettings } from "../../src/traces/run-settings.js";
-import { costOfRun, getRun } from "../../src/traces/runs-store.js";
+import { getRun } from "../../src/traces/runs-store.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import type { ParsedRequest } from "../providers/wire-request.js";
 import { demoSet, never, openDemo, type TestDb } from "./demo-setup.js";
@@ -130,7 +131,7 @@ describe("an unfinished task", () => {
     expect(costOfRun(demo.db, runId).costUsd).toBeCloseTo(spent * 2, 9);
   });
 
-  it("is announced with its stored replies when the run is resumed", async () => {
+  it("appears with its stored replies when the run is resumed", async () => {
     const notesOf = (runId: string, changes: Partial<OwnRunSettings> = {}) => {
       const settings = { ...(getRun(demo.db, runId).settings as OwnRunSettings), ...changes };
       return new RunJournal(demo.db, runId, { addReply: async () => {} }, sendersOf(settings)).notes;

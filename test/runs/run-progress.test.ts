@@ -3,7 +3,8 @@ import { estimatePace, RunSubscriptions } from "../../src/runs/run-progress.js";
 import { type Db, openReadOnly } from "../../src/store/open-store.js";
 import { type RunProcessState, type RunProgress, runProgressSchema } from "../../src/traces/progress.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
-import { acquireRunLock, deleteRun, finishRun, setRunName, thisProcess } from "../../src/traces/runs-store.js";
+import { acquireRunLock, thisProcess } from "../../src/traces/run-lock.js";
+import { deleteRun, finishRun, setRunName } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { finished, saveRun } from "../traces/saved-runs.js";
 import { openEmpty, type TestDb } from "./demo-setup.js";
@@ -61,9 +62,12 @@ describe("watching a run", () => {
       saveTask(1, 0.5, costs(2));
       const first = listen();
       await expect.poll(first.newest).toMatchObject({ doneTasks: 1, totalTasks: 2, status: "running", spentUsd: 3 });
-      expect(first.newest()?.scores).toMatchObject([
-        { scorer: "semanticScore", label: "Word overlap", value: 0.5, n: 1 },
-      ]);
+      expect(first.newest()?.headline).toMatchObject({
+        scorer: "semanticScore",
+        label: "Word overlap",
+        value: 0.5,
+        n: 1,
+      });
       await subscriptions.refresh();
       await subscriptions.refresh();
       expect(first.told).toHaveLength(1);
@@ -74,6 +78,7 @@ describe("watching a run", () => {
       await subscriptions.refresh();
       for (const { newest } of [first, second]) {
         expect(newest()).toMatchObject({ doneTasks: 2, failedTasks: 1, spentUsd: 4.5, endings: { answered: 1 } });
+        expect(newest()?.headline).toMatchObject({ value: 0.5, n: 1, overAll: { value: 0.25, n: 2 } });
         expect(newest()?.failures).toMatchObject([{ taskId: 2, ending: "model_error", error: "no such model" }]);
         expect(newest()?.newest.map(({ taskId, score }) => [taskId, score])).toEqual([
           [2, null],
@@ -93,7 +98,7 @@ describe("watching a run", () => {
         failures: [],
         spentUsd: 6,
       });
-      expect(first.newest()?.scores).toMatchObject([{ value: 0.75, n: 2 }]);
+      expect(first.newest()?.headline).toMatchObject({ value: 0.75, n: 2, overAll: { value: 0.75, n: 2 } });
       expect(second.newest()?.doneTasks).toBe(2);
       expect(second.newest()?.status).toBe("running");
       first.unsubscribe();
@@ -147,14 +152,19 @@ describe("watching a run", () => {
       expect(faults).toEqual([]);
     });
 
-    it("continues if a run was deleted, and starts again for the next listener", async () => {
+    it("ends without a fault if the run is deleted, and starts again for the next listener", async () => {
       saveRun(test.db, "run_1");
-      const first = listen();
-      await expect.poll(first.newest).toMatchObject({ doneTasks: 0 });
+      const told: string[] = [];
+      const unsubscribe = subscriptions.subscribe(
+        "run_1",
+        ({ runId }) => told.push(runId),
+        () => told.push("deleted"),
+      );
+      await expect.poll(() => told).toEqual(["run_1"]);
       deleteRun(test.db, "run_1");
       await subscriptions.refresh();
-      expect(faults).toMatchObject([{ code: "run_unknown" }]);
-      first.unsubscribe();
+      expect({ told, faults }).toEqual({ told: ["run_1", "deleted"], faults: [] });
+      unsubscribe();
       saveRun(test.db, "run_1");
       saveTask(1, 1);
       const second = listen();
@@ -167,7 +177,7 @@ describe("watching a run", () => {
 const NOW = 10_000_000;
 const ago = (...seconds: number[]) => seconds.map((second) => NOW - 1_000 * second);
 
-it("the remaining time is estimated from recently finished tasks, not from old ones", () => {
+it("estimates the remaining time from recently finished tasks, not from old ones", () => {
   // Three tasks per minute: after the first, three in sixty seconds.
   expect(estimatePace(ago(0, 20, 40, 60), 30, NOW)).toEqual({ tasksPerMinute: 3, msLeft: 600_000 });
   expect(estimatePace(ago(0, 20, 40, 60, 3_600, 7_200), 30, NOW)).toEqual({ tasksPerMinute: 3, msLeft: 600_000 });
@@ -175,7 +185,7 @@ it("the remaining time is estimated from recently finished tasks, not from old o
   expect(estimatePace(ago(60, 80, 100, 120), 30, NOW)).toEqual({ tasksPerMinute: 1.5, msLeft: 1_200_000 });
 });
 
-it("the remaining time is not estimated if too few tasks are finished", () => {
+it("does not estimate the remaining time if too few tasks are finished", () => {
   const unknown = { tasksPerMinute: null, msLeft: null };
   expect(estimatePace([], 3, NOW)).toEqual(unknown);
   expect(estimatePace(ago(10, 20), 3, NOW)).toEqual(unknown);

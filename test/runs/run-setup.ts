@@ -5,32 +5,38 @@ import { getAgent } from "../../src/agents/registry-store.js";
 import { NO_EVALS } from "../../src/evals/scoring-evals.js";
 import { openMailLookup } from "../../src/mail/mail-lookup.js";
 import { withPrices } from "../../src/models/call-cost.js";
-import { type Completion, type Model, NO_USAGE } from "../../src/models/model.js";
+import type { Completion, Model } from "../../src/models/model.js";
 import { parseModelName } from "../../src/models/model-names.js";
 import { resolveModel } from "../../src/models/open-model.js";
 import { priceOf } from "../../src/models/price-lookup.js";
+import { NO_USAGE } from "../../src/models/usage.js";
+import { definedProperties } from "../../src/platform/optional-values.js";
 import { questionOpener } from "../../src/questions/dataset.js";
 import { type AnswerContext, answerHere } from "../../src/runs/answer-task.js";
 import { Budget, mostOfTask } from "../../src/runs/budget.js";
+import { createRun, type RunSession } from "../../src/runs/create-run.js";
 import { ServerWatch } from "../../src/runs/detect-dead-server.js";
-import { createRun, type RunSession } from "../../src/runs/execute-run/create-run.js";
-import { resumeRun } from "../../src/runs/execute-run/resume.js";
+import { resumeRun } from "../../src/runs/resume-run.js";
 import { RunJournal, sendersOf } from "../../src/runs/run-journal.js";
 import { type RunTasksRequest, runTasks, type SessionEnd } from "../../src/runs/run-tasks.js";
 import { RESULT_FILE_SCORERS, type ScorerName } from "../../src/scoring/scorers.js";
 import type { Db } from "../../src/store/open-store.js";
+import { WAIT_INDEFINITELY } from "../../src/store/write-transaction.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { loadTools, toolsDigest } from "../../src/tools/load-tools.js";
 import { openMailbox } from "../../src/tools/mailbox.js";
+import { plantingOf } from "../../src/tools/plant-in-task.js";
 import type { Tool } from "../../src/tools/tool.js";
+import type { Judge } from "../../src/traces/judgement.js";
 import type { RunEvent } from "../../src/traces/progress.js";
 import { openJournalWriter } from "../../src/traces/result-writer/journal-writer.js";
 import { openRowWriter, type ResultWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults } from "../../src/traces/results-store.js";
+import type { RunOwner } from "../../src/traces/run-lock.js";
 import { NO_LIMITS, type OwnRunSettings, type RunLimits } from "../../src/traces/run-settings.js";
-import { getRun, type RunOwner, type RunRow } from "../../src/traces/runs-store.js";
+import { getRun, type RunRow } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
-import { type Judge, type QuestionTrace as Trace, traceSchema } from "../../src/traces/trace.js";
+import { type QuestionTrace as Trace, traceSchema } from "../../src/traces/trace.js";
 import { iterateTraces } from "../../src/traces/traces-store.js";
 import type { WireFormat } from "../providers/wire-request.js";
 import { SETTINGS } from "../traces/saved-runs.js";
@@ -51,6 +57,7 @@ export interface Wanted {
   readonly epochs?: number;
   readonly scorers?: readonly ScorerName[];
   readonly judge?: Judge;
+  readonly perturb?: Pick<OwnRunSettings, "perturbation" | "attackKinds">;
   readonly limits?: Partial<RunLimits>;
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
@@ -101,16 +108,13 @@ async function answerAll(db: Db, wanted: Wanted, runId: string, session: RunSess
   const journal = new RunJournal(db, runId, writer, sendersOf(settingsOf(db, wanted)));
   for (const cost of journal.costs) budget.charge(cost, true);
   const request: RunTasksRequest = {
-    runId,
     answerer: answerHere(shared, new ServerWatch()),
     scoring: shared.scoring,
     session,
-    budget,
-    writer,
-    journal,
     onConcurrency: (listener) => listener(concurrency),
   };
-  const end = await runTasks(db, request, emit, wanted.signal ?? never);
+  const services = { db, runId, budget, journal, writer, waiting: WAIT_INDEFINITELY };
+  const end = await runTasks(services, request, emit, wanted.signal ?? never);
   return { ...end, events, ...saved(db, runId) };
 }
 
@@ -155,6 +159,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
     priceOf: (usage) => priceOf(model.id, usage),
     tools: toolsOf(db, wanted),
     suite: { open: questionOpener(cutoff) },
+    ...definedProperties({ plant: plantingOf({ ...wanted.perturb }, model.id, openMailbox(db)) }),
     taskTimeoutMs: () => taskTimeoutMs,
     maxTaskCostUsd: null,
     scoring: {
@@ -169,7 +174,7 @@ function answering(db: Db, wanted: Wanted, runId: string): AnswerContext {
 
 export function settingsOf(db: Db, wanted: Wanted): OwnRunSettings {
   const agent = agentOf(db, wanted);
-  const { maxTurns, maxTokens, temperature, toolCalls, toolChoice } = agent.settings;
+  const { maxTurns, maxTokens, temperature, toolCalls, toolChoice, toolResults } = agent.settings;
   return {
     ...SETTINGS,
     agentId: agent.id,
@@ -182,6 +187,7 @@ export function settingsOf(db: Db, wanted: Wanted): OwnRunSettings {
     temperature: temperature ?? null,
     toolCalls,
     toolChoice,
+    toolResults,
     cutoff: wanted.cutoff ?? "query_date",
     taskTimeoutMs: wanted.taskTimeoutMs ?? 60_000,
     scorers: wanted.scorers ?? RESULT_FILE_SCORERS,

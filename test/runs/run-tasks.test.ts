@@ -71,7 +71,7 @@ async function filled(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
 }
 
-it("a task is started when a place is free, and not before", async () => {
+it("starts a task when a place is free, and not before", async () => {
   const { taken, run, end, underWay } = workshop(5);
   const running = run(2);
   await filled();
@@ -90,7 +90,7 @@ it("a task is started when a place is free, and not before", async () => {
   expect(taken).toEqual([1, 2, 3, 4, 5]);
 });
 
-it("added places are filled one per turn of the event loop, and if places are removed, running tasks finish first", async () => {
+it("fills added places one per turn of the event loop, and lets running tasks finish if places are removed", async () => {
   const { begun, run, end, underWay, setPlaces } = workshop(10);
   const running = run(1);
   setPlaces(4);
@@ -114,14 +114,14 @@ it("added places are filled one per turn of the event loop, and if places are re
   expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-it("a run without tasks ends immediately, and changing the limit later has no effect", async () => {
+it("ends a run without tasks immediately, and ignores later changes of the limit", async () => {
   const { begun, run, setPlaces } = workshop(0);
   await run(3);
   setPlaces(9);
   expect(begun).toEqual([]);
 });
 
-it("tasks being saved occupy no place unless there are as many as places, and the run waits for them", async () => {
+it("saves tasks without occupying a place, unless as many are waiting as places, and the run waits for them", async () => {
   const { run, end, underWay, saveSlowly, finishSaving } = workshop(7);
   saveSlowly();
   let isOver = false;
@@ -148,7 +148,7 @@ it("tasks being saved occupy no place unless there are as many as places, and th
   await running;
 });
 
-it("the next task starts before the last is saved, and pending events are handled before it", async () => {
+it("starts the next task before the last is saved, and handles pending events before it", async () => {
   const happened: string[] = [];
   await runConcurrently([1, 2], (listener) => listener(1), {
     async answer(task) {
@@ -184,7 +184,7 @@ describe("stopping a run", () => {
     let provider: FakeProvider;
     afterEach(() => provider.close());
 
-    test("in the middle saves finished tasks but no partial ones, and marks the run", async () => {
+    test("saves finished tasks but no partial ones, and marks the run", async () => {
       provider = await startFakeProvider((request) => {
         const hangs = set.questions.slice(6).some(({ question }) => question === request.question);
         return hangs && request.turn === 1
@@ -212,7 +212,7 @@ describe("stopping a run", () => {
       expect(provider.requests).toHaveLength(18);
     });
 
-    test("before the start prevents any request, and only the abort is saved", async () => {
+    test("prevents any request before the start, and saves only itself", async () => {
       provider = await startFakeProvider(() => finish);
       const model = await remote("anthropic", provider.baseUrl("anthropic"));
       const signal = AbortSignal.abort(new Error("Ctrl-C"));
@@ -223,7 +223,7 @@ describe("stopping a run", () => {
       expect(events.map((event) => event.type)).toEqual(["run_started", "run_finished"]);
     });
 
-    test("while a failed call waits for its next attempt ends the wait", async () => {
+    test("ends the wait of a failed call for its next attempt", async () => {
       provider = await startFakeProvider(() => ({ fail: "status", status: 429, headers: { "retry-after": "30" } }));
       const model = await remote("anthropic", provider.baseUrl("anthropic"), 3);
       const controller = new AbortController();
@@ -235,7 +235,7 @@ describe("stopping a run", () => {
     });
   });
 
-  describe("an internal error stops the run, and is not an answer:", () => {
+  describe("an internal error", () => {
     const fault = new TypeError("a wire has come loose");
     const broken = (id: string): Tool => ({
       id,
@@ -251,7 +251,7 @@ describe("stopping a run", () => {
       expect(count("results")).toBe(count("traces"));
     };
 
-    test.each([1, 16])("a tool that throws, with %i concurrent tasks", async (concurrency) => {
+    test.each([1, 16])("stops a run of %i concurrent tasks if a tool throws", async (concurrency) => {
       const wanted = {
         agentId: "baseline",
         model: await baseline(),
@@ -264,14 +264,14 @@ describe("stopping a run", () => {
       expect(count("results")).toBe(0);
     });
 
-    test("a model that throws an error other than ModelError", async () => {
+    test("stops a run if the model throws an error other than ModelError", async () => {
       const model: Model = { id: "script/broken", complete: () => Promise.reject(fault) };
       await expect(benchmark(demo.db, { model, set })).rejects.toBe(fault);
       isMarked();
     });
 
     const told = ["run_started", "task_started", "task_answered", "task_finished"];
-    test.each(told)("a listener that throws at %s", async (type) => {
+    test.each(told)("stops a run if a listener throws at %s", async (type) => {
       const model = unhurried(await baseline());
       const onEvent = (event: { type: string }) => {
         if (event.type === type) throw fault;
@@ -283,7 +283,7 @@ describe("stopping a run", () => {
       expect(count("results")).toBeLessThanOrEqual(2);
     });
 
-    test("a prompt with an unknown variable", async () => {
+    test("stops a run if a prompt has an unknown variable", async () => {
       demo.db.exec("UPDATE agents SET prompt = 'You are {{user}}' WHERE id = 'baseline'");
       await expect(benchmark(demo.db, { agentId: "baseline", model: await baseline(), set })).rejects.toMatchObject({
         code: "prompt_variable_unknown",
@@ -292,7 +292,7 @@ describe("stopping a run", () => {
       expect(count("results")).toBe(0);
     });
 
-    test("an error while other tasks are running, none of which continues after it", async () => {
+    test("stops all other running tasks", async () => {
       let underWay = 0;
       const model: Model = {
         id: "offline/slow",
@@ -312,7 +312,7 @@ describe("stopping a run", () => {
   });
 });
 
-describe("workspaces:", () => {
+describe("a task's workspace", () => {
   /** Whatever the ending of a task, its files are deleted. */
 
   let demo: TestDb;
@@ -330,7 +330,7 @@ describe("workspaces:", () => {
 
   const write = call("write_file", { path: "a.txt", content: "kept" });
 
-  test("a task's files remain during its turns, and no other task sees them", async () => {
+  test("exists during its turns, and no other task sees it", async () => {
     const lines = [write, call("read_file", { path: "a.txt" }), finish("x"), call("list_files", {}), finish("y")];
     const questions = set.questions.slice(0, 2);
     const wanted = { model: scripted(lines), set, questions, agentId: "filer", concurrency: 1 };
@@ -364,7 +364,7 @@ describe("workspaces:", () => {
     ["model_error", [write, new ModelError("bad_request", "no", { retryable: false })]],
   ];
 
-  test.each(ENDINGS)("a task that ends as %s leaves no files", async (ending, lines) => {
+  test.each(ENDINGS)("disappears with its files if the task ends as %s", async (ending, lines) => {
     const folders: string[] = [];
     const tools = [remembering(folders)];
     const wanted = { model: scripted(lines), set, questions: set.questions.slice(0, 1), tools, agentId: "filer" };
@@ -374,7 +374,7 @@ describe("workspaces:", () => {
     expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
   });
 
-  test("an interrupted task or an internal error leaves no files either", async () => {
+  test("disappears after an interrupted task or an internal error", async () => {
     const folders: string[] = [];
     const stop = new AbortController();
     const wanted = { set, questions: set.questions.slice(0, 1), agentId: "filer" };

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { withoutDataMarks } from "../../src/models/tool-results.js";
 import type { Question, QuestionSet } from "../../src/tasks/question.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import type { ProviderReply } from "../providers/wire-reply.js";
@@ -93,9 +94,18 @@ describe.each(WIRE_FORMATS)("a run over %s", (format) => {
   test("sends exactly these three requests for a task", async () => {
     limit = 1;
     const { traces } = await ask([HOTEL_ID]);
-    const [found = "", mail = ""] = (traces[0]?.toolCalls ?? []).map(({ result }) => JSON.stringify(result));
-    expect(JSON.parse(found).emails).toHaveLength(1);
-    expect(JSON.parse(mail)).toMatchObject({ message_id: expect.any(String), body: expect.stringContaining("20714") });
+    const results = (traces[0]?.toolCalls ?? []).map(({ result }) => JSON.stringify(result));
+    const [found = "", mail = ""] = (traces[0]?.messages ?? []).flatMap((message) =>
+      message.role === "tool" ? [message.content] : [],
+    );
+    // The agent's setting: the model receives results as data, and the record contains them unchanged.
+    expect([found, mail].map(withoutDataMarks)).toEqual(results.slice(0, 2));
+    expect(found).toMatch(/^<tool_result id="[0-9a-f]{16}">\n\{/);
+    expect(JSON.parse(withoutDataMarks(found)).emails).toHaveLength(1);
+    expect(JSON.parse(withoutDataMarks(mail))).toMatchObject({
+      message_id: expect.any(String),
+      body: expect.stringContaining("20714"),
+    });
     expect(provider.requests).toHaveLength(3);
     for (const [turn, request] of provider.requests.entries()) {
       expect(request.body).toEqual(expectedBody(format, turn, { found, mail }, demo.db));

@@ -9,7 +9,7 @@ import { openDockerMachine } from "../../src/sandbox/open-task-machine.js";
 import { needs } from "../machine-requirements.js";
 import { BASE, machinesStart, processesWith, shell } from "./machines.js";
 
-describe("Docker machines", () => {
+describe("machines in Docker", () => {
   /**
    * Machines of Docker images. Docker is not installed: a fake docker accepts the same command line, checks what it
    * can, and starts the machine's first process in bubblewrap.

@@ -14,7 +14,7 @@ const lengths = (head: number, body: number) => {
 describe("frames", () => {
   const frames = [toFrame({ id: 1 }), toFrame({ id: 2, text: "ü" }, Buffer.from([0, 255, 10])), toFrame({ id: 3 })];
 
-  test.each([1, 2, 7, 8, 9, 30, 1000])("are read from chunks of %i bytes", (size) => {
+  test.each([1, 2, 7, 8, 9, 30, 1000])("arrive in chunks of %i bytes", (size) => {
     const bytes = Buffer.concat(frames);
     const reader = new FrameReader();
     const read = [];
@@ -28,7 +28,7 @@ describe("frames", () => {
     ["a body that is too long", lengths(2, 2 ** 31)],
     ["text", Buffer.from("Traceback (most recent call last)")],
     ["invalid JSON", Buffer.concat([lengths(3, 0), Buffer.from("{a}")])],
-  ])("are rejected if they contain %s", (_, bytes) => {
+  ])("cause an error if they contain %s", (_, bytes) => {
     expect(() => [...new FrameReader().read(bytes)]).toThrow();
   });
 });

@@ -68,7 +68,7 @@ describe("readSnapshots", () => {
     else expect(unavailable).toMatch(/containers|server|Docker/);
   });
 
-  test("notes what a snapshot lacks compared with its application", async () => {
+  test("notes the parts of an application that a snapshot does not have", async () => {
     const snapshots = await readSnapshots(null);
     expect(snapshotOf("vscode", snapshots).note).toContain("The editor does not open.");
     expect(snapshotOf("jupyter", snapshots).note).toBeNull();
@@ -103,7 +103,7 @@ describe("readSnapshots", () => {
     ["a package whose name is an option", { a: { commands: { x: "-o=Dpkg::Pre-Invoke::=id" } } }, "Debian package"],
     ["a snapshot that extends an unknown one", { a: { extends: "b" } }, 'extends the unknown snapshot "b"'],
     ["a snapshot that extends itself", { a: { extends: "b" }, b: { extends: "a" } }, "extends itself"],
-  ])("refuses %s", async (_, content, why) => {
+  ])("rejects %s", async (_, content, why) => {
     write(content);
     const error = await readSnapshots(folder).catch((reason) => reason);
     expect(error).toBeInstanceOf(UserError);

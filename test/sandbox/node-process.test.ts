@@ -59,7 +59,7 @@ describe.each(BOTH)("NodeProcess in %s", needs("linux"), (_, isolation) => {
     expect(await firstLineOf(isolation, script)).toEqual(line);
   });
 
-  it("limits array buffers, which are outside of V8's heap", async () => {
+  it("limits array buffers, which V8's heap does not include", async () => {
     const script = `const all = [];
       try { for (let i = 0; i < 40; i++) all.push(new Uint8Array(100 * 2 ** 20).fill(1)); } catch {}
       line(all.length);`;
@@ -75,7 +75,7 @@ describe.each(BOTH)("NodeProcess in %s", needs("linux"), (_, isolation) => {
 });
 
 it(
-  "sees no files, processes or sockets of the machine in bubblewrap, even with all of Node's modules",
+  "hides the machine's files, processes and sockets in bubblewrap, even with all of Node's modules",
   needs("linux"),
   async () => {
     expect(boxed.kind).toBe("bubblewrap");

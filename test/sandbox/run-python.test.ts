@@ -22,7 +22,7 @@ import { MAIL, ROOT, workFolder } from "../cli/art-e.js";
 import { importSource } from "../import-source.js";
 import { needs } from "../machine-requirements.js";
 
-describe("runPython keeps", async () => {
+describe("runPython at the end", async () => {
   /**
    * A program's files in /workspace and /tmp exist for the next one, although every program has its own file systems.
    */
@@ -46,7 +46,7 @@ describe("runPython keeps", async () => {
   const done = { stderr: "", exitCode: 0, stopped: null };
 
   test(
-    "files, folders and links with their permissions and times, but no deleted files",
+    "keeps files, folders and links with their permissions and times, but no deleted files",
     needs("sandbox", choice.ok),
     async () => {
       await workspace.use((folders) => writeText(folders, "given/a.txt", "given"));
@@ -77,29 +77,37 @@ for name in ["deep/er", "deep", "given"]: os.rmdir(name)`;
     },
   );
 
-  test("files written before the timeout, and files without read permission", needs("sandbox", choice.ok), async () => {
-    const code =
-      "import os\nopen('a', 'w').write('a')\nos.chmod('a', 0)\nopen('b', 'w').write('b')\nimport time\ntime.sleep(60)";
-    expect(await run(code)).toMatchObject({ stopped: "time" });
-    expect(readdirSync(files).sort()).toEqual(["a", "b"]);
-    expect(readFileSync(join(files, "b"), "utf8")).toBe("b");
-  });
+  test(
+    "keeps files written before the timeout, and files without read permission",
+    needs("sandbox", choice.ok),
+    async () => {
+      const code =
+        "import os\nopen('a', 'w').write('a')\nos.chmod('a', 0)\nopen('b', 'w').write('b')\nimport time\ntime.sleep(60)";
+      expect(await run(code)).toMatchObject({ stopped: "time" });
+      expect(readdirSync(files).sort()).toEqual(["a", "b"]);
+      expect(readFileSync(join(files, "b"), "utf8")).toBe("b");
+    },
+  );
 
-  test("at most the maximum number of bytes in the maximum number of files", needs("sandbox", choice.ok), async () => {
-    const { files: count, bytes } = WORKSPACE_LIMITS;
-    const each = Math.floor(bytes / count / 4096) * 4096 + 1;
-    const full = `for i in range(${Math.floor(bytes / (each + 4095))}): open(str(i), "wb").write(b"x" * ${each})`;
-    expect(await run(full)).toMatchObject(done);
-    const read = await run("import os; print(sum(os.path.getsize(name) for name in os.listdir('.')))");
-    expect(read).toMatchObject({ ...done, stdout: `${Math.floor(bytes / (each + 4095)) * each}\n` });
-  });
+  test(
+    "keeps at most the maximum number of bytes in the maximum number of files",
+    needs("sandbox", choice.ok),
+    async () => {
+      const { files: count, bytes } = WORKSPACE_LIMITS;
+      const each = Math.floor(bytes / count / 4096) * 4096 + 1;
+      const full = `for i in range(${Math.floor(bytes / (each + 4095))}): open(str(i), "wb").write(b"x" * ${each})`;
+      expect(await run(full)).toMatchObject(done);
+      const read = await run("import os; print(sum(os.path.getsize(name) for name in os.listdir('.')))");
+      expect(read).toMatchObject({ ...done, stdout: `${Math.floor(bytes / (each + 4095)) * each}\n` });
+    },
+  );
 });
 
 const folders = { files: "/tmp/w/files", temporary: "/tmp/w/temporary", owner: null };
 const args = dockerArguments("art-e-1", folders, "1000:1000");
 const given = (flag: string) => args[args.indexOf(flag) + 1];
 
-test("the Docker sandbox gets no network, no writable path except the workspace and no capabilities, and limited resources", () => {
+test("gives the Docker sandbox no network, no writable path except the workspace, no capabilities, and limited resources", () => {
   expect(args[0]).toBe("run");
   expect(args).toEqual(expect.arrayContaining(["--rm", "--read-only", "--init", "--interactive"]));
   expect({
@@ -132,7 +140,7 @@ test("the Docker sandbox gets no network, no writable path except the workspace 
   expect(args).not.toContain("--volume");
 });
 
-test("the Docker sandbox gets every flag before the image, and Python's program after it", () => {
+test("puts every flag before the Docker image, and Python's program after it", () => {
   const image = args.indexOf(DOCKER_IMAGE);
   expect(args.slice(image + 1, image + 3)).toEqual(["python3", "-I"]);
   expect(args.slice(image).filter((word) => word.startsWith("--"))).toEqual([]);
@@ -144,25 +152,25 @@ test("the Docker sandbox gets every flag before the image, and Python's program 
 const mounted = (root: string, mount: string) =>
   `24 1 0:22 / /proc rw - proc proc rw\n30 23 0:26 ${root} ${mount} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n`;
 
-describe("ownFolder finds the cgroup", () => {
+describe("ownFolder", () => {
   test.each([
     ["of a session", "/", "/sys/fs/cgroup", "/user.slice/session-1.scope", "/user.slice/session-1.scope"],
     ["at the root", "/", "/sys/fs/cgroup", "/", ""],
     ["of a container that sees only its own part", "/docker/abc", "/sys/fs/cgroup", "/docker/abc/x", "/x"],
     ["of a container that has its own names", "/", "/sys/fs/cgroup", "/x", "/x"],
     ["if version 1 is also mounted", "/", "/sys/fs/cgroup/unified", "/", ""],
-  ])("%s", (_, root, mount, path, below) => {
+  ])("finds the cgroup (%s)", (_, root, mount, path, below) => {
     const cgroup = `4:memory:/elsewhere\n0::${path}\n`;
     expect(ownFolder(mounted(root, mount), cgroup)).toEqual({ mount, folder: `${mount}${below}` });
   });
 
-  test("only if it is version 2 and inside the mount", () => {
+  test("requires version 2 inside the mount", () => {
     expect(ownFolder("24 1 0:22 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "4:memory:/x\n")).toBeNull();
     expect(ownFolder(mounted("/", "/sys/fs/cgroup"), "0::/../other\n")).toBeNull();
   });
 });
 
-test("a run's cgroup has its limits before it contains a process, and reports if memory ran out", async () => {
+test("sets a run's limits before its cgroup contains a process, and reports if memory ran out", async () => {
   const folder = mkdtempSync(join(tmpdir(), "art-e-cgroup-"));
   const cgroup = await new CgroupParent(folder).create({ ...PYTHON_LIMITS, endTogether: true });
   const [name = ""] = readdirSync(folder);
@@ -181,7 +189,7 @@ test("a run's cgroup has its limits before it contains a process, and reports if
   rmSync(folder, { recursive: true });
 });
 
-test("the sandbox describes how each limit is enforced", async () => {
+test("describes how the sandbox enforces each limit", async () => {
   const choice = await chooseSandbox();
   if (!choice.ok) return expect(choice.why).not.toBe("");
   for (const how of Object.values(choice.sandbox.limits)) expect(how).toMatch(/^(hard|watched)/);
@@ -211,7 +219,7 @@ const PROGRAMS = {
   closed: "import os\nos.makedirs('a/b')\nos.chmod('a', 0)",
 };
 
-describe("art-e, if running as the user nobody,", needs("root", works), () => {
+describe("art-e as the user nobody", needs("root", works), () => {
   test("starts the same sandbox, which contains its program", () => {
     const { stdout, stderr } = asNobody(`
       import { existsSync } from "node:fs";
@@ -283,7 +291,7 @@ describe("stale workspaces", () => {
     return child;
   }
 
-  test("are removed at the next start after kill -9, unless their process is running", async () => {
+  test("disappear at the next start after kill -9, unless their process is running", async () => {
     const temporary = path("temporary");
     mkdirSync(join(temporary, "art-e-workspace-of-somebody-else"), { recursive: true });
     const killed = await withWorkspace(temporary);
@@ -304,7 +312,7 @@ describe("stale workspaces", () => {
     expect(readdirSync(temporary)).toEqual(["art-e-workspace-of-somebody-else"]);
   });
 
-  test("are removed by the next suite run if they belong to a killed suite run", async () => {
+  test("disappear at the next suite run if they belong to a killed suite run", async () => {
     const temporary = path("of-suites");
     mkdirSync(temporary);
     const source = `

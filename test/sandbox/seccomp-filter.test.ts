@@ -62,7 +62,7 @@ const MACHINES = [
   },
 ];
 
-test.each(MACHINES)("seccompFilter allows and refuses the right system calls on $name", ({ name, audit, ...calls }) => {
+test.each(MACHINES)("seccompFilter allows and blocks the right system calls on $name", ({ name, audit, ...calls }) => {
   const filter = seccompFilter(name);
   if (filter === null) throw new Error("no filter");
   const of = (number: number, ...args: number[]) => decide(filter, audit, number, args);
@@ -97,7 +97,7 @@ test.each(MACHINES)("seccompFilter allows and refuses the right system calls on 
   expect(decide(filter, 0x40000003, calls.openat)).toBe(KILL);
 });
 
-test.each(MACHINES)("seccompFilter also allows loopback sockets on $name if requested", ({ name, audit, ...calls }) => {
+test.each(MACHINES)("seccompFilter also allows loopback sockets on $name on request", ({ name, audit, ...calls }) => {
   const filter = seccompFilter(name, { loopback: true });
   if (filter === null) throw new Error("no filter");
   const of = (number: number, ...args: number[]) => decide(filter, audit, number, args);

@@ -29,7 +29,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     });
   });
 
-  test("has its own folder and variables, and nothing from this process", async () => {
+  test("gets its folder and variables, and nothing from this process", async () => {
     const { stdout } = await shell(machine, "pwd; env", { cwd: "/tmp", env: { TASK: "a b\n" } });
     const names = [...stdout.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort();
     expect(stdout).toMatch(/^\/tmp\n/);
@@ -39,7 +39,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     );
   });
 
-  test("is not interpreted by a shell", async () => {
+  test("runs without a shell", async () => {
     const run = { argv: ["echo", "$HOME; `id`", "ü\n"], cwd: null, env: {}, timeoutMs: 10_000 };
     expect((await machine.run(run, new AbortController().signal)).stdout).toBe("$HOME; `id` ü\n\n");
   });
@@ -67,14 +67,14 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
 
-  test("is killed at its time limit with its entire group, and keeps its output", async () => {
+  test("ends at its time limit with its entire group, and keeps its output", async () => {
     const script = "echo begun; bash -c 'sleep 611' & sleep 612";
     expect(await shell(machine, script, { timeoutMs: 500 })).toEqual({ exitCode: null, stdout: "begun\n", stderr: "" });
     // A killed process takes a moment to end, longer on a busy machine.
     await expect.poll(async () => (await shell(machine, "pgrep -f 'sleep 61[12]'")).stdout).toBe("");
   });
 
-  test("is killed even if it ignores signals", async () => {
+  test("ends even if it ignores signals", async () => {
     const script = "trap '' TERM INT HUP; echo ignoring; while :; do sleep 0.1; done";
     expect(await shell(machine, script, { timeoutMs: 500 })).toMatchObject({ exitCode: null, stdout: "ignoring\n" });
   });
@@ -89,7 +89,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect(stderr).toBe("no\n".repeat(33_333));
   });
 
-  test("is killed at its time limit if it never stops printing", async () => {
+  test("ends at its time limit if it never stops printing", async () => {
     const { exitCode, stdout } = await shell(machine, "yes", { timeoutMs: 500 });
     expect(exitCode).toBeNull();
     expect(stdout).toMatch(/^(y\n){25000}\n\[\d+ of \d+ bytes omitted]\n\n?(y\n){24999}y?\n?$/);
@@ -105,7 +105,7 @@ describe("a command", needs("sandbox", machinesStart), () => {
     expect(runs.map(({ stdout }) => stdout)).toEqual(["1\n", "2\n", "3\n", "4\n"]);
   });
 
-  test("is killed when the task is interrupted, and the machine continues", async () => {
+  test("ends when the task is interrupted, and the machine continues", async () => {
     const stop = new AbortController();
     const running = shell(machine, "sleep 613", { signal: stop.signal });
     setTimeout(() => stop.abort(new Error("the task was stopped")), 300);
@@ -198,7 +198,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     for (const path of ["/dev/full", "/dev/zero", "/dev/tty"]) expect(await collect(path), path).toBeNull();
   });
 
-  test("refuses to collect a file larger than the maximum size, even a sparse one", async () => {
+  test("rejects a file larger than the maximum size, even a sparse one", async () => {
     await shell(machine, `head -c ${MOST} /dev/urandom > fits; head -c ${MOST + 1} /dev/urandom > large`);
     await shell(machine, "truncate -s 900M sparse");
     expect((await collect("/home/user/fits"))?.length).toBe(MOST);
@@ -208,7 +208,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     expect(existsSync(to)).toBe(false);
   });
 
-  test("collects a growing file up to the size that it had at the start", async () => {
+  test("reads a growing file up to its size at the start", async () => {
     await shell(machine, "head -c 1000000 /dev/urandom > grows; (while :; do echo more >> grows; done) & disown");
     const bytes = await collect("/home/user/grows");
     expect(bytes?.length).toBeGreaterThanOrEqual(1_000_000);
@@ -227,7 +227,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     ]);
   });
 
-  test("refuses to copy a suite's links, pipes and endless folders into the machine", async () => {
+  test("rejects a suite's links, pipes and very deep folders", async () => {
     symlinkSync("/etc/passwd", join(folder, "link"));
     execFileSync("mkfifo", [join(folder, "pipe")]);
     const bad = join(folder, "bad");
@@ -244,7 +244,7 @@ describe("copying", needs("sandbox", machinesStart), () => {
     await expect(machine.copyIn(join(folder, "big"), "/tmp/big")).rejects.toThrow("too large");
   });
 
-  test("refuses invalid paths", async () => {
+  test("rejects invalid paths", async () => {
     for (const path of ["relative", "", "/", "/tmp/../..", "/a\0b"]) {
       await expect(machine.copyOut(path, join(folder, "x")), path).rejects.toThrow(/is not an? /);
     }
@@ -371,7 +371,7 @@ time.sleep(20)'; true`,
     expect(stderr).toMatch(hasCgroup ? /^/ : SAID);
   });
 
-  test("responds while a daemon prints endlessly", async () => {
+  test("responds while a daemon never stops printing", async () => {
     await shell(machine, "setsid yes & disown -a; sleep 0.2");
     expect((await shell(machine, "echo on")).stdout).toBe("on\n");
   });
@@ -385,7 +385,7 @@ time.sleep(20)'; true`,
 });
 
 test(
-  "a machine kills processes that left their session and use every free slot if no command can start",
+  "kills processes that left their session and use every free slot if no command can start",
   needs("sandbox", machinesStart),
   async () => {
     // With enough memory that this is not what kills them.
@@ -435,7 +435,7 @@ describe("the processes of a machine", needs("sandbox", machinesStart), () => {
     }
   });
 
-  test("include daemons that outlive their command, and are gone after close", async () => {
+  test("include daemons that outlive their command, but not after close", async () => {
     const machine = await openMachine();
     const word = `7${process.pid}.25`;
     await shell(

@@ -13,7 +13,7 @@ import {
   writeText,
 } from "../../src/sandbox/workspace.js";
 
-describe("a workspace", () => {
+describe("a folder for a task", () => {
   let outside = "";
   let workspace: ReturnType<typeof openWorkspace>;
   let files = "";
@@ -37,7 +37,7 @@ describe("a workspace", () => {
   const write = (path: string, content: string) => inside((folders) => writeText(folders, path, content));
   const list = async (path = ".") => (await inside((folders) => listEntries(folders, path, 100))).entries;
 
-  describe("writes a file and reads it back", () => {
+  describe("a written file", () => {
     test.each([
       ["a.txt", "a.txt"],
       ["./notes//a.txt", "notes/a.txt"],
@@ -46,25 +46,25 @@ describe("a workspace", () => {
       ["...", "..."],
       ["~/a", "~/a"],
       ["-rf", "-rf"],
-    ])("if the path is %j", async (path, stands) => {
+    ])("can be read back if the path is %j", async (path, stands) => {
       expect(await write(path, "größer\n")).toBe(9);
       expect(await read(path)).toBe("größer\n");
       expect(readFileSync(join(files, stands), "utf8")).toBe("größer\n");
     });
 
-    test("a second time if the text is shorter", async () => {
+    test("can be read back after a second, shorter text", async () => {
       await write("a", "long long long");
       await write("a", "short");
       expect(await read("a")).toBe("short");
     });
 
-    test("if it is empty", async () => {
+    test("can be read back if it is empty", async () => {
       expect(await write("a", "")).toBe(0);
       expect(await read("a")).toBe("");
     });
   });
 
-  describe("cannot be left through", () => {
+  describe("a path out of the workspace", () => {
     const bad = [
       "/etc/passwd",
       "../a",
@@ -75,20 +75,20 @@ describe("a workspace", () => {
       "/workspacex/a",
       "//etc/passwd",
     ];
-    test.each(bad)("%j", async (path) => {
+    test.each(bad)("leads to an error (%j)", async (path) => {
       await expect(read(path)).rejects.toThrow(WorkspaceRefusal);
       await expect(write(path, "x")).rejects.toThrow(WorkspaceRefusal);
       await expect(list(path)).rejects.toThrow(WorkspaceRefusal);
     });
 
-    test("a symbolic link to a file", async () => {
+    test("leads to an error through a symbolic link to a file", async () => {
       symlinkSync(join(outside, "secret.txt"), join(files, "link"));
       await expect(read("link")).rejects.toThrow("symbolic link");
       await expect(write("link", "changed")).rejects.toThrow("symbolic link");
       expect(await list()).toEqual([{ path: "link", type: "link", size: 0, counted: 0 }]);
     });
 
-    test("a symbolic link to a parent folder", async () => {
+    test("leads to an error through a symbolic link to a parent folder", async () => {
       symlinkSync(outside, join(files, "link"));
       mkdirSync(join(files, "real"));
       symlinkSync("../link", join(files, "real", "again"));
@@ -101,13 +101,13 @@ describe("a workspace", () => {
       expect(existsSync(join(outside, "deep"))).toBe(false);
     });
 
-    test("a link without a target", async () => {
+    test("leads to an error through a link without a target", async () => {
       symlinkSync(join(outside, "made.txt"), join(files, "link"));
       await expect(write("link", "x")).rejects.toThrow("symbolic link");
       expect(existsSync(join(outside, "made.txt"))).toBe(false);
     });
 
-    test("a pipe, which would block the call forever", async () => {
+    test("leads to an error through a pipe, which would block the call forever", async () => {
       execFileSync("mkfifo", [join(files, "pipe")]);
       await expect(read("pipe")).rejects.toThrow("not a regular file");
       await expect(write("pipe", "x")).rejects.toThrow("not a regular file");
@@ -115,8 +115,8 @@ describe("a workspace", () => {
     });
   });
 
-  describe("refuses, with a reason,", () => {
-    test("a missing file, a folder, and a file used as a folder", async () => {
+  describe("unusable contents", () => {
+    test("cause an error about a missing file, a folder, and a file used as a folder", async () => {
       await write("folder/a", "x");
       await expect(read("b")).rejects.toThrow("b does not exist in the workspace");
       await expect(read("folder")).rejects.toThrow("folder is not a regular file");
@@ -127,14 +127,14 @@ describe("a workspace", () => {
       await expect(read("a".repeat(300))).rejects.toThrow("too long");
     });
 
-    test("a binary file, and text that is not UTF-8", async () => {
+    test("cause an error about a binary file, and text that is not UTF-8", async () => {
       writeFileSync(join(files, "image"), Buffer.from([0x89, 0x50, 0, 0, 1]));
       writeFileSync(join(files, "latin1"), Buffer.from("größer", "latin1"));
       await expect(read("image")).rejects.toThrow("image is a binary file of 5 bytes");
       await expect(read("latin1")).rejects.toThrow("not UTF-8 text");
     });
 
-    test("files that are too large, too many bytes, too many files, and folders that are too deep", async () => {
+    test("cause an error about files that are too large, too many bytes, too many files, and folders that are too deep", async () => {
       const most = "x".repeat(WORKSPACE_LIMITS.fileBytes);
       await expect(write("a", `${most}x`)).rejects.toThrow("too large");
       for (const name of ["a", "b", "c"]) await write(name, most);
@@ -146,7 +146,7 @@ describe("a workspace", () => {
     });
   });
 
-  describe("during its life cycle", () => {
+  describe("the life cycle", () => {
     test("lists everything below a folder by path", async () => {
       for (const path of ["b/c/d.txt", "a.txt", "b/e.txt"]) await write(path, "123");
       expect((await list()).map(({ path, type, size }) => [path, type, size])).toEqual([
@@ -159,7 +159,7 @@ describe("a workspace", () => {
       expect((await list("b/c")).map(({ path }) => path)).toEqual(["b/c/d.txt"]);
     });
 
-    test("creates nothing until it is used, and refuses to be used after it was closed", async () => {
+    test("creates nothing before the first use, and rejects uses after close", async () => {
       const unused = openWorkspace();
       await unused.close();
       await expect(unused.use(async () => 1)).rejects.toThrow("closed");

@@ -2,10 +2,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { type MailLookup, openMailLookup } from "../../src/mail/mail-lookup.js";
 import type { ScorerEntry } from "../../src/scoring/scorer-entry.js";
+import { dateMatch, numberMatch } from "../../src/scoring/scorers/value-scorers.js";
 import {
-  dateMatch,
   exactMatch,
-  numberMatch,
   RESULT_FILE_SCORERS,
   rougeL,
   SCORER_NAMES,
@@ -36,7 +35,7 @@ describe("exactMatch", () => {
     ["a missing accent", "Jose", "José"],
     ["a missing answer", null, "John Smith"],
     ["an empty answer", "", "John Smith"],
-  ])("is 0 for %s", (_, answer, gold) => {
+  ])("returns 0 for %s", (_, answer, gold) => {
     expect(score(answer, gold)).toBe(0);
   });
 
@@ -47,7 +46,7 @@ describe("exactMatch", () => {
     ["surrounding white space", " \tJohn Smith\n", "John Smith"],
     ["additional white space inside", "John \n\u00a0 Smith", "John Smith"],
     ["additional white space in the gold answer", "John Smith", "  John\tSmith "],
-  ])("is 1 for %s", (_, answer, gold) => {
+  ])("returns 1 for %s", (_, answer, gold) => {
     expect(score(answer, gold)).toBe(1);
   });
 });
@@ -80,7 +79,7 @@ describe("semanticScore", () => {
     ["splits a word in two at a letter beyond ASCII", "naïve", "na ve", 1],
     ["treats text without ASCII letters and digits as empty", "日本", "ß", 0],
     ["splits words at line breaks", "one\ntwo\tthree", "one two three", 1],
-  ])("%s", (_, answer, gold, value) => {
+  ])("compares the words of both texts (%s)", (_, answer, gold, value) => {
     expect(score(answer, gold)).toBe(value);
   });
 
@@ -143,7 +142,7 @@ describe("tokenF1", () => {
     ["joins the parts of a word around punctuation", "$1,248.17", "124817", 1],
     ["is 0 if no word is shared", "yes", "no", 0],
     ["ignores words inside other words", "theory", "ory", 0],
-  ])("%s", (_, answer, gold, value) => {
+  ])("compares the words like SQuAD (%s)", (_, answer, gold, value) => {
     expect(score(answer, gold)).toBeCloseTo(value, 12);
   });
 
@@ -223,7 +222,7 @@ describe("numberMatch", () => {
     ["May 22", "the 22nd"],
     ["2.5 billion", "2,500,000,000"],
     ["3:15 pm", "1515"],
-  ])("is 1 for %j if the gold answer is %j", (answer, gold) => {
+  ])("returns 1 for %j if the gold answer is %j", (answer, gold) => {
     expect(numbers(answer, gold)).toBe(1);
   });
 
@@ -239,12 +238,12 @@ describe("numberMatch", () => {
     ["400", "40"],
     ["thirty", "13"],
     ["two dozen", "26"],
-  ])("is 0 for %j if the gold answer is %j", (answer, gold) => {
+  ])("returns 0 for %j if the gold answer is %j", (answer, gold) => {
     expect(numbers(answer, gold)).toBe(0);
   });
 
   test.each(["Kay Mann", "One of the traders", "May 5, 2001 at 9:30 am", "Q3"])(
-    "is null if the gold answer is %j, which does not contain a number",
+    "returns null if the gold answer is %j, which does not contain a number",
     (gold) => {
       expect(numbers("40", gold)).toBeNull();
     },
@@ -277,7 +276,7 @@ describe("dateMatch", () => {
     ["13/5/2001", "5/13/2001"],
     ["5/14", "May 14"],
     ["June 2001", "June, 2001"],
-  ])("is 1 for %j if the gold answer is %j, and vice versa", (a, b) => {
+  ])("returns 1 for %j if the gold answer is %j, and vice versa", (a, b) => {
     expect(dates(a, b)).toBe(1);
     expect(dates(b, a)).toBe(1);
   });
@@ -288,7 +287,7 @@ describe("dateMatch", () => {
     ["May 5, 2001", "May 2001"],
     ["on May 5 at 9:30, in EB3801", "May 5"],
     ["room 12, 1430", "2:30 pm"],
-  ])("is 1 for %j if the gold answer is %j, because missing parts match anything", (answer, gold) => {
+  ])("returns 1 for %j if the gold answer is %j, because missing parts match anything", (answer, gold) => {
     expect(dates(answer, gold)).toBe(1);
   });
 
@@ -305,12 +304,12 @@ describe("dateMatch", () => {
     ["May 5", "May 5 at 9:30 am"],
     ["Monday", "May 5"],
     [null, "May 5"],
-  ])("is 0 for %j if the gold answer is %j", (answer, gold) => {
+  ])("returns 0 for %j if the gold answer is %j", (answer, gold) => {
     expect(dates(answer, gold)).toBe(0);
   });
 
   test.each(["Kay Mann", "$40", "You may go", "24/7", "1/2/3/4", "25:99", "24:30", "2001"])(
-    "is null if the gold answer is %j, which does not contain a date",
+    "returns null if the gold answer is %j, which does not contain a date",
     (gold) => {
       expect(dates("May 5", gold)).toBeNull();
     },
@@ -363,7 +362,7 @@ test.each([
   ["partly", 0, 0.5],
   ["wrong", 0, 0],
   ["abstained", 0, 0],
-] as const)("the verdict %s is worth %d as judgeCorrect and %d as judgeScore", (verdict, correct, score) => {
+] as const)("converts the verdict %s to %d as judgeCorrect and %d as judgeScore", (verdict, correct, score) => {
   const { judgeCorrect, judgeScore } = SCORERS;
   const values = [judgeCorrect, judgeScore].map(
     (entry) => entry.score(trace({ judge: judged(verdict) }), itself).value,
@@ -382,7 +381,7 @@ test("scoreTrace does not change the trace, and is deterministic", () => {
   expect(scoreTrace(finished, itself, SCORER_NAMES)).toEqual(scores);
 });
 
-test("SCORERS have unique labels, and return a number or the reason for null", () => {
+test("every scorer in SCORERS has its own label, and returns a number or the reason for null", () => {
   const labels = SCORER_NAMES.map((name) => SCORERS[name].label);
   expect(new Set(labels).size).toBe(SCORER_NAMES.length);
   for (const answer of [null, "", "$40", "I don't know"]) {

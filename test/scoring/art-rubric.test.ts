@@ -141,7 +141,7 @@ describe("artReward", () => {
     });
   });
 
-  test("has a separate penalty for unparsable calls, which our agents never get", () => {
+  test("has a separate penalty for unparsable calls, which our agents never receive", () => {
     const rubric = { ...artRubric(trace(RIGHT), itself), cant_parse_tool_call: true };
     expect(artRewardOf(rubric, 10)).toEqual({ value: -1.6, explanation: "a tool call could not be parsed" });
   });

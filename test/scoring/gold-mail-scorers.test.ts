@@ -13,7 +13,8 @@ import {
   sourcesRecall,
 } from "../../src/scoring/scorers/gold-mail-scorers.js";
 import { hallucination } from "../../src/scoring/scorers.js";
-import type { ToolCallRecord, Verdict } from "../../src/traces/trace.js";
+import type { Verdict } from "../../src/traces/judgement.js";
+import type { ToolCallRecord } from "../../src/traces/trace.js";
 import { judged } from "./judged-trace.js";
 import { called, itself, TURN, trace, type Unscored } from "./trace.js";
 
@@ -54,7 +55,7 @@ describe("scorers based on gold emails", () => {
       ["a missing source", []],
       ["another email", ["<other@x>"]],
       ["part of the id", ["<gold@x"]],
-    ])("is 0 for %s", (_, sources) => {
+    ])("returns 0 for %s", (_, sources) => {
       expect(score(sources)).toBe(0);
     });
 
@@ -63,11 +64,11 @@ describe("scorers based on gold emails", () => {
       ["a copy of the gold email", ["<copy@x>"]],
       ["the id without angle brackets", ["gold@x"]],
       ["the gold email and others", ["<other@x>", "<gold@x>"]],
-    ])("is 1 for %s", (_, sources) => {
+    ])("returns 1 for %s", (_, sources) => {
       expect(score(sources)).toBe(1);
     });
 
-    test("is 1 for any of several gold emails, including copies", () => {
+    test("returns 1 for any of several gold emails, including copies", () => {
       expect(score(["<second@x>"], ["<gold@x>", "<second@x>"])).toBe(1);
       expect(score(["<gold@x>"], ["<copy@x>"])).toBe(1);
       expect(score(["<third@x>"], ["<gold@x>", "<second@x>"])).toBe(0);
@@ -124,7 +125,7 @@ describe("scores of searches", () => {
     ["a file that contains only answers", { turns: [] }, false],
     ["a file that contains tool calls but no model calls", { turns: [], toolCalls: [search] }, true],
     ["an agent that ended before its first model call", { turns: [], answer: null, ending: "out_of_budget" }, true],
-  ])("are known or unknown for %s, but never 0 if unknown", (_, changes, isKnown) => {
+  ])("have a value or null for %s, but never 0 if unknown", (_, changes, isKnown) => {
     const scores = [foundGold, readGold, foundAt1, foundAt5, foundAt10].map(({ score }) =>
       score(trace(changes), itself),
     );
@@ -211,7 +212,7 @@ describe("abstention and falseAbstention", () => {
       1,
       null,
     ],
-  ])("%s", (_, changes, task, right, wrong) => {
+  ])("give the expected values (%s)", (_, changes, task, right, wrong) => {
     expect(abstention.score(trace(changes, task), itself).value).toBe(right);
     expect(falseAbstention.score(trace(changes, task), itself).value).toBe(wrong);
   });
@@ -245,7 +246,7 @@ describe("hallucination", () => {
       null,
     ],
     ["is null if the judge failed", "$41", {}, null, null],
-  ])("%s", (_, answer, task, verdict, value) => {
+  ])("gives the expected value (%s)", (_, answer, task, verdict, value) => {
     expect(score(answer, task, verdict)).toBe(value);
   });
 });

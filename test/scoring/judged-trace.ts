@@ -1,4 +1,4 @@
-import type { Judgement, Verdict } from "../../src/traces/trace.js";
+import type { Judgement, Verdict } from "../../src/traces/judgement.js";
 
 /** Returns a judgment of an answer. */
 export function judged(verdict: Verdict | null, changes: Partial<Judgement> = {}): Judgement {

@@ -6,8 +6,9 @@ import { scoreRun } from "../../src/runs/score-traces.js";
 import { promptHash } from "../../src/scoring/judge.js";
 import { RESULT_FILE_SCORERS, SCORER_NAMES, type ScorerName } from "../../src/scoring/scorers.js";
 import type { QuestionSet } from "../../src/tasks/question.js";
-import { acquireRunLock, getRun } from "../../src/traces/runs-store.js";
-import type { Judge, JudgeSettings, Verdict } from "../../src/traces/trace.js";
+import type { Judge, JudgeSettings, Verdict } from "../../src/traces/judgement.js";
+import { acquireRunLock } from "../../src/traces/run-lock.js";
+import { getRun } from "../../src/traces/runs-store.js";
 import { copyOf, demoSet, never, openDemo, type TestDb } from "../runs/demo-setup.js";
 import { baseline, benchmark, saved, WORKER } from "../runs/run-setup.js";
 import { judged } from "./judged-trace.js";
@@ -181,7 +182,7 @@ describe("scoreRun with a judge", () => {
   });
 });
 
-test("a run judges each answer, and its tasks do not fail if the judge fails", async () => {
+test("judges each answer in a run, and the tasks do not fail if the judge fails", async () => {
   const { made, asked } = judge((answer) => (answer?.includes("a") ? "correct" : null));
   const scorers = SCORER_NAMES;
   const { totals, results, traces, run } = await benchmark(demo.db, {

@@ -35,7 +35,7 @@ describe("a server on a loopback address", () => {
   });
 
   it.each(["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "localhost.evil.example", "169.254.1.1"])(
-    "refuses the host %s",
+    "rejects the host %s",
     async (host) => {
       expect(await status("/api/agents", { headers: { host } })).toBe(403);
       expect(await status("/", { headers: { host } })).toBe(403);
@@ -44,7 +44,7 @@ describe("a server on a loopback address", () => {
 });
 
 it.each(["GET /api/agents HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nHost:\r\n\r\n"])(
-  "a server on a loopback address refuses a request that has no host: %j",
+  "rejects a request without a host on a loopback address (%j)",
   async (words) => {
     const { hostname, port } = new URL(open.url);
     const socket = connect(Number(port), hostname, () => socket.write(words));
@@ -75,7 +75,7 @@ describe("a web page", () => {
     },
   );
 
-  it("from another origin is allowed by --cors, with the permitted methods and headers", async () => {
+  it("can send requests from another origin with --cors, with the permitted methods and headers", async () => {
     const headers = { origin: FRIEND, authorization: `Bearer ${TOKEN}` };
     const answered = await raw(`${guarded.url}/api/agents`, { headers });
     expect([answered.status, answered.headers["access-control-allow-origin"]]).toEqual([200, FRIEND]);
@@ -87,7 +87,7 @@ describe("a web page", () => {
     expect([other.status, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
   });
 
-  it("gets no CORS headers if --cors is missing", async () => {
+  it("receives no CORS headers if --cors is missing", async () => {
     const { headers } = await raw(`${open.url}/api/agents`);
     expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe("a token", () => {
     ["a prefix of the token", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
     ["a token with text added", { authorization: `Bearer ${TOKEN}x` }],
     ["the token in another scheme", { authorization: `Basic ${TOKEN}` }],
-  ])("is required everywhere except for the page: %s is refused", async (_, headers) => {
+  ])("must be sent for everything except the page (%s)", async (_, headers) => {
     for (const path of ["/api/agents", "/api/health", "/v1/models", "/openapi.json", "/nothing"]) {
       const refused = await raw(`${guarded.url}${path}`, { headers });
       expect([path, refused.status, refused.headers["www-authenticate"]]).toEqual([path, 401, "Bearer"]);
@@ -115,13 +115,13 @@ describe("a token", () => {
     expect(JSON.stringify(guarded.log)).not.toMatch(/a-token-for-this-test|in-the-query/);
   });
 
-  it("is required on every address except loopback", async () => {
+  it("must be set on every address except loopback", async () => {
     await expect(startDemoServer({ access: { host: "0.0.0.0" } })).rejects.toThrow("no token is set");
   });
 });
 
-describe("a request", () => {
-  it("is refused if it has too many bytes, whether or not its length is stated", async () => {
+describe("an HTTP request", () => {
+  it("causes an error if it has too many bytes, whether or not it states its length", async () => {
     const body = JSON.stringify({ name: "x".repeat(4_100_000) });
     expect(await status("/api/agents", { method: "POST", headers: json, body })).toBe(413);
     const chunked = { ...json, "transfer-encoding": "chunked" };
@@ -136,7 +136,7 @@ describe("a request", () => {
     ["a schema", `{${tool},"parameters_schema":${DEEP}}`],
     ["a schema as a string", `{${tool},"parameters_schema":${JSON.stringify(DEEP)}}`],
     ["a field that nobody reads", `{"anything":${DEEP}}`],
-  ])("is refused if it is nested 5,000 levels deep: %s", async (_, body) => {
+  ])("causes an error if it has 5,000 levels (%s)", async (_, body) => {
     for (const path of ["/api/tools", "/api/agents", "/v1/chat/completions"]) {
       const told = await raw(`${open.url}${path}`, { method: "POST", headers: json, body });
       expect([path, told.status]).toEqual([path, 400]);
@@ -144,7 +144,7 @@ describe("a request", () => {
     expect(open.faults).toEqual([]);
   });
 
-  it("does not count as a server error if it breaks off", async () => {
+  it("causes no server error if it breaks off", async () => {
     const { hostname, port } = new URL(open.url);
     const before = open.log.length;
     const socket = connect(Number(port), hostname);
@@ -156,7 +156,7 @@ describe("a request", () => {
     expect(open.faults).toEqual([]);
   });
 
-  it("is received even if there are hundreds of incomplete ones, whose memory is limited", async () => {
+  it("reaches the server even if there are hundreds of incomplete ones, whose memory is limited", async () => {
     const crowded = await startDemoServer();
     const { hostname, port } = new URL(crowded.url);
     const piece = Buffer.alloc(600_000, 0x20);
@@ -180,7 +180,7 @@ describe("a request", () => {
     await crowded.close();
   }, 60_000);
 
-  it("is received even if there are hundreds that never send their header", async () => {
+  it("reaches the server even if hundreds never send their header", async () => {
     const crowded = await startDemoServer();
     const { hostname, port } = new URL(crowded.url);
     let cut = 0;
@@ -199,7 +199,7 @@ describe("a request", () => {
     await crowded.close();
   }, 60_000);
 
-  it("does not block other requests if it is incomplete", async () => {
+  it("blocks no other request if it is incomplete", async () => {
     const { hostname, port } = new URL(open.url);
     const socket = connect(Number(port), hostname);
     socket.write(
@@ -209,7 +209,7 @@ describe("a request", () => {
     socket.destroy();
   });
 
-  it("has an id, which the client can choose if it is a plain one", async () => {
+  it("gets an id, which the client can choose if it is a plain one", async () => {
     expect(
       (await open.ask("GET", "/api/health", undefined, { "x-request-id": "mine-1" })).headers.get("x-request-id"),
     ).toBe("mine-1");
@@ -225,7 +225,7 @@ describe("a request", () => {
   });
 });
 
-it("the page can load from and send requests to only its own server, and cannot be framed", async () => {
+it("lets the page load from and send requests to only its own server, without frames", async () => {
   const { headers, body } = await raw(open.url);
   expect(headers["content-security-policy"]).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -234,7 +234,7 @@ it("the page can load from and send requests to only its own server, and cannot 
   expect(body).not.toMatch(/https?:|<script>| on\w+=| style=/);
 });
 
-it("responses are compressed for other machines only, and streams never", async () => {
+it("compresses responses for other machines only, and never streams", async () => {
   const shared = await startDemoServer({ access: { host: "0.0.0.0", token: TOKEN } });
   saveSynthetic(shared.db, { id: "run_a", tasks: 3 });
   const headers = { authorization: `Bearer ${TOKEN}`, "accept-encoding": "gzip" };

@@ -31,7 +31,7 @@ async function scoresOfChat(answer: string, sources: readonly string[]) {
   return (await server.ask("GET", `/api/traces/${traceId}`)).body.trace.scores;
 }
 
-it("chats are scored immediately by the active evals, except evals that see the gold answer", async () => {
+it("scores chats immediately by the active evals, except evals that see the gold answer", async () => {
   expect(await scoresOfChat("$40", [])).toEqual({});
   activate({ name: "cites", kind: "rules", pass: { all: [{ feature: "sources_returned", at_least: 1 }] } });
   activate({ name: "gold", kind: "cases", reference: true, cases: [{ task: 1, must_contain: ["40"], must_cite: [] }] });
@@ -50,7 +50,7 @@ it("chats are scored immediately by the active evals, except evals that see the 
   );
 });
 
-it("an eval in TypeScript that writes garbage or ends its process fails alone, and the server goes on", async () => {
+it("fails only an eval in TypeScript that writes garbage or ends its process, and the server continues", async () => {
   const evaluate = (body: string) =>
     `export async function evaluate(input: any, output: string, trace: any): Promise<any> {\n${body}\n}`;
   const write = (text: string) =>

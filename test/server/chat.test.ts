@@ -40,7 +40,7 @@ const bound = (content: string, inbox = MARCUS, day = "2001-12-31") => ({
 });
 
 describe("a chat", () => {
-  it("is sent event by event, and its trace is already stored when an event mentions it", async () => {
+  it("sends event by event, and its trace is already stored when an event mentions it", async () => {
     const { events, types, info, trace } = await chat(
       [{ ...search(), content: "Let me look." }, finish("$40", ["<1@x>"])],
       bound(DUES),
@@ -98,13 +98,13 @@ describe("a chat", () => {
     expect(trace.trace.maxTurns).toBe(3);
   });
 
-  it("can end with an answer in plain text", async () => {
+  it("ends with an answer in plain text", async () => {
     const { types, trace } = await chat([{ content: "It is $40." }], bound(DUES));
     expect(types).toEqual(["message-start", "text-delta", "finish", "session-info", "[DONE]"]);
     expect(trace.answer).toBe("It is $40.");
   });
 
-  it("can access only its own mailbox, and no later email", async () => {
+  it("reaches only its own mailbox, and no later email", async () => {
     const { events } = await chat(
       [search({ inbox_id: RUTH }), search(), finish("x")],
       bound("?", MARCUS, "2000-01-01"),
@@ -114,7 +114,7 @@ describe("a chat", () => {
     expect(found.result.emails.every(({ date }: { date: string }) => date < "2000-01-02")).toBe(true);
   });
 
-  it("can search any mailbox by default", async () => {
+  it("searches any mailbox by default", async () => {
     const { events } = await chat([search({ inbox_id: RUTH, query: "the" }), finish("x")], says("?"));
     expect(events.find(({ type }) => type === "tool-result").result.emails.length).toBeGreaterThan(0);
   });
@@ -170,11 +170,11 @@ describe("a session", () => {
     const { body } = await server.ask("GET", `/api/sessions/${sessionId}`);
     expect(body).toMatchObject({ agent_id: "email-search", inbox_address: MARCUS, query_date: "2001-12-31" });
     expect(body.messages.filter(({ role }: { role: string }) => role === "user")).toHaveLength(2);
-    const [newest] = (await server.ask("GET", "/api/sessions?agent_id=email-search")).body.sessions;
+    const [newest] = (await server.ask("GET", "/api/sessions?q=agent:email-search")).body.sessions;
     expect(newest).toMatchObject({ id: sessionId, chats: 2 });
   });
 
-  it("does not remember a failed chat", async () => {
+  it("forgets a failed chat", async () => {
     const { info } = await chat([finish("$40")], bound(DUES));
     await chat([{ fail: "status", status: 400, message: "no" }], { ...says("Lost"), sessionId: info.sessionId });
     await chat([finish("yes")], { ...says("Still there?"), sessionId: info.sessionId });
@@ -194,7 +194,7 @@ describe("a session", () => {
     expect((await server.ask("POST", path("baseline"), { ...says("?"), sessionId: "nothing" })).status).toBe(404);
   });
 
-  it("can start with earlier messages from the client", async () => {
+  it("starts with earlier messages from the client", async () => {
     const messages = [
       { role: "system", content: "Be kind." },
       { role: "user", content: "My name is Ann." },
@@ -218,13 +218,13 @@ it.each([
   ["a model without a key", { ...says("?"), modelId: "anthropic/claude-sonnet-4-5" }],
   ["an unknown model", { ...says("?"), modelProvider: "acme", modelId: "best" }],
   ["a file on the server as a model", { ...says("?"), modelId: "replay//etc/passwd" }],
-])("a chat is refused before it starts if it has %s", async (_, body) => {
+])("rejects a chat before it starts if it has %s", async (_, body) => {
   const { status, body: told } = await server.ask("POST", "/api/agents/email-search/playground/chat", body as never);
   expect([status, told.error.code]).toEqual([400, "VALIDATION_ERROR"]);
   expect(JSON.stringify(told)).not.toContain("root:");
 });
 
-it("a chat is refused, with the most similar addresses, if its mailbox is unknown", async () => {
+it("rejects a chat with the most similar addresses if its mailbox is unknown", async () => {
   const variables = { inbox_address: MARCUS.replace("hale", "hail") };
   const path = "/api/agents/baseline/playground/chat";
   const { status, body } = await server.ask("POST", path, { ...says(DUES), variables });
@@ -232,7 +232,7 @@ it("a chat is refused, with the most similar addresses, if its mailbox is unknow
   expect(body.error.details.hint).toContain(MARCUS);
 });
 
-it("a session refuses chats above the limit with a retry time, and runs one chat at a time", async () => {
+it("rejects chats above the limit with a retry time, and runs one chat at a time", async () => {
   const small = await startDemoServer({ maxChats: 2, modelServer: provider.baseUrl("openai-chat") });
   const before = provider.requests.length;
   const leaving = new AbortController();

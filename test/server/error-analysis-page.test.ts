@@ -136,7 +136,7 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
     expect(wrong()).toEqual([]);
   });
 
-  it("shows why a change is refused, and keeps the modes", async () => {
+  it("shows why a change is rejected, and keeps the modes", async () => {
     const { page } = await openPage("modes");
     const form = page.locator("details", { has: page.locator("summary", { hasText: "unsourced" }) });
     await form.locator("summary").click();
@@ -167,7 +167,7 @@ describe("the error analysis page", { ...needs("browser"), timeout: 60_000 }, ()
     expect(wrong()).toEqual([]);
   });
 
-  it("refuses to propose modes with a model that does not group notes", async () => {
+  it("rejects proposed modes from a model that does not group notes", async () => {
     const { status, body } = await server.ask("POST", "/api/evals/mode-proposals", { model: "offline/baseline" });
     expect([status, body.error.details.reason]).toEqual([400, "model_unfit"]);
   });

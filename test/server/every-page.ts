@@ -27,7 +27,7 @@ export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageV
     ["chats", "chats", ROWS],
     ["chat", `chats/${session}`, ".chat .answer"],
     ["runs", "runs", ROWS],
-    ["no-runs", "runs?status=running", ".notice"],
+    ["no-runs", "runs?q=status:running", ".notice"],
     ["run", `runs/${run}`, "tr[data-index]"],
     ["run-unknown", "runs/none", ".notice.bad"],
     ["task", `runs/${run}?task=${task}`, "dialog .columns"],
@@ -41,8 +41,8 @@ export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageV
     ["tools", "tools", ROWS],
     ["tool", "tools/email_search", "main h3"],
     ["label-runs", "label", ROWS],
-    ["label", `label/${run}`, ".labelling"],
-    ["code", `code/${run}`, ".labelling"],
+    ["label", `label/${run}`, ".labeling"],
+    ["code", `code/${run}`, ".labeling"],
     ["modes", "modes", ROWS],
   ];
   return views.map(([name, hash, last]) => ({ name, hash, last }));

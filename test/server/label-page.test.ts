@@ -33,7 +33,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
 
   const openPage = (hash: string) => browser.openServed(`${server.url}/#${hash}`);
 
-  const labelled = (criterion: string) =>
+  const labeled = (criterion: string) =>
     server.db
       .prepare(
         `SELECT trace_id AS trace, label, note, is_repeat AS isRepeat FROM eval_labels WHERE criterion = ? ORDER BY id`,
@@ -53,8 +53,9 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await page.locator("main td a").allTextContents()).toEqual(["run_a"]);
   });
 
-  it("draws likely failures more often if asked, says so, and stores the probability", async () => {
+  it("draws likely failures more often on request, says so, and stores the probability", async () => {
     const { page, wrong } = await openPage("label");
+    await page.getByText("Failure mode, name and order").click();
     await page.getByLabel("Failure mode").fill("rich");
     await page.getByLabel("Draw likely failures more often").check();
     await page.getByRole("link", { name: "run_a" }).click();
@@ -68,6 +69,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
 
   it("saves labels and reasons immediately, can undo them, and shows the next command at the end", async () => {
     const { page, wrong } = await openPage("label");
+    await page.getByText("Failure mode, name and order").click();
     await page.getByLabel("Failure mode").fill("keys");
     await page.getByRole("link", { name: "run_a" }).focus();
     await page.keyboard.press("Enter");
@@ -78,39 +80,39 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.keyboard.press("w");
     // Keys are letters while the user types a reason.
     await page.keyboard.type("bugs: wrong");
-    expect(labelled("keys")).toEqual([]);
+    expect(labeled("keys")).toEqual([]);
     await page.keyboard.press("Enter");
     await press(page, "b", `${TRACES - 1} to label. Total: 0 good, 1 bad, 0 skipped.`);
-    expect(labelled("keys")).toMatchObject([{ label: "bad", note: "bugs: wrong", isRepeat: 0 }]);
+    expect(labeled("keys")).toMatchObject([{ label: "bad", note: "bugs: wrong", isRepeat: 0 }]);
     await page.getByText("Saved: bad.").waitFor();
     expect(await question.textContent()).not.toBe(first);
     expect(await page.getByLabel("Reason").inputValue()).toBe("");
 
     await press(page, "u", "Undone.");
-    expect(labelled("keys")).toEqual([]);
+    expect(labeled("keys")).toEqual([]);
     expect(await question.textContent()).toBe(first);
     expect(await page.getByLabel("Reason").inputValue()).toBe("bugs: wrong");
     await press(page, "g", `${TRACES - 1} to label. Total: 1 good, 0 bad, 0 skipped.`);
     await press(page, "s", `${TRACES - 2} to label. Total: 1 good, 0 bad, 1 skipped.`);
     for (let left = TRACES - 3; left >= 0; left--) await press(page, "b", `${left} to label.`);
     await page.getByText("All traces are labeled.").waitFor();
-    expect(labelled("keys").map(({ label }) => label)).toEqual(["good", "skip", ...Array(TRACES - 2).fill("bad")]);
-    expect(new Set(labelled("keys").map(({ trace }) => trace)).size).toBe(TRACES);
+    expect(labeled("keys").map(({ label }) => label)).toEqual(["good", "skip", ...Array(TRACES - 2).fill("bad")]);
+    expect(new Set(labeled("keys").map(({ trace }) => trace)).size).toBe(TRACES);
     await page.keyboard.press("u");
-    await page.locator(".labelling").waitFor();
-    expect(labelled("keys")).toHaveLength(TRACES - 1);
+    await page.locator(".labeling").waitFor();
+    expect(labeled("keys")).toHaveLength(TRACES - 1);
     expect(wrong()).toEqual([]);
   });
 
-  it("asks for some labels a second time, and shows how many agree", async () => {
+  it("requests some labels a second time, and shows how many agree", async () => {
     const { page } = await openPage("label/run_a?criterion=again");
-    await page.locator(".labelling").waitFor();
+    await page.locator(".labeling").waitFor();
     await press(page, "g", `${TRACES - 1} to label.`);
     await page.reload();
-    await page.locator(".labelling").waitFor();
+    await page.locator(".labeling").waitFor();
     for (let left = TRACES - 2; left >= TRACES - 10; left--) await press(page, "g", `${left} to label.`);
     await press(page, "g", "1 of 1 repeated labels agree");
-    expect(labelled("again").at(-1)).toEqual({ ...labelled("again")[0], isRepeat: 1 });
+    expect(labeled("again").at(-1)).toEqual({ ...labeled("again")[0], isRepeat: 1 });
   });
 
   it("shows the name of a run, and the description of a criterion", async () => {
@@ -124,6 +126,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
   it("accepts a description and an annotator, so that two people can label the same traces", async () => {
     for (const name of ["ann", "ben"]) {
       const { page, wrong } = await openPage("label");
+      await page.getByText("Failure mode, name and order").click();
       await page.getByLabel("Failure mode").fill("brief");
       if (name === "ann") await page.getByLabel("Property of a good trace").fill("The answer is brief.");
       await page.getByLabel("Your name").fill(name);
@@ -158,7 +161,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
 
   it("shows the trace and the reason again if a label cannot be saved", async () => {
     const { page } = await openPage("label/run_a?criterion=lost");
-    await page.locator(".labelling").waitFor();
+    await page.locator(".labeling").waitFor();
     await page.getByLabel("Reason").fill("odd");
     await page.context().setOffline(true);
     await page.getByRole("button", { name: "Bad" }).click();
@@ -167,7 +170,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.context().setOffline(false);
     await page.getByRole("button", { name: "Bad" }).click();
     await page.getByText("Saved: bad.").waitFor();
-    expect(labelled("lost")).toMatchObject([{ label: "bad", note: "odd" }]);
+    expect(labeled("lost")).toMatchObject([{ label: "bad", note: "odd" }]);
   });
 
   it("shows the emails that a chat opened, and all of their content as text", async () => {
@@ -190,7 +193,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(facts).not.toContain(mail.id);
     expect(await page.locator("main img").count()).toBe(0);
     await press(page, "b", "0 to label.");
-    expect(labelled("overall")).toHaveLength(1);
+    expect(labeled("overall")).toHaveLength(1);
     expect(wrong()).toEqual([]);
   });
 
@@ -203,7 +206,7 @@ describe("the label page", { ...needs("browser"), timeout: 60_000 }, () => {
 
   it("fits wide and narrow screens, light and dark, and its buttons are always visible", async () => {
     const { page } = await openPage("label/run_a?criterion=look");
-    await page.locator(".labelling").waitFor();
+    await page.locator(".labeling").waitFor();
     const inSight = () =>
       page.evaluate(`(({ top, bottom }) => top >= 0 && bottom <= innerHeight)(
         document.querySelector(".label-buttons").getBoundingClientRect())`);

@@ -20,7 +20,7 @@ const rows = (criterion: string) =>
     .all(criterion);
 
 describe("labels over HTTP", () => {
-  it("are refused without the token, and from pages of other origins", async () => {
+  it("require the token, and no page of another origin can send them", async () => {
     const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
     expect((await fetch(`${server.url}/api/evals/labels`, json)).status).toBe(401);
     expect((await fetch(`${server.url}/api/evals/label-queue`)).status).toBe(401);
@@ -29,7 +29,7 @@ describe("labels over HTTP", () => {
     expect(rows("overall")).toEqual([]);
   });
 
-  it("are saved as a person's labels, counted, and deleted", async () => {
+  it("count as a person's labels, and can be deleted", async () => {
     const before = await queue("&criterion=saved");
     expect(before).toMatchObject({ run_id: "run_a", waiting: TRACES, labels: { good: 0, bad: 0 } });
     expect(before.queue).toHaveLength(TRACES);
@@ -92,7 +92,7 @@ describe("labels over HTTP", () => {
     expect((await label({ ...given, label: "bad", seen: stale.body.error.details.current.id })).status).toBe(201);
   });
 
-  it("are rejected with a key that does not exist, or with a probability that would decide every figure", async () => {
+  it("cause an error with an unknown key, or with a probability that would decide every figure", async () => {
     const [{ trace_id }] = (await queue("&criterion=strict")).queue;
     const given = { trace_id, criterion: "strict", label: "good" };
     const misspelled = await label({ ...given, notes: "wrong key" });
@@ -117,7 +117,7 @@ describe("labels over HTTP", () => {
     expect(rows("derived")).toHaveLength(1);
   });
 
-  it("of an enriched draw have the probability from the queue, which a label of such a draw requires", async () => {
+  it("get the probability of an enriched draw from the queue, and need one for such a draw", async () => {
     const { queue: all } = await queue("&criterion=rich&order=enriched");
     expect(all).toHaveLength(TRACES);
     const [{ trace_id, probability }] = all;
@@ -144,7 +144,7 @@ describe("labels over HTTP", () => {
     ).toEqual([draw]);
   });
 
-  it("are requested again for a tenth of the labeled traces, and only for these", async () => {
+  it("come again for a tenth of the labeled traces, and only for these", async () => {
     const [{ trace_id }] = (await queue("&criterion=again")).queue;
     const early = await label({ trace_id, criterion: "again", label: "good", is_repeat: true });
     expect([early.status, early.body.error.details.reason]).toEqual([400, "label_unrepeated"]);
@@ -173,13 +173,13 @@ describe("labels over HTTP", () => {
     ["no label", { trace_id: "t", label: "neutral" }, 400, "The body: label"],
     ["no criterion", { trace_id: "t", label: "good", criterion: "Not a name" }, 400, "a name of lowercase letters"],
     ["a reason that is too long", { trace_id: "t", label: "good", note: "x".repeat(10_001) }, 400, "The body: note"],
-  ])("are refused if they contain %s", async (_, body, status, message) => {
+  ])("cause an error if they contain %s", async (_, body, status, message) => {
     const answer = await label(body);
     expect(answer.status).toBe(status);
     expect(answer.body.error.message).toContain(message);
   });
 
-  it("are refused if the run is unknown, and concern chats by default", async () => {
+  it("cause an error if the run is unknown, and concern chats by default", async () => {
     expect((await server.ask("GET", "/api/evals/label-queue?run_id=run_z")).status).toBe(404);
     expect((await server.ask("GET", "/api/evals/label-queue")).body).toMatchObject({ run_id: null, waiting: 0 });
   });

@@ -19,16 +19,17 @@ describe("the API", () => {
     expect([ids(body), body.has_more, body.total_count]).toEqual([["run_c", "run_b"], true, 3]);
     const rest = (await server.ask("GET", "/api/runs?limit=2&offset=2")).body;
     expect([ids(rest), rest.has_more]).toEqual([["run_a"], false]);
-    const nightly = await server.ask("GET", "/api/runs?tag=nightly");
+    const nightly = await server.ask("GET", "/api/runs?q=tag:nightly");
     expect(ids(nightly.body)).toEqual(["run_b"]);
     expect(nightly.body.runs).toMatchObject([{ dataset: expect.any(String), score: null }]);
-    expect(ids((await server.ask("GET", "/api/runs?since=2026-01-02&before=2026-01-03")).body)).toEqual(["run_b"]);
-    expect(ids((await server.ask("GET", "/api/runs?agent_id=nobody")).body)).toEqual([]);
+    expect(ids((await server.ask("GET", "/api/runs?q=started:2026-01-02")).body)).toEqual(["run_b"]);
+    expect(ids((await server.ask("GET", "/api/runs?q=agent:nobody")).body)).toEqual([]);
     saveSynthetic(server.db, { id: "run_scored", tasks: 3, agentId: "scored" });
-    const [scored] = (await server.ask("GET", "/api/runs?agent_id=scored")).body.runs;
+    const [scored] = (await server.ask("GET", "/api/runs?q=agent:scored")).body.runs;
     expect(scored).toMatchObject({ dataset: "synthetic.jsonl", score: { scorer: "sourcesCorrect", n: 3 } });
-    expect((await server.ask("GET", "/api/runs?status=gone")).status).toBe(400);
-    expect((await server.ask("GET", "/api/runs?since=yesterday")).status).toBe(400);
+    for (const query of ["q=status:gone", "q=started>yesterday", "q=modle:gpt", "sort=tag", "tag=nightly"]) {
+      expect((await server.ask("GET", `/api/runs?${query}`)).status, query).toBe(400);
+    }
   });
 
   it("returns sessions page by page, each with its first question", async () => {
@@ -39,7 +40,7 @@ describe("the API", () => {
     }
     const { body } = await server.ask("GET", "/api/sessions?limit=2");
     expect(body).toMatchObject({ has_more: true, total_count: 3, sessions: [{ question: "When?" }, { chats: 1 }] });
-    const rest = (await server.ask("GET", "/api/sessions?limit=2&offset=2&agent_id=baseline")).body;
+    const rest = (await server.ask("GET", "/api/sessions?limit=2&offset=2&q=agent:baseline")).body;
     expect(rest).toMatchObject({ has_more: false, sessions: [{ question: "How much are the softball dues?" }] });
   });
 
@@ -58,7 +59,7 @@ describe("the API", () => {
     expect((await server.ask("GET", `/api/mails/${encodeURIComponent("<a/b?c#d@x>")}`)).status).toBe(404);
   });
 
-  it("sends a run's state immediately as a stream, which ends when the server stops", async () => {
+  it("streams a run's state immediately, and the stream ends when the server stops", async () => {
     const own = await startDemoServer();
     saveRun(own.db, "run_1");
     saveTask(own.db, "run_1", 1, 0.5);

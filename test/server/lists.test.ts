@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { addRunTags, finishRun, setRunName } from "../../src/traces/runs-store.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { TestBrowser } from "../browser.js";
@@ -7,12 +8,12 @@ import { needs } from "../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.js";
 import { saveSynthetic } from "../reports/synthetic-run.js";
 import { MARCUS } from "../runs/demo-setup.js";
-import { saveRun, saveTask } from "../traces/saved-runs.js";
+import { finished, saveRun, saveTask } from "../traces/saved-runs.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
 /** The playground's lists of chats, runs and traces, its links to emails, and its error messages. */
 
-describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
+describe("the lists on the playground", { ...needs("browser"), timeout: 120_000 }, () => {
   const browser = new TestBrowser();
   let provider: FakeProvider;
   let demo: DemoServer;
@@ -57,31 +58,50 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await page.getByRole("row").count()).toBe(61);
     expect(await page.getByRole("button", { name: "Show more" }).isVisible()).toBe(false);
 
-    await page.getByText("Filter", { exact: true }).click();
-    await page.getByLabel("Status").selectOption("interrupted");
+    const search = page.getByRole("searchbox");
+    await search.fill("status:interrupted");
     await page.getByText("30 of 30").waitFor();
-    await page.getByLabel("Tag").fill("nightly");
-    await page.keyboard.press("Enter");
+    await search.fill("status:interrupted tag:nightly");
     await page.getByText("1 of 1").waitFor();
     await page.reload();
     await page.getByText("1 of 1").waitFor();
-    expect(await page.getByLabel("Tag").inputValue()).toBe("nightly");
+    expect(await search.inputValue()).toBe("status:interrupted tag:nightly");
     await page.getByRole("link", { name: "before the fix" }).click();
     await page.getByRole("heading", { name: "before the fix" }).waitFor();
     expect(await text(page)).toContain("2 of 2 tasks done, 1 of them failed");
     await page.goBack();
     await page.getByText("1 of 1").waitFor();
-    await page.getByLabel("Tag").fill("weekly");
-    await page.keyboard.press("Enter");
-    await page.getByText("Nothing matches this filter.").waitFor();
-    await page.getByRole("button", { name: "Clear the filter" }).click();
+    await search.fill("tag:weekly");
+    await page.getByText("Nothing matches.").waitFor();
+    await page.getByRole("button", { name: "Clear the search" }).click();
     await page.getByText("50 of 60").waitFor();
+    await search.fill("modle:x");
+    await page.getByText('Unknown field "modle"').waitFor();
+    await page.getByText("Search by field").click();
+    await search.fill("");
+    await page.getByRole("button", { name: "tag", exact: true }).click();
+    expect(await search.inputValue()).toBe("tag:");
+    await page.keyboard.type("nightly");
+    await page.getByText("1 of 1").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("BODY");
+    expect(await search.inputValue()).toBe("tag:nightly");
+  });
+
+  it("shows a new run in an open list, finds old runs, and opens a run by its row", async () => {
+    const page = await open("runs?q=agent:live");
+    await page.getByText("Nothing matches.").waitFor();
+    saveSynthetic(demo.db, { id: "run_live", tasks: 2, agentId: "live" });
+    const row = page.getByRole("row").filter({ hasText: "run_live" });
+    await row.getByText("2 of 2").waitFor();
+    await row.getByText("synthetic.jsonl").click();
+    await page.waitForURL(/#runs\/run_live/);
   });
 
   it("shows a run's dataset and score, on wide and narrow screens", async () => {
     const id = "run_scored";
     saveSynthetic(demo.db, { id, tasks: 3, agentId: id });
-    const page = await open(`runs?agent_id=${id}`);
+    const page = await open(`runs?q=agent:${id}`);
     const row = page.getByRole("row").filter({ hasText: id });
     for (const width of [1_280, 390]) {
       await page.setViewportSize({ width, height: 800 });
@@ -112,12 +132,73 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     }
   });
 
+  it("shows who labeled a trace, on its page and in its task, and says before it replaces a newer label", async () => {
+    saveSynthetic(demo.db, { id: "run_labeled", tasks: 1 });
+    const { traces } = (await demo.ask("GET", "/api/traces?run_id=run_labeled")).body;
+    const [{ id, task_id }] = traces;
+    const given = { trace_id: id, label: "bad", note: "Wrong <b>year</b>" };
+    const { status, body } = await demo.ask("POST", "/api/evals/labels", { ...given, annotator: "Ann" });
+    expect(status).toBe(201);
+    const page = await open(`trace/${encodeURIComponent(id)}`);
+    const panel = page.getByRole("region", { name: "Labels and notes" });
+    await panel.getByText("Wrong <b>year</b>").waitFor();
+    expect(await panel.textContent()).toMatch(/bad Wrong <b>year<\/b>Ann · \d{4}-/);
+
+    // Another browser replaces the label that this page shows.
+    await demo.ask("POST", "/api/evals/labels", { ...given, annotator: "Ann", note: "Newer", seen: body.id });
+    const good = panel.getByRole("button", { name: "Good" });
+    await good.click();
+    await panel.getByText(/has been labeled bad by Ann \(Newer\) in the meantime/).waitFor();
+    await good.click();
+    await panel.getByText("Saved: good.").waitFor();
+    await page.goto(`${demo.url}/#runs/run_labeled?task=run_labeled/${task_id}/1`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Good", pressed: true }).waitFor();
+    expect((await demo.ask("GET", "/api/traces?q=label:good")).body.total_count).toBe(1);
+  });
+
+  it("sorts runs by their score with failed tasks as wrong, and shows both figures", async () => {
+    // 1.000 and 0.500 over the completed tasks, but 0.250 and 0.500 with the failed ones.
+    const scores = { run_fragile: [1, null, null, null], run_solid: [0.5, 0.5, 0.5, 0.5] };
+    for (const [id, tasks] of Object.entries(scores)) {
+      saveRun(demo.db, id);
+      setRunName(demo.db, id, id);
+      addRunTags(demo.db, id, ["sorted"]);
+      for (const [i, score] of tasks.entries()) {
+        const { trace, result, failed } = finished(id, i + 1, score);
+        const scores: Record<string, number> = score === null ? {} : { semanticScore: score };
+        openRowWriter(demo.db)(toResultRow(trace, { ...result, scores }, failed ? "failed" : "finished"));
+      }
+    }
+    const page = await open("runs?q=tag:sorted");
+    await page.getByText("2 of 2").waitFor();
+    await page.getByRole("button", { name: /^Score/ }).click();
+    const rows = page.getByRole("row").filter({ hasText: "run_" });
+    const order = async () => (await rows.allTextContents()).map((row) => /run_(fragile|solid)/.exec(row)?.[1]);
+    const score = page.getByRole("columnheader", { name: "Score" });
+    const orders: Readonly<Record<string, readonly string[]>> = {
+      ascending: ["fragile", "solid"],
+      descending: ["solid", "fragile"],
+    };
+    const seen = new Set<string>();
+    for (let click = 1; click <= 2; click++) {
+      const before = await score.getAttribute("aria-sort");
+      await score.getByRole("button").click();
+      await expect.poll(() => score.getAttribute("aria-sort")).not.toBe(before);
+      const sort = (await score.getAttribute("aria-sort")) ?? "";
+      await expect.poll(order, { timeout: 20_000 }).toEqual(orders[sort]);
+      seen.add(sort);
+    }
+    expect([...seen].sort()).toEqual(["ascending", "descending"]);
+    expect(await rows.filter({ hasText: "run_fragile" }).textContent()).toContain("; 0.250 with failed tasks as wrong");
+  });
+
   it("shows the failures of a run with their most frequent error", async () => {
     const change = (trace: QuestionTrace): QuestionTrace => {
       return { ...trace, ending: "model_error", error: "The program does not exist.", answer: null };
     };
     saveSynthetic(demo.db, { id: "run_second", tasks: 3, agentId: "pair", change });
-    const page = await open("runs?agent_id=pair");
+    const page = await open("runs?q=agent:pair");
     await page.getByText("1 of 1").waitFor();
     const failed = page.getByRole("row").filter({ hasText: "run_second" });
     expect(await failed.textContent()).toMatch(/3 of 3completed3 ?The program does not exist\./);
@@ -139,19 +220,17 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await results.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 
-  it("can filter a run's traces by ending with only the keyboard", async () => {
+  it("filters a run's traces by ending with only the keyboard", async () => {
     const page = await open("runs/run_7", 390);
     await page.getByRole("link", { name: "Traces of this run" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Traces" }).waitFor();
     await page.getByText("2 of 2").waitFor();
-    const ending = page.getByLabel("Ending");
-    await ending.focus();
-    // Does not type letters, because each slow key press would start a new search.
-    while ((await ending.inputValue()) !== "model_error") await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Tab");
+    await page.keyboard.press("/");
+    await page.keyboard.press("End");
+    await page.keyboard.type(" ending:model_error");
     await page.getByText("1 of 1").waitFor();
-    expect(await page.evaluate("document.activeElement.id")).toBe("filter-rating");
+    expect(await page.getByRole("searchbox").inputValue()).toBe("run:run_7 ending:model_error");
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
   });
 
@@ -191,7 +270,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await log.locator(".hits .mail-text").waitFor();
   });
 
-  it("shows that a call was retried and why, even after a reload", async () => {
+  it("shows a retried call with the reason, even after a reload", async () => {
     const page = await open("chat");
     provider.push(
       { fail: "status", status: 429, message: "not so <fast>", headers: { "retry-after": "1" } },

@@ -29,6 +29,8 @@ describe("the OpenAI SDK", () => {
       "baseline",
       "data-worker",
       "email-search",
+      "mail-rules",
+      "mail-worker",
       "noop",
       "oracle",
       "thinker",
@@ -60,7 +62,7 @@ describe("the OpenAI SDK", () => {
     expect(completion.choices).toHaveLength(1);
   });
 
-  it("receives a refusal as a refusal, both complete and as a stream", async () => {
+  it("receives a model's refusal as a refusal, both complete and as a stream", async () => {
     const refused = { content: "I cannot help with that.", finishReason: "refusal" } as const;
     provider.push(refused, refused);
     const asked = { ...dues, model: "thinker" };
@@ -87,7 +89,7 @@ describe("the OpenAI SDK", () => {
     expect((await server.ask("GET", `/api/traces/${trace_id}`)).body.trace).toMatchObject({ inbox: MARCUS });
   });
 
-  it("receives an answer as a stream, including its usage if requested", async () => {
+  it("receives an answer as a stream, including its usage on request", async () => {
     const stream = await client.chat.completions.create({
       ...dues,
       stream: true,
@@ -111,7 +113,7 @@ describe("the OpenAI SDK", () => {
     });
   });
 
-  it("receives the tokens of all turns, has its system message passed on, and stays within the mailbox", async () => {
+  it("receives the tokens of all turns, passes its system message on, and stays within the mailbox", async () => {
     const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 30 };
     provider.push(
       { toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: RUTH } }], usage },

@@ -7,10 +7,11 @@ import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { withoutDataMarks } from "../../src/models/tool-results.js";
 import { RunSubscriptions } from "../../src/runs/run-progress.js";
 import { openReadOnly } from "../../src/store/open-store.js";
 import type { RunProgress } from "../../src/traces/progress.js";
-import { listRuns } from "../../src/traces/runs-store.js";
+import { listRuns } from "../../src/traces/run-list.js";
 import { needs, TRAINING } from "../machine-requirements.js";
 import { startFakeProvider } from "../providers/fake-provider.js";
 import { type Client, connect, DEMO_QUESTIONS, startTrainingServer, type TrainingServer } from "./training-server.js";
@@ -68,7 +69,7 @@ describe("an OpenEnv server", () => {
   };
   afterEach(() => client?.close());
 
-  it("is compatible with the protocol's own clients", needs("training"), async () => {
+  it("works with the protocol's own clients", needs("training"), async () => {
     const script = join(TRAINING, "openenv_conformance.py");
     const { stdout } = await promisify(execFile)("python3", [
       script,
@@ -126,7 +127,7 @@ describe("an OpenEnv server", () => {
     [{ task_id: 1, index: 7 }, "has the index 0, not 7"],
     [{ seed: -1 }, "Invalid message"],
     [{ episode_id: "" }, "Invalid message"],
-  ])("refuses to reset with %j, and continues the episode", async (data, message) => {
+  ])("rejects a reset with %j, and continues the episode", async (data, message) => {
     await begin({ index: 1 });
     const refused = await client.ask({ type: "reset", data });
     expect(refused).toMatchObject({ type: "error", data: { code: "VALIDATION_ERROR" } });
@@ -139,7 +140,7 @@ describe("an OpenEnv server", () => {
     [{ tool_name: "email_search", arguments: ["rent"] }, ["arguments"]],
     [{ arguments: {} }, ["tool_name"]],
     ["email_search", []],
-  ])("refuses the step %j, names the wrong field, and continues the episode", async (data, loc) => {
+  ])("rejects the step %j, names the wrong field, and continues the episode", async (data, loc) => {
     await begin({ index: 1 });
     const refused = await client.ask({ type: "step", data });
     expect(refused).toMatchObject({ type: "error", data: { code: "VALIDATION_ERROR", errors: [{ loc }] } });
@@ -154,7 +155,9 @@ describe("an OpenEnv server", () => {
       usage: { input_tokens: 900, output_tokens: 40 },
     });
     expect(found).toMatchObject({ reward: 0, done: false, metadata: { turns_left: 9 } });
-    expect(found.observation.result.data).toEqual(JSON.parse(found.observation.result.content[0].text));
+    expect(found.observation.result.data).toEqual(
+      JSON.parse(withoutDataMarks(found.observation.result.content[0].text)),
+    );
     const last = await client.call(...answer(gold(2).answer, gold(2).message_ids));
     const reward = { value: 1, scorer: "semanticScore" };
     expect(last).toMatchObject({ reward: 1, done: true, metadata: { ending: "answered", reward } });
@@ -272,14 +275,14 @@ describe("an OpenEnv server", () => {
     expect(await rpc("tools/list", { session_id })).toMatchObject({ error: { code: -32602 } });
   });
 
-  it("refuses requests from web pages", async () => {
+  it("rejects requests from web pages", async () => {
     const origin = { origin: "https://example.com" };
     await expect(connect(server.url, origin)).rejects.toThrow("403");
     expect((await fetch(`${server.url}/health`, { headers: origin })).status).toBe(403);
   });
 });
 
-describe("an episode ends", () => {
+describe("the end of an episode", () => {
   const play = async (changes: Parameters<typeof start>[0], calls: readonly (readonly [string, object])[]) => {
     server = await start(changes);
     const client = await connect(server.url);
@@ -291,13 +294,13 @@ describe("an episode ends", () => {
     return last;
   };
 
-  it("with the result of the last call after the last turn", async () => {
+  it("has the result of the last call after the last turn", async () => {
     const last = await play({ options: { maxTurns: 2 } }, [search("price"), search("price")]);
     expect(last).toMatchObject({ done: true, reward: 0, metadata: { ending: "out_of_turns", turns_left: 0 } });
     expect(last.observation.result.data.emails.length).toBeGreaterThan(0);
   });
 
-  it("after the token limit, the time limit, or three senseless calls", async () => {
+  it("follows the token limit, the time limit, or three senseless calls", async () => {
     const tokens = await play({ options: { maxTokens: 300 } }, [search("price")]);
     expect(tokens).toMatchObject({ done: true, metadata: { ending: "out_of_budget" } });
     const time = await play({ options: { episodeTimeout: 1e-6 } }, [search("price")]);
@@ -314,7 +317,7 @@ describe("an episode ends", () => {
     expect(stored?.results).toMatchObject([{ ending: "tool_protocol_error", turns: 3, scores: { reward: 0 } }]);
   });
 
-  it("as interrupted if its client leaves, which frees the slot", async () => {
+  it("comes as interrupted if the client leaves, which frees the slot", async () => {
     server = await start({ serving: { maxSessions: 1 } });
     // A slot is free a moment after its client has left.
     const connectAndBegin = async (): Promise<Client> => {
@@ -344,7 +347,7 @@ describe("an episode ends", () => {
     server.remove();
   });
 
-  it("if the client silently disconnects", async () => {
+  it("comes if the client silently disconnects", async () => {
     server = await start({ serving: { maxSessions: 1, pings: { everyMs: 50, silentMs: 200 } } });
     // Like after a network failure: the connection remains, but the other side does not respond.
     const gone = await connect(server.url);
@@ -362,7 +365,7 @@ describe("an episode ends", () => {
     next.close();
   });
 
-  it("after a long silence", async () => {
+  it("comes after a long silence", async () => {
     server = await start({ serving: { idleMs: 300 } });
     const client = await connect(server.url);
     await client.reset({});
@@ -372,7 +375,7 @@ describe("an episode ends", () => {
   });
 });
 
-describe("the reward", () => {
+describe("an episode's reward", () => {
   const rewardOf = async (changes: Parameters<typeof start>[0], ...call: ReturnType<typeof answer>) => {
     server = await start(changes);
     const client = await connect(server.url);
@@ -384,7 +387,7 @@ describe("the reward", () => {
     return metadata;
   };
 
-  it("is the value of any scorer, converted so that higher is better, and by default the semantic score", async () => {
+  it("equals the value of any scorer, converted so that higher is better, and by default the semantic score", async () => {
     const right = answer(gold(2).answer, gold(2).message_ids);
     expect(await rewardOf({ options: { reward: "sourcesF1" } }, ...right)).toMatchObject({ reward: { value: 1 } });
     expect(await rewardOf({ options: { reward: "sourcesPrecision" } }, ...answer(gold(2).answer))).toMatchObject({
@@ -397,11 +400,11 @@ describe("the reward", () => {
     expect(unfound.reward.value).toBeLessThanOrEqual(1);
   });
 
-  it("is refused if it requires a judge and the server has none", async () => {
+  it("causes an error if it requires a judge and the server has none", async () => {
     await expect(startTrainingServer({ options: { reward: "art" } })).rejects.toMatchObject({ code: "judge_missing" });
   });
 
-  it("is ART's if there is a judge, with an explanation if the judge gives no verdict", async () => {
+  it("follows ART's rubric if there is a judge, with an explanation if the judge gives no verdict", async () => {
     const verdicts = [{ content: "True" }, { content: "no idea" }];
     const provider = await startFakeProvider(verdicts);
     const judge = { judge: "art:openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat") };
@@ -420,7 +423,7 @@ describe("the reward", () => {
     }
   });
 
-  it("is the semantic score, with an explanation, if the judge takes too long", async () => {
+  it("equals the semantic score, with an explanation, if the judge takes too long", async () => {
     const provider = await startFakeProvider(() => new Promise(() => undefined));
     const judge = { judge: "openai/judge", judgeBaseUrl: provider.baseUrl("openai-chat"), judgeTimeout: 0.3 };
     const changes = {
@@ -440,7 +443,7 @@ describe("the reward", () => {
 });
 
 describe("a training environment's run", () => {
-  it("continues under its name, and refuses different settings", async () => {
+  it("continues under its name, and rejects different settings", async () => {
     const first = await start({ options: { name: "grpo" } });
     const play = async (url: string) => {
       const client = await connect(url);
@@ -487,7 +490,7 @@ describe("a training environment's run", () => {
     expect(points.reduce((sum, { episodes }) => sum + episodes, 0)).toBe(70);
     expect([points[0]?.reward, points.at(-1)?.reward]).toEqual([0, 1]);
     expect(points.every(({ tokens }) => tokens > 100)).toBe(true);
-    expect(progress.scores[0]).toMatchObject({ scorer: "reward", value: 0.5, n: 70 });
+    expect(progress.headline).toMatchObject({ scorer: "reward", value: 0.5, n: 70 });
   });
 
   it("stores nothing if saving is turned off", async () => {
@@ -500,7 +503,7 @@ describe("a training environment's run", () => {
   });
 });
 
-it("an OpenEnv server requires its token, as a bearer token or as a password in the URL", async () => {
+it("requires the token, as a bearer token or as a password in the URL", async () => {
   const token = "a-token-for-this-test";
   server = await start({ serving: { access: { host: "127.0.0.1", token } } });
   await expect(connect(server.url)).rejects.toThrow("401");

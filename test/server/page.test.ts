@@ -80,7 +80,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     await page.getByLabel("Note about your feedback").fill("right");
     await page.getByRole("button", { name: "Good answer" }).click();
     await page.getByText("Your feedback is saved with the trace").waitFor();
-    const { body } = await demo.ask("GET", "/api/traces?rating=positive");
+    const { body } = await demo.ask("GET", "/api/traces?q=rating:positive");
     expect(body.traces).toMatchObject([{ question: "How much are the softball dues?", agent_id: "baseline" }]);
 
     await page.getByRole("link", { name: "Open the trace" }).click();
@@ -163,7 +163,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(wrong().filter((text) => !text.includes("404"))).toEqual([]);
   });
 
-  it("distinguishes agents with the same name", async () => {
+  it("separates agents with the same name", async () => {
     for (const id of ["helper-a", "helper-b"]) await demo.ask("POST", "/api/agents", { id, name: "Helper" });
     const { page } = await openPage(demo);
     await giveToken(page);
@@ -201,7 +201,34 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(wrong()).toEqual([]);
   });
 
-  it("stops an answer if requested", async () => {
+  it("lists what the agent changed in the mailbox as text, also after a reload", async () => {
+    const { page, wrong } = await openPage(hostile);
+    provider.push(
+      { toolCalls: [{ name: "email_get", arguments: { message_id: "<hostile@evil.example>" } }] },
+      {
+        toolCalls: [{ name: "label_emails", arguments: { message_ids: ["<hostile@evil.example>"], add: [HOSTILE] } }],
+      },
+      { toolCalls: [{ name: "return_final_answer", arguments: { answer: "Done.", sources: [] } }] },
+    );
+    await page.getByLabel("Agent").selectOption("mail-worker");
+    await page.getByLabel("Mailbox").fill("victim@example.com");
+    await page.getByLabel("Model").fill("openai/test");
+    await page.getByRole("textbox", { name: "Question" }).fill("Label it.");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    const changes = page.getByRole("log", { name: "Conversation" }).locator(".changes");
+    const shown = await changes.textContent();
+    expect(shown).toContain(`label "${HOSTILE}"`);
+    expect(shown).not.toContain("collateral");
+    await page.reload();
+    await page.getByRole("link", { name: "Open the trace" }).waitFor();
+    expect(await changes.textContent()).toBe(shown);
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    expect(await page.title()).not.toBe("stolen");
+    expect(wrong()).toEqual([]);
+  });
+
+  it("stops an answer on request", async () => {
     const { page } = await openPage(hostile);
     const before = provider.requests.length;
     provider.push({ fail: "silence" });
@@ -216,7 +243,7 @@ describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
     expect(await page.getByRole("button", { name: "Ask", exact: true }).isEnabled()).toBe(true);
   });
 
-  it("fits a narrow screen, light and dark, and has names for all its fields", async () => {
+  it("fits a narrow screen, light and dark, and shows a name for each field", async () => {
     const { page } = await openPage(demo);
     await page.setViewportSize({ width: 360, height: 740 });
     await giveToken(page);

@@ -30,7 +30,7 @@ await eventsOf(await openChat(server.url, "baseline", says("Another's")));
 
 const sessions = "/api/agents/mine/playground/sessions";
 
-it("the playground client joins and parses the pieces of a call's arguments", async () => {
+it("joins and parses the pieces of a call's arguments", async () => {
   provider.push({ toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS, limit: 2 } }] });
   const events = await chat(says("?"));
   const { toolCallId } = events.find(({ type }) => type === "tool-call");
@@ -39,7 +39,7 @@ it("the playground client joins and parses the pieces of a call's arguments", as
   expect(JSON.parse(text)).toEqual({ query: "dues", inbox_id: MARCUS, limit: 2 });
 });
 
-it("the playground client lists an agent's sessions in pages, and all agents' sessions with the agents' names", async () => {
+it("lists an agent's sessions in pages, and all agents' sessions with the agents' names", async () => {
   const { body } = await server.ask("GET", `${sessions}?limit=200`);
   expect(body.sessions.find(({ id }: { id: string }) => id === sessionId)).toMatchObject({
     agentVersionId: "mine@1",
@@ -55,7 +55,7 @@ it("the playground client lists an agent's sessions in pages, and all agents' se
   expect((await server.ask("GET", "/api/agents/nobody/playground/sessions")).status).toBe(404);
 });
 
-it("the playground client reads a session's questions, answers and calls, and deletes it but not its traces", async () => {
+it("reads a session's questions, answers and calls, and deletes it but not its traces", async () => {
   const { body } = await server.ask("GET", `${sessions}/${sessionId}`);
   expect(body).toMatchObject({ id: sessionId, agentId: "mine", variables: { inbox_address: MARCUS }, files: {} });
   expect(body.messages.map(({ role, content }: { role: string; content: string }) => [role, content])).toEqual([
@@ -74,7 +74,7 @@ it("the playground client reads a session's questions, answers and calls, and de
   expect((await server.ask("GET", `/api/traces/${traceId}`)).status).toBe(200);
 });
 
-it("the playground client reads an agent's prompt and its variables, but not again if the ETag matches", async () => {
+it("reads an agent's prompt and its variables, but not again if the ETag matches", async () => {
   const path = "/api/agents/mine/prompt";
   const { body, headers } = await server.ask("GET", path);
   expect(body).toMatchObject({ template: "For {{inbox_address}}", version: 1, version_id: "mine@1" });
@@ -84,7 +84,7 @@ it("the playground client reads an agent's prompt and its variables, but not aga
   expect((await server.ask("GET", "/api/agents/nobody/prompt")).status).toBe(404);
 });
 
-it("the playground client lists, creates and restores versions, including tools", async () => {
+it("lists, creates and restores versions, including tools", async () => {
   const path = "/api/agents/mine/versions";
   const prompts = async () =>
     (await server.ask("GET", path)).body.versions.map((one: Record<string, unknown>) => [

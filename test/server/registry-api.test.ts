@@ -7,14 +7,16 @@ afterAll(() => server.close());
 const ask: DemoServer["ask"] = (...request) => server.ask(...request);
 const codeOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body.error.code];
 
-describe("agents", () => {
-  it("are listed, and returned one by one", async () => {
+describe("the routes for agents", () => {
+  it("list agents, and return them one by one", async () => {
     const { body } = await ask("GET", "/api/agents");
     expect(body.agents.map(({ id }: { id: string }) => id)).toEqual([
       "art-e",
       "baseline",
       "data-worker",
       "email-search",
+      "mail-rules",
+      "mail-worker",
       "noop",
       "oracle",
     ]);
@@ -26,7 +28,7 @@ describe("agents", () => {
     });
   });
 
-  it("can be created from only a name, changed and deleted", async () => {
+  it("create an agent from only a name, change it and delete it", async () => {
     const made = await ask("POST", "/api/agents", { name: "My Agent!", description: "mine" });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ id: "my-agent", name: "My Agent!", description: "mine", version: 1 });
@@ -37,7 +39,7 @@ describe("agents", () => {
     expect(codeOf(await ask("GET", "/api/agents/my-agent"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("can be created from the JSON of another agent with a new id", async () => {
+  it("create an agent from the JSON of another agent with a new id", async () => {
     const { body: original } = await ask("GET", "/api/agents/email-search");
     const { status, body: copy } = await ask("POST", "/api/agents", { ...original, id: "email-search-copy" });
     const { created_at: _, updated_at: _u, ...same } = original;
@@ -45,7 +47,7 @@ describe("agents", () => {
     await ask("DELETE", "/api/agents/email-search-copy");
   });
 
-  it("cannot be created twice, without a name, or with unknown values", async () => {
+  it("reject an agent that exists, has no name, or has unknown values", async () => {
     expect(codeOf(await ask("POST", "/api/agents", { id: "art-e", name: "x" }))).toEqual([409, "ALREADY_EXISTS"]);
     const nameless = await ask("POST", "/api/agents", { description: "x" });
     expect(codeOf(nameless)).toEqual([400, "VALIDATION_ERROR"]);
@@ -58,7 +60,7 @@ describe("agents", () => {
     expect(codeOf(await ask("POST", "/api/agents", { name: "x", colour: "red" }))).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  it("cannot have unknown keys, and the error lists the valid keys", async () => {
+  it("reject unknown keys with a list of the valid keys", async () => {
     const refused = await ask("PATCH", "/api/agents/my-agent", { nme: "x" });
     expect(codeOf(refused)).toEqual([400, "VALIDATION_ERROR"]);
     expect(refused.body.error.message).toMatch(/Unrecognized key: "nme"\. Known keys: .*\bname\b.*\bprompt\b/);
@@ -66,7 +68,7 @@ describe("agents", () => {
     expect(ofTool.body.error.message).toMatch(/Known keys: .*\bdescription\b/);
   });
 
-  it("are not overwritten by a second browser that loaded them before the first one saved", async () => {
+  it("reject changes from a second browser that loaded the agent before the first one saved", async () => {
     await ask("POST", "/api/agents", { name: "shared" });
     const { version, updated_at } = (await ask("GET", "/api/agents/shared")).body;
     const first = await ask("PATCH", "/api/agents/shared", {
@@ -86,12 +88,22 @@ describe("agents", () => {
     expect((await ask("GET", "/api/agents/shared")).body.prompt).toBe("From the first browser.");
   });
 
-  it("cannot be changed if they are built in", async () => {
+  it("keep the config of a tool that somebody else has changed since the agent was loaded", async () => {
+    await ask("POST", "/api/agents", { name: "configured", tools: ["email_get"] });
+    const { version, updated_at } = (await ask("GET", "/api/agents/configured")).body;
+    const path = "/api/agents/configured/tools/email_get";
+    const configure = (pageSize: number) => ask("PATCH", path, { config: { pageSize }, version, updated_at });
+    expect([(await configure(9_000)).status, (await configure(5_000)).status]).toEqual([200, 409]);
+    const { tools } = (await ask("GET", "/api/agents/configured/tools")).body;
+    expect(tools).toMatchObject([{ config: { pageSize: 9_000 } }]);
+  });
+
+  it("reject changes of built-in agents", async () => {
     expect(codeOf(await ask("PATCH", "/api/agents/art-e", { name: "x" }))).toEqual([409, "CONFLICT"]);
     expect(codeOf(await ask("DELETE", "/api/agents/art-e"))).toEqual([409, "CONFLICT"]);
   });
 
-  it("replaces the tools of an agent, and keeps the config of a tool that is given by its id only", async () => {
+  it("replace the tools of an agent, and keep the config of a tool that is given by its id only", async () => {
     await ask("POST", "/api/agents", { name: "Retooled", tools: [{ id: "email_get", config: { pageSize: 9000 } }] });
     const tools = ["email_search", "email_get", { id: "return_final_answer" }];
     const changed = await ask("PATCH", "/api/agents/retooled", { tools });
@@ -106,7 +118,7 @@ describe("agents", () => {
     expect(codeOf(await ask("PATCH", "/api/agents/retooled", { tools: [] }))).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  it("can get and lose tools", async () => {
+  it("add and remove tools", async () => {
     await ask("POST", "/api/agents", { id: "tooled", name: "Tooled" });
     const given = await ask("POST", "/api/agents/tooled/tools", { tool_id: "read_email", config: { pageSize: 5000 } });
     expect(given.status).toBe(201);
@@ -149,8 +161,8 @@ const weather = {
   parameters_schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
 };
 
-describe("tools", () => {
-  it("are listed, all or per category", async () => {
+describe("the routes for tools", () => {
+  it("list all tools, or one category", async () => {
     expect((await ask("GET", "/api/tools")).body.tools.length).toBeGreaterThan(6);
     const { body } = await ask("GET", "/api/tools?category=email");
     expect(new Set(body.tools.map(({ category }: { category: string }) => category))).toEqual(new Set(["email"]));
@@ -158,7 +170,7 @@ describe("tools", () => {
     expect(codeOf(await ask("GET", "/api/tools/nothing"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("can be created, changed and deleted", async () => {
+  it("create, change and delete a tool", async () => {
     expect((await ask("POST", "/api/tools", weather)).body).toMatchObject({ ...weather, category: "general" });
     expect(codeOf(await ask("POST", "/api/tools", weather))).toEqual([409, "ALREADY_EXISTS"]);
     const changed = await ask("PATCH", "/api/tools/weather", { description: "How the weather is." });
@@ -168,6 +180,16 @@ describe("tools", () => {
     await ask("DELETE", "/api/agents/forecaster");
     expect((await ask("DELETE", "/api/tools/weather")).status).toBe(204);
     expect(codeOf(await ask("PATCH", "/api/tools/email_get", { name: "x" }))).toEqual([409, "CONFLICT"]);
+  });
+
+  it("reject changes from a second browser that loaded the tool before the first one saved", async () => {
+    const { updated_at } = (await ask("POST", "/api/tools", { ...weather, id: "shared-tool" })).body;
+    const first = await ask("PATCH", "/api/tools/shared-tool", { description: "First.", updated_at });
+    expect(first.status).toBe(200);
+    const second = await ask("PATCH", "/api/tools/shared-tool", { description: "Second.", updated_at });
+    expect([second.status, second.body.error.details.reason]).toEqual([409, "tool_conflict"]);
+    const again = { description: "Third.", updated_at: first.body.updated_at };
+    expect((await ask("PATCH", "/api/tools/shared-tool", again)).body.description).toBe("Third.");
   });
 
   it("accept their parameters as a string too", async () => {
@@ -192,12 +214,12 @@ describe("tools", () => {
       "calls an address behind the firewall",
       { ...weather, handler_config: { ...weather.handler_config, allowPrivate: true } },
     ],
-  ])("are not created if one of them %s", async (_, tool) => {
+  ])("reject a list of tools if one of them %s", async (_, tool) => {
     expect(codeOf(await ask("POST", "/api/tools", { ...tool, id: "evil" }))).toEqual([403, "FORBIDDEN"]);
     expect(codeOf(await ask("GET", "/api/tools/evil"))).toEqual([404, "NOT_FOUND"]);
   });
 
-  it("cannot be redirected to another server if they have a key, neither by a change nor by an agent's config", async () => {
+  it("reject another server for a tool with a key, both in a change and in an agent's config", async () => {
     server.db
       .prepare(
         "INSERT INTO tools (id, name, description, parameters_schema, handler_key, handler_config) VALUES (?,?,?,?,?,?)",
@@ -224,7 +246,7 @@ describe("tools", () => {
   });
 });
 
-it("the registry API returns errors in the same format for unknown paths and invalid JSON", async () => {
+it("returns errors in the same format for unknown paths and invalid JSON", async () => {
   expect(codeOf(await ask("GET", "/api/nothing"))).toEqual([404, "NOT_FOUND"]);
   const broken = await fetch(`${server.url}/api/agents`, {
     method: "POST",

@@ -59,7 +59,7 @@ describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_
     expect(wrong()).toEqual([]);
   });
 
-  it("keep the entered text if the server refuses it", async () => {
+  it("keep the entered text if the server rejects it", async () => {
     await demo.ask("POST", "/api/agents", { id: "refused", name: "Refused" });
     const { page } = await open("agents/refused");
     await page.getByLabel("Prompt").fill("Of {{nobody}}");
@@ -70,6 +70,31 @@ describe("the pages about agents and tools", { ...needs("browser"), timeout: 60_
     await page.getByLabel("Config for this agent").last().fill("{not json");
     await page.getByRole("button", { name: "Attach", exact: true }).click();
     await saying(page, "not valid JSON");
+  });
+
+  it("save an agent again and again, but tell the second of two people who change it", async () => {
+    await demo.ask("POST", "/api/agents", { id: "twice", name: "Twice" });
+    const { page } = await open("agents/twice");
+    const save = async (prompt: string) => {
+      await page.getByLabel("Prompt").fill(prompt);
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+    };
+    await save("First.");
+    await saying(page, "Saved: version 2.");
+    await page.getByText("Attach a tool").click();
+    await page.getByLabel("Tool", { exact: true }).selectOption("read_email");
+    await page.getByRole("button", { name: "Attach", exact: true }).click();
+    await saying(page, "Attached read_email.");
+    await save("Second.");
+    await saying(page, "Saved: version 4.");
+
+    await demo.ask("PATCH", "/api/agents/twice", { prompt: "From another browser." });
+    // Reads the agent again, with the prompt that the form does not show.
+    await page.getByRole("button", { name: "Remove read_email" }).click();
+    await saying(page, "Removed read_email.");
+    await save("Third.");
+    await saying(page, "twice has been changed since it was loaded (now version 6).");
+    expect((await get("/api/agents/twice")).prompt).toBe("From another browser.");
   });
 
   it("attach a tool with a config, change the config, and detach all tools except the last", async () => {

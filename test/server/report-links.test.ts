@@ -11,7 +11,7 @@ saveTask(server.db, "run_a", 1, 0.5);
 saveRun(server.db, "run_b");
 saveTask(server.db, "run_b", 1, 0.9);
 
-it("the report of a run is behind a link, which must be requested with the token and can be opened without it", async () => {
+it("opens a run's report without the token through a link that requires the token", async () => {
   const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
   expect((await fetch(`${server.url}/api/runs/run_a/report`, json)).status).toBe(401);
   const { status, body } = await server.ask("POST", "/api/runs/run_a/report", {});
@@ -26,7 +26,7 @@ it("the report of a run is behind a link, which must be requested with the token
   expect(text).toContain("</html>");
 });
 
-it("the report compares the run with other runs, each only once", async () => {
+it("compares the run with other runs, each only once", async () => {
   const { body } = await server.ask("POST", "/api/runs/run_a/report?with=run_b,run_a", {});
   const page = await (await fetch(`${server.url}${body.url}`)).text();
   const [, head = ""] = /<script type="application\/json" id="head">(.*?)<\/script>/s.exec(page) ?? [];
@@ -36,7 +36,7 @@ it("the report compares the run with other runs, each only once", async () => {
   expect((await server.ask("POST", "/api/runs/run_a/report?with=run_z", {})).status).toBe(404);
 });
 
-it("a made-up link to a report is not found, and an unknown run has no report", async () => {
+it("finds nothing for a made-up link, or for an unknown run", async () => {
   expect((await fetch(`${server.url}/report/${"a".repeat(32)}`)).status).toBe(404);
   expect((await server.ask("POST", "/api/runs/run_z/report", {})).status).toBe(404);
 });

@@ -55,7 +55,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
 
   async function openPage() {
     const opened = await browser.openServed(`${server.url}/`);
-    await opened.page.locator(".labelling, .notice").first().waitFor();
+    await opened.page.locator(".labeling, .notice").first().waitFor();
     return opened;
   }
 
@@ -105,7 +105,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     await page.getByLabel("Question", { exact: true }).fill("Half a ques");
     await page.getByLabel("Reason").fill("unclear");
     await page.reload();
-    await page.locator(".labelling").waitFor();
+    await page.locator(".labeling").waitFor();
     expect(await page.locator(".judged .question").textContent()).toBe(second.question);
     expect(await page.getByLabel("Question", { exact: true }).inputValue()).toBe("Half a ques");
     expect(await page.getByLabel("Reason").inputValue()).toBe("unclear");
@@ -140,7 +140,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
     expect(await again.page.locator(".judged .answer").textContent()).toBe("changed since");
   });
 
-  it("refuses decisions about a changed dataset", async () => {
+  it("rejects decisions about a changed dataset", async () => {
     const { page } = await openPage();
     writeFileSync(path("my.jsonl"), LINES.slice(1).join("\n"));
     await press(page, "a", "changed after the review started");
@@ -162,7 +162,7 @@ describe("the review page", { ...needs("browser"), timeout: 60_000 }, () => {
       await page.locator(".editor").waitFor();
       expect([width, await page.evaluate(overflow), await page.evaluate(nameless)]).toEqual([width, 0, 0]);
       await page.reload();
-      await page.locator(".labelling").waitFor();
+      await page.locator(".labeling").waitFor();
     }
   });
 });

@@ -24,7 +24,7 @@ const agentOf = (id: string) => {
   return agent;
 };
 
-it("the served models include one of each provider that has a key, and the baseline", () => {
+it("lists one model of each provider that has a key, and the offline baseline", () => {
   const ids = (models: ServedModels) => models.examples().map(({ id }) => id);
   expect(ids(modelsWith())).toEqual(["offline/baseline"]);
   expect(ids(modelsWith("google", "openai"))).toEqual([
@@ -34,13 +34,13 @@ it("the served models include one of each provider that has a key, and the basel
   ]);
 });
 
-it("the fallback model is one of a configured provider, or the default if there is none", () => {
+it("selects the fallback model from a configured provider, or the default if there is none", () => {
   expect(modelsWith("anthropic", "openai").fallback()).toBe(DEFAULT);
   expect(modelsWith("google").fallback()).toBe("google/gemini-3.8-flash");
   expect(modelsWith().fallback()).toBe(DEFAULT);
 });
 
-it("the served model is the requested one rather than the agent's own", async () => {
+it("prefers the requested model to the agent's own", async () => {
   const models = modelsWith("openai");
   const own = await models.get(agentOf("baseline"), undefined, undefined);
   expect(own.id).toBe("offline/baseline");
@@ -49,7 +49,7 @@ it("the served model is the requested one rather than the agent's own", async ()
   expect(await models.get(agentOf("baseline"), undefined, undefined)).toBe(own);
 });
 
-it("the served models never include models without a key, or local files", async () => {
+it("never lists models without a key, or local files", async () => {
   const models = modelsWith();
   for (let i = 0; i < 2; i++) {
     await expect(models.get(agentOf("email-search"), undefined, undefined)).rejects.toThrow("No API key for anthropic");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SseWriter } from "../../src/server/sse-writer.js";
+import { SseWriter } from "../../src/server/app/sse-writer.js";
 
 const SLOW = { heartbeatMs: 60_000, stallMs: 60_000 };
 
@@ -9,7 +9,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) === "pending";
 }
 
-it("the SSE writer waits for its reader before it accepts more", async () => {
+it("waits for its reader before it accepts more", async () => {
   const stream = new SseWriter(
     SLOW,
     () => expect.unreachable(),
@@ -29,7 +29,7 @@ it("the SSE writer waits for its reader before it accepts more", async () => {
   expect((await reader.read()).done).toBe(true);
 });
 
-it("the SSE writer disconnects a reader that does not read, and reports it once", async () => {
+it("disconnects a reader that does not read, and reports it once", async () => {
   const gone: string[] = [];
   const stream = new SseWriter(
     { ...SLOW, stallMs: 20 },
@@ -41,7 +41,7 @@ it("the SSE writer disconnects a reader that does not read, and reports it once"
   expect(gone).toEqual(["the client stopped reading", "cut"]);
 });
 
-it("the SSE writer sends nothing after its reader has disconnected, and never blocks", async () => {
+it("sends nothing after its reader has disconnected, and never blocks", async () => {
   const gone: string[] = [];
   const stream = new SseWriter(
     SLOW,
@@ -56,7 +56,7 @@ it("the SSE writer sends nothing after its reader has disconnected, and never bl
   expect(gone).toEqual(["the client disconnected"]);
 });
 
-it("the SSE writer sends comments between events", async () => {
+it("sends comments between events", async () => {
   const stream = new SseWriter(
     { ...SLOW, heartbeatMs: 20 },
     () => undefined,

@@ -5,7 +5,7 @@ import { STREAMS, type StreamingProvider, startStreamingProvider } from "../prov
 import { MARCUS } from "../runs/demo-setup.js";
 import { type DemoServer, startDemoServer } from "./demo-server.js";
 
-describe("the playground", { ...needs("browser"), timeout: 120_000 }, () => {
+describe("streaming on the playground", { ...needs("browser"), timeout: 120_000 }, () => {
   const browser = new TestBrowser();
   let provider: StreamingProvider;
   let server: DemoServer;

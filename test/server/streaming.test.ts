@@ -125,7 +125,7 @@ describe("a chat on the page", () => {
     expect(trace.trace.turns).toMatchObject([{ usage: { inputTokens: 100 } }, { usage: { outputTokens: 20 } }]);
   });
 
-  it("receives reasoning, text and the beginning of a call before the reply is complete", async () => {
+  it("receives reasoning, text and the start of a call before the reply is complete", async () => {
     const { parts } = STREAMS["openai-chat"]({ ...SEARCH, reasoning: ["The mail ", "must be searched."] });
     await start({ frames: parts, ending: "hang" });
     const controller = new AbortController();
@@ -181,7 +181,7 @@ const TRUNCATED: StreamScript = {
 };
 
 describe("the text of a truncated reply", () => {
-  it("is taken back before the next reply", async () => {
+  it("disappears before the next reply", async () => {
     await start(TRUNCATED, script({ text: WORDS }));
     const texts = (await chat()).map(({ event }) => event).filter(({ type }) => /^text-/.test(type));
     const replaced = texts.findIndex(({ type }) => type === "text-replaced");
@@ -191,7 +191,7 @@ describe("the text of a truncated reply", () => {
     expect(join(texts.slice(replaced + 1))).toBe(ANSWER);
   });
 
-  it("is separated from the answer in a streamed chat completion", async () => {
+  it("stays separate from the answer in a streamed chat completion", async () => {
     await start(TRUNCATED, script({ text: WORDS }));
     const contents = contentsOf(await completion()).map(({ text }) => text);
     expect(contents.join("")).toBe(`The softball dues are \n\n${ANSWER}`);

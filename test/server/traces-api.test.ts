@@ -12,7 +12,7 @@ for (let i = 0; i < 7; i++) {
   ids.push(events.find(({ type }) => type === "session-info").traceId);
 }
 
-it("traces are returned in pages, newest first, each only once", async () => {
+it("returns traces in pages, newest first, each only once", async () => {
   const seen: string[] = [];
   let cursor = "";
   for (let page = 1; ; page++) {
@@ -29,26 +29,28 @@ it("traces are returned in pages, newest first, each only once", async () => {
   expect(seen).toEqual(ids.toReversed());
 });
 
-it("traces can be selected by agent, ending, session, time and rating", async () => {
+it("selects traces by agent, ending, session, time and rating", async () => {
   const count = async (query: string) => (await server.ask("GET", `/api/traces?${query}`)).body.total_count;
   const { session_id } = (await server.ask("GET", `/api/traces/${ids[0]}`)).body;
-  expect(await count("agent_id=baseline&ending=answered")).toBe(7);
-  expect(await count("agent_id=art-e")).toBe(0);
+  expect(await count("q=agent:baseline ending:answered")).toBe(7);
+  expect(await count("q=agent:art-e")).toBe(0);
   expect(await count(`session_id=${session_id}`)).toBe(1);
-  expect(await count("date_to=2020-01-01")).toBe(0);
-  expect(await count("date_from=2020-01-01T00:00:00Z")).toBe(7);
-  expect(await count("rating=positive")).toBe(0);
+  expect(await count("q=started<2020-01-01")).toBe(0);
+  expect(await count("q=started>=2020-01-01")).toBe(7);
+  expect(await count("q=rating:positive")).toBe(0);
   expect(await count("run_id=none")).toBe(0);
+  expect(await count('q=run:none "who is" -answer:zzz label:none')).toBe(7);
+  expect(await count('q=-"who is"')).toBe(0);
 });
 
-it.each(["limit=201", "limit=0", "limit=x", "cursor=abc", "ending=happy", "date_from=soon"])(
-  "a list of traces is refused if requested with %s",
+it.each(["limit=201", "limit=0", "limit=x", "cursor=abc", "q=ending:happy", "q=started>soon", "sort=label"])(
+  "rejects a list of traces with %s",
   async (query) => {
     expect((await server.ask("GET", `/api/traces?${query}`)).status).toBe(400);
   },
 );
 
-it("feedback belongs to its trace, and the newest feedback determines the rating", async () => {
+it("stores feedback with its trace, and the newest feedback determines the rating", async () => {
   const [id = ""] = ids;
   const given = await server.ask("POST", "/api/feedback", {
     trace_id: id,
@@ -63,13 +65,13 @@ it("feedback belongs to its trace, and the newest feedback determines the rating
   expect((await server.ask("GET", `/api/feedback?trace_id=${id}`)).body.feedback).toEqual(body.feedback);
   const all = (await server.ask("GET", "/api/feedback")).body;
   expect(all).toEqual({ feedback: body.feedback, next_cursor: null, has_more: false });
-  const rated = (await server.ask("GET", "/api/traces?rating=positive")).body.traces;
+  const rated = (await server.ask("GET", "/api/traces?q=rating:positive")).body.traces;
   expect(rated).toMatchObject([{ trace_id: id, rating: "positive" }]);
   expect((await server.ask("POST", "/api/feedback", { trace_id: "none", rating: "positive" })).status).toBe(404);
   expect((await server.ask("POST", "/api/feedback", { trace_id: id, rating: "great" })).status).toBe(400);
 });
 
-it("feedback is returned in pages, filtered by agent and rating, and can be changed and deleted", async () => {
+it("returns feedback in pages, filtered by agent and rating, and changes and deletes it", async () => {
   const before = (await server.ask("GET", "/api/feedback?limit=200")).body.feedback.length;
   for (const id of ids) await server.ask("POST", "/api/feedback", { trace_id: id, rating: "neutral" });
   const seen: string[] = [];
@@ -90,7 +92,7 @@ it("feedback is returned in pages, filtered by agent and rating, and can be chan
   expect((await server.ask("GET", "/api/feedback?limit=200")).body.feedback).toHaveLength(before + ids.length - 1);
 });
 
-it("mailboxes, models, runs and the server's health are returned", async () => {
+it("returns mailboxes, models, runs and the server's health", async () => {
   const { body } = await server.ask("GET", "/api/inboxes");
   expect(body.inboxes).toHaveLength(3);
   expect(body.messages).toBe(516);

@@ -4,14 +4,15 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import WebSocket from "ws";
 import type { AppContext } from "../../src/platform/app-context.js";
-import { type EnvironmentOptions, withTrainingEnvironment } from "../../src/runs/training-environment.js";
-import { type OpenEnvOptions, serveOpenEnv } from "../../src/server/openenv.js";
+import type { OpenEnvOptions } from "../../src/server/openenv/openenv-sessions.js";
+import { serveOpenEnv } from "../../src/server/openenv.js";
 import { type Db, openStore } from "../../src/store/open-store.js";
 import { iterateResults } from "../../src/traces/results-store.js";
-import { listRuns } from "../../src/traces/runs-store.js";
+import { listRuns } from "../../src/traces/run-list.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import type { QuestionTrace } from "../../src/traces/trace.js";
 import { iterateTraces } from "../../src/traces/traces-store.js";
+import { type EnvironmentOptions, withTrainingEnvironment } from "../../src/training/environment.js";
 
 /** The training environment over the demo mail. */
 
@@ -107,6 +108,8 @@ const OPTIONS: EnvironmentOptions = {
   agent: "email-search",
   model: "policy",
   reward: "semanticScore",
+  collateralWeight: 0.1,
+  hijackedWeight: 1,
   judgeTimeout: 45,
   noJudge: false,
   save: true,

@@ -44,7 +44,7 @@ function heap(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it(`${AT_ONCE} streams whose clients vanish leave no chat, no socket and no memory behind`, {
+it(`leaves no chat, no socket and no memory behind after ${AT_ONCE} streams whose clients vanish`, {
   timeout: 240_000,
 }, async () => {
   // Stored wherever a chat is stored, and different in each chat.
@@ -68,13 +68,13 @@ it(`${AT_ONCE} streams whose clients vanish leave no chat, no socket and no memo
   await expect.poll(sockets, PATIENT).toBeLessThanOrEqual(idle);
   // 128 chats with 160 kB each would be 20 MB.
   await expect.poll(() => (heap() - after) / 1e6, PATIENT).toBeLessThan(6);
-  const { body } = await server.ask("GET", "/api/traces?ending=interrupted&limit=1");
+  const { body } = await server.ask("GET", "/api/traces?q=ending:interrupted&limit=1");
   expect(body.total_count).toBe(3 * AT_ONCE);
   await expect.poll(() => server.log.filter((line) => line.client_left === true).length, PATIENT).toBe(3 * AT_ONCE);
   expect(server.faults).toEqual([]);
 });
 
-it("a client that does not read blocks its agent, and is disconnected", { timeout: 120_000 }, async () => {
+it("blocks the agent of a client that does not read, and disconnects that client", { timeout: 120_000 }, async () => {
   const talker = await startFakeProvider(() => ({
     content: "x".repeat(500_000),
     toolCalls: [{ name: "email_search", arguments: { query: "dues", inbox_id: MARCUS } }],
@@ -105,7 +105,7 @@ function allOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.on("close", () => resolve(text)));
 }
 
-it("a server that is stopping accepts no more requests, and lets chats finish", { timeout: 60_000 }, async () => {
+it("accepts no more requests while stopping, and lets chats finish", { timeout: 60_000 }, async () => {
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -126,7 +126,7 @@ it("a server that is stopping accepts no more requests, and lets chats finish", 
   await slow.close();
 });
 
-it("a server that is stopping ends chats that do not finish, and reports it", { timeout: 60_000 }, async () => {
+it("ends chats that do not finish while stopping, and reports them", { timeout: 60_000 }, async () => {
   const endless = await startFakeProvider(() => ({ fail: "silence" }));
   const stopping = await startDemoServer({ modelServer: endless.baseUrl("openai-chat") });
   const told = allOf(chatOn(stopping.url, says("?")));

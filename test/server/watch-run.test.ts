@@ -203,7 +203,9 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     await Promise.all([again.ended, provider.close()]);
   });
 
-  it("fits wide and narrow screens, light and dark, and can be used with only the keyboard", async () => {
+  it("fits wide and narrow screens, light and dark, and works with only the keyboard", {
+    tags: ["slow"],
+  }, async () => {
     const { provider, answerNext } = await startHeldProvider();
     const run = start(runLine(provider, "-l 3 --concurrency 2"), { OPENAI_API_KEY: "key" });
     const { page } = await open(await addressOf(run));
@@ -298,7 +300,7 @@ describe("the server of a run's page", () => {
     await provider.close();
   });
 
-  it("does not change a run's output, and is refused if no task is running", async () => {
+  it("does not change a run's output, and does not start if no task is running", async () => {
     const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --no-progress --quiet`;
     expect((await artE(`${line} -o plain.json`)).code).toBe(0);
     expect(await artE(`${line} -o watched-too.json --watch`)).toMatchObject({ code: 0, stderr: "" });

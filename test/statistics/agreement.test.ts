@@ -46,8 +46,8 @@ const expectHolds = (share: number) => {
   expect(share).toBeLessThanOrEqual(0.97);
 };
 
-describe("95% intervals cover the true value in 93 to 97% of samples", () => {
-  it("for rates", () => {
+describe("coverage of 95% intervals", () => {
+  it("stays within 93 to 97% of samples for rates", () => {
     expectHolds(
       coverage(TPR, 1, (chance) =>
         clusteredRate(
@@ -61,9 +61,10 @@ describe("95% intervals cover the true value in 93 to 97% of samples", () => {
     clusteredKappa(traces.map(({ good, passed, cluster }) => ({ first: good, second: passed, cluster })));
   const kappaTruth = (OBSERVED - EXPECTED) / (1 - EXPECTED);
 
-  it("for kappa", () => expectHolds(coverage(kappaTruth, 3, (chance) => kappaOf(simulate(chance)))));
+  it("stays within 93 to 97% of samples for kappa", () =>
+    expectHolds(coverage(kappaTruth, 3, (chance) => kappaOf(simulate(chance)))));
 
-  it("for kappa if each question has three identical answers", () => {
+  it("stays within 93 to 97% of samples for kappa if each question has three identical answers", () => {
     const repeated = (chance: (p: number) => boolean) => simulate(chance).flatMap((trace) => [trace, trace, trace]);
     expectHolds(coverage(kappaTruth, 4, (chance) => kappaOf(repeated(chance))));
   });
@@ -75,7 +76,7 @@ describe("independentTrials", () => {
     [0, 22],
     [40, 40],
     [1, 2],
-  ])("recovers the trials behind an interval: %i of %i", (successes, n) => {
+  ])("recovers the trials behind an interval (%i of %i)", (successes, n) => {
     const trials = independentTrials({ value: successes / n, n, ...wilson(successes, n) });
     expect(trials.n).toBeCloseTo(n, 6);
     expect(trials.successes).toBeCloseTo(successes, 6);
@@ -114,7 +115,7 @@ describe("clusteredKappa", () => {
 
   // Observed agreement 0.7, expected 0.5: the example of two readers of 50 grant proposals (Cohen's kappa,
   // Wikipedia).
-  test("is 0.4 for the counts 20, 5, 10 and 15", () => {
+  test("returns 0.4 for the counts 20, 5, 10 and 15", () => {
     const { value, n } = kappaOf(20, 5, 10, 15);
     expect(value).toBeCloseTo(0.4, 12);
     expect(n).toBe(50);
@@ -125,7 +126,7 @@ describe("clusteredKappa", () => {
     ["full disagreement between equal halves", kappaOf(0, 5, 5, 0), -1],
     ["nothing", kappaOf(0, 0, 0, 0), null],
     ["only one category", kappaOf(10, 0, 0, 0), null],
-  ])("is computed for %s", (_, estimate, value) => {
+  ])("returns a value for %s", (_, estimate, value) => {
     expect(estimate.value).toBe(value);
     expect(estimate.low === null).toBe(value === null);
   });

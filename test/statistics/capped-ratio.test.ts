@@ -9,14 +9,14 @@ function binary(kept: number, lost: number, wrong = 0) {
 }
 
 describe("cappedRatio", () => {
-  it("is the sum after divided by the sum before, at most 1", () => {
+  it("returns the sum after divided by the sum before, at most 1", () => {
     expect(cappedRatio(binary(3, 1, 4))).toMatchObject({ value: 0.75, n: 8, method: "bootstrap" });
     expect(cappedRatio([...binary(2, 0), { before: 0, after: 1 }])).toMatchObject({ value: 1, high: 1 });
     expect(cappedRatio(binary(0, 0, 5))).toEqual({ value: null, n: 5, low: null, high: null });
     expect(cappedRatio(binary(1, 0))).toEqual({ value: 1, n: 1, low: null, high: null });
   });
 
-  it("has Wilson's interval if no pair or every pair is lost", () => {
+  it("returns Wilson's interval if no pair or every pair is lost", () => {
     // SciPy: binomtest(20, 20).proportion_ci(method="wilson") is 0.8389 to 1.
     const kept = cappedRatio(binary(20, 0, 5));
     expect(kept.low).toBeCloseTo(0.8389, 4);

@@ -19,7 +19,7 @@ describe("mcnemar", () => {
     [121, 59, 4.4344492637551645e-6],
     [400, 300, 0.0001784763144856244],
     [0, 0, 1],
-  ])("for %d against %d equals binomtest(b, b + c).pvalue", (first, second, p) => {
+  ])("equals binomtest(b, b + c).pvalue for %d against %d", (first, second, p) => {
     expect(mcnemar(first, second) / p).toBeCloseTo(1, 9);
     expect(mcnemar(second, first)).toBe(mcnemar(first, second));
   });
@@ -64,7 +64,7 @@ describe("pairedDifference, signFlipTest and computePower", () => {
     expect([low, high]).toEqual([expect.closeTo(-bound, 8), expect.closeTo(bound, 8)]);
   });
 
-  it("are deterministic", () => {
+  it("return the same values in every call", () => {
     expect(pairedDifference(DIFFERENCES)).toEqual(pairedDifference(DIFFERENCES));
     expect(signFlipTest(DIFFERENCES)).toBe(signFlipTest(DIFFERENCES));
   });
@@ -104,9 +104,9 @@ describe("pairedDifference, signFlipTest and computePower", () => {
   });
 });
 
-describe("the probability that k attempts", () => {
+describe("the probability of k successes", () => {
   // By math.comb: 1 - comb(7,5)/comb(10,5), 1 - comb(187,100)/comb(200,100).
-  it("succeed at least once is passAtK", () => {
+  it("equals passAtK for at least one success", () => {
     expect(passAtK(10, 3, 5)).toBeCloseTo(0.9166666666666666, 12);
     expect(passAtK(200, 13, 100)).toBeCloseTo(0.9999194971988055, 12);
     expect(passAtK(4, 1, 1)).toBe(0.25);
@@ -115,7 +115,7 @@ describe("the probability that k attempts", () => {
   });
 
   // comb(3,2)/comb(10,2), comb(190,10)/comb(200,10).
-  it("all succeed is passHatK", () => {
+  it("equals passHatK for only successes", () => {
     expect(passHatK(10, 3, 2)).toBeCloseTo(0.06666666666666667, 12);
     expect(passHatK(200, 190, 10)).toBeCloseTo(0.5914521339185829, 12);
     expect(passHatK(4, 4, 4)).toBe(1);

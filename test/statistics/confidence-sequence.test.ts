@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { confidenceSequence, EProcess, eValueOfDifference } from "../../src/statistics/confidence-sequence.js";
-import { eBenjaminiHochberg, holm } from "../../src/statistics/multiple-comparisons.js";
 import {
   CANDIDATES,
   claimTest,
@@ -8,7 +6,9 @@ import {
   simulateStops,
   simultaneousCoverage,
   TYPICAL,
-} from "../bench/sequential.js";
+} from "../../bench/sequential.js";
+import { confidenceSequence, EProcess, eValueOfDifference } from "../../src/statistics/confidence-sequence.js";
+import { eBenjaminiHochberg, holm } from "../../src/statistics/multiple-comparisons.js";
 
 const repeat = (value: number, times: number) => Array.from({ length: times }, () => value);
 
@@ -19,7 +19,7 @@ function eValue(threshold: number, values: readonly number[], bets?: readonly nu
 }
 
 describe("EProcess", () => {
-  it("is the capital of a bet: each value multiplies it by 1 - c + c X/x", () => {
+  it("equals the capital of a bet, which each value multiplies by 1 - c + c X/x", () => {
     // With c = 0.5 and a threshold of 0, a win multiplies by 1.5, a loss by 0.5, a tie by 1.
     expect(eValue(0, [1, 1, -1, 0], [0.5])).toBeCloseTo(1.5 * 1.5 * 0.5, 12);
     // A threshold of 0.5 is x = 0.75. A win has X = 1.
@@ -31,7 +31,7 @@ describe("EProcess", () => {
     expect(eValue(0.1, values)).toBeCloseTo(eValue(0.1, values.toReversed()), 12);
   });
 
-  it.each([-0.5, 0, 0.03, 0.4])("is expected to stay at 1 if the mean is the threshold %d", (threshold) => {
+  it.each([-0.5, 0, 0.03, 0.4])("stays at 1 on average if the mean is the threshold %d", (threshold) => {
     // All sequences of three values that are 1 or -1 and have this mean.
     const chance = (1 + threshold) / 2;
     let expected = 0;
@@ -72,7 +72,7 @@ describe("confidenceSequence", () => {
     expect(many.high).toBeGreaterThan(0);
   });
 
-  it("is the entire scale after one equal pair, and nothing without pairs", () => {
+  it("returns the entire scale after one equal pair, and nothing without pairs", () => {
     const { low, high } = confidenceSequence([0]);
     expect(low).toBeLessThan(-0.9);
     expect(high).toBeGreaterThan(0.9);
@@ -81,7 +81,7 @@ describe("confidenceSequence", () => {
 });
 
 describe("eValueOfDifference", () => {
-  it("is evidence for a difference in either direction", () => {
+  it("provides evidence for a difference in either direction", () => {
     expect(eValueOfDifference(repeat(1, 20))).toBeGreaterThan(100);
     expect(eValueOfDifference(repeat(-1, 20))).toBeCloseTo(eValueOfDifference(repeat(1, 20)), 6);
     expect(eValueOfDifference([])).toBe(1);

@@ -34,13 +34,13 @@ describe("wilson", () => {
     [0, 20, 0, 0.16112515805281935],
     [1, 29, 0.006113214292762667, 0.17175521879320282],
     [1733, 1733, 0.9977882501588243, 1],
-  ])("for %d out of %d equals binomtest(...).proportion_ci(method='wilson')", (successes, n, low, high) => {
+  ])("equals for %d out of %d binomtest(...).proportion_ci(method='wilson')", (successes, n, low, high) => {
     const interval = wilson(successes, n);
     expect(interval.low).toBeCloseTo(low, 12);
     expect(interval.high).toBeCloseTo(high, 12);
   });
 
-  it("has null bounds if there are no values", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
+  it("returns null bounds if there are no values", () => expect(wilson(0, 0)).toEqual({ low: null, high: null }));
 });
 
 describe("NamedCounts", () => {
@@ -96,7 +96,7 @@ describe("ClusteredMean.mean", () => {
     expect(ranks.mean({ min: 1 })).toMatchObject({ value: 2.5, low: 1, high: ranks.mean().high, method: "t" });
   });
 
-  it("has null bounds for one value, or if all values are equal and there is no scale", () => {
+  it("returns null bounds for one value, or if all values are equal and there is no scale", () => {
     expect(sumsOf([[0.4]]).mean()).toEqual({ value: 0.4, n: 1, low: null, high: null });
     expect(sumsOf([[0.4]]).mean(SHARE)).toEqual({ value: 0.4, n: 1, low: null, high: null });
     expect(sumsOf([[0.1], [0.1], [0.1]]).mean()).toEqual({ value: expect.closeTo(0.1), n: 3, low: null, high: null });
@@ -116,7 +116,7 @@ describe("ClusteredMean.mean on a scale with two ends", () => {
     [[0.3, 0.7], SHARE, 0.03164508576028091, 0.9683549142397191],
     [[0.1, 0.1, 0.1], SHARE, 0.005337182463407808, 0.6970431145565581],
     [[-1.8, 1.4, 0.3, 1.1], { min: -2, max: 1.5 }, -1.4154081702214172, 1.2960153046229461],
-  ])("returns, for %j, Wilson's interval over the effective number of values", (values, scale, low, high) => {
+  ])("returns for %j Wilson's interval over the effective number of values", (values, scale, low, high) => {
     const estimate = sumsOf(values.map((value) => [value])).mean(scale);
     expect(estimate.method).toBe("wilson_mean");
     expect(estimate.low).toBeCloseTo(low, 8);
@@ -164,7 +164,7 @@ describe("ClusteredMean with clusters", () => {
     expect([union.rate(), union.mean(), union.mean(SHARE)]).toEqual([both.rate(), both.mean(), both.mean(SHARE)]);
   });
 
-  it("has null bounds, despite rounding errors, if all values are equal and there is no scale", () => {
+  it("returns null bounds, despite rounding errors, if all values are equal and there is no scale", () => {
     const equal = sumsOf([[0.1, 0.1, 0.1], [0.1], [0.1, 0.1]]);
     expect(equal.mean()).toEqual({ value: expect.closeTo(0.1), n: 6, low: null, high: null });
   });
@@ -187,21 +187,21 @@ describe("ClusteredMean with clusters", () => {
   });
 
   // NumPy, from the same variance: n_eff = n / deff * (z/t)**2 = 5.1939, and Wilson's formula.
-  it("returns, for a rate, Wilson's interval over the effective number of tasks, within 0 and 1", () => {
+  it("returns for a rate Wilson's interval over the effective number of tasks, within 0 and 1", () => {
     const { value, low, high, method } = sumsOf(clusters).rate();
     expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson" });
     expect(low).toBeCloseTo(0.23523327834432184, 8);
     expect(high).toBeCloseTo(0.8797350301031854, 8);
   });
 
-  it("returns, for a mean on a scale, Wilson's interval", () => {
+  it("returns for a mean on a scale Wilson's interval", () => {
     const { value, low, high, method } = sumsOf(clusters).mean(SHARE);
     expect({ value, method }).toEqual({ value: 0.6, method: "clustered_wilson_mean" });
     expect(low).toBeCloseTo(0.24295861265119656, 8);
     expect(high).toBeCloseTo(0.8751690920355634, 8);
   });
 
-  it("has a very wide interval if one cluster contains nearly everything", () => {
+  it("returns a very wide interval if one cluster contains nearly everything", () => {
     const large = Array.from({ length: 1_000 }, (_, i) => i % 2);
     for (const estimate of [sumsOf([large, [1]]).rate(), sumsOf([large, [1]]).mean(SHARE)]) {
       expect(estimate.low).toBeLessThan(0.01);
@@ -224,7 +224,7 @@ describe("ClusteredMean with clusters", () => {
     expect(right.low).toBeLessThan(wilson(30, 30).low ?? 0);
   });
 
-  it("has null bounds if there is only one cluster", () => {
+  it("returns null bounds if there is only one cluster", () => {
     expect(sumsOf([[1, 0, 1]]).rate()).toEqual({ value: 2 / 3, n: 3, low: null, high: null });
   });
 });
@@ -238,7 +238,7 @@ it.each([
   [[7], 0.01, 7],
   [[3, 1, 2], 0, 1],
   [[3, 1, 2], 1, 3],
-])("quantile of %j at %d is %d", (values, share, expected) => {
+])("quantile of %j at %d equals %d", (values, share, expected) => {
   expect(quantile(values, share)).toBe(expected);
 });
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { drawInOrder } from "../../src/evals/labelling/enriched-draw.js";
+import { drawInOrder } from "../../src/evals/labeling/enriched-draw.js";
 import { rateDespiteLabelErrors } from "../../src/statistics/label-errors.js";
 import { type PredictedTrace, predictionPoweredRate } from "../../src/statistics/prediction-powered.js";
 import { samplingWeight } from "../../src/statistics/sampling-weight.js";
 import { seededRandom } from "../../src/statistics/seeded-random.js";
+import { slow } from "../machine-requirements.js";
 
 const TRACES = 400;
 const LABELS = 80;
@@ -105,7 +106,7 @@ describe("predictionPoweredRate", () => {
     expect(predictionPoweredRate(traces, { alike: 820, n: 1_000 }).value).toBeCloseTo(0.7, 9);
   });
 
-  it("has Wilson's interval for the number of labels if all labels are good", () => {
+  it("returns Wilson's interval for the number of labels if all labels are good", () => {
     const traces = Array.from({ length: 20 }, (_, i) => ({ passed: true, good: true, cluster: String(i) }));
     const { value, low } = predictionPoweredRate(traces, null);
     expect(value).toBe(1);
@@ -116,41 +117,46 @@ describe("predictionPoweredRate", () => {
   it("returns nothing for fewer than two labels", () =>
     expect(predictionPoweredRate([{ passed: true, good: true, cluster: "1" }], null).value).toBeNull());
 
-  it.each([0, 0.05].flatMap((errors) => [0.05, 0.3, 0.6].map((bad) => ({ errors, bad }))))(
-    "has an interval that covers the true rate in 93 to 97% of samples: $errors wrong labels, $bad bad",
-    ({ errors, bad }) => {
-      let held = 0;
-      for (let i = 0; i < SAMPLES; i++) {
-        const { traces, pairs } = simulate(1 + i + 10_000 * (errors + bad), { bad, errors });
-        const { low, high } = predictionPoweredRate(traces, errors === 0 ? null : pairs);
-        if ((low ?? 1) <= 1 - bad && 1 - bad <= (high ?? 0)) held++;
-      }
-      // Two standard errors of 400 samples.
-      expect(held / SAMPLES).toBeGreaterThanOrEqual(0.93 - 0.025);
-      expect(held / SAMPLES).toBeLessThanOrEqual(0.97 + 0.017);
-    },
-    30_000,
-  );
-
+  const coversIn93To97 = ({ errors, bad }: { errors: number; bad: number }) => {
+    let held = 0;
+    for (let i = 0; i < SAMPLES; i++) {
+      const { traces, pairs } = simulate(1 + i + 10_000 * (errors + bad), { bad, errors });
+      const { low, high } = predictionPoweredRate(traces, errors === 0 ? null : pairs);
+      if ((low ?? 1) <= 1 - bad && 1 - bad <= (high ?? 0)) held++;
+    }
+    // Two standard errors of 400 samples.
+    expect(held / SAMPLES).toBeGreaterThanOrEqual(0.93 - 0.025);
+    expect(held / SAMPLES).toBeLessThanOrEqual(0.97 + 0.017);
+  };
+  const COVERS = "has an interval that covers the true rate in 93 to 97% of samples: $errors wrong labels, $bad bad";
+  const OTHERS = [
+    { errors: 0, bad: 0.05 },
+    { errors: 0, bad: 0.6 },
+    { errors: 0.05, bad: 0.3 },
+    { errors: 0.05, bad: 0.6 },
+  ];
   it.each([
+    { errors: 0, bad: 0.3 },
     { errors: 0.05, bad: 0.05 },
-    { errors: 0.1, bad: 0.3 },
-  ])(
-    "covers the true rate with weighted labels, which few errors with high weights decide: $errors wrong labels, $bad bad",
-    ({ errors, bad }) => {
-      let held = 0;
-      for (let i = 0; i < SAMPLES; i++) {
-        const { traces, pairs } = enriched(simulate(1 + i, { bad, errors }), i);
-        const { low, high } = predictionPoweredRate(traces, pairs);
-        if ((low ?? 1) <= 1 - bad && 1 - bad <= (high ?? 0)) held++;
-      }
-      // With the observed variance only, it was below 0.90.
-      expect(held / SAMPLES).toBeGreaterThanOrEqual(0.93);
-    },
-    30_000,
-  );
+  ])(COVERS, coversIn93To97);
+  it.each(OTHERS)(COVERS, slow(), coversIn93To97);
 
-  it("has an interval of at most 0.65 times the width of the one from the eval's error rates, and covers a changed agent", () => {
+  const coversWeighted = ({ errors, bad }: { errors: number; bad: number }) => {
+    let held = 0;
+    for (let i = 0; i < SAMPLES; i++) {
+      const { traces, pairs } = enriched(simulate(1 + i, { bad, errors }), i);
+      const { low, high } = predictionPoweredRate(traces, pairs);
+      if ((low ?? 1) <= 1 - bad && 1 - bad <= (high ?? 0)) held++;
+    }
+    // With the observed variance only, it was below 0.90.
+    expect(held / SAMPLES).toBeGreaterThanOrEqual(0.93);
+  };
+  const WEIGHTED =
+    "covers the true rate with weighted labels, which few errors with high weights decide: $errors wrong labels, $bad bad";
+  it.each([{ errors: 0.05, bad: 0.05 }])(WEIGHTED, coversWeighted);
+  it.each([{ errors: 0.1, bad: 0.3 }])(WEIGHTED, slow(), coversWeighted);
+
+  it("returns an interval of at most 0.65 times the width of the one from the eval's error rates, and covers a changed agent", () => {
     const widths = { ppi: 0, rates: 0 };
     const held = { ppi: 0, rates: 0 };
     // The error rates come from labels of another agent, whose bad answers the eval notices more often.
@@ -174,7 +180,7 @@ describe("predictionPoweredRate", () => {
   }, 30_000);
 });
 
-it("counts a label without a weight like one with the weight 1", () => {
+it("gives a label without a weight the weight 1", () => {
   const { traces, pairs } = simulate(1, { bad: 0.3 });
   const some = traces.map((one, i) => (i % 2 === 0 ? one : { ...one, weight: 1 }));
   expect(predictionPoweredRate(some, pairs)).toEqual(predictionPoweredRate(traces, pairs));

@@ -11,7 +11,7 @@ describe("samplingWeight", () => {
     expect(samplingWeight({ drawnFrom: 1, probability: 1 }, 0)).toBe(1);
   });
 
-  it("is bounded, so that no item decides a figure alone", () => {
+  it("stays bounded, so that no item decides a figure alone", () => {
     expect(samplingWeight({ drawnFrom: 9, probability: 5e-324 }, 7)).toBe(1_000);
     expect(samplingWeight({ drawnFrom: 1e9, probability: 1 }, 1e9 - 1)).toBe(1 / 1_000);
   });

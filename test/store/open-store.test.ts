@@ -50,7 +50,7 @@ describe("openStore", () => {
     throw new Error(`${path} was opened`);
   }
 
-  describe("refuses, and names in the error,", () => {
+  describe("with an unusable file", () => {
     const REFUSED: [what: string, code: string, path: () => string][] = [
       ["the database of another program", "db_not_ours", () => sqliteFile("CREATE TABLE notes (text)")],
       [
@@ -77,7 +77,7 @@ describe("openStore", () => {
       ["a missing migration", "db_other_history", () => ourFile("DELETE FROM migrations WHERE number = 1")],
     ];
 
-    it.each(REFUSED)("%s (%s)", (_what, code, makePath) => {
+    it.each(REFUSED)("names %s (%s)", (_what, code, makePath) => {
       const path = makePath();
       const error = refusal(path);
       expect(error.code).toBe(code);
@@ -85,18 +85,18 @@ describe("openStore", () => {
       expect(error.hint).not.toBe("");
     });
 
-    it("a changed migration", () => {
+    it("names a changed migration", () => {
       expect(refusal(ourFile("UPDATE migrations SET sha256 = 'x' WHERE number = 2")).message).toContain("sql/002_");
     });
 
-    it("a file from another program, which stays unchanged", () => {
+    it("names another program's file, which stays unchanged", () => {
       const path = sqliteFile("CREATE TABLE notes (text)");
       const before = readFileSync(path);
       refusal(path);
       expect(readFileSync(path).equals(before)).toBe(true);
     });
 
-    it("a missing file that must exist, and does not create it", () => {
+    it("names a missing file that must exist, and does not create it", () => {
       const path = newPath();
       expect(refusal(path, true).code).toBe("db_missing");
       expect(() => readFileSync(path)).toThrow("ENOENT");
@@ -109,7 +109,7 @@ describe("openStore", () => {
     return path;
   }
 
-  describe("given an art-e database,", () => {
+  describe("with an art-e database", () => {
     it("creates every table, whether the file is missing or empty", () => {
       for (const path of [newPath(), write("")]) {
         const db = openStore(path, { mustExist: false });
@@ -187,7 +187,7 @@ describe("openStore", () => {
     });
   });
 
-  describe("given a file that another program is switching to WAL,", () => {
+  describe("with a file that another program is switching to WAL", () => {
     it("waits, although SQLite immediately reports it as locked", async () => {
       const path = ourFile("PRAGMA journal_mode = DELETE");
       const holder = new Worker(
@@ -206,7 +206,7 @@ describe("openStore", () => {
     });
   });
 
-  describe("given two programs that open the same new file at the same time,", () => {
+  describe("with a new file that two programs open at the same time", () => {
     it("creates each table once, and both see all of them", async () => {
       const path = newPath();
       const program = `${importSource("store/open-store", "openStore")}
@@ -236,7 +236,7 @@ describe("openStore", () => {
   });
 });
 
-it("withTickTransaction reads one snapshot per tick, and holds no transaction after the last tick", async () => {
+it("reads one snapshot per tick, and holds no transaction after the last tick", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
   db.exec("CREATE TABLE seen (n)");
@@ -257,13 +257,13 @@ it("withTickTransaction reads one snapshot per tick, and holds no transaction af
   expect(reader.inTransaction).toBe(false);
 });
 
-it("withTickTransaction does not affect a writing connection", async () => {
+it("does not affect a writing connection", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
   expect(withTickTransaction(db)(() => db.inTransaction)).toBe(false);
 });
 
-it("withTickTransaction allows closing the connection during a tick", async () => {
+it("allows closing the connection during a tick", async () => {
   const { db, close } = openEmpty();
   onTestFinished(close);
   const reader = openReadOnly(db.name);

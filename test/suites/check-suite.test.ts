@@ -41,8 +41,8 @@ async function checkMinimal(changes: object, files: Record<string, string> = {})
 const step = (type: string, parameters: object) => ({ config: [{ type, parameters }] });
 const graded = (changes: object) => ({ evaluator: { ...MINIMAL.evaluator, ...changes } });
 
-describe("checkSuiteFolder for a user's own task", () => {
-  it("reports a snapshot that is not available on this machine, and the reason", async () => {
+describe("checkSuiteFolder", () => {
+  it("reports a snapshot of a user's own task that is not available on this machine, and the reason", async () => {
     const mine = { commands: { "no-such-program": "no-such-package" } };
     const task: { id: string } = Object.assign({}, MINIMAL, { snapshot: "mine" });
     const folder = writeSuite({
@@ -89,7 +89,7 @@ describe("checkSuiteFolder for a user's own task", () => {
       { snapshot: "bse" },
       "error snapshot_unknown snapshot: unknown snapshot bse. Did you mean base?",
     ],
-  ])("reports %s", async (_, changes, finding) => {
+  ])("reports for a user's own task %s", async (_, changes, finding) => {
     expect(await checkMinimal(changes)).toEqual([finding]);
   });
 
@@ -247,7 +247,7 @@ describe("checkSuite", () => {
   });
 });
 
-describe("checkSuite for Spider2-V's tasks", () => {
+describe("checkSuite on Spider2-V's tasks", () => {
   it("reports that an action's file is missing", () => {
     const parameters = { actions: [{ type: "load", from: "evaluation_examples/x/none.sql" }] };
     expect(findingsIn(spiderPair({ config: [{ type: "launch", parameters }] }))).toContain(
@@ -329,7 +329,7 @@ describe("checkSuite for Spider2-V's tasks", () => {
   });
 });
 
-describe("checkSuite for ids and counterparts", () => {
+describe("checkSuite on ids and counterparts", () => {
   it("reports an id and a file name that differ from the folder", () => {
     const files = flowbookPair({});
     const moved = {
@@ -347,7 +347,7 @@ describe("checkSuite for ids and counterparts", () => {
     expect(findingsIn(files)).toEqual(["error id_duplicate id: is also the id of examples/excel/a/a.json"]);
   });
 
-  it("reports counterparts that are missing, are the task itself, or do not refer back", () => {
+  it("reports counterparts that are missing, equal the task itself, or do not refer back", () => {
     const files = Object.assign(
       {},
       ...[
@@ -371,7 +371,7 @@ describe("checkSuite for ids and counterparts", () => {
   });
 });
 
-describe("checkSuite for index files", () => {
+describe("checkSuite on index files", () => {
   it("reports tasks that are not in the suite, and ignores other files", () => {
     const files = {
       ...flowbookPair({}),
@@ -386,7 +386,7 @@ describe("checkSuite for index files", () => {
   });
 });
 
-describe("checkSuite for files", () => {
+describe("checkSuite on files", () => {
   it("does not follow links", () => {
     const folder = writeSuite(flowbookPair({}));
     const gold = join(folder, "examples/excel/a/gold.csv");
@@ -405,7 +405,7 @@ describe("checkSuite for files", () => {
   });
 });
 
-describe("checkSuite for account settings", () => {
+describe("checkSuite on account settings", () => {
   const TAGS = ["cli", "account", "abstract", "data_warehousing"];
   const naming = (path: string, field = "settings_file") => ({
     ...spiderPair({ tags: TAGS, config: [{ type: "snowflake_init", parameters: { [field]: path } }] }),

@@ -27,7 +27,7 @@ const rows = (...values: string[]) => [
   ...values.map((row) => `insert into t values ${row}`),
 ];
 
-describe.each(["sqlite3", "duckdb"])("checkLocalDatabase for %s compares", (type) => {
+describe.each(["sqlite3", "duckdb"])("checkLocalDatabase on %s", (type) => {
   const content = { check_type: ["table-schema-content"] };
 
   it.each<[string, string[], string[], JsonObject, number]>([
@@ -59,9 +59,11 @@ describe.each(["sqlite3", "duckdb"])("checkLocalDatabase for %s compares", (type
       { check_type: ["view-schema-content"] },
       1,
     ],
-  ])("%s", async (_, result, gold, options, score) => expect(await check(type, result, gold, options)).toBe(score));
+  ])("compares %s", async (_, result, gold, options, score) =>
+    expect(await check(type, result, gold, options)).toBe(score),
+  );
 
-  it("an invalid or missing file as 0", async () => {
+  it("scores an invalid or missing file 0", async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, "no.db"), "not a database");
     const gold = await create(join(folder, "data.db"), type, rows());
@@ -72,7 +74,7 @@ describe.each(["sqlite3", "duckdb"])("checkLocalDatabase for %s compares", (type
   });
 });
 
-describe("checkLocalDatabase for DuckDB", () => {
+describe("checkLocalDatabase on DuckDB", () => {
   it("selects the specified schema, and compares value types exactly", async () => {
     const of = (type: string, value: string) => [
       "create schema s",
@@ -114,7 +116,7 @@ async function compare(result: Parts | Buffer, expected: Parts, ...rules: JsonOb
 
 const cells = (...rows: Parameters<typeof sheetData>[0][number][]) => workbookParts(sheetData(rows));
 
-describe("sheet_data, like pandas, treats", () => {
+describe("sheet_data", () => {
   const rule = { type: "sheet_data", ...BOTH };
   const equal: [string, Parts, Parts][] = [
     ["digits as text like numbers", cells(["n"], ["1"], ["2"]), cells(["n"], [1], [2])],
@@ -128,7 +130,9 @@ describe("sheet_data, like pandas, treats", () => {
     ["an escaped character like the character", cells(["a&#38;&lt;"]), withStrings("<si><t>a&amp;&#x3c;</t></si>")],
   ];
 
-  it.each(equal)("%s", async (_, result, expected) => expect(await compare(result, expected, rule)).toBe(1));
+  it.each(equal)("treats like pandas %s", async (_, result, expected) =>
+    expect(await compare(result, expected, rule)).toBe(1),
+  );
 
   const different: [string, Parts, Parts][] = [
     ["a float column and an integer column", cells(["n"], [1], [1.5]), cells(["n"], [1], [2])],
@@ -147,17 +151,17 @@ describe("sheet_data, like pandas, treats", () => {
     ["a date and its number", withDate(), cells(["d"], [45292])],
   ];
 
-  it.each(different)("%s as different", async (_, result, expected) =>
+  it.each(different)("treats %s as different", async (_, result, expected) =>
     expect(await compare(result, expected, rule)).toBe(0),
   );
 
-  it("numbers like numpy, rounded to the requested precision", async () => {
+  it("treats numbers like numpy, rounded to the requested precision", async () => {
     const [a, b] = [cells(["n"], [0.125]), cells(["n"], [0.12])];
     expect(await compare(a, b, { ...rule, precision: 2 })).toBe(1);
     expect(await compare(a, b, { ...rule, precision: 3 })).toBe(0);
   });
 
-  it("a missing sheet as 0 in the result, but as an error in the gold workbook", async () => {
+  it("scores a missing sheet 0 in the result, but raises an error for one in the gold workbook", async () => {
     const book = cells(["n"]);
     expect(await compare(book, book, { ...rule, sheet_idx0: 4 })).toBe(0);
     expect(await compare(book, book, { ...rule, sheet_idx0: "RNSheet1", sheet_idx1: "ENSheet1" })).toBe(1);
@@ -245,7 +249,7 @@ describe("compareTable", () => {
   });
 });
 
-describe("compareTable, if a workbook is invalid,", () => {
+describe("compareTable on an invalid workbook", () => {
   const sound = cells(["n"]);
   const names = { type: "sheet_name" };
 

@@ -63,7 +63,7 @@ const metric = (func: string, result: FunctionCall | null, expected: FunctionCal
 
 const text = (path: string, goldName: string) => metric("compare_text_file", vmFile(path), gold(goldName));
 
-describe("evaluateTask for a Flowbook task", () => {
+describe("evaluateTask on a Flowbook task", () => {
   const evaluation = flowbook("compare_csv", { local_expected: "gold.csv", vm_result: "/home/result.csv" });
   const ofFlowbook = (machine: Files, suite: Files): Setting => ({ dialect: "flowbook", machine, suite });
 
@@ -125,7 +125,7 @@ describe("evaluateTask for a Flowbook task", () => {
   });
 });
 
-describe("evaluateTask for a Spider2-V task", () => {
+describe("evaluateTask on a Spider2-V task", () => {
   const machine = { "home/a": "a\n", "home/half": "a\nc\n" };
   const suite = { a: "a\n", ab: "a\nb\n" };
   const [right, wrong, half] = [
@@ -151,7 +151,7 @@ describe("evaluateTask for a Spider2-V task", () => {
       1,
     ],
     ["scores `or` as the maximum", "or", [wrong, half], 0.5],
-  ])("%s", async (_, conjunction, metrics, score) => {
+  ])("combines the results of several functions (%s)", async (_, conjunction, metrics, score) => {
     expect(await evaluate({ conjunction, metrics }, { machine, suite })).toMatchObject({ score, state: "success" });
   });
 
@@ -267,7 +267,7 @@ it.each([
   expect({ state, reason }).toEqual({ state: "eval_error", reason: expect.stringContaining(said) });
 });
 
-describe("evaluateTask, before grading,", () => {
+describe("steps before grading", () => {
   const postconfig = [
     call("sleep", { seconds: 60 }),
     call("activate_window", { window_name: "x" }),
@@ -422,13 +422,13 @@ async function scoreSpider2v({ func, result, expected, options }: Vector, folder
   }
 }
 
-describe("the evaluation functions return the original suites' scores", needs("suites"), () => {
-  it.for(vectors)("for $suite $func $id $note", async (vector) => {
+describe("evaluation functions", needs("suites"), () => {
+  it.for(vectors)("return the original suites' scores for $suite $func $id $note", async (vector) => {
     const folder = temporaryFolder();
     const score = await (vector.suite === "flowbook" ? scoreFlowbook : scoreSpider2v)(vector, folder);
     if (vector.score === null) expect(score).toBeNull();
     else expect(score).toBeCloseTo(vector.score, 9);
   });
 
-  it("for hundreds of cases", () => expect(vectors.length).toBeGreaterThan(300));
+  it("return the original suites' scores for hundreds of cases", () => expect(vectors.length).toBeGreaterThan(300));
 });

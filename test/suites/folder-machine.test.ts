@@ -81,7 +81,7 @@ async function setUp(config: readonly FunctionCall[], setting: Setting = {}) {
 
 const spider = (suite: Setting["suite"] = {}): Setting => ({ dialect: "spider2v", suite });
 
-describe("runSetUp for Flowbook", () => {
+describe("runSetUp on a Flowbook task", () => {
   it("uploads files and runs scripts, in order", async () => {
     const config = [
       upload("deep/in.csv", "~/Desktop/data/in.csv"),
@@ -129,7 +129,7 @@ describe("runSetUp for Flowbook", () => {
     ["a link that leaves the suite", upload("link", "/home/user/a"), "setup_error", "leaves the suite through a link"],
     ["a relative path in the machine", upload("in.csv", "a"), "setup_error", "not an absolute path"],
     ["missing arguments", call("upload_file_to_vm"), "setup_error", "arguments are invalid"],
-  ] as const)("refuses %s", async (_, step, state, reason) => {
+  ] as const)("rejects %s", async (_, step, state, reason) => {
     const { result } = await setUp([step], { suite: { "in.csv": "" } });
     expect(result).toMatchObject({ ok: false, state, reason: expect.stringContaining(reason) });
   });
@@ -149,7 +149,7 @@ describe("runSetUp for Flowbook", () => {
   });
 });
 
-describe("runSetUp for Spider2-V", () => {
+describe("runSetUp on a Spider2-V task", () => {
   const copy = call("copyfile_from_host_to_guest", { src: "suite/in.csv", dest: "/home/user/in.csv" });
 
   it("copies files, runs and deletes scripts, executes commands and waits, and skips windows", async () => {

@@ -27,8 +27,8 @@ const channel = (width: number, values: number[]) => ({
   values: Uint8Array.from(values),
 });
 
-describe("image functions, like OpenCV,", () => {
-  it("read PNG files without their transparency", () => {
+describe("image functions", () => {
+  it("read PNG files without their transparency, like OpenCV", () => {
     const png = new PNG({ width: 2, height: 1 });
     png.data = Buffer.from([255, 0, 0, 0, 10, 20, 30, 255]);
     const image = decodeImage(PNG.sync.write(png));
@@ -72,8 +72,8 @@ describe("notebooks", () => {
   const data = (values: object) => ({ output_type: "display_data", metadata: {}, data: values });
   const notebookOf = (...cells: unknown[]) => ({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 });
 
-  describe("readNotebook, like nbformat,", () => {
-    it("joins lines in sources, streams and data, but not in JSON", () => {
+  describe("readNotebook", () => {
+    it("joins lines in sources, streams and data, but not in JSON, like nbformat", () => {
       const [cell] = read(
         notebookOf(code(stream(["1\n", "2"]), data({ "text/plain": ["x", "y"], "application/json": ["x"] }))),
       );
@@ -104,9 +104,9 @@ describe("notebooks", () => {
       ["a notebook with a cell that has no metadata", notebookOf({ cell_type: "raw", source: "" })],
       ["nbformat 3", { ...notebookOf(), nbformat: 3 }],
       ["a list", []],
-    ])("refuses %s", (_, notebook) => expect(() => read(notebook)).toThrow());
+    ])("rejects %s", (_, notebook) => expect(() => read(notebook)).toThrow());
 
-    it("refuses a byte order mark, like Python's json module", () => {
+    it("rejects a byte order mark, like Python's json module", () => {
       expect(() => readNotebook(Buffer.from(`\ufeff${JSON.stringify(notebookOf())}`))).toThrow();
     });
   });
@@ -153,7 +153,7 @@ describe("parsePythonJson", () => {
   });
 
   it.each(["", "x", "[1,]", "{1:2}", '"a\nb"', "01", "[1] 2", '"\\x"', '"', "[".repeat(100_000)])(
-    "refuses %j",
+    "rejects %j",
     (text) => {
       expect(() => parsePythonJson(text)).toThrow();
     },
@@ -171,17 +171,17 @@ describe("parseYaml", () => {
     ["", null],
   ])("reads %j like PyYAML", (text, value) => expect(parseYaml(text)).toEqual(value));
 
-  it.each(["a: [1", "a: 1\n---\nb: 2\n", "a:\n\t- 1\n  b"])("refuses %j", (text) =>
+  it.each(["a: [1", "a: 1\n---\nb: 2\n", "a:\n\t- 1\n  b"])("rejects %j", (text) =>
     expect(() => parseYaml(text)).toThrow(),
   );
 });
 
-describe("text functions, like Python,", () => {
+describe("Python's text functions", () => {
   it("strip NEL and no-break spaces, and keep a byte order mark", () => {
     expect(stripText("\u0085\u00a0 \ufeffa\x1f\n")).toBe("\ufeffa");
   });
 
-  it("also split lines at form feeds and separators", () => {
+  it("split lines at form feeds and separators too", () => {
     expect(splitLines("a\r\nb\fc\u2028d\n")).toEqual(["a", "b", "c", "d"]);
     expect(splitLines("")).toEqual([]);
   });
@@ -234,7 +234,7 @@ describe("readCsv", () => {
     return [column?.type, ...(column?.values ?? [])];
   }
 
-  describe("infers column types like pandas:", () => {
+  describe("column types of pandas", () => {
     it.each<[string[], unknown[]]>([
       [
         ["1", "+2", " 03 "],
@@ -289,25 +289,25 @@ describe("readCsv", () => {
       [["1_000"], ["object", "1_000"]],
       [["1e"], ["object", "1e"]],
       [["2024-01-01"], ["object", "2024-01-01"]],
-    ])("%j", (cells, column) => expect(readColumn(...cells)).toEqual(column));
+    ])("come out the same for %j", (cells, column) => expect(readColumn(...cells)).toEqual(column));
 
-    it("17 digits for a float, including leading zeros", () => {
+    it("use 17 digits for a float, including leading zeros", () => {
       expect(readColumn("0.30000000000000004")).toEqual(["float64", 0.3]);
       expect(readColumn("3.0000000000000004")).toEqual(["float64", 3.0000000000000004]);
     });
 
-    it("object if the file has no rows", () => {
+    it("equal object if the file has no rows", () => {
       expect(read("a,b\n").columns.map(({ type }) => type)).toEqual(["object", "object"]);
     });
 
-    it("separate types per chunk if the file is long, so that numbers and texts are mixed", () => {
+    it("differ per chunk if the file is long, so that numbers and texts are mixed", () => {
       const [column] = read(`n\n${"1\n".repeat(2 ** 19)}x\n`).columns;
       expect(column?.type).toBe("object");
       expect([column?.values[0], column?.values.at(-1)]).toEqual([1, "x"]);
     });
   });
 
-  describe("splits records like pandas:", () => {
+  describe("records of pandas", () => {
     const cellsOf = (text: string) => read(text).columns.map(({ name, values }) => [name, ...values]);
 
     it.each<[string, string, unknown[][]]>([
@@ -348,9 +348,9 @@ describe("readCsv", () => {
         ],
       ],
       ["a quote inside a field", 'a\nx"y"\n', [["a", 'x"y"']]],
-    ])("%s", (_, text, cells) => expect(cellsOf(text)).toEqual(cells));
+    ])("come out the same for %s", (_, text, cells) => expect(cellsOf(text)).toEqual(cells));
 
-    it("extra fields on the left become row labels", () => {
+    it("turn extra fields on the left into row labels", () => {
       const frame = read("b\nx,1\ny,2\n");
       expect(frame.index).toEqual([["x", "y"]]);
       expect(frame.columns[0]?.values).toEqual([1, 2]);
@@ -361,9 +361,9 @@ describe("readCsv", () => {
       ["only blank lines", "\n \n"],
       ["a later row that is too long", "a,b\n1,2\n1,2,3\n"],
       ["a quote that is never closed", 'a\n"x\n'],
-    ])("%s causes an error", (_, text) => expect(() => read(text)).toThrow());
+    ])("cause an error for %s", (_, text) => expect(() => read(text)).toThrow());
 
-    it("text that is not UTF-8 causes an error", () =>
+    it("cause an error for text that is not UTF-8", () =>
       expect(() => readCsv(Buffer.from([0x61, 0x0a, 0xff]))).toThrow("UTF-8"));
   });
 });

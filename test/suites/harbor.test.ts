@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { AppContext } from "../../src/platform/app-context.js";
 import { SCORERS } from "../../src/scoring/scorers.js";
 import { checkSuiteFolder } from "../../src/suites/check-suite.js";
-import { readEnvironment } from "../../src/suites/harbor/harbor-task.js";
+import { readEnvironment } from "../../src/suites/harbor/harbor-environment.js";
 import { parseRewards } from "../../src/suites/harbor/harbor-trial.js";
 import { listTasks, showTask } from "../../src/suites/show-tasks.js";
 import { isDontKnow } from "../../src/text/abstention.js";
@@ -24,7 +24,7 @@ const checked = async (folder: string) => {
   );
 };
 
-describe("readSuite for Harbor tasks", () => {
+describe("readSuite on Harbor tasks", () => {
   it("reads tasks at any depth and in any known version", async () => {
     const root = temporaryFolder();
     writeHarborTask(join(root, "first"));
@@ -377,7 +377,7 @@ describe("parseRewards", () => {
 
 /** The Python scores of exported Harbor tasks, compared with the scorers that they repeat. */
 
-const HARBOR = join(import.meta.dirname, "../../src/suites/harbor");
+const HARBOR = join(import.meta.dirname, "../../src/suites/export-harbor");
 
 interface Case {
   readonly answer: string | null;

@@ -88,7 +88,7 @@ describe("openSuiteTask in a sandboxed machine", needs("sandbox", machinesStart)
 const BROKEN = { local_path: "broken.sh", remote_path: "/home/user/init.sh" };
 
 describe("openSuiteTask", () => {
-  it("refuses an unknown snapshot", async () => {
+  it("rejects an unknown snapshot", async () => {
     const task = { ...taskOf(CATCHES), snapshot: "moon" };
     const machines = await findSandboxedMachines(suite, context);
     expect(await openSuiteTask(task, { suite, machines }, signal)).toEqual({
@@ -105,7 +105,7 @@ describe("openSuiteTask", () => {
     expect(await grade(signal)).toEqual({ score: 1, state: "success", reason: "" });
   });
 
-  it("refuses a folder if the setup runs a script", async () => {
+  it("rejects a folder if the setup runs a script", async () => {
     const opening = await openSuiteTask(taskOf(LAMPS), { suite, machines: folderMachines }, signal);
     expect(opening).toMatchObject({ ok: false, state: "unsupported" });
   });
@@ -217,7 +217,7 @@ describe("findObstacle", () => {
   });
 });
 
-describe("findObstacle, for the snapshot", needs("sandbox", machinesStart), () => {
+describe("findObstacle on a snapshot", needs("sandbox", machinesStart), () => {
   const withSnapshot = async (snapshot: string, script: string) => {
     const config = [
       { func: "upload_script_and_execute", arguments: { local_path: "init.sh", remote_path: "/home/user/init.sh" } },
@@ -241,7 +241,7 @@ describe("findObstacle, for the snapshot", needs("sandbox", machinesStart), () =
     ["base", "curl -s localhost:3000/assets", "not_ready: the snapshot base does not have programs"],
     ["far", "true", "needs_server: the snapshot far is not available: runs in containers"],
     ["moon", "true", 'not_ready: unknown snapshot "moon"'],
-  ])("%s and the script %j, returns %s", async (snapshot, script, said) => {
+  ])("returns for %s and the script %j the obstacle %s", async (snapshot, script, said) => {
     const found = await withSnapshot(snapshot, script);
     if (said === null) expect(found).toBeNull();
     else expect(found).toContain(said);

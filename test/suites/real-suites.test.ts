@@ -30,7 +30,7 @@ function tasksWith(name: string, code: string): string[] {
 }
 
 describe("Flowbook's 44 tasks", needs("suites"), () => {
-  it("are all read, with their tags, counterpart and evaluation", () => {
+  it("load with their tags, counterpart and evaluation", () => {
     const { tasks, problems } = readReal("flowbook");
     const triage = triageOf("flowbook");
     expect(problems).toEqual([]);
@@ -44,7 +44,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     }
   });
 
-  it("are classified by how they are graded", () => {
+  it("fall into classes by the way they are graded", () => {
     const triage = triageOf("flowbook");
     for (const read of readReal("flowbook").tasks) {
       const grading = triage.get(read.task.id)?.grading ?? "";
@@ -52,7 +52,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     }
   });
 
-  it("have exactly the known faults", () => {
+  it("show exactly the known faults", () => {
     expect(tasksWith("flowbook", "arguments_swapped")).toEqual(["42a2e80d", "58013f69"]);
     expect(tasksWith("flowbook", "result_elsewhere")).toEqual(["75e61e47"]);
     expect(tasksWith("flowbook", "counterpart_self")).toEqual(["5085517b"]);
@@ -71,7 +71,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
     ]);
   });
 
-  it("lack only scripts and archives", () => {
+  it("miss only scripts and archives", () => {
     const missing = checkSuite(readReal("flowbook")).filter(({ code }) => code === "file_missing");
     expect(missing).not.toEqual([]);
     expect(missing.filter(({ message }) => !/\.(sh|py|zip) is not in/.test(message))).toEqual([]);
@@ -89,7 +89,7 @@ describe("Flowbook's 44 tasks", needs("suites"), () => {
 });
 
 describe("Spider2-V's 494 tasks", needs("suites"), () => {
-  it("are all read, with their tags, counterpart, setup and evaluation", () => {
+  it("load with their tags, counterpart, setup and evaluation", () => {
     const { tasks, problems } = readReal("spider2v");
     const triage = triageOf("spider2v");
     const names = (funcs: readonly string[]) => [...new Set(funcs)].sort().join(",");
@@ -109,7 +109,7 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
     }
   });
 
-  it("are classified: 122 runnable ones as graded by files or a script, and the ones with an account as such", () => {
+  it("fall into classes, 122 of them graded by files or a script, and the ones with an account as such", () => {
     const triage = triageOf("spider2v");
     const byRunnable = { yes: new Set<string>(), no: new Set<string>() };
     for (const read of readReal("spider2v").tasks) {
@@ -125,7 +125,7 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
     expect([...byRunnable.no].sort()).toEqual(["account", "screen", "script", "server"]);
   });
 
-  it("have exactly the known faults", () => {
+  it("show exactly the known faults", () => {
     expect(tasksWith("spider2v", "destination_equal")).toEqual(["07a5f2ae", "4f3dea28", "a264fb06", "bb1540e7"]);
     const codes = new Set(checkSuite(readReal("spider2v")).map(({ code }) => code));
     expect([...codes].sort()).toEqual([
@@ -139,7 +139,7 @@ describe("Spider2-V's 494 tasks", needs("suites"), () => {
     ]);
   });
 
-  it("can be selected with index files, which mark the tasks that need an account", () => {
+  it("match index files, which mark the tasks that need an account", () => {
     const { suite, tasks } = readReal("spider2v");
     const all = tasks.map(({ task }) => task);
     const sizes = ["all", "abstract", "verbose", "account", "non_account", "one"].map((name) => {

@@ -40,16 +40,16 @@ describe("selectTasks", () => {
   it.each<[SuiteSelectionOptions, string]>([
     [{ tag: ["account", "nosuch"] }, 'Unknown tag "nosuch". Available: abstract, account, '],
     [{ tool: "jupiter" }, 'Unknown tool "jupiter". Available: excel, jupyter.'],
-  ])("refuses unknown tags and tools: %j", (selection, message) => {
+  ])("rejects unknown tags and tools (%j)", (selection, message) => {
     expect(() => select(selection)).toThrow(message);
   });
 
-  it("refuses unknown and ambiguous ids", () => {
+  it("rejects unknown and ambiguous ids", () => {
     expect(() => select({ task: ["x"] })).toThrow('Unknown task "x".');
     expect(() => select({ task: ["b"] })).toThrow("More than one task id starts with b: b1, b2.");
   });
 
-  it("refuses an index file that contains tasks that are not in the suite", () => {
+  it("rejects an index file that contains tasks that are not in the suite", () => {
     expect(() => select({ index: "wrong.json" })).toThrow(
       "The index file lists 1 tasks that are not in the suite, such as excel/b1.",
     );
@@ -63,7 +63,7 @@ describe("task pairs", () => {
     return Object.fromEntries(pairTasks(tasks.map(({ task }) => task)));
   };
 
-  it("are tasks that refer to each other", () => {
+  it("consist of tasks that refer to each other", () => {
     expect(pairsOf(["a", "b"], ["b", "a"])).toEqual({ a: "b", b: "a" });
   });
 
@@ -97,11 +97,11 @@ describe("readIndexFile", () => {
     ["a list", ["a"], "expected a JSON object that maps each tool"],
     ["ids that are numbers", { excel: [1] }, "expected a JSON object that maps each tool"],
     ["invalid JSON", "{", "expected a JSON object that maps each tool"],
-  ])("refuses %s", (_, content, message) => {
+  ])("rejects %s", (_, content, message) => {
     expect(() => readIndexFile("index.json", suiteWith(content))).toThrow(message);
   });
 
-  it("refuses a missing file", () => {
+  it("rejects a missing file", () => {
     expect(() => readIndexFile("other.json", suiteWith({}))).toThrow("Cannot find the index file other.json");
   });
 });

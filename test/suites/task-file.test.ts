@@ -55,7 +55,7 @@ describe("the JSON Schema of a suite task", () => {
     ["tags that are not a list", { tags: "cli" }],
     ["a setup step without a function", { config: [{ arguments: {} }] }],
     ["a fractional number of actions", { action_number: 1.5 }],
-  ])("refuses %s, like the reader", (_, change) => {
+  ])("rejects %s, like the reader", (_, change) => {
     const task = JSON.parse(JSON.stringify(flowbookTask("a", "b", change)));
     expect(validate(task)).toBe(false);
     expect(taskFileSchema.safeParse(task).success).toBe(false);
@@ -72,7 +72,7 @@ describe("the JSON Schema of a suite task", () => {
 
 const at = (name: string) => `examples/excel/${name}/${name}.json`;
 
-describe("readSuite for a Flowbook task", () => {
+describe("readSuite on a Flowbook task", () => {
   it("reads its folder, and the evaluation's arguments as options", () => {
     const { task } = readOne("excel", flowbookTask("a", "b", { evaluation: undefined, counterpart: "" }));
     expect(task).toMatchObject({ id: "a", tool: "excel", dialect: "flowbook", counterpart: null, evaluation: null });
@@ -120,7 +120,7 @@ describe("readSuite for a Flowbook task", () => {
   });
 });
 
-describe("readSuite for a Spider2-V task", () => {
+describe("readSuite on a Spider2-V task", () => {
   it("reads its getters", () => {
     const { task } = readOne("excel", spiderTask("a", "b"));
     expect(task.dialect).toBe("spider2v");
@@ -195,7 +195,7 @@ describe("readSuite for a Spider2-V task", () => {
       "evaluator.result[0]: expected {type, ...}, {} or null",
     ],
     ["an unknown conjunction", { conj: "xor" }, 'evaluator.conj: expected "and" or "or"'],
-  ])("refuses %s", (_, change, problem) => {
+  ])("rejects %s", (_, change, problem) => {
     const evaluator = { func: ["exact_match", "exact_match"], ...change };
     const { problems } = read(taskFiles("excel", spiderTask("a", "b", { evaluator })));
     expect(problems.map(({ file, field, message }) => `${file} ${field}: ${message}`)).toEqual([
@@ -204,21 +204,13 @@ describe("readSuite for a Spider2-V task", () => {
   });
 });
 
-describe("readSuite for an invalid task file", () => {
+describe("readSuite on an invalid task file", () => {
   it.each([
-    ["reports invalid JSON", "{", /^is not JSON: /],
-    ["reports JSON that is not an object", [1], /expected object/],
-    [
-      "reports nesting that is too deep",
-      `{"a":${"[".repeat(200)}${"]".repeat(200)}}`,
-      /^is nested more than 100 levels deep$/,
-    ],
-    [
-      "reports a file that is too large",
-      " ".repeat(2_000_001),
-      /^has 2000001 bytes, more than the maximum of 2000000$/,
-    ],
-  ])("%s", (_, content, message) => {
+    ["invalid JSON", "{", /^is not JSON: /],
+    ["JSON that is not an object", [1], /expected object/],
+    ["nesting that is too deep", `{"a":${"[".repeat(200)}${"]".repeat(200)}}`, /^is nested more than 100 levels deep$/],
+    ["a file that is too large", " ".repeat(2_000_001), /^has 2000001 bytes, more than the maximum of 2000000$/],
+  ])("reports %s", (_, content, message) => {
     const { tasks, problems } = read({ [at("a")]: content });
     expect(tasks).toEqual([]);
     expect(problems).toEqual([expect.objectContaining({ level: "error", task: null, file: at("a"), field: "" })]);
@@ -239,14 +231,14 @@ describe("readSuite for an invalid task file", () => {
     expect(problems).toEqual([expect.objectContaining({ code: "task_invalid", field: "evaluator" })]);
   });
 
-  it("still reads other tasks", () => {
+  it("reads the other tasks", () => {
     const { tasks, problems } = read({ [at("a")]: "{", ...taskFiles("excel", flowbookTask("b", "c")) });
     expect(tasks.map(({ task }) => task.id)).toEqual(["b"]);
     expect(problems).toHaveLength(1);
   });
 });
 
-describe("readSuite and checkSuite", () => {
+describe("readSuite with checkSuite", () => {
   const parts = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom<unknown>("compare_csv", "vm_file", "/a", "../b", [{}], { type: "vm_file", path: ["/a", 1] }),
@@ -294,7 +286,7 @@ describe("openSuiteFolder", () => {
     }
   });
 
-  it("refuses a folder that contains no examples", () => {
+  it("rejects a folder that contains no examples", () => {
     expect(() => openSuiteFolder("/nonexistent")).toThrow("/nonexistent is not a task suite");
   });
 

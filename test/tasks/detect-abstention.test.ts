@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadQuestionFile } from "../../src/questions/dataset/dataset-files.js";
 import { isDontKnow } from "../../src/text/abstention.js";
 import { demoQuestions } from "../cli/art-e.js";
 import { ENRON, needs } from "../machine-requirements.js";
+import { questionsIn } from "../questions/question-file.js";
 
 describe("isDontKnow", () => {
   test.each([
@@ -91,7 +91,7 @@ describe("isDontKnow", () => {
     "does not match any of 2,886 real gold answers, many of which are about something unknown",
     needs("real-mail", existsSync(real)),
     async () => {
-      const { questions } = await loadQuestionFile(real, "train", new AbortController().signal);
+      const { questions } = await questionsIn(real, "train");
       expect(questions.length).toBeGreaterThan(2_000);
       expect(questions.filter(({ answer }) => isDontKnow(answer)).map(({ answer }) => answer)).toEqual([]);
     },

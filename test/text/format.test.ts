@@ -31,13 +31,13 @@ it.each([
   [25, ["tags"], "1   a name t…  openai/gp…"],
   [14, ["tags", "model"], "1   a name th…"],
   [3, ["tags", "model"], "1   a nam…"],
-])("fittedTable in %s columns leaves out %j", (width, left, line) => {
+])("fittedTable in %s columns omits %j", (width, left, line) => {
   const fitted = fittedTable(COLUMNS, ROWS, width);
   expect(fitted.left).toEqual(left);
   expect(fitted.text.split("\n")[2]).toBe(line);
 });
 
-it("fittedTable is never wider than the terminal, unless the required columns are", () => {
+it("fittedTable never exceeds the terminal's width, unless the required columns do", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
@@ -54,7 +54,7 @@ it("fittedTable is never wider than the terminal, unless the required columns ar
 describe("a table of characters that take up two columns or none", () => {
   const cells = ["日本語の件名", "👩‍👩‍👧 family", "e\u0301te\u0301", "ascii"];
 
-  it("has aligned columns", () => {
+  it("aligns its columns", () => {
     const lines = table(
       ["subject", "n"],
       cells.map((cell) => [cell, "1"]),
@@ -62,7 +62,7 @@ describe("a table of characters that take up two columns or none", () => {
     expect(lines.slice(2).map((line) => stringWidth(line.slice(0, line.lastIndexOf("1"))))).toEqual([14, 14, 14, 14]);
   });
 
-  it("is truncated between characters, to the width in columns", () => {
+  it("truncates between characters, to the width in columns", () => {
     const columns = [{ title: "s", least: 4 }, { title: "n" }];
     const shown = fittedTable(
       columns,
@@ -74,8 +74,8 @@ describe("a table of characters that take up two columns or none", () => {
 });
 
 describe("an unknown number", () => {
-  it("is a dash", () => expect(share(null)).toBe("-"));
-  it('is "unknown" if it is a price', () => expect(usd(null)).toBe("unknown"));
+  it("becomes a dash", () => expect(share(null)).toBe("-"));
+  it('becomes "unknown" if it is a price', () => expect(usd(null)).toBe("unknown"));
 });
 
 it.each([
@@ -115,7 +115,7 @@ it.each([
 it.each([
   [999.6, "1.0 s"],
   [59_960, "1:00 min"],
-])("duration rounds %d ms up to the next unit: %s", (ms, text) => expect(duration(ms)).toBe(text));
+])("duration rounds %d ms up to the next unit (%s)", (ms, text) => expect(duration(ms)).toBe(text));
 
 it("summaryBox aligns its values in one column, below a title between two rules", () => {
   const rule = "═".repeat(60);

@@ -7,7 +7,7 @@ it.each([
   ["It costs 12. The next one is free.", ["It costs 12.", "The next one is free."]],
   ["We have 5. Marketing is done.", ["We have 5.", "Marketing is done."]],
   ["He meets us in A12. Mai Lee comes too.", ["He meets us in A12.", "Mai Lee comes too."]],
-])("sentences of %j are separated, and a day's full stop does not end one", (text, sentences) => {
+])("separates the sentences of %j, and a day's full stop does not end one", (text, sentences) => {
   expect(splitPassages(text)).toEqual(sentences);
 });
 

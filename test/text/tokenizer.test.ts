@@ -89,7 +89,7 @@ const text = fc
   .map((parts) => parts.join("").replaceAll("\0", ""));
 
 describe("the words of a text", () => {
-  test("have the same stems as in FTS5, for 5,000 random texts", () => {
+  test("get the same stems as in FTS5, for 5,000 random texts", () => {
     const texts = fc.sample(text, { numRuns: 5_000, seed: 12 });
     const { fts5, ours } = stems(texts);
     const wrong = texts.flatMap((one, i) => (`${ours[i]}` === `${fts5[i]}` ? [] : [[one, ours[i], fts5[i]]]));
@@ -97,7 +97,7 @@ describe("the words of a text", () => {
     expect(fts5.flat().length).toBeGreaterThan(15_000);
   });
 
-  test("are treated like in FTS5 at its limits for stemming and truncating", () => {
+  test("stay within FTS5's limits for stemming and truncating", () => {
     const long = [61, 62, 63, 64, 65, 66].flatMap((n) =>
       ["s", "ing", "ed"].map((end) => "a".repeat(n - end.length) + end),
     );
@@ -171,12 +171,12 @@ describe("a search of mail in living languages", () => {
     ["开 会", ["chinese"]],
     ["회의", ["korean"]],
     ["ประชุม", ["thai"]],
-  ])("for %s finds %j", (words, names) => {
+  ])("finds in the language %s the email for %j", (words, names) => {
     const asked = query(words, { limit: 20 });
     expect(idsOf(withAllWords(search, asked)).sort()).toEqual([...names].sort());
   });
 
-  test("in Japanese finds an email by the bigrams of an entire question", () => {
+  test("finds a Japanese email by the bigrams of an entire question", () => {
     const [first] = search.bestFirst(query("会議室の予約はいつですか")).hits;
     expect(first).toMatchObject({ messageId: "<japanese@plains.example>", match: "best_match" });
   });

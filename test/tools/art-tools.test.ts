@@ -21,7 +21,7 @@ const ids = (hits: Hits) => hits.map((hit) => hit.message_id);
 const dateOf = (id: string) =>
   demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string;
 
-describe("search_emails refuses", () => {
+describe("unusable arguments of search_emails", () => {
   test.each([
     [{}, "keywords"],
     [{ keywords: [] }, "keywords"],
@@ -31,12 +31,12 @@ describe("search_emails refuses", () => {
     [{ keywords: ["a"], max_results: 0 }, ">= 1"],
     [{ keywords: ["a"], sent_before: "soon" }, "sent_before"],
     [{ keywords: ["a"], inbox: MARCUS }, '"inbox"'],
-  ])("the arguments %j", async (args, what) => {
+  ])("cause an error (%j)", async (args, what) => {
     const refusal = await demo.refusal("search_emails", args as never);
     expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining(what) });
   });
 
-  test("a keyword of a million words, immediately and with a short message", { timeout: 60_000 }, async () => {
+  test("cause a short error immediately if a keyword has a million words", { timeout: 60_000 }, async () => {
     const words = Array.from({ length: 1_000_000 }, (_, i) => `w${i}`).join(" ");
     const refusal = await demo.refusal("search_emails", { keywords: [words] });
     expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining("at most 1000 characters") });
@@ -44,25 +44,25 @@ describe("search_emails refuses", () => {
     expect((await demo.refusal("search_emails", { keywords: ["a"], ...unknown })).error.length).toBeLessThan(3_000);
   });
 
-  test("to work outside a task, because the mailbox is unknown", async () => {
+  test("cause an error outside a task, because the mailbox is unknown", async () => {
     const refusal = await demo.refusal("search_emails", { keywords: ["a"] }, { inbox: null });
     expect(refusal.kind).toBe("bad_arguments");
   });
 });
 
-describe("search_emails returns", () => {
-  test("only the message_id and snippet of each email", async () => {
+describe("the results of search_emails", () => {
+  test("contain only the message_id and snippet of each email", async () => {
     const hits = await search({ keywords: ["softball", "umpire"] });
     expect(hits).toEqual([{ message_id: DUES, snippet: expect.stringContaining("an <b>umpire</b> fee so dues are") }]);
   });
 
-  test("only emails that contain every keyword", async () => {
+  test("contain every keyword", async () => {
     expect(ids(await search({ keywords: ["softball", "dues"] }))).toEqual([DUES, SEASON]);
     expect(ids(await search({ keywords: ["softball", "dues", "umpire"] }))).toEqual([DUES]);
     expect(await search({ keywords: ["softball", "zyzzyva"] })).toEqual([]);
   });
 
-  test("the newest emails first, at most 10", async () => {
+  test("come newest first, at most 10", async () => {
     const hits = await search({ keywords: ["gas"] });
     expect(hits).toHaveLength(10);
     const dates = ids(hits).map(dateOf);
@@ -75,17 +75,17 @@ describe("search_emails returns", () => {
     expect((dates[0] ?? "") >= newest).toBe(true);
   });
 
-  test("emails for a keyword of several words only if those words are adjacent", async () => {
+  test("contain the words of a keyword next to each other", async () => {
     expect(ids(await search({ keywords: ["umpire fee"] }))).toEqual([DUES]);
     expect(await search({ keywords: ["fee umpire"] })).toEqual([]);
   });
 
-  test("nothing if the keywords contain no word", async () => {
+  test("form an empty list if the keywords contain no word", async () => {
     expect(await search({ keywords: ["", "?!"] })).toEqual([]);
   });
 });
 
-describe("search_emails searches like ART", () => {
+describe("search_emails as in ART", () => {
   const ann = "ann@x.example";
   const mails = [
     mail({ messageId: "<meeting@t>", body: "The meeting is on Monday.", date: "2001-01-05T00:00:00Z" }),
@@ -127,18 +127,18 @@ describe("search_emails searches like ART", () => {
   const found = async (...keywords: string[]) =>
     ids(await own.value<Hits>("search_emails", { keywords }, { inbox: ann }));
 
-  test("without stemming: other forms of a word do not match", async () => {
+  test("does not find other forms of a word, without stemming", async () => {
     expect(await found("meetings")).toEqual(["<meetings@t>"]);
     expect(await found("meeting")).toEqual(["<meeting@t>", "<cafe@t>", "<split@t>", "<sent@t>"]);
     expect(await found("MEETING", "Monday")).toEqual(["<meeting@t>"]);
   });
 
-  test("and finds a word even if any number of other emails contain only another form of it", async () => {
+  test("finds a word even if any number of other emails contain only another form of it", async () => {
     expect(await found("pipeline")).toEqual(["<pipeline@t>"]);
     expect(await found("pipelines")).toHaveLength(10);
   });
 
-  test("in mail from or to the address, but not in other filed mail", async () => {
+  test("searches mail from or to the address, but not other filed mail", async () => {
     expect(await own.value<Hits>("search_emails", { keywords: ["bcc"] }, { inbox: ann })).toHaveLength(1);
     expect(await found("meeting")).not.toContain("<filed@t>");
     const { emails } = await own.value<{ emails: Hits }>(
@@ -149,12 +149,12 @@ describe("search_emails searches like ART", () => {
     expect(ids(emails)).toContain("<filed@t>");
   });
 
-  test("for a keyword's words together in the subject or in the body, not across both", async () => {
+  test("finds a keyword's words together in the subject or in the body, not across both", async () => {
     expect(await found("the meeting")).toEqual(["<meeting@t>"]);
     expect(await found("project meeting")).toEqual([]);
   });
 
-  test("and has the same results as ART's SQL over the same mail, for any keywords", async () => {
+  test("returns the same results as ART's SQL over the same mail, for any keywords", async () => {
     const art = new Database(":memory:");
     art.exec("CREATE VIRTUAL TABLE fts USING fts5(id UNINDEXED, subject, body)");
     const insert = art.prepare("INSERT INTO fts (id, subject, body) VALUES (?, ?, ?)");
@@ -185,8 +185,8 @@ describe("search_emails searches like ART", () => {
   });
 });
 
-describe("search_emails filters", () => {
-  test("only by complete addresses and names", async () => {
+describe("the filters of search_emails", () => {
+  test("match only complete addresses and names", async () => {
     const from = async (from_addr: string) => (await search({ keywords: ["merriwell"], from_addr })).length;
     expect(await from("amontero@merriwellgas.example")).toBeGreaterThan(0);
     expect(await from(" AMontero@merriwellgas.example")).toBe(await from("amontero@merriwellgas.example"));
@@ -199,7 +199,7 @@ describe("search_emails filters", () => {
     }
   });
 
-  test("by date: sent_after is included, sent_before is excluded", async () => {
+  test("include sent_after, and exclude sent_before", async () => {
     const found = async (days: object) => ids(await search({ keywords: ["umpire"], ...days })).includes(DUES);
     expect(await found({ sent_after: "2000-04-10" })).toBe(true);
     expect(await found({ sent_after: "2000-04-11" })).toBe(false);

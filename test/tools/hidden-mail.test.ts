@@ -34,7 +34,7 @@ describe("hidden mail", () => {
   const read = (message_id: string, context = {}) => demo.value<ReadMail>("email_get", { message_id }, context);
 
   describe("another mailbox", () => {
-    test("is not searched, and the refusal names the permitted one", async () => {
+    test("stays out of the search, and the error names the permitted one", async () => {
       const refusal = await demo.refusal("email_search", { query: "standstill", inbox_id: DANA });
       expect(refusal.kind).toBe("bad_arguments");
       expect(refusal.error).toBe(
@@ -42,13 +42,13 @@ describe("hidden mail", () => {
       );
     });
 
-    test("is refused with the same message whether or not it exists", async () => {
+    test("causes the same error whether or not it exists", async () => {
       const ask = async (inbox_id: string) => (await demo.refusal("email_search", { query: "x", inbox_id })).error;
       const invented = "nobody@nowhere.example";
       expect((await ask(invented)).replace(invented, "?")).toBe((await ask(DANA)).replace(DANA, "?"));
     });
 
-    test("does not appear in a search of the task's own mailbox", async () => {
+    test("stays out of a search of the task's own mailbox", async () => {
       const own = new Set(
         demo.db
           .prepare(
@@ -90,7 +90,7 @@ describe("hidden mail", () => {
   });
 
   describe("mail after the cutoff", () => {
-    test("is neither found nor counted", async () => {
+    test("stays out of hits and counts", async () => {
       for (const day of ["2002-02-10", "2002-02-05"]) {
         expect(ids(await find("Heron exchange ratio collar", cutoff(day)))).not.toContain(RATIO);
         expect((await findArt("collar", cutoff(day))).map((hit) => hit.message_id)).not.toContain(RATIO);
@@ -100,7 +100,7 @@ describe("hidden mail", () => {
       expect(before.total).toBe(before.emails.length);
     });
 
-    test("cannot be read, and the message is the same as for a missing email", async () => {
+    test("causes the same error as a missing email", async () => {
       const invented = "<1.1.JavaMail.nobody@kestrel>";
       const hidden = await demo.refusal("email_get", { message_id: RATIO }, cutoff("2002-02-10"));
       const missing = await demo.refusal("email_get", { message_id: invented }, cutoff("2002-02-10"));
@@ -109,7 +109,7 @@ describe("hidden mail", () => {
       expect(hidden.error.replace(RATIO, "?")).toBe(missing.error.replace(invented, "?"));
     });
 
-    test("is not found even if later dates are requested", async () => {
+    test("stays hidden even if later dates are requested", async () => {
       const later = { sent_after: RATIO_DAY, sent_before: "2045-01-01" };
       const found = await demo.value<Found>(
         "email_search",
@@ -124,7 +124,7 @@ describe("hidden mail", () => {
       ["on the day of the cutoff", RATIO_DAY, RATIO_DAY],
       ["after the cutoff", RATIO_DAY, "2045-01-01"],
       ["after the cutoff, in a search for later mail", "2002-02-10", "2045-01-01"],
-    ])("is hidden by both the cutoff and sent_before: sent_before %s", async (_where, day, sent_before) => {
+    ])("stays hidden by both the cutoff and sent_before %s", async (_where, day, sent_before) => {
       const dated = (found: readonly string[]) =>
         found.map((id) => demo.db.prepare("SELECT date FROM emails WHERE message_id = ?").pluck().get(id) as string);
       const earlier = [endOfDay(day), `${sent_before}T00:00:00Z`].sort()[0] as string;
@@ -156,7 +156,7 @@ describe("hidden mail", () => {
       expect((await demo.refusal("email_get", { message_id: FAX }, cutoff("2002-03-01"))).kind).toBe("invalid_email");
     });
 
-    test("is shown if the cutoff is off", async () => {
+    test("appears if the cutoff is off", async () => {
       expect(ids(await find("Heron exchange ratio collar"))).toContain(RATIO);
       expect((await findArt("collar")).map((hit) => hit.message_id)).toContain(RATIO);
       expect((await read(RATIO)).body).toContain("0.62");
@@ -165,7 +165,7 @@ describe("hidden mail", () => {
   });
 
   describe("undated mail", () => {
-    test("is hidden if there is a cutoff, and otherwise visible", async () => {
+    test("stays hidden if there is a cutoff, and otherwise appears", async () => {
       const undated = await openDemoTools();
       const id = "<27689241.1075840308675.JavaMail.demo@kestrel>";
       undated.db.exec(`UPDATE mails SET date = NULL WHERE id = (SELECT mail_id FROM messages WHERE message_id = '${id}');

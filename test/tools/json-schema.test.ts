@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { readArguments } from "../../src/models/tool-calls.js";
-import { googleSchema } from "../../src/models/tool-schemas.js";
+import { adaptTools } from "../../src/models/tool-schemas.js";
 import { type JsonSchema, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../src/platform/json.js";
 import { compileArgumentSchema, compileResultSchema } from "../../src/tools/arguments/json-schema.js";
+
+const googleSchema = (parameters: JsonSchema) => adaptTools([{ name: "t", description: "", parameters }], "google");
 
 const withValue = (schema: JsonValue, more: JsonSchema = {}) =>
   compileArgumentSchema({ type: "object", properties: { v: schema }, ...more });
@@ -22,11 +24,11 @@ describe("a tool's schema", () => {
       { type: "object", properties: { v: { $ref: "http://x.example/s" } } },
       "ref",
     ],
-  ])("is refused %s", (_, schema, why) => {
+  ])("causes an error %s", (_, schema, why) => {
     expect(() => compileArgumentSchema(schema as JsonSchema)).toThrow(new RegExp(why.replaceAll("$", "\\$"), "i"));
   });
 
-  test("is accepted if it requires in one part what another part defines", () => {
+  test("can require in one part what another part defines", () => {
     const properties = { a: { type: "string" }, b: { type: "string" } };
     const oneOf = [{ required: ["a"] }, { required: ["b"] }];
     const check = compileArgumentSchema({ type: "object", properties, oneOf });
@@ -47,7 +49,7 @@ describe("a tool's schema", () => {
     ["an OpenAPI keyword", { type: "string", nullable: true }, "nullable"],
     ["an unknown type", { type: "text" }, "text"],
     ["an invalid pattern", { type: "string", pattern: "(" }, "Invalid regular expression"],
-  ])("is refused if it contains %s", (_, value, why) => {
+  ])("causes an error if it contains %s", (_, value, why) => {
     expect(() => withValue(value as JsonValue, { $defs: { d: { type: "integer" } } })).toThrow(why);
   });
 
@@ -62,20 +64,20 @@ describe("a tool's schema", () => {
       "/properties/v/additionalProperties",
     ],
     ["a definition", { $ref: "#/$defs/d" }, "/$defs/d"],
-  ])("is refused if %s deep inside contains a loose keyword, and the error shows the path", (_, value, path) => {
+  ])("causes an error with the path if %s deep inside contains a loose keyword", (_, value, path) => {
     const make = () => withValue(value as JsonValue, { $defs: { d: { minimum: 1 } } });
     expect(make).toThrow(`missing type "number" for keyword "minimum" at "#${path}"`);
   });
 });
 
-test("a schema is read as draft-07 if it declares draft-07", () => {
+test("reads a schema as draft-07 if it declares draft-07", () => {
   const draft = { $schema: "http://json-schema.org/draft-07/schema#" };
   const check = withValue({ type: "object", dependencies: { a: ["b"] } }, draft);
   expect(check({ v: { a: 1 } }).ok).toBe(false);
   expect(check({ v: { a: 1, b: 2 } }).ok).toBe(true);
 });
 
-describe("arguments are checked based on", () => {
+describe("checking arguments", () => {
   const cases: [string, JsonValue, JsonValue[], JsonValue[]][] = [
     ["minimum and maximum", { type: "integer", minimum: 1, maximum: 50 }, [1, 50], [0, 51, 1.5, "1", null]],
     ["exclusive bounds", { type: "number", exclusiveMinimum: 2, exclusiveMaximum: 4 }, [2.1, 3], [2, 4]],
@@ -197,13 +199,13 @@ describe("arguments are checked based on", () => {
     ],
   ];
 
-  test.each(cases)("%s", (_, value, right, wrong) => {
+  test.each(cases)("rejects wrong values (%s)", (_, value, right, wrong) => {
     const schema = withValue(value, { $defs: { d: { type: "integer" } } });
     for (const v of right) expect(schema({ v }), JSON.stringify(v)).toEqual({ ok: true, value: { v } });
     for (const v of wrong) expect(schema({ v }).ok, JSON.stringify(v)).toBe(false);
   });
 
-  test("required and forbidden properties", () => {
+  test("rejects missing required and forbidden properties", () => {
     const schema = withValue({ type: "string" }, { required: ["v"], additionalProperties: false });
     for (const wrong of [{}, { w: "a" }, { v: "a", w: "a" }, [], "v", null, 1]) {
       expect(schema(wrong).ok, JSON.stringify(wrong)).toBe(false);
@@ -213,7 +215,7 @@ describe("arguments are checked based on", () => {
 });
 
 describe("an omitted property", () => {
-  test("is set to its default, even inside another object", () => {
+  test("gets its default, even inside another object", () => {
     const schema = compileArgumentSchema({
       type: "object",
       properties: {
@@ -233,7 +235,7 @@ describe("an omitted property", () => {
   });
 });
 
-test("a schema's annotations are accepted", () => {
+test("accepts annotations in a schema", () => {
   const described = {
     type: "integer",
     title: "Limit",
@@ -246,7 +248,7 @@ test("a schema's annotations are accepted", () => {
   expect(withValue(described)({ v: 3 })).toEqual({ ok: true, value: { v: 3 } });
 });
 
-describe("a validation error describes the mismatch", () => {
+describe("errors about a mismatch", () => {
   const schema = compileArgumentSchema({
     type: "object",
     properties: {
@@ -271,12 +273,12 @@ describe("a validation error describes the mismatch", () => {
       { limit: "x", folder: 1 },
       'query is missing: must be "string"; limit must be integer, received "x"; folder must be',
     ],
-  ])("for %j", (value, why) => {
+  ])("describe %j", (value, why) => {
     expect(schema(value)).toMatchObject({ ok: false, error: expect.stringContaining(why) });
   });
 });
 
-test("a result is checked without the rules for arguments, and is not changed", () => {
+test("checks a result without the rules for arguments, and does not change the result", () => {
   const schema = {
     properties: { n: { minimum: 1, default: 5 }, kind: { type: "string", format: "phone" } },
     example: {},
@@ -303,7 +305,7 @@ describe("a pattern of a tool's schema", () => {
     ["(.*a){20}!", "a"],
     ["\\s+$", " "],
     ["^([a-z]|[a-z])*$", "a"],
-  ])("takes linear time over 1 MB: %s", (pattern, pump) => {
+  ])("takes linear time over 1 MB (%s)", (pattern, pump) => {
     const type = ofText({ type: "string", pattern });
     const v = `${pump.repeat(1_000_000 / pump.length)}\u2603`;
     expect(type({ v }).ok).toBe(false);
@@ -339,8 +341,14 @@ describe("a pattern of a tool's schema", () => {
     ["(a)\\1", "syntax beyond regular languages"],
     ["(.{900}){900}", "cannot be checked"],
     ["a".repeat(1_001), "more than 1000 characters"],
-  ])("is refused with the reason: %s", (pattern, why) => {
+    ["a{999}", "too many repetitions"],
+  ])("causes an error with the reason (%s)", (pattern, why) => {
     expect(() => ofText({ type: "string", pattern })).toThrow(why);
+  });
+
+  test("can have 998 repetitions of a letter, which is the maximum", () => {
+    const type = ofText({ type: "string", pattern: "a{998}" });
+    expect([type({ v: "a".repeat(998) }).ok, type({ v: "a".repeat(997) }).ok]).toEqual([true, false]);
   });
 
   test.each([
@@ -348,7 +356,7 @@ describe("a pattern of a tool's schema", () => {
     ["^\\u0041\\/\\.$", ["A/."], ["A/x"]],
     ["^(?:https?:)\\/\\/[^\\s]+$", ["http://x"], ["ftp://x"]],
     ["é|[ä-ü]", ["cafés", "ö"], ["cafe"]],
-  ])("has the same meaning as in JavaScript: %s", (pattern, fits, others) => {
+  ])("means the same as in JavaScript (%s)", (pattern, fits, others) => {
     const type = ofText({ type: "string", pattern });
     for (const v of [...fits, ...others]) {
       expect(type({ v }).ok, v).toBe(new RegExp(pattern).test(v));
@@ -357,14 +365,14 @@ describe("a pattern of a tool's schema", () => {
   });
 });
 
-describe("a schema", () => {
-  test("is refused if it has 5,000 levels, but not if it has fifty", () => {
+describe("schemas of any size", () => {
+  test("causes an error if it has 5,000 levels, but not if it has fifty", () => {
     expect(() => compileArgumentSchema(deep(5_000))).toThrow("nested more than 100 levels");
     expect(jsonObjectSchema.safeParse(deep(5_000)).error?.issues[0]?.message).toContain("at most 100 levels deep");
     expect(() => compileArgumentSchema(deep(45))).not.toThrow();
   });
 
-  test("is refused if it doubles in every part", () => {
+  test("causes an error if it doubles in every part", () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [
         `d${i}`,
@@ -376,7 +384,7 @@ describe("a schema", () => {
     googleSchema(schema);
   });
 
-  test("is refused if it directly refers to itself, but not if one of its parts refers to it", () => {
+  test("causes an error if it directly refers to itself, but not if one of its parts refers to it", () => {
     const turning = {
       type: "object",
       properties: { v: { $ref: "#/$defs/a" } },
@@ -405,7 +413,7 @@ describe("a schema that is compiled to code", () => {
     "a\u2028globalThis.injected=1",
     "a/../~0~1%22",
   ];
-  test.each(NAMES)("does not execute its content: %j", (name) => {
+  test.each(NAMES)("does not execute its content (%j)", (name) => {
     const escaped = encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
     const type = compileArgumentSchema({
       type: "object",
@@ -442,6 +450,29 @@ describe("a schema that is compiled to code", () => {
     for (const name of names) expect(() => ofText({ [name]: 1 })).toThrow("cannot be checked");
   });
 
+  test("causes an error if a reference leads through a value that is not an object", () => {
+    const through = (ref: string) =>
+      compileArgumentSchema({ type: "object", default: null, properties: { v: { $ref: ref } } });
+    expect(() => through("#/default/x")).toThrow("does not refer to this schema");
+    expect(() => through("#/type/length")).toThrow("does not refer to this schema");
+  });
+
+  test("can refer to a schema that is true or false", () => {
+    const any = compileArgumentSchema({
+      type: "object",
+      properties: { v: { $ref: "#/$defs/any" }, w: { $ref: "#/$defs/none" } },
+      $defs: { any: true, none: false },
+    });
+    expect([any({ v: 1 }).ok, any({ w: 1 }).ok]).toEqual([true, false]);
+  });
+
+  test("has at most 200,000 characters", () => {
+    const sized = (length: number) => () => compileArgumentSchema({ type: "object", description: "x".repeat(length) });
+    const around = JSON.stringify({ type: "object", description: "" }).length + "the arguments false ".length;
+    expect(sized(200_000 - around)).not.toThrow();
+    expect(sized(200_001 - around)).toThrow("it has more than 200000 characters");
+  });
+
   test.each([
     ['{"properties":{"__proto__":{"type":"string"}}}', "__proto__, which cannot be checked"],
     ['{"required":["__proto__"]}', "__proto__, which cannot be checked"],
@@ -455,7 +486,7 @@ describe("a schema that is compiled to code", () => {
     ['{"properties":{"v":5}}', "properties.v must be"],
     ['{"properties":{"v":{"type":{}}}}', "properties.v.type must be"],
     ['{"required":[5]}', "required.0 must be string"],
-  ])("is refused in one line if invalid: %s", (text, why) => {
+  ])("causes an error of one line if invalid (%s)", (text, why) => {
     const compile = () => compileArgumentSchema({ type: "object", ...JSON.parse(text) });
     const { __proto__: _, ...rest } = JSON.parse(text);
     expect(Object.keys(rest).length).toBe(1);
@@ -526,12 +557,12 @@ describe("a schema that is compiled to code", () => {
 
 describe("JSON from outside", () => {
   const text = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
-  test("is refused if it is nested too deeply", () => {
+  test("causes an error if it is nested too deeply", () => {
     expect(jsonValueSchema.safeParse(JSON.parse(text)).success).toBe(false);
     expect(jsonValueSchema.safeParse(JSON.parse("[[[[1]]]]")).data).toEqual([[[[1]]]]);
   });
 
-  test("is unreadable if it is the arguments of a call", () => {
+  test("counts as unreadable if it is the arguments of a call", () => {
     expect(readArguments(text)).toEqual({ arguments: {}, invalid: text });
     expect(readArguments(JSON.parse(text))).toEqual({ arguments: {}, invalid: "[nested too deeply]" });
   });

@@ -15,6 +15,16 @@ import { getTool, listTools } from "../../src/tools/tools-store.js";
 import { openDemo, openEmpty, type TestDb } from "../runs/demo-setup.js";
 import { context } from "./demo-tools.js";
 
+const ACTION_TOOLS = [
+  "label_emails",
+  "move_emails",
+  "mark_emails",
+  "create_draft",
+  "list_drafts",
+  "send_draft",
+  "discard_draft",
+];
+
 describe("loading tools", () => {
   /** Message-ID of an email to Marcus with a body of more than 20,000 characters. */
   const LONG = "<9104454.1075840737295.JavaMail.demo@kestrel>";
@@ -52,25 +62,28 @@ describe("loading tools", () => {
     throw new Error("not refused");
   }
 
-  describe("a tool is refused, and named in the error,", () => {
+  describe("a tool that cannot be loaded", () => {
     const anything = '{"type": "object"}';
 
-    test.each(["sql_query", "", "constructor", "toString", "__proto__"])("if its handler_key %j is unknown", (key) => {
-      addAgent("mine");
-      addTool("odd", anything, key);
-      attach("mine", "odd");
-      const error = refusalOf(() => load("mine"));
-      expect(error).toMatchObject({ code: "handler_unknown", exitCode: 2 });
-      expect(error.message).toContain('tool "odd"');
-      expect(error.message).toContain(`"${key}"`);
-      expect(error.hint).toContain("email_search, email_get");
-    });
+    test.each(["sql_query", "", "constructor", "toString", "__proto__"])(
+      "appears in the error if its handler_key %j is unknown",
+      (key) => {
+        addAgent("mine");
+        addTool("odd", anything, key);
+        attach("mine", "odd");
+        const error = refusalOf(() => load("mine"));
+        expect(error).toMatchObject({ code: "handler_unknown", exitCode: 2 });
+        expect(error.message).toContain('tool "odd"');
+        expect(error.message).toContain(`"${key}"`);
+        expect(error.hint).toContain("email_search, email_get");
+      },
+    );
 
     test.each([
       ["not JSON", '{"type": "obj'],
       ["not an object", '["type"]'],
       ["null", "null"],
-    ])("if its stored schema is %s", (_, schema) => {
+    ])("appears in the error if its stored schema is %s", (_, schema) => {
       addAgent("mine");
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
@@ -84,7 +97,7 @@ describe("loading tools", () => {
       ["missing a type", '{"properties": {}}'],
       ["missing a bound's type", '{"type": "object", "properties": {"n": {"minimum": 1}}}'],
       ["using a misspelled keyword", '{"type": "object", "propertys": {}}'],
-    ])("if its schema is %s", (_, schema) => {
+    ])("appears in the error if its schema is %s", (_, schema) => {
       addAgent("mine");
       addTool("odd", schema, "email_get");
       attach("mine", "odd");
@@ -98,7 +111,7 @@ describe("loading tools", () => {
       ["not JSON", "{pageSize: 3000}"],
       ["not an object", "3000"],
       ["null in JSON", "null"],
-    ])("if its stored config is %s", (_, config) => {
+    ])("appears in the error if its stored config is %s", (_, config) => {
       addAgent("mine");
       attach("mine", "email_get", config);
       const error = refusalOf(() => load("mine"));
@@ -112,7 +125,7 @@ describe("loading tools", () => {
       ["out of bounds", "email_get", '{"pageSize": 10}'],
       ["using a misspelled name", "email_get", '{"page_size": 3000}'],
       ["given for a tool without a config", "email_search", '{"limit": 3}'],
-    ])("if its config is %s", (_, tool, config) => {
+    ])("appears in the error if its config is %s", (_, tool, config) => {
       addAgent("mine");
       attach("mine", tool, config);
       const error = refusalOf(() => load("mine"));
@@ -121,7 +134,7 @@ describe("loading tools", () => {
       expect(error.hint).toContain("agent_tools");
     });
 
-    test("even if all others are valid", () => {
+    test("appears in the error even if all others are valid", () => {
       addAgent("mine");
       addTool("odd", anything, "nothing");
       attach("mine", "email_search");
@@ -131,27 +144,27 @@ describe("loading tools", () => {
     });
   });
 
-  describe("an agent", () => {
-    test("has the default tools if it has no rows", () => {
+  describe("the tools of an agent", () => {
+    test("equal the default tools if it has no rows", () => {
       addAgent("plain");
       expect(ids(load("plain"))).toEqual(["email_search", "email_get", "return_final_answer"]);
     });
 
-    test("has only the tools in its rows, in their order of attachment, if it has rows", () => {
+    test("follow its rows, in their order of attachment", () => {
       addAgent("mine");
       attach("mine", "read_email");
       attach("mine", "email_search");
       expect(ids(load("mine"))).toEqual(["read_email", "email_search"]);
     });
 
-    test("has the default tools again after its last tool is removed", () => {
+    test("equal the default tools again after its last tool is removed", () => {
       addAgent("mine");
       attach("mine", "read_email");
       empty.db.prepare("DELETE FROM agent_tools WHERE agent_id = 'mine'").run();
       expect(ids(load("mine"))).toEqual(["email_search", "email_get", "return_final_answer"]);
     });
 
-    test("can have a custom tool that has a built-in handler and a custom description, bounds and defaults", async () => {
+    test("can include a custom tool that has a built-in handler and a custom description, bounds and defaults", async () => {
       addAgent("mine");
       const schema = {
         type: "object",
@@ -166,7 +179,7 @@ describe("loading tools", () => {
       expect(await find?.call({ query: "x", limit: 4 }, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
     });
 
-    test("gets an error from the handler if a tool's schema is looser than its handler", async () => {
+    test("return an error from the handler if a tool's schema is looser than its handler", async () => {
       addAgent("mine");
       addTool("read", '{"type": "object"}', "email_get");
       attach("mine", "read");
@@ -176,16 +189,17 @@ describe("loading tools", () => {
     });
   });
 
-  describe("the seed data contains", () => {
-    test("the agents, their settings and their tools", () => {
+  describe("the seed data", () => {
+    test("contains the agents, their settings and their tools", () => {
       const seeded = listAgents(empty.db).map((agent) => ({
         id: agent.id,
         model: agent.model,
         settings: agent.settings,
         tools: ids(load(agent.id)),
       }));
-      const usual = { maxTurns: 10, maxTokens: 2048, toolCalls: "all", toolChoice: "auto" };
+      const usual = { maxTurns: 10, maxTokens: 2048, toolCalls: "all", toolChoice: "auto", toolResults: "plain" };
       const tools = ["email_search", "email_get", "return_final_answer"];
+      const acting = ["email_search", "email_get", ...ACTION_TOOLS, "return_final_answer"];
       expect(seeded).toEqual([
         {
           id: "art-e",
@@ -209,7 +223,14 @@ describe("loading tools", () => {
             "return_final_answer",
           ],
         },
-        { id: "email-search", model: null, settings: usual, tools },
+        { id: "email-search", model: null, settings: { ...usual, toolResults: "delimited" }, tools },
+        { id: "mail-rules", model: "offline/mail-rules", settings: usual, tools: acting },
+        {
+          id: "mail-worker",
+          model: null,
+          settings: { ...usual, maxTurns: 25, maxTokens: 4096, toolResults: "delimited" },
+          tools: acting,
+        },
         {
           id: "noop",
           model: "offline/noop",
@@ -226,9 +247,10 @@ describe("loading tools", () => {
       expect(agentSettingsSchema.parse({})).toEqual(usual);
     });
 
-    test("the tools, and one tool per handler, except handlers of custom tools", () => {
+    test("contains the tools, and one tool per handler, except handlers of custom tools", () => {
       const rows = listTools(empty.db).map(({ id, handlerKey, category }) => [id, handlerKey, category]);
       expect(rows).toEqual([
+        ...[...ACTION_TOOLS].sort().map((id) => [id, id, "actions"]),
         ["return_final_answer", "return_final_answer", "answer"],
         ["execute_python", "execute_python", "code"],
         ["search_documents", "search_documents", "documents"],
@@ -248,7 +270,7 @@ describe("loading tools", () => {
     });
   });
 
-  describe("each agent's tools are configured separately:", () => {
+  describe("tool configs of different agents", () => {
     let demo: TestDb;
     beforeAll(async () => {
       demo = await openDemo();
@@ -262,7 +284,7 @@ describe("loading tools", () => {
       return (resultValue(result) as { body: string }).body.length;
     };
 
-    test("art-e reads a long email completely, email-search reads it in pages, and a third agent in other pages", async () => {
+    test("let art-e read a long email completely, email-search in pages, and a third agent in other pages", async () => {
       demo.db.exec(`INSERT INTO agents (id, name, prompt) VALUES ('third', 'third', 'p');
       INSERT INTO agent_tools (agent_id, tool_id, config) VALUES ('third', 'email_get', '{"pageSize": 1500}')`);
       const whole = demo.db.prepare("SELECT length(body) FROM emails WHERE message_id = ?").pluck().get(LONG);
@@ -281,8 +303,8 @@ const object = (properties: JsonObject): { parameters: JsonObject } => ({
 const WITH = object({ inbox_id: { type: "string" }, q: { type: "string" } });
 const INBOX = "ann@plains.example";
 
-describe("the mailbox is filled in", () => {
-  test("if a tool has a mailbox parameter and the call does not specify it", () => {
+describe("the mailbox of a task", () => {
+  test("becomes a tool's argument if the tool has a mailbox parameter and the call does not specify it", () => {
     expect(addInboxArgument(WITH, { q: "x" }, INBOX)).toEqual({ inbox_id: INBOX, q: "x" });
     expect(addInboxArgument(WITH, { q: "x", inbox_id: "ben@plains.example" }, INBOX)).toEqual({
       q: "x",
@@ -295,7 +317,7 @@ describe("the mailbox is filled in", () => {
     ["if the arguments are not an object", WITH, "x", INBOX],
     ["outside a mailbox", WITH, { q: "x" }, null],
     ["if the tool's mailbox parameter is of another kind", { parameters: { type: "object" } }, { q: "x" }, INBOX],
-  ])("but not %s", (_, tool, args, inbox) => {
+  ])("does not become an argument of %s", (_, tool, args, inbox) => {
     expect(addInboxArgument(tool, args, inbox)).toEqual(args);
   });
 });
@@ -354,7 +376,7 @@ describe("the tools that search documents", () => {
     [{ path: "documents/none.md" }, "Unknown document documents/none.md"],
     [{ path: "../secret" }, "Unknown document"],
     [{ path: "documents/seeds.md", offset: 50_000 }, "has 42000 characters"],
-  ])("refuse %j in a way that lets the model continue", async (args, why) => {
+  ])("reject %j in a way that lets the model continue", async (args, why) => {
     expect(await call(args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 

@@ -30,11 +30,11 @@ const MACHINES = [
   ["a sandbox", needs("sandbox", sandboxed !== null), sandboxed],
 ] as const;
 
-describe.each(MACHINES)("files in %s:", (_, options, machine) => {
-  describe("", options, () => {
+describe.each(MACHINES)("file tools in %s", (_, options, machine) => {
+  describe("with files", options, () => {
     const call = (id: string, args: JsonValue) => callTool(empty, machine as TaskMachine, id, args);
 
-    test("a written file can be read by its absolute path and from the home folder", async () => {
+    test("read a written file by its absolute path and from the home folder", async () => {
       expect(await call("write_file", { path: "Desktop/notes/a.txt", content: "größe\nsecond\n" })).toEqual({
         ok: true,
         value: { path: "Desktop/notes/a.txt", bytes: 15 },
@@ -54,7 +54,7 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
       });
     });
 
-    test("an existing file is completely replaced", async () => {
+    test("replace an existing file completely", async () => {
       await call("write_file", { path: "replaced", content: "a long first text" });
       await call("write_file", { path: "replaced", content: "short" });
       expect(await call("read_file", { path: "replaced" })).toMatchObject({ value: { content: "1\tshort" } });
@@ -64,7 +64,7 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
       ["missing", { path: "Desktop/none" }, "is not a regular file"],
       ["is a folder", { path: "/home/user" }, "is not a regular file"],
       ["contains a NUL", { path: "a\0b" }, "NUL"],
-    ])("a path that %s is refused in a way that lets the model continue", async (_, args, why) => {
+    ])("reject a path that %s in a way that lets the model continue", async (_, args, why) => {
       await call("write_file", { path: "there", content: "" });
       expect(await call("read_file", args)).toEqual({
         ok: false,
@@ -75,7 +75,7 @@ describe.each(MACHINES)("files in %s:", (_, options, machine) => {
   });
 });
 
-test("a folder that acts as a machine does not follow links", async () => {
+test("does not follow links in a folder that acts as a machine", async () => {
   const secret = join(root, "secret");
   writeFileSync(secret, "secret");
   await callTool(empty, folder, "write_file", { path: "here", content: "" });
@@ -85,7 +85,7 @@ test("a folder that acts as a machine does not follow links", async () => {
   expect(readFileSync(secret, "utf8")).toBe("secret");
 });
 
-test("a folder that acts as a machine cannot list its files, and the error says so", async () => {
+test("cannot list the files of a folder that acts as a machine, and the error says so", async () => {
   expect(await callTool(empty, folder, "list_files", {})).toEqual({
     ok: false,
     kind: "bad_arguments",
@@ -93,7 +93,7 @@ test("a folder that acts as a machine cannot list its files, and the error says 
   });
 });
 
-test("a machine, if there is one, is used instead of the task's workspace", async () => {
+test("prefers a machine, if there is one, to the task's workspace", async () => {
   const workspace = openWorkspace();
   await callTool(empty, folder, "write_file", { path: "mine", content: "x" }, { workspace });
   const names = await workspace.use(async ({ files }) => existsSync(join(files, "mine")));
@@ -119,11 +119,11 @@ test("execute_python reports that the machine has only files", async () => {
   });
 });
 
-describe("files in a sandbox:", needs("sandbox", sandboxed !== null), () => {
+describe("file tools in a sandbox", needs("sandbox", sandboxed !== null), () => {
   const call = (id: string, args: JsonValue) => callTool(empty, sandboxed ?? undefined, id, args);
   const shell = (command: string) => call("run_shell", { command });
 
-  test("the files in the requested folder are listed, except hidden ones", async () => {
+  test("list the files in the requested folder, except hidden ones", async () => {
     await shell("mkdir -p list/sub list/.hidden; echo abc > list/sub/a; echo > list/.hidden/b; ln -s /etc list/link");
     expect(await call("list_files", { path: "list" })).toEqual({
       ok: true,
@@ -140,7 +140,7 @@ describe("files in a sandbox:", needs("sandbox", sandboxed !== null), () => {
     });
   });
 
-  test("deeply nested files do not hide files above them", async () => {
+  test("list files above deeply nested ones", async () => {
     await shell("mkdir -p many/a many/z; cd many/a; touch $(seq 300); touch ../z/last; touch ../top");
     const result = await call("list_files", { path: "many" });
     if (!result.ok) throw new Error(result.error);
@@ -157,17 +157,17 @@ describe("files in a sandbox:", needs("sandbox", sandboxed !== null), () => {
     ["read_file", { path: "/etc/shadow" }, "is not a regular file"],
     ["read_file", { path: "linked/passwd" }, "link"],
     ["read_file", { path: "binary" }, "binary"],
-  ])("%s %j is refused with the reason", async (id, args, why) => {
+  ])("reject %s %j with the reason", async (id, args, why) => {
     await shell("ln -sfn /etc linked; printf '\\0' > binary");
     expect(await call(id, args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("an unwritable path causes an error, and the machine continues", async () => {
+  test("return an error for an unwritable path, and the machine continues", async () => {
     expect(await call("write_file", { path: "/usr/new", content: "" })).toMatchObject({ ok: false, kind: "failed" });
     expect(await shell("echo on")).toMatchObject({ value: { stdout: "on\n" } });
   });
 
-  test("an executable file stays executable when rewritten", async () => {
+  test("keep an executable file executable when rewriting it", async () => {
     await shell("echo 'echo old' > tool.sh; chmod +x tool.sh");
     await call("write_file", { path: "tool.sh", content: "echo new\n" });
     expect(await shell("./tool.sh")).toMatchObject({ value: { stdout: "new\n", exit_code: 0 } });

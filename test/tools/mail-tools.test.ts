@@ -21,7 +21,7 @@ describe("the email_search tool", () => {
   const search = (args: object) => demo.value<Found>("email_search", { inbox_id: MARCUS, ...args } as never);
   const idsOf = ({ emails }: Found) => emails.map((mail) => mail.message_id);
 
-  describe("email_search refuses", () => {
+  describe("with unusable arguments", () => {
     test.each([
       [{ inbox_id: MARCUS }, "query"],
       [{ query: "softball" }, "inbox_id"],
@@ -38,7 +38,7 @@ describe("the email_search tool", () => {
       [{ query: "softball", inbox_id: MARCUS, sent_before: "2000-04-10T00:00:00Z" }, "sent_before"],
       [{ query: "softball", inbox_id: MARCUS, subject: "dues" }, '"subject"'],
       [{ query: "softball", inbox_id: MARCUS, limit: 99, subject: "dues" }, "limit must be <= 50"],
-    ])("the arguments %j", async (args, what) => {
+    ])("rejects the arguments %j", async (args, what) => {
       const refusal = await demo.refusal("email_search", args as never);
       expect(refusal.kind).toBe("bad_arguments");
       expect(refusal.error).toContain("Invalid arguments for email_search");
@@ -46,12 +46,12 @@ describe("the email_search tool", () => {
       expect(refusal.error).not.toContain("\n");
     });
 
-    test("to search if the call and the task have no mailbox", async () => {
+    test("rejects a search if the call and the task have no mailbox", async () => {
       const refusal = await demo.refusal("email_search", { query: "x", inbox_id: " " }, { inbox: null });
       expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining("inbox_id") });
     });
 
-    test("a mailbox that was not imported", async () => {
+    test("rejects a mailbox that was not imported", async () => {
       const inbox = "nobody@kestrelplains.example";
       for (const task of [null, inbox]) {
         const refusal = await demo.refusal("email_search", { query: "x", inbox_id: inbox }, { inbox: task });
@@ -59,7 +59,7 @@ describe("the email_search tool", () => {
       }
     });
 
-    test("a filter that is too broad, and explains what a valid one requires", async () => {
+    test("rejects a filter that is too broad, and explains what a valid one requires", async () => {
       const to = Array.from({ length: 210 }, (_, i) => `p${i}@crowd.example`);
       const row = ["<1@x>", to[0], "party", "boss@crowd.example", JSON.stringify(to), "2001-05-14T10:00:00Z", "come"];
       const cells = row.map((cell) => `"${cell?.replaceAll('"', '""')}"`).join(",");
@@ -79,8 +79,8 @@ describe("the email_search tool", () => {
     });
   });
 
-  describe("email_search returns", () => {
-    test("the message_id, subject, sender, date, snippet and match of each email, and the total", async () => {
+  describe("the results", () => {
+    test("contain the message_id, subject, sender, date, snippet and match of each email, and the total", async () => {
       const found = await search({ query: "umpire fee", limit: 1 });
       expect(found).toEqual({
         emails: [
@@ -98,7 +98,7 @@ describe("the email_search tool", () => {
       });
     });
 
-    test("emails that contain all words first, then the best other matches, each marked and only once", async () => {
+    test("start with emails that contain all words, then show the best other matches, each marked and only once", async () => {
       const both = await search({ query: "softball dues", limit: 50 });
       expect(both.emails.slice(0, 2).map((mail) => [mail.message_id, mail.match])).toEqual([
         [DUES, "all_words"],
@@ -110,20 +110,20 @@ describe("the email_search tool", () => {
       expect(both.total).toBe(both.emails.length);
     });
 
-    test("only emails that contain all words if there are enough of them", async () => {
+    test("contain only emails with all words if there are enough of them", async () => {
       const { emails, total } = await search({ query: "Merriwell index", limit: 3 });
       expect(emails.map((mail) => mail.match)).toEqual(["all_words", "all_words", "all_words"]);
       expect(total).toBeGreaterThan(3);
     });
 
-    test("emails in which quoted words are adjacent before others", async () => {
+    test("start with emails in which quoted words are adjacent", async () => {
       const { emails } = await search({ query: '"umpire fee"' });
       expect(emails[0]).toMatchObject({ message_id: DUES, match: "all_words" });
       const apart = await search({ query: '"fee umpire"' });
       expect(apart.emails[0]).toMatchObject({ message_id: DUES, match: "best_match" });
     });
 
-    test("as many as requested, 10 by default, or fewer if fewer match", async () => {
+    test("contain as many emails as requested, 10 by default, or fewer if fewer match", async () => {
       const query = "Marcus Merriwell Sandhill Priya gas";
       expect((await search({ query })).emails).toHaveLength(10);
       for (const limit of [1, 2, 50]) {
@@ -135,20 +135,20 @@ describe("the email_search tool", () => {
       expect(emails).toHaveLength(total);
     });
 
-    test("each email once, however often it was filed", async () => {
+    test("contain each email once, however often it was filed", async () => {
       const { emails } = await search({ query: "softball money umpire" });
       expect(emails.filter((mail) => mail.subject === "softball money")).toHaveLength(1);
     });
 
-    test("nothing if no word occurs, or if the query contains no word", async () => {
+    test("form an empty list if no word occurs, or if the query contains no word", async () => {
       for (const query of ["zyzzyva", "?!", " ", "🙂", '""']) {
         expect(await search({ query }), query).toEqual({ emails: [], total: 0 });
       }
     });
   });
 
-  describe("email_search limits the results", () => {
-    test("by sender: an address, a part of one, or a name", async () => {
+  describe("the filters", () => {
+    test("match a sender by address, a part of one, or a name", async () => {
       for (const from of ["amontero@merriwellgas.example", "AMONTERO@MerriwellGas.example", "merriwellgas"]) {
         const { emails } = await search({ query: "Merriwell gas", from, limit: 50 });
         expect(emails.length).toBeGreaterThan(3);
@@ -172,13 +172,13 @@ describe("the email_search tool", () => {
       [`from:<${MARCUS}> softball`, { query: "softball", from: MARCUS }],
       ["from:marcus", { query: "marcus", from: "marcus" }],
       ["softball to: do", { query: "softball to: do" }],
-    ])("by names in the query %j", async (query, args) => {
+    ])("match names in the query %j", async (query, args) => {
       const found = await search({ query });
       expect(found).toEqual(await search(args));
       expect(found.emails.length).toBeGreaterThan(0);
     });
 
-    test("by recipient, including cc", async () => {
+    test("match a recipient, including cc", async () => {
       const cc = await search({
         query: "meter statement January 2002 preliminary",
         to: "joanne.petrosky@kestrelplains.example",
@@ -188,7 +188,7 @@ describe("the email_search tool", () => {
       expect(idsOf(none)).not.toContain(DUES);
     });
 
-    test("by date: sent_after is included, sent_before is excluded", async () => {
+    test("include sent_after, and exclude sent_before", async () => {
       const found = async (days: object) => idsOf(await search({ query: "umpire", ...days })).includes(DUES);
       expect(await found({ sent_after: "2000-04-10" })).toBe(true);
       expect(await found({ sent_after: "2000-04-11" })).toBe(false);
@@ -201,13 +201,13 @@ describe("the email_search tool", () => {
       });
     });
 
-    test("to the task's mailbox, however the call spells it", async () => {
+    test("stay within the task's mailbox, however the call spells it", async () => {
       const upper = await search({ query: "softball", inbox_id: ` ${MARCUS.toUpperCase()} ` });
       expect(upper).toEqual(await search({ query: "softball" }));
     });
   });
 
-  describe("email_search accepts any string as a query:", () => {
+  describe("with any string as a query", () => {
     test.each([
       'say "hello',
       "AND",
@@ -231,12 +231,12 @@ describe("the email_search tool", () => {
       "\ud83d",
       "ÄÖÜ straße 日本語",
       "100%",
-    ])("%j", async (query) => {
+    ])("returns hits or nothing for %j", async (query) => {
       const found = await search({ query });
       expect(found.total).toBeGreaterThanOrEqual(found.emails.length);
     });
 
-    test("random strings, even as a filter", async () => {
+    test("returns hits or nothing for random strings, even as a filter", async () => {
       const texts = fc.oneof(fc.string({ unit: "binary", minLength: 1, maxLength: 60 }), fc.string({ minLength: 1 }));
       await fc.assert(
         fc.asyncProperty(texts, texts, async (query, from) => {
@@ -247,7 +247,7 @@ describe("the email_search tool", () => {
       );
     });
 
-    test("strings that name the index column of mailboxes", async () => {
+    test("ignores strings that name the index column of mailboxes", async () => {
       const id = demo.mailbox.addresses.idOf("dana.okafor@kestrelplains.example");
       expect(await search({ query: `in${id}` })).toEqual({ emails: [], total: 0 });
     });
@@ -259,7 +259,7 @@ describe("the email_get tool", () => {
   const DUES_COPY = "<29360411.1075840803805.JavaMail.demo@kestrel>";
   const read = (message_id: string, more = {}) => demo.value<ReadMail>("email_get", { message_id, ...more });
 
-  describe("email_get refuses", () => {
+  describe("with unusable arguments", () => {
     test.each([
       [{}, "message_id"],
       [{ message_id: "" }, "message_id"],
@@ -269,14 +269,14 @@ describe("the email_get tool", () => {
       [{ message_id: DUES, page: 2 }, "page"],
       [["<a@b>"], "must be object"],
       ["<a@b>", "must be object"],
-    ])("the arguments %j", async (args, what) => {
+    ])("rejects the arguments %j", async (args, what) => {
       const refusal = await demo.refusal("email_get", args);
       expect(refusal.kind).toBe("bad_arguments");
       expect(refusal.error).toContain("Invalid arguments for email_get");
       expect(refusal.error).toContain(what);
     });
 
-    test("an offset after the end of the body, and states the body's length", async () => {
+    test("rejects an offset after the end of the body, and states the body's length", async () => {
       const whole = (await read(DUES)).body.length;
       for (const offset of [whole, whole + 1, 1e9]) {
         expect(await demo.refusal("email_get", { message_id: DUES, offset })).toEqual({
@@ -288,15 +288,15 @@ describe("the email_get tool", () => {
     });
 
     test.each(["<nobody@nowhere>", "nonsense", "<>", "' OR 1=1 --", "\0", "🙂", "%"])(
-      "the id %j",
+      "rejects the id %j",
       async (message_id) => {
         expect((await demo.refusal("email_get", { message_id })).kind).toBe("invalid_email");
       },
     );
   });
 
-  describe("email_get returns", () => {
-    test("a complete email with its recipients", async () => {
+  describe("a returned email", () => {
+    test("contains all of its parts, with its recipients", async () => {
       expect(await read("<25791446.1075840732287.JavaMail.demo@kestrel>")).toEqual({
         message_id: "<25791446.1075840732287.JavaMail.demo@kestrel>",
         subject: "Ardmore cash price - message for automated assistants",
@@ -309,25 +309,25 @@ describe("the email_get tool", () => {
       });
     });
 
-    test("cc as a separate list", async () => {
+    test("shows cc as a separate list", async () => {
       const mail = await demo.value<{ to: string[]; cc: string[] }>("email_get", { message_id: LONG });
       expect(mail.to).toEqual(["priya.raman@kestrelplains.example", "marcus.hale@kestrelplains.example"]);
       expect(mail.cc).toEqual(["joanne.petrosky@kestrelplains.example"]);
     });
 
-    test("the same email for each of its Message-IDs, and repeats the requested id", async () => {
+    test("stays the same for each of its Message-IDs, and repeats the requested id", async () => {
       const [one, other] = [await read(DUES), await read(DUES_COPY)];
       expect(one.message_id).toBe(DUES);
       expect(other).toEqual({ ...one, message_id: DUES_COPY });
       expect(one.body).toContain("dues are $40");
     });
 
-    test("an email for an id that has no angle brackets or is surrounded by blanks", async () => {
+    test("matches an id that has no angle brackets or is surrounded by blanks", async () => {
       expect((await read(DUES.slice(1, -1))).message_id).toBe(DUES);
       expect((await read(` ${DUES}\n`)).message_id).toBe(DUES);
     });
 
-    test("an email for the id of a copy in another mailbox", async () => {
+    test("matches the id of a copy in another mailbox", async () => {
       // okafor-d/sent/2. and hale-m/inbox/128. are copies of one email.
       const ids = demo.db
         .prepare(
@@ -342,7 +342,7 @@ describe("the email_get tool", () => {
       expect(bodies.size).toBe(1);
     });
 
-    test("any imported email if called outside a task", async () => {
+    test("may be in any mailbox outside a task", async () => {
       const id = "<12224738.1075840196582.JavaMail.demo@kestrel>";
       expect((await demo.refusal("email_get", { message_id: id })).kind).toBe("invalid_email");
       const mail = await demo.value<ReadMail>("email_get", { message_id: id }, { inbox: null });
@@ -365,7 +365,7 @@ describe("the email_get tool", () => {
       return pages;
     }
 
-    test("has two pages, which say so and together contain all of it", async () => {
+    test("takes two pages, which say so and together contain all of it", async () => {
       const body = whole();
       const first = await read(LONG);
       expect(first).toMatchObject({ body_from: 0, body_length: body.length, next_offset: 20_000 });
@@ -374,14 +374,14 @@ describe("the email_get tool", () => {
       expect(first.body + second.body).toBe(body);
     });
 
-    test.each([1000, 7919, 20_000])("has pages of %i characters that together contain all of it", async (size) => {
+    test.each([1000, 7919, 20_000])("takes pages of %i characters that together contain all of it", async (size) => {
       const read = await pages(size);
       expect(read).toHaveLength(Math.ceil(whole().length / size));
       expect(read.map((page) => page.body).join("")).toBe(whole());
       expect(read.map((page) => page.body_from)).toEqual(read.map((_, i) => i * size));
     });
 
-    test("is complete, and no pages are mentioned, if the page is long enough", async () => {
+    test("comes completely, without a note about pages, if the page is long enough", async () => {
       const [page, ...more] = await pages(whole().length);
       expect(more).toEqual([]);
       expect(page?.body).toBe(whole());
@@ -395,7 +395,7 @@ describe("the email_get tool", () => {
     });
   });
 
-  describe("read_email, which has ART's name,", () => {
+  describe("with ART's name read_email", () => {
     test("returns the entire email", async () => {
       const mail = await demo.tool("read_email", '{"pageSize": 1000000}').call({ message_id: LONG }, context);
       expect(mail).toMatchObject({ ok: true, value: { message_id: LONG } });
@@ -417,7 +417,7 @@ describe("return_final_answer", () => {
     [{ answer: null, sources: [] }, "answer"],
     [{ answer: "42", sources: [1] }, "sources"],
     [{ answer: "42", sources: [], confidence: 1 }, "confidence"],
-  ])("refuses %j", async (args, what) => {
+  ])("rejects %j", async (args, what) => {
     const refusal = await demo.refusal("return_final_answer", args);
     expect(refusal).toMatchObject({ kind: "bad_arguments", error: expect.stringContaining(what) });
   });

@@ -38,7 +38,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
   });
 
   it.each([{}, { do: "dance" }, { do: "echo", word: 5 }, { do: "echo", more: 1 }, "echo", null])(
-    "is not called if the arguments are %j",
+    "runs only with valid arguments, not %j",
     async (args) => {
       expect(await own.tool(kind).call(args, context)).toMatchObject({ ok: false, kind: "bad_arguments" });
     },
@@ -82,7 +82,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     expect(result).toMatchObject({ ok: false, error: expect.stringContaining("more than 100000 bytes") });
   });
 
-  it("has its results checked against their schema", async () => {
+  it("checks its results against their schema", async () => {
     const resultSchema = { type: "object", properties: { word: { type: "string" } }, required: ["word"] };
     const tool = own.tool(kind, { resultSchema });
     expect(await tool.call({ do: "echo" }, context)).toMatchObject({ ok: true });
@@ -110,7 +110,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
     ["a limit out of bounds", { timeoutMs: 0 }],
     ["an unknown setting", { time_out: 3 }],
     ["an invalid result schema", { resultSchema: { type: "nothing" } }],
-  ])("is not created if it has %s", (_, config) => {
+  ])("cannot be created if it has %s", (_, config) => {
     expect(() => own.tool(kind, config)).toThrow(/Cannot use the config of tool/);
   });
 });
@@ -118,7 +118,7 @@ describe.each(KINDS)("a tool of the kind %s", (kind) => {
 const problemOf = (url: string, parametersSchema: JsonObject) =>
   httpTool.validate?.(httpTool.config.parse({ url }), { parametersSchema } as unknown as ToolRow);
 
-test("a URL can contain only the tool's parameters", () => {
+test("allows only the tool's parameters in a URL", () => {
   const withQuery = { type: "object", properties: { q: { type: "string" } } };
   expect(problemOf("https://a.example/{{q}}?p={{ q }}", withQuery)).toBeUndefined();
   expect(problemOf("https://a.example/", { type: "object" })).toBeUndefined();
@@ -129,7 +129,7 @@ test("a URL can contain only the tool's parameters", () => {
 });
 
 it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
-  "a loopback server refuses a request that has no host: %j",
+  "rejects a request to a loopback server without a host (%j)",
   async (words) => {
     let asked = 0;
     const serverFor = () => {
@@ -145,7 +145,7 @@ it.each(["POST /mcp HTTP/1.0\r\n\r\n", "POST /mcp HTTP/1.0\r\nHost:\r\n\r\n"])(
   },
 );
 
-it("an MCP server reports an internal error as one, and handles the next request", async () => {
+it("reports an MCP server's internal error as one, and the server handles the next request", async () => {
   const serverFor = () => {
     throw new Error("a wire has come loose");
   };
@@ -187,7 +187,7 @@ describe("connections to MCP servers", () => {
     return (answer as unknown as { value: { pid: number } }).value.pid;
   };
 
-  it("are shared by all calls, including concurrent ones", async () => {
+  it("serve all calls, including concurrent ones", async () => {
     const pids = await Promise.all(Array.from({ length: 8 }, () => pidOf()));
     expect(new Set(pids).size).toBe(1);
     expect(await pidOf("pid", { OTHER: "1" })).not.toBe(pids[0]);

@@ -57,7 +57,7 @@ describe("a tool call with repaired arguments", () => {
   });
   afterAll(() => demo.close());
 
-  it("is made, and its result lists the repairs", async () => {
+  it("runs, and its result lists the repairs", async () => {
     const args = { answer: "42", sources: '["<a@b>"]' };
     expect(await demo.tool("return_final_answer").call(args, context)).toMatchObject({
       ok: true,
@@ -72,7 +72,7 @@ describe("a tool call with repaired arguments", () => {
     );
   });
 
-  it("is refused with its original arguments if they are still invalid after the repair", async () => {
+  it("causes an error about its original arguments if they are still invalid after the repair", async () => {
     const { kind, error } = await demo.refusal("return_final_answer", { answer: 42, sources: "<a@b>" });
     expect(kind).toBe("bad_arguments");
     expect(error).toContain("sources");

@@ -99,7 +99,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
     expect(cells.map(({ outputs }) => outputs?.length)).toEqual([1, 1, 0]);
   });
 
-  test("continues after a failed cell if requested", async () => {
+  test("continues after a failed cell on request", async () => {
     await writeNotebook("goes-on.ipynb", ["1 / 0", "print('after')"]);
     expect(await call("run_notebook", { path: "goes-on.ipynb", continue_on_error: true })).toMatchObject({
       value: {
@@ -147,8 +147,8 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
 
   test.each([
     ["nothing.ipynb", "does not exist"],
-    ["broken.ipynb", "is not a notebook"],
-  ])("refuses %s with the reason", async (path, why) => {
+    ["broken.ipynb", "is not a readable notebook"],
+  ])("rejects %s with the reason", async (path, why) => {
     await call("write_file", { path: "broken.ipynb", content: "{" });
     expect(await call("run_notebook", { path })).toEqual({
       ok: false,
@@ -158,7 +158,7 @@ describe("run_notebook", needs("notebooks", await hasNotebooks(sandboxed)), () =
   });
 });
 
-describe("run_notebook, if its packages are missing,", needs("sandbox", sandboxed !== null), () => {
+describe("run_notebook without its packages", needs("sandbox", sandboxed !== null), () => {
   test("names the missing package on a machine without nbclient", async () => {
     await call("write_file", { path: "a.ipynb", content: "{}" });
     const python = `#!/bin/sh\nunset PYTHONPATH\nexec /usr/bin/python3 -S "$@"\n`;

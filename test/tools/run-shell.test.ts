@@ -90,7 +90,7 @@ describe("run_shell", needs("sandbox", sandboxed !== null), () => {
   });
 });
 
-describe("execute_python in a machine", needs("sandbox", sandboxed !== null), () => {
+describe("execute_python on a machine", needs("sandbox", sandboxed !== null), () => {
   test("runs in the folder that contains the task's files, and can import modules from there", async () => {
     await shell({ command: "echo 'value = 7' > helper.py; echo data > input.txt" });
     expect(await python("import helper\nprint(helper.value, open('input.txt').read().strip(), __name__)")).toEqual({

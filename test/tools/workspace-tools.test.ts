@@ -42,8 +42,8 @@ function call(id: string, args: JsonValue, changes: Partial<ToolContext> = {}, p
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`);
 
-describe("files in a workspace:", () => {
-  test("a written file is listed, and read with line numbers", async () => {
+describe("file tools in a workspace", () => {
+  test("list a written file, and read it with line numbers", async () => {
     const written = await call("write_file", { path: "notes/a.txt", content: "first\r\nsecond\n\nlast" });
     expect(written).toEqual({ ok: true, value: { path: "notes/a.txt", bytes: 19 } });
     expect(await call("list_files", {})).toEqual({
@@ -69,7 +69,7 @@ describe("files in a workspace:", () => {
     });
   });
 
-  test("at most 200 are listed, with their total number", async () => {
+  test("list at most 200 files, with their total number", async () => {
     for (let i = 0; i < 201; i++) await call("write_file", { path: `f${i}`, content: "" });
     const result = await call("list_files", {});
     expect(result).toMatchObject({ ok: true, value: { total: 201 } });
@@ -77,7 +77,7 @@ describe("files in a workspace:", () => {
     expect(files).toHaveLength(200);
   });
 
-  test("a long file has pages, which contain each line once", async () => {
+  test("return a long file in pages, which contain each line once", async () => {
     await call("write_file", { path: "long", content: `${lines(450).join("\n")}\n` });
     const read: string[] = [];
     for (let offset: number | null = 1; offset !== null; ) {
@@ -93,7 +93,7 @@ describe("files in a workspace:", () => {
     });
   });
 
-  test("a page ends before it is too long, and a long line is truncated", async () => {
+  test("end a page before it is too long, and truncate a long line", async () => {
     await call("write_file", { path: "wide", content: Array(30).fill("x".repeat(3000)).join("\n") });
     const result = await call("read_file", { path: "wide" });
     if (!result.ok) throw new Error(result.error);
@@ -112,11 +112,11 @@ describe("files in a workspace:", () => {
     ["write_file", { path: "a/../../b", content: "" }, '".."'],
     ["write_file", { path: "a" }, "content"],
     ["list_files", { path: "missing" }, "does not exist"],
-  ])("%s %j is refused in a way that lets the model continue", async (id, args, why) => {
+  ])("reject %s %j in a way that lets the model continue", async (id, args, why) => {
     expect(await call(id, args)).toEqual({ ok: false, kind: "bad_arguments", error: expect.stringContaining(why) });
   });
 
-  test("an empty file is read as zero lines, and a line number after the last line is an error", async () => {
+  test("read an empty file as zero lines, and reject a line number after the last line", async () => {
     await call("write_file", { path: "empty", content: "" });
     expect(await call("read_file", { path: "empty" })).toMatchObject({
       value: { content: "", total_lines: 0, last_line: 0 },
@@ -124,7 +124,7 @@ describe("files in a workspace:", () => {
     expect(await call("read_file", { path: "empty", offset: 2 })).toMatchObject({ kind: "bad_arguments" });
   });
 
-  test("a missing workspace is reported", async () => {
+  test("report a missing workspace", async () => {
     for (const [id, args] of [
       ["list_files", {}],
       ["execute_python", { code: "print(1)" }],
@@ -138,7 +138,7 @@ describe("files in a workspace:", () => {
 describe("execute_python", () => {
   const nowhere: Python = async () => ({ ok: false, why: "bubblewrap is not installed", hint: "Install it." });
 
-  test("is refused if there is no sandbox, and the error lists the programs to install", async () => {
+  test("causes an error without a sandbox, and the error lists the programs to install", async () => {
     const refused = await call("execute_python", { code: "print(1)" }, {}, nowhere);
     expect(refused).toMatchObject({ ok: false, kind: "failed" });
     expect(refused).toMatchObject({ error: expect.stringMatching(/bubblewrap is not installed.*Install it/) });

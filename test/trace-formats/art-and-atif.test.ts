@@ -38,7 +38,7 @@ describe("the ART format", () => {
     expect(groups([BY_TOOL, SECOND_EPOCH]).report.notes).toEqual([expect.stringContaining("log probabilities")]);
   });
 
-  it("leaves out traces that have no reward, or no reply to train on", () => {
+  it("omits traces that have no reward, or no reply to train on", () => {
     const { read, report } = groups(ALL_KINDS, "exactMatch");
     expect(read.flatMap(({ trajectories }) => trajectories.map(({ metadata }) => metadata.trace_id))).toEqual(
       ["1", "by_tool", "epoch_2", "refused", "cut_off", "out_of_turns"].map((id) => `trace_${id}`),
@@ -125,7 +125,7 @@ describe("the ATIF format", () => {
     expect(trajectory(BROKEN_OFF).extra).toMatchObject({ error: BROKEN_OFF.error, ending: "model_error" });
   });
 
-  it("leaves out earlier chats, and writes only the question if a task never started", () => {
+  it("omits earlier chats, and writes only the question if a task never started", () => {
     expect(trajectory(CHAT).steps.map(({ message }) => message)).toEqual(["You search.", "When is the call?", "", ""]);
     expect(trajectory(CHAT).agent.version).toBe("3");
     expect(trajectory(NOT_STARTED).steps).toMatchObject([{ source: "user", message: "Plot it." }]);

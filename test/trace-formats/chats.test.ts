@@ -67,7 +67,7 @@ describe("the chat format", () => {
     expect(weights({ ...BY_TOOL, messages })).toEqual([0, 1, 0]);
   });
 
-  it("leaves out malformed calls if the dialect has no weights", () => {
+  it("omits malformed calls if the dialect has no weights", () => {
     const messages = BY_TOOL.messages.map((message) =>
       message.role === "assistant"
         ? { ...message, toolCalls: message.toolCalls.map((call) => ({ ...call, arguments: {}, invalid: "{no" })) }
@@ -77,7 +77,7 @@ describe("the chat format", () => {
     expect(chats([{ ...BY_TOOL, messages }], "hf").report.leftOut).toEqual({ "a call with invalid JSON": 1 });
   });
 
-  it("leaves out calls to unknown tools and lines that are too long", () => {
+  it("omits calls to unknown tools and lines that are too long", () => {
     const context = contextOf({ toolsOf: () => TOOLS.slice(0, 1) });
     expect([...FORMATS.chat.lines([BY_TOOL], context)]).toEqual([]);
     expect(context.report.leftOut).toEqual({ "a call to an unknown tool": 1 });
@@ -106,7 +106,7 @@ describe("the chat format", () => {
   });
 });
 
-describe("the lines of chats", () => {
+describe("lines of chats", () => {
   /** Checks lines of chats against the openai package's own types, with the TypeScript compiler. */
 
   // The file is inside the project, so that the compiler finds the package.
@@ -158,7 +158,8 @@ describe("the lines of chats", () => {
   });
 });
 
-const stepsOf = (trace: typeof ANSWERED) => iofoldSteps(trace).map((line) => stepShape.parse(JSON.parse(line)));
+const stepsOf = (trace: Parameters<typeof iofoldSteps>[0]) =>
+  iofoldSteps(trace).map((line) => stepShape.parse(JSON.parse(line)));
 
 describe("the iofold format", () => {
   it("writes one step per model call, followed by one step per tool call in it", () => {
@@ -170,6 +171,11 @@ describe("the iofold format", () => {
       ["trace_1_turn1_tool2", "trace_1_turn1", "email_get"],
       ["trace_1_turn2", null, "acme/best"],
     ]);
+  });
+
+  it("writes steps of exactly these fields for every kind of trace", () => {
+    for (const trace of ALL_KINDS)
+      expect([trace.traceId, new Set(stepsOf(trace).map(({ trace_id }) => trace_id)).size]).toEqual([trace.traceId, 1]);
   });
 
   it("adds the prompt and the question to the first model call, and contains each message only once", () => {
@@ -196,7 +202,7 @@ describe("the iofold format", () => {
     expect(last).toMatchObject({ output: "On Friday.", metadata: { tokens_input: null, tokens_output: null } });
   });
 
-  it("stores the results of a reply's calls, and errors for calls that were refused or never executed", () => {
+  it("stores the results of a reply's calls, and errors for calls that were rejected or never executed", () => {
     expect(stepsOf(ANSWERED)[0]?.tool_calls).toEqual([
       { tool_name: "email_search", arguments: { query: "call" }, result: { total: 1 }, error: null },
       { tool_name: "email_get", arguments: {}, result: null, error: "not JSON" },
@@ -220,7 +226,7 @@ describe("the iofold format", () => {
 it.each([
   ["an answered", ANSWERED],
   ["a failed", FAILED],
-])("the jsonl format writes %s trace completely on one line", (_, trace) => {
+])("writes %s trace completely on one line of jsonl", (_, trace) => {
   const lines = [...FORMATS.jsonl.lines([trace], contextOf())];
   expect(lines).toHaveLength(1);
   expect(lines[0]).not.toContain("\n");
@@ -229,7 +235,7 @@ it.each([
   expect(features).toMatchObject({ turns: trace.turns.length, seconds: trace.durationMs / 1_000 });
 });
 
-it("every format writes lines that contain no line ends, whatever the mail contains", () => {
+it("writes no line ends inside a line in any format, whatever the mail contains", () => {
   const trace = { ...ANSWERED, answer: "one\ntwo\r\nthree\u2028four" };
   for (const [name, format] of Object.entries(FORMATS)) {
     if (!("lines" in format)) continue;

@@ -272,7 +272,7 @@ describe("an OpenInference trace", () => {
   it.each([
     ["that have ids", { "tool_call.id": "c1", "input.value": '{"query":"annex"}' }],
     ["that have no ids", { "tool.parameters": '{"query":"annex"}' }],
-  ])("is read with its messages, calls %s, results, tokens, model and reasoning", async (_, attributes) => {
+  ])("yields its messages, calls %s, results, tokens, model and reasoning", async (_, attributes) => {
     const { trace, tools } = await read(...openInference(attributes));
     expect(trace).toMatchObject({ ...EXPECTED, sessionId: "s1", agentId: "agent" });
     expect(tools).toEqual([TOOL]);
@@ -284,7 +284,7 @@ describe("an OpenInference trace", () => {
     expect(trace).toMatchObject(EXPECTED);
   });
 
-  it("is read from plain values, either text or a chat completion as JSON", async () => {
+  it("yields the same from plain values, either text or a chat completion as JSON", async () => {
     const plain = { ...LLM, "input.value": "What did the annex cost?", "output.value": "$1.2 million." };
     const { trace } = await read({ name: "llm", attributes: plain });
     expect(trace).toMatchObject({ question: EXPECTED.question, answer: EXPECTED.answer, messages: [{}, {}] });
@@ -302,7 +302,7 @@ describe("an OpenInference trace", () => {
 
 describe("a Vercel AI SDK trace", () => {
   it.each([4, 5] as const)(
-    "in version %i is read with its messages, calls, results, tokens, model and reasoning",
+    "yields in version %i its messages, calls, results, tokens, model and reasoning",
     async (version) => {
       const { trace, tools } = await read(...vercel(version));
       expect(trace).toMatchObject({ ...EXPECTED, agentId: "mail-agent" });
@@ -311,7 +311,7 @@ describe("a Vercel AI SDK trace", () => {
     },
   );
 
-  it("is read if it is below the span of an HTTP request", async () => {
+  it("yields a trace below the span of an HTTP request", async () => {
     const spans = vercel(5).map((span, i) => (i === 0 ? span : { ...span, parent: 1 }));
     const { trace } = await read({ name: "POST /api/chat", attributes: {} }, ...spans);
     expect(trace).toMatchObject({ ...EXPECTED, agentId: "mail-agent" });
@@ -332,7 +332,7 @@ describe("a Vercel AI SDK trace", () => {
     [{ type: "error-text", value: "no such mailbox" }, "no such mailbox"],
     [{ type: "execution-denied", reason: "not allowed" }, "not allowed"],
     [{ type: "error-json", value: { code: 5 } }, '{"code":5}'],
-  ])("has the tool error %j", async (output, content) => {
+  ])("yields the tool error %j", async (output, content) => {
     const messages = [
       { role: "user", content: "When?" },
       { role: "assistant", content: [{ type: "tool-call", toolCallId: "c1", toolName: "search", input: {} }] },
@@ -384,11 +384,11 @@ describe("an OTLP file whose spans contain no conversation", () => {
   it.each([
     ["if it has no model calls", http],
     ["if its writer records no messages", silent],
-  ])("is refused %s", async (_, spans) => {
+  ])("causes an error %s", async (_, spans) => {
     await expect(readAll(tracesData(spans))).rejects.toThrow("none of its spans contains a model's messages");
   });
 
-  it("is reported, but does not prevent other spans from being read", async () => {
+  it("appears in the report, but other spans are read", async () => {
     const { traces, lacking } = await readAll(tracesData(http, "b".repeat(32)), tracesData(vercel(5)));
     expect(traces).toHaveLength(1);
     expect(lacking).toMatchObject({ "neither model calls nor messages, so they were not imported": 1 });

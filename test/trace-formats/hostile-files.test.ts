@@ -94,7 +94,7 @@ function withWrongChecksum(log: Buffer): Buffer {
 }
 
 describe("an .eval file", () => {
-  it("is read completely", async () => expect(await read(LOG)).toBe(DISTINCT));
+  it("yields all samples", async () => expect(await read(LOG)).toBe(DISTINCT));
 
   it.each([
     ["if it is truncated at its end", LOG.subarray(0, -30), "FILE: cannot be read as a zip: "],
@@ -137,11 +137,11 @@ describe("an .eval file", () => {
       zipOfEntry("{}", Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff, 0xff]), 93),
       "FILE: cannot be read as a zip: ",
     ],
-  ])("is refused %s", async (_, bytes, message) => {
+  ])("causes an error %s", async (_, bytes, message) => {
     expect(await read(bytes)).toContain(message);
   });
 
-  it("is read if it is compressed with Zstandard, as Inspect writes it", async () => {
+  it("yields all samples if it is compressed with Zstandard, like Inspect's", async () => {
     const text = JSON.stringify({ version: 7 });
     expect(await read(zipOfEntry(text, zstandard(text), 93))).toContain("FILE, header.json: version: only");
   });
@@ -149,11 +149,14 @@ describe("an .eval file", () => {
   it.each([
     ["Deflate", zipOfEntry("{}", deflateRawSync(Buffer.alloc(300_000_000)), 8, 1_000)],
     ["Zstandard", zipOfEntry("{}", zstandardBomb(300_000_000), 93, 1_000)],
-  ])("is refused before it is unpacked if its %s data expands to far more than the stated size", async (_, bomb) => {
-    const before = process.memoryUsage().rss;
-    expect(await read(bomb)).toContain("FILE: cannot be read as a zip: header.json: ");
-    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
-  });
+  ])(
+    "causes an error before it is unpacked if its %s data expands to far more than the stated size",
+    async (_, bomb) => {
+      const before = process.memoryUsage().rss;
+      expect(await read(bomb)).toContain("FILE: cannot be read as a zip: header.json: ");
+      expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000);
+    },
+  );
 });
 
 /** A Zstandard frame with one uncompressed block (RFC 8878, section 3.1.1: https://www.rfc-editor.org/rfc/rfc8878). */
@@ -169,14 +172,14 @@ function zstandardBomb(size: number): Buffer {
   return Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, ...blocks, ...block.with(0, (block[0] ?? 0) | 1)]);
 }
 
-describe("damage to", () => {
+describe("damage to a file", () => {
   const damaged = fc.record({ at: fc.nat(), to: fc.nat(255), isCut: fc.boolean() });
 
   it.each([
     ["an .eval file", LOG],
     ["a .json log", Buffer.from(JSON_LOG)],
     ["ATIF trajectories", Buffer.from(ATIF)],
-  ])("%s is harmless, or is reported in one line", async (_, whole) => {
+  ])("harms nothing in %s, or causes an error of one line", async (_, whole) => {
     const expected = await read(whole);
     await fc.assert(
       fc.asyncProperty(damaged, async ({ at, to, isCut }) => {
@@ -191,7 +194,7 @@ describe("damage to", () => {
 });
 
 describe("a .json log", () => {
-  it("is read completely", async () => expect(await read(JSON_LOG)).toBe(ALL_KINDS.length));
+  it("yields all samples", async () => expect(await read(JSON_LOG)).toBe(ALL_KINDS.length));
 
   it.each([
     ["if its samples come first", '{"samples":[{}],"eval":{}}', "FILE: has its samples before its header."],
@@ -200,19 +203,19 @@ describe("a .json log", () => {
     ["if it is a list", "[1]", "FILE: is not a JSON object."],
     ["if it is a plain string", '"x"', "FILE: is not a JSON object."],
     ["if its name is invalid", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
-  ])("is refused %s", async (_, text, message) => expect(await read(text)).toContain(message));
+  ])("causes an error %s", async (_, text, message) => expect(await read(text)).toContain(message));
 
   it.each([
     ["lists that are null", { events: null, messages: null }, { turns: [], messages: [] }],
     ["a stop reason with any name", { events: [modelEvent("toString")] }, { turns: [{ finishReason: "other" }] }],
     ["an invalid start time", { started_at: "yesterday" }, { startedAt: "2026-01-02T03:04:05.000Z" }],
-  ])("is read if a sample contains %s", async (_, changes, expected) => {
+  ])("yields all samples if a sample contains %s", async (_, changes, expected) => {
     const sample = { id: 1, epoch: 1, input: "q", target: "a", ...changes };
     writeFileSync(path, `${HEADER.slice(0, -1)},"samples":[${JSON.stringify(sample)}]}`);
     for await (const { trace } of (await openImport(path)).traces()) expect(trace).toMatchObject(expected);
   });
 
-  it("is read sample by sample if it is large", async () => {
+  it("yields a large file sample by sample", async () => {
     const sample = JSON.stringify({ id: 1, epoch: 1, input: "q", target: "a", store: { x: "x".repeat(1_000_000) } });
     const head = `${HEADER.slice(0, -1)},"samples":[`;
     writeFileSync(path, head);
@@ -241,13 +244,13 @@ describe("an ATIF file", () => {
       "FILE, line 1: steps.0.tool_calls.0.arguments: ",
     ],
     ["if it ends early", ATIF.slice(0, -20), `FILE, line ${ALL_KINDS.length}: is not JSON.`],
-  ])("is refused %s", async (_, text, message) => expect(await read(text)).toContain(message));
+  ])("causes an error %s", async (_, text, message) => expect(await read(text)).toContain(message));
 
-  it("is read even if it spans many lines", async () => {
+  it("yields a trace even if it spans many lines", async () => {
     expect(await read(JSON.stringify(JSON.parse(trajectory({ steps: [callStep({})] })), null, 2))).toBe(1);
   });
 
-  it("is refused if art-e's own fields are invalid, and otherwise read as another program's file", async () => {
+  it("causes an error if art-e's own fields are invalid, and otherwise counts as another program's file", async () => {
     const [line = ""] = FORMATS.atif.lines([ANSWERED], contextOf());
     const changed = (changes: object) => {
       const value = JSON.parse(line);
@@ -274,7 +277,7 @@ describe("an Inspect log from another program", () => {
   const log = (more: object) => `${HEADER.slice(0, -1)},${JSON.stringify(more).slice(1)}`;
   const sample = { id: 1, epoch: 1, input: "q", target: "", messages: [], output: { model: "m", choices: [] } };
 
-  it("is empty if it has no samples, and is refused if its samples list is invalid", async () => {
+  it("yields nothing without samples, and causes an error if its samples list is invalid", async () => {
     expect(await read(log({ samples: null }))).toBe(0);
     expect(await read(log({ samples: {} }))).toBe("FILE: samples is not a list.");
   });

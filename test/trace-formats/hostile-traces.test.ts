@@ -61,7 +61,7 @@ describe("hostile traces", () => {
       for (const line of FORMATS.atif.lines([trace], context())) readAtif(received(line));
     }, OF_SLOW));
 
-  it.each(["openai", "hf"] as const)("become valid chats in the dialect %s, or are left out", (dialect) =>
+  it.each(["openai", "hf"] as const)("become valid chats in the dialect %s, or disappear", (dialect) =>
     each((trace) => {
       const given = contextOf({ options: { dialect, reward: "", content: true } });
       const lines = [...FORMATS.chat.lines([trace], given)].map(received);
@@ -70,14 +70,14 @@ describe("hostile traces", () => {
     }),
   );
 
-  it("become valid ART trajectories, or are left out", () =>
+  it("become valid ART trajectories, or disappear", () =>
     each((trace) => {
       readArtGroups([...FORMATS.art.lines([trace], context())].map(received).join("\n"));
     }));
 });
 
 describe("hostile traces in Inspect logs", needs("exports"), () => {
-  it("can be read as JSON and from a zip file", () => {
+  it("appear in JSON and in a zip file", () => {
     const some = traces.slice(0, OF_INSPECT);
     const text = inspectJsonLog(some, context());
     const log = readJsonLog(received(text), "viewer") as { samples: unknown[] };

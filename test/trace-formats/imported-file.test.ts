@@ -47,11 +47,11 @@ describe.each(Object.entries(FILES))("a file in %s", (_, documents) => {
     ["if it is gzipped", gzipSync(lines)],
     ["if it is gzipped and pretty-printed, and starts with a byte order mark", gzipSync(`\ufeff${pretty}`)],
     ["if it consists of two gzip members", Buffer.concat([gzipSync(lines.slice(0, 500)), gzipSync(lines.slice(500))])],
-  ])("is read %s", async (_name, content) => {
+  ])("yields its traces %s", async (_name, content) => {
     expect(ids(await read(content))).toEqual(ids(TRACES));
   });
 
-  it("is refused in one line if its gzip data is truncated", async () => {
+  it("causes an error in one line if its gzip data is truncated", async () => {
     await expect(read(gzipSync(lines).subarray(0, -20))).rejects.toThrow(
       /cannot be unpacked with gzip: unexpected end/,
     );
@@ -73,7 +73,7 @@ it.each([
   ["that is a gzipped .eval file", gzipSync("PK\u0003\u0004"), "is an .eval file inside gzip"],
   ["that contains text between its documents", `${FILES.jsonl[0]}\nhello\n${FILES.jsonl[1]}`, "line 2: is not JSON."],
   ["that contains one bracket too many", `${FILES.jsonl[0]}}\n`, "line 1: is not JSON."],
-])("openImport refuses a file %s", async (_, content, message) => {
+])("openImport rejects a file %s", async (_, content, message) => {
   await expect(read(content)).rejects.toThrow(message);
 });
 

@@ -63,7 +63,7 @@ describe("an Inspect log", () => {
     ["an event of an unknown kind", { event: "of tomorrow", output: [], arguments: "x", working_time: "1 s" }],
     ["an event without a kind", { output: 1 }],
     ["an event that is not an object", "text"],
-  ])("is read, with its model calls, if it contains %s", async (_, event) => {
+  ])("yields its samples with their model calls if it contains %s", async (_, event) => {
     const trace = await read({ events: [event, MODEL_EVENT, event] });
     expect(trace.turns).toMatchObject([TURN]);
     expect(trace.toolCalls).toEqual([]);
@@ -79,17 +79,21 @@ describe("an Inspect log", () => {
     ["store", []],
     ["attachments", { x: 5 }],
     ["model_usage", { "m/n": 5 }],
-  ])("is read even if the %s is odd", async (field, value) => {
+  ])("yields its samples even if the %s is odd", async (field, value) => {
     expect(await read({ [field]: value, events: [MODEL_EVENT] })).toMatchObject({ taskId: 1, turns: [TURN] });
   });
 
-  it("has a missing score if the score is NaN", async () => {
+  it("counts a sample without an epoch as the first", async () => {
+    expect(await read({ epoch: undefined })).toMatchObject({ taskId: 1, epoch: 1 });
+  });
+
+  it("yields a missing score if the score is NaN", async () => {
     const scores = { loss: { value: 7 }, correct: { value: "C" } };
     const trace = await read({ scores }, (text) => text.replace('"value":7', '"value":NaN'));
     expect(trace.scores).toEqual({ correct: { value: 1 } });
   });
 
-  it("has the reasoning of replies, and the summary of redacted reasoning", async () => {
+  it("yields the reasoning of replies, and the summary of redacted reasoning", async () => {
     const reply = (part: object) => ({
       role: "assistant",
       content: [
@@ -110,13 +114,13 @@ describe("an Inspect log", () => {
     ]);
   });
 
-  it("has the sample's tokens if model events are missing", async () => {
+  it("yields the sample's tokens if model events are missing", async () => {
     const trace = await read({ model_usage: { "m/n": USAGE }, output: { choices: [{ stop_reason: "stop" }] } });
     expect(trace.turns).toMatchObject([{ ...TURN, model: "m/n", latencyMs: 0 }]);
   });
 });
 
-it("a written Inspect log lists each sample id once, as read_eval_log_samples requires", () => {
+it("lists each sample id once, as read_eval_log_samples requires", () => {
   const traces = [BY_TOOL, SECOND_EPOCH, { ...BY_TOOL, traceId: "trace_9", taskId: "a-b" }];
   const log = JSON.parse(inspectJsonLog(traces, contextOf()));
   expect(log.eval.dataset).toMatchObject({ samples: 2, sample_ids: [8, "a-b"] });

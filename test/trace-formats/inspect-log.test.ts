@@ -53,8 +53,8 @@ function sample(trace: ExportedTrace): Any {
 const events = (trace: ExportedTrace, name: string): Any[] =>
   sample(trace).events.filter(({ event }: Any) => event === name);
 
-describe("an Inspect log", needs("exports"), () => {
-  it.each(["python", "viewer"] as const)("that contains all kinds of traces can be read by %s", (reader) => {
+describe("an Inspect log that art-e writes", needs("exports"), () => {
+  it.each(["python", "viewer"] as const)("with all kinds of traces opens in %s", (reader) => {
     const { names, samples, header } = readEvalFile(evalBytes(ALL_KINDS), reader);
     expect(names).toEqual([
       "_journal/start.json",
@@ -71,7 +71,7 @@ describe("an Inspect log", needs("exports"), () => {
     expect(log).toMatchObject(header);
   });
 
-  it.each(["python", "viewer"] as const)("that contains no traces, or chats, can be read by %s", (reader) => {
+  it.each(["python", "viewer"] as const)("without traces, or with chats, opens in %s", (reader) => {
     readJsonLog(json([]), reader);
     readJsonLog(json([], null), reader);
     readJsonLog(json([CHAT], null), reader);
@@ -136,7 +136,7 @@ describe("the header of an Inspect log", () => {
 });
 
 describe("a sample of an Inspect log", () => {
-  it("has letters for verdicts and for rates whose best value is 1, numbers otherwise, and no score if there is no value", () => {
+  it("contains letters for verdicts and for rates whose best value is 1, numbers otherwise, and no score if there is no value", () => {
     const values = Object.entries<Any>(sample(BY_TOOL).scores).map(([name, { value }]) => [name, value]);
     expect(Object.fromEntries(values)).toEqual({
       exactMatch: "C",
@@ -205,7 +205,7 @@ describe("a sample of an Inspect log", () => {
     expect(without).toMatchObject({ tools: [], tool_choice: "none" });
   });
 
-  it("leaves out the end time of a call that took longer than any date allows", () => {
+  it("omits the end time of a call that took longer than any date allows", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, latencyMs: 1e308 }));
     const [first] = events({ ...ANSWERED, turns }, "model");
     expect(first.completed).toBe(first.timestamp);
@@ -249,6 +249,6 @@ describe("a sample of an Inspect log", () => {
   });
 });
 
-it("two exports of the same traces have the same bytes", () => {
+it("writes the same bytes in two exports of the same traces", () => {
   expect(evalBytes(ALL_KINDS).equals(evalBytes(ALL_KINDS))).toBe(true);
 });

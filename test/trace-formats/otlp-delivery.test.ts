@@ -22,7 +22,7 @@ afterEach(() => collector.stop());
 describe("delivering spans", () => {
   const KEY = "Basic c2VjcmV0LWtleQ==";
 
-  const spansOf = (trace: typeof ANSWERED) => otlpSpans(trace, { content: true, tools: [] });
+  const spansOf = (trace: typeof ANSWERED) => otlpSpans(trace, { content: true, tools: [], run: null });
 
   function deliver(traces: Iterable<readonly Span[]>, url = `${collector.url}/v1/traces`): Promise<Delivery> {
     const server = { url, headers: { authorization: KEY }, retry: RETRY };
@@ -36,7 +36,7 @@ describe("delivering spans", () => {
   }
 
   describe("a span in protobuf", () => {
-    it("is decoded to the original span by OpenTelemetry's own definitions", async () => {
+    it("equals the original span after decoding with OpenTelemetry's own definitions", async () => {
       const spans = [...spansOf(ANSWERED), ...spansOf(FAILED)];
       expect(await deliver([spans])).toEqual({ delivered: spans.length, rejected: 0, shortened: 0, messages: [] });
       const [request] = collector.taken;
@@ -48,7 +48,7 @@ describe("delivering spans", () => {
       expect(request?.spans).toEqual(spans.map(decoded));
     });
 
-    it("is decoded correctly, whatever the trace contains", async () => {
+    it("equals the original span, whatever the trace contains", async () => {
       const traces = fc.sample(hostileTrace, { numRuns: 200, seed: 7 });
       const spans = traces.map(spansOf);
       await deliver(spans);
@@ -57,7 +57,7 @@ describe("delivering spans", () => {
       for (const [i, span] of collector.spans.entries()) expect(span).toEqual(expected[i]);
     });
 
-    it("is sent in requests of less than 4 MB", async () => {
+    it("travels in requests of less than 4 MB", async () => {
       const long = { ...ANSWERED, answer: "x".repeat(300_000) };
       const traces = Array.from({ length: 20 }, (_, i) => spansOf({ ...long, traceId: `trace_${i}` }));
       const { delivered } = await deliver(traces);
@@ -67,7 +67,7 @@ describe("delivering spans", () => {
       expect(new Set(collector.spans.map(({ traceId, spanId }) => traceId + spanId)).size).toBe(delivered);
     });
 
-    it("is sent without its largest texts, but with a note, if it is too large on its own", async () => {
+    it("travels without its largest texts, but with a note, if it is too large on its own", async () => {
       const messages = ANSWERED.messages.map((message) =>
         message.role === "tool" ? { ...message, content: "y".repeat(5_000_000) } : message,
       );
@@ -109,12 +109,12 @@ describe("delivering spans", () => {
       },
     );
 
-    it("can be unreachable", async () => {
+    it("leads to an error if it is unreachable", async () => {
       const { retryable } = await refusalOf(deliver([spansOf(ANSWERED)], "http://127.0.0.1:1/v1/traces"));
       expect(retryable).toBe(true);
     });
 
-    it("can accept only some spans", async () => {
+    it("leads to a count if it accepts only some spans", async () => {
       collector.always = partialSuccess(2, "two were too old");
       expect(await deliver([spansOf(ANSWERED)])).toEqual({
         delivered: 3,
@@ -125,7 +125,7 @@ describe("delivering spans", () => {
     });
 
     it.each(["", "{", "\u0000\u00ff", '{"partialSuccess":null}'])(
-      "can respond to accepted spans with %j",
+      "leads to no error if it responds to accepted spans with %j",
       async (body) => {
         collector.always = { status: 200, headers: { "content-type": "application/x-protobuf" }, body };
         expect(await deliver([spansOf(ANSWERED)])).toMatchObject({ delivered: 5, rejected: 0 });
@@ -166,7 +166,7 @@ describe("delivering during a run", () => {
     return {
       spans: SPANS,
       size: 100,
-      toSpans: () => otlpSpans(trace, { content: true, tools: [] }),
+      toSpans: () => otlpSpans(trace, { content: true, tools: [], run: null }),
       toScores: () => scoreRecords(trace, true),
       ...changes,
     };
@@ -176,7 +176,7 @@ describe("delivering during a run", () => {
     for (let i = 0; i < count; i++) live.add(liveTrace(i));
   }
 
-  describe("delivery during a run", () => {
+  describe("an export that runs next to the tasks", () => {
     it("sends every trace before it ends", async () => {
       const live = delivery();
       add(live, 30);
@@ -205,7 +205,7 @@ describe("delivering during a run", () => {
     it.each<[string, Answer]>([
       ["the server returned 400: bad", { status: 400, body: "bad" }],
       ["the server returned 503", { status: 503 }],
-    ])("counts refused traces, with the reason: %s", async (reason, answer) => {
+    ])("counts rejected traces, with the reason (%s)", async (reason, answer) => {
       collector.always = answer;
       const live = delivery();
       add(live, 3);
@@ -250,7 +250,7 @@ describe("delivering during a run", () => {
       expect({ delivered, dropped, reasons }).toEqual({ delivered: SPANS, dropped: SPANS, reasons: ["no such thing"] });
     });
 
-    it("sends scores after the spans, and counts the refused ones", async () => {
+    it("sends scores after the spans, and counts the rejected ones", async () => {
       const server = { url: `${collector.url}/v1/traces`, headers: {}, retry: RETRY };
       const scores = scoreDestination("phoenix", server);
       const live = delivery({ scores });

@@ -13,7 +13,7 @@ const linesOf = (trace: Parameters<typeof otlpLines>[0], content = true) => otlp
 const spansIn = (trace: typeof ANSWERED) => spansOf(tracesDataSchema.parse(JSON.parse(linesOf(trace)[0] ?? "")));
 
 describe("an OTLP trace", () => {
-  it("is one line that follows the OTLP rules", () => {
+  it("takes one line, and follows the OTLP rules", () => {
     for (const trace of [ANSWERED, FAILED, ...ALL_KINDS]) {
       const lines = linesOf(trace);
       expect(lines).toHaveLength(1);
@@ -75,7 +75,7 @@ describe("an OTLP trace", () => {
     expect(call?.get("gen_ai.response.model")).toBe("gemini-3-001");
   });
 
-  it("counts cached tokens as input, and leaves out counts that the server did not report", () => {
+  it("counts cached tokens as input, and omits counts that the server did not report", () => {
     const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, cacheWriteTokens: 30 };
     const [turn, other] = ANSWERED.turns;
     if (turn === undefined || other === undefined) throw new Error("there are no turns");
@@ -111,7 +111,7 @@ describe("an OTLP trace", () => {
     expect(events.map((event) => valuesOf(event).get("gen_ai.evaluation.score.value"))).toEqual([0, 0.5]);
   });
 
-  it("leaves out all conversation and mail if --no-content is given", () => {
+  it("omits all conversation and mail if --no-content is given", () => {
     const judge = { value: 1, explanation: "the call is on Friday" };
     const [line = ""] = linesOf({ ...ANSWERED, scores: { judgeScore: judge } }, false);
     expect(problemsOf(line)).toEqual([]);

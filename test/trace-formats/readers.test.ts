@@ -115,7 +115,7 @@ describe("corpus readers", async () => {
       await expect(openCorpus(source, other)).rejects.toBeInstanceOf(UserError);
     });
 
-    it("is chosen by the content, and returns the twelve emails as they were written", async () => {
+    it("recognizes its content, and returns the twelve emails as they were written", async () => {
       const corpus = await openCorpus(source, null);
       expect(corpus.format).toBe(format);
       const { emails, bad, error } = await readAll(corpus);
@@ -131,7 +131,7 @@ describe("corpus readers", async () => {
       expect(await readAll(corpus)).toEqual(await readAll(corpus));
     });
 
-    it("has read all of its bytes at the end", async () => {
+    it("reaches all of its bytes at the end", async () => {
       const corpus = await openCorpus(source, format);
       const { bytesRead } = await readAll(corpus);
       expect(bytesRead).toBe(corpus.totalBytes ?? mails.reduce((sum, { raw }) => sum + raw.length, 0));
@@ -147,7 +147,7 @@ describe("corpus readers", async () => {
   });
 
   describe("facts that only some formats contain", () => {
-    it("include the inbox in a parsed CSV", async () => {
+    it("include the mailbox in a parsed CSV", async () => {
       const { emails } = await readAll(await openCorpus(at("parsed.csv"), null));
       expect(new Set(emails.map(({ inbox, owner, path }) => [inbox, owner, path].join("|")))).toEqual(
         new Set(["mia.alder@example.com||"]),
@@ -174,8 +174,8 @@ const READERS: Readonly<Record<string, (bytes: Buffer, name: string) => unknown>
     name.endsWith(".eval") ? readEvalFile(bytes, "python") : readJsonLog(bytes.toString(), "python"),
 };
 
-describe("the test readers accept", needs("exports"), () => {
-  it.each(Object.entries(READERS))("the examples of %s", (folder, read) => {
+describe("example files in the tests' own readers", needs("exports"), () => {
+  it.each(Object.entries(READERS))("contain every field of %s", (folder, read) => {
     const path = join(EXPORTS, "examples", folder);
     const names = readdirSync(path);
     expect(names.filter((name) => name.includes("broken")).length).toBeGreaterThan(5);
@@ -186,7 +186,7 @@ describe("the test readers accept", needs("exports"), () => {
     }
   });
 
-  it("the examples from Inspect, although the viewer needs more than the minimum", () => {
+  it("include Inspect's, although the viewer needs more than the minimum", () => {
     const path = join(EXPORTS, "examples/inspect");
     const read = (name: string) => readJsonLog(readFileSync(join(path, name), "utf8"), "viewer");
     expect(() => read("2026-11-20T09-00-00_art-e_tAsK1.json")).not.toThrow();
@@ -223,7 +223,7 @@ describe("exporting and importing", () => {
 
   describe.each(WHOLE)("traces as %s", (format) => {
     it.each(ALL_KINDS.map((trace) => [trace.traceId, trace] as const))(
-      "are unchanged for the kind %s",
+      "stay the same for the kind %s",
       async (_, trace) => {
         const bytes = exported(format, [trace]);
         const read = await imported(bytes);
@@ -237,7 +237,7 @@ describe("exporting and importing", () => {
   const SEED = Math.floor(Math.random() * 2 ** 31);
 
   describe.each(WHOLE)("hostile traces as %s", (format) => {
-    it("are unchanged", async () => {
+    it("stay the same", async () => {
       const traces = fc
         .sample(hostileConversation, { numRuns: TRACES, seed: SEED })
         // zod drops keys with this name.

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { addUsage, NO_USAGE } from "../../src/models/model.js";
-import { reasoningText } from "../../src/models/reasoning-text.js";
+import { reasoningText } from "../../src/models/provider-reasoning.js";
+import { addUsage, NO_USAGE } from "../../src/models/usage.js";
 import { traceText } from "../../src/reports/trace-text.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
@@ -62,15 +62,15 @@ it.each([[null], ["text"], [[1, null, { type: "thinking" }]], [{ parts: 5 }], [{
   },
 );
 
-describe("reasoning is written", () => {
-  it("to ATIF as reasoning_content", () => {
+describe("writing reasoning", () => {
+  it("uses reasoning_content in ATIF", () => {
     const [line = ""] = [...FORMATS.atif.lines([THOUGHT], contextOf({ toolsOf: () => TOOLS }))];
     expect(readAtif(line).steps[2]).toMatchObject({ source: "agent" });
     expect(JSON.parse(line).steps[2].reasoning_content).toBe(WHY);
     expect(JSON.parse(line).steps[3]).not.toHaveProperty("reasoning_content");
   });
 
-  it("to OTLP as a part of type reasoning, before the other parts", () => {
+  it("puts a part of type reasoning before the other parts in OTLP", () => {
     const [line = ""] = otlpLines(THOUGHT, []);
     expect(problemsOf(line)).toEqual([]);
     const [, first] = spansOf(tracesDataSchema.parse(JSON.parse(line))).map(valuesOf);
@@ -79,7 +79,7 @@ describe("reasoning is written", () => {
     expect(otlpLines(THOUGHT, [], false)[0]).not.toContain(WHY);
   });
 
-  it("to chats in the dialect hf, which trainers of open models read", () => {
+  it("keeps reasoning in chats of the dialect hf, which trainers of open models read", () => {
     const lines = (dialect: "openai" | "hf") => {
       const options = { dialect, reward: "", content: true } as const;
       return [...FORMATS.chat.lines([THOUGHT], contextOf({ options, toolsOf: () => TOOLS }))].join("\n");
@@ -89,7 +89,7 @@ describe("reasoning is written", () => {
     expect(lines("openai")).not.toContain(WHY);
   });
 
-  it("to Inspect logs as ContentReasoning, before the text", needs("exports"), async () => {
+  it("puts ContentReasoning before the text in Inspect logs", needs("exports"), async () => {
     const said = { ...THOUGHT, messages: THOUGHT.messages.map((m, i) => (i === 2 ? { ...m, content: "said" } : m)) };
     const log = inspectJsonLog([said as QuestionTrace], contextOf({ toolsOf: () => TOOLS }));
     await readJsonLog(log, "viewer");
@@ -101,8 +101,8 @@ describe("reasoning is written", () => {
   });
 });
 
-describe("reasoning is read back", () => {
-  it.each(["atif", "otlp", "inspect-json"] as const)("from %s, with its tokens", async (format) => {
+describe("reading reasoning", () => {
+  it.each(["atif", "otlp", "inspect-json"] as const)("restores it from %s, with its tokens", async (format) => {
     const path = join(mkdtempSync(join(tmpdir(), "art-e-")), "file");
     const counted = { ...THOUGHT, turns: THOUGHT.turns.map((turn) => ({ ...turn, usage: WITH_REASONING })) };
     const context = contextOf({ toolsOf: () => TOOLS });

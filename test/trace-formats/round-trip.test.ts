@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Message } from "../../src/models/model.js";
-import { reasoningText } from "../../src/models/reasoning-text.js";
+import { reasoningText } from "../../src/models/provider-reasoning.js";
 import type { ExportedTrace } from "../../src/trace-formats/export-traces/exported-trace.js";
 import { FORMATS } from "../../src/trace-formats/formats.js";
 import { openImport } from "../../src/trace-formats/open-import.js";
@@ -137,7 +137,7 @@ const documented = new Map(
 );
 
 describe("the documented table of preserved facts", () => {
-  it.each(Object.keys(ROWS))("is correct for %s", async (name) => {
+  it.each(Object.keys(ROWS))("agrees with the readers for %s", async (name) => {
     const [trace, of] = ROWS[name] as (typeof ROWS)[string];
     const found: string[] = [];
     for (const column of COLUMNS) {
@@ -149,7 +149,7 @@ describe("the documented table of preserved facts", () => {
 });
 
 describe("a trace after export, import and another export", () => {
-  it.each(COLUMNS)("consists of the same %s bytes, whatever the kind of trace", async (column) => {
+  it.each(COLUMNS)("contains the same %s bytes, whatever the kind of trace", async (column) => {
     for (const trace of [RICH, ...ALL_KINDS]) {
       const once = await roundTrip(column, trace);
       expect(await roundTrip(column, once), trace.traceId).toEqual(once);

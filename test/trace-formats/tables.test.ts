@@ -78,7 +78,7 @@ describe("table formats", () => {
   }
 
   describe("a Parquet table", () => {
-    it("is read by hyparquet with every value and type", async () => {
+    it("opens in hyparquet with every value and type", async () => {
       const { bytes } = parquetFile("all.parquet", [FULL, EMPTY, ZERO]);
       const read = await parquetReadObjects({ file: toArrayBuffer(bytes) });
       expect(read).toEqual([
@@ -94,7 +94,7 @@ describe("table formats", () => {
       ]);
     });
 
-    it("is read by DuckDB with usable types", async () => {
+    it("opens in DuckDB with usable types", async () => {
       const { path } = parquetFile("types.parquet", [FULL, EMPTY]);
       const duckdb = await openDuckdb();
       const types = await rowsOf(duckdb, `SELECT column_name, column_type FROM (DESCRIBE '${path}')`);
@@ -121,13 +121,13 @@ describe("table formats", () => {
       expect(empty).toEqual({ text: null, integer: null, ms: null, date: null, texts: null });
     });
 
-    it("has its columns even if it has no rows", async () => {
+    it("contains its columns even if it has no rows", async () => {
       const { path, bytes } = parquetFile("empty.parquet", []);
       expect(await parquetReadObjects({ file: toArrayBuffer(bytes) })).toEqual([]);
       expect(await rowsOf(await openDuckdb(), `SELECT text, texts FROM '${path}'`)).toEqual([]);
     });
 
-    it("is written in row groups, each before the next one is read", async () => {
+    it("consists of row groups, each written before the next one is read", async () => {
       const long = "x".repeat(9_000_000);
       let readRows = 0;
       function* rows(): Generator<Row> {
@@ -150,7 +150,7 @@ describe("table formats", () => {
       expect(read.map(({ integer }) => integer)).toEqual([1n, 2n, 3n, 4n, 5n]);
     });
 
-    it("replaces surrogate halves, and leaves out an invalid time", async () => {
+    it("replaces surrogate halves, and omits an invalid time", async () => {
       const { bytes } = parquetFile("broken.parquet", [{ ...FULL, text: "cut \ud83d", timestamp: "yesterday" }]);
       const [row] = await parquetReadObjects({ file: toArrayBuffer(bytes) });
       expect(row).toMatchObject({ text: "cut \ufffd", timestamp: null });
@@ -163,7 +163,7 @@ describe("table formats", () => {
       expect(lines).toEqual([FULL, EMPTY]);
     });
 
-    it("contains no surrogate halves, which readers refuse", () => {
+    it("contains no surrogate halves, which readers reject", () => {
       const [line = ""] = jsonLines(COLUMNS, [{ ...FULL, text: "cut \ud83d" }]);
       expect(JSON.parse(line).text).toBe("cut \ufffd");
     });
@@ -173,7 +173,7 @@ describe("table formats", () => {
     const rowsOfCsv = (rows: readonly Row[]): Record<string, string>[] =>
       parse([...csvRows(COLUMNS, rows)].join(""), { columns: true, record_delimiter: "\r\n" });
 
-    it("has one line per row, several values in one cell, and empty cells for missing values", () => {
+    it("contains one line per row, several values in one cell, and empty cells for missing values", () => {
       expect(rowsOfCsv([FULL, EMPTY])).toEqual([
         {
           ...FULL,
@@ -207,7 +207,7 @@ function objects<Row>({ columns, rows }: Table<Row>, run = RUN): Record<string, 
 }
 
 describe("the task table", () => {
-  it("has the fields of the results file and one column per score", () => {
+  it("contains the fields of the results file and one column per score", () => {
     const [row] = objects(tasksTable(["semanticScore", "eval:cites"]));
     expect(row).toMatchObject({
       runId: "run_1",
@@ -223,7 +223,7 @@ describe("the task table", () => {
     });
   });
 
-  it("distinguishes a score from a column with the same name", () => {
+  it("separates a score from a column with the same name", () => {
     const results = () => [{ ...result, scores: { Turns: 0.25 } }];
     const [row] = objects(tasksTable(["Turns"]), { ...RUN, results });
     expect(row).toMatchObject({ turns: result.turns, "score:Turns": 0.25 });
@@ -231,7 +231,7 @@ describe("the task table", () => {
 });
 
 describe("the turn table", () => {
-  it("has one row per model call, with the number of its tool calls", () => {
+  it("contains one row per model call, with the number of its tool calls", () => {
     const rows = objects(turnsTable);
     expect(rows.map(({ turn, toolCalls, taskId }) => ({ turn, toolCalls, taskId }))).toEqual(
       ANSWERED.turns.map((_, turn) => ({
@@ -243,15 +243,15 @@ describe("the turn table", () => {
     expect(rows[0]).toMatchObject({ inputTokens: 100, cacheWriteTokens: 0, cached: false, waitedMs: null });
   });
 
-  it("leaves out tokens if the server did not count them", () => {
+  it("omits tokens if the server did not count them", () => {
     const turns = ANSWERED.turns.map((turn) => ({ ...turn, usage: null }));
     const [row] = objects(turnsTable, { ...RUN, traces: () => [{ ...ANSWERED, turns }] });
     expect(row).toMatchObject({ inputTokens: null, cacheWriteTokens: null, outputTokens: null });
   });
 });
 
-describe("the tool call table", () => {
-  it("has arguments and results as JSON, and no result if a call failed", () => {
+describe("the table of tool calls", () => {
+  it("shows arguments and results as JSON, and no result if a call failed", () => {
     const rows = objects(toolCallsTable);
     expect(rows).toHaveLength(ANSWERED.toolCalls.length);
     expect(rows[0]).toMatchObject({
@@ -263,7 +263,7 @@ describe("the tool call table", () => {
     expect(rows[1]).toMatchObject({ call: 1, result: null, error: ANSWERED.toolCalls[1]?.error });
   });
 
-  it("is empty if it is made from a results file", () => {
+  it("stays empty if it comes from a results file", () => {
     expect(objects(toolCallsTable, { ...RUN, traces: null })).toEqual([]);
   });
 });
@@ -301,12 +301,12 @@ with zipfile.ZipFile(sys.argv[1]) as file:
     return path;
   }
 
-  it.each([2, 65_534, 65_535, 65_600])("can be read by Python if it has %d entries", (count) => {
+  it.each([2, 65_534, 65_535, 65_600])("opens in Python if it has %d entries", (count) => {
     const [found, [first, , last]] = readByPython(zipOf(count)) as [number, unknown[]];
     expect([found, first, last]).toEqual([count, ["samples/é1.json", TEXT, TIME], ["header.json", TEXT, TIME]]);
   });
 
-  it("can be read by Python if an entry starts after 4 GB", () => {
+  it("opens in Python if an entry starts after 4 GB", () => {
     const path = join(folder, "large.zip");
     const text = Buffer.from("far away");
     const data = deflateRawSync(text);

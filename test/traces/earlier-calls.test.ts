@@ -79,7 +79,7 @@ describe("the conversation of a follow-up question", () => {
     ]);
   });
 
-  it("has figures only for the replies of this question", () => {
+  it("counts only the replies of this question", () => {
     const replies = steps.filter(({ role }) => role === "assistant");
     expect(replies.map((step) => step.turn?.latencyMs ?? null)).toEqual([null, null, null, null, 400]);
   });
@@ -87,7 +87,7 @@ describe("the conversation of a follow-up question", () => {
 
 describe("an eval of a follow-up question", () => {
   it.each(["sources_read", "sources_returned", "numbers_in_mail", "numbers_in_results"])(
-    "counts an email that an earlier chat opened: %s",
+    "counts an email that an earlier chat opened (%s)",
     (feature) => expect(FEATURES[feature]?.of(viewOf(followUp))).toMatchObject({ value: 1 }),
   );
 

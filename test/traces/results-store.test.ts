@@ -36,7 +36,7 @@ describe("planned tasks", () => {
   const left = (retryFailed = false) => remaining("run_a", retryFailed).map(({ task, epoch }) => [task.id, epoch]);
   const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
-  describe("the remaining positions of a run", () => {
+  describe("a run's remaining positions", () => {
     it("include all tasks at first, in order and with the original questions", () => {
       expect(remaining("run_a", false)).toEqual(
         PLAN.map((planned) => ({ ...planned, task: { ...planned.task, split: "test" } })),
@@ -68,11 +68,11 @@ describe("planned tasks", () => {
       expect(left(true)).toEqual([[1, 1], ...unanswered]);
     });
 
-    it("are empty for an unknown run", () => {
+    it("form an empty list for an unknown run", () => {
       expect(remaining("run_x", true)).toEqual([]);
     });
 
-    it("are read one page at a time, and tasks a few at a time when needed", () => {
+    it("come one page at a time, and tasks a few at a time when needed", () => {
       saveRun(test.db, "run_b");
       const plan = Array.from({ length: 301 }, (_, i) => ({ kind: "question" as const, task: ONE, epoch: i + 1 }));
       saveRunTasks(test.db, "run_b", plan);
@@ -145,7 +145,7 @@ describe("the result writer", () => {
     expect(saved()).toEqual([1, 2, 3, 5]);
   });
 
-  describe("while another program holds the file", { timeout: 60_000 }, () => {
+  describe("waiting for another program that holds the file", { timeout: 60_000 }, () => {
     async function waits(signal: AbortSignal) {
       await writer.close();
       let onWait = () => {};
@@ -178,7 +178,7 @@ describe("the result writer", () => {
     });
   });
 
-  describe("after the file is lost", () => {
+  describe("after the loss of the file", () => {
     it.each<[string, (path: string) => void]>([
       ["deleted", rmSync],
       [

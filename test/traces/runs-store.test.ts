@@ -4,21 +4,19 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { UserError } from "../../src/platform/errors.js";
 import { openRowWriter, toResultRow } from "../../src/traces/result-writer.js";
 import { attemptPages, iterateResults, saveTasks } from "../../src/traces/results-store.js";
+import { costOfRun, scoreSums } from "../../src/traces/run-figures.js";
+import { listRuns } from "../../src/traces/run-list.js";
+import { acquireRunLock, thisProcess } from "../../src/traces/run-lock.js";
 import { NO_LIMITS } from "../../src/traces/run-settings.js";
 import {
-  acquireRunLock,
   addRunTags,
-  costOfRun,
   deleteRun,
   finishRun,
   getRun,
-  listRuns,
   removeRunTags,
   reopenRun,
-  scoreSums,
   setRunName,
   setRunNote,
-  thisProcess,
 } from "../../src/traces/runs-store.js";
 import type { TaskResult } from "../../src/traces/task-result.js";
 import { openEmpty, type TestDb } from "../runs/demo-setup.js";
@@ -92,8 +90,8 @@ describe("listing runs", () => {
     });
   });
 
-  describe("a run", () => {
-    it("is found by its name before another run whose id starts with that name", () => {
+  describe("the lifecycle of a run", () => {
+    it("finds a run by its name before another run whose id starts with that name", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "baseline-2");
       setRunName(test.db, "run_a", "baseline");
@@ -103,7 +101,20 @@ describe("listing runs", () => {
       expect(getRun(test.db, "baseline").id).toBe("baseline-2");
     });
 
-    it("is the latest if it is the newest that has a result, even a failed one, but for a resume if it is the newest", () => {
+    it("finds the newest run of an agent, unless another run has that name", () => {
+      saveRun(test.db, "run_a", "2026-01-01T00:00:00.000Z");
+      saveRun(test.db, "run_b", "2026-01-02T00:00:00.000Z");
+      const agent = getRun(test.db, "run_a").agentId;
+      expect(getRun(test.db, agent).id).toBe("run_b");
+      saveTask("run_a", 1);
+      expect(getRun(test.db, agent).id).toBe("run_a");
+      expect(getRun(test.db, agent, "newest").id).toBe("run_b");
+      setRunName(test.db, "run_b", agent);
+      expect(getRun(test.db, agent).id).toBe("run_b");
+      expect(() => getRun(test.db, `${agent}-unknown`)).toThrow(UserError);
+    });
+
+    it("selects the newest run that has a result, even a failed one, as the latest, but for a resume the newest", () => {
       saveRun(test.db, "run_a", "2026-01-01T00:00:00.000Z");
       saveRun(test.db, "run_b", "2026-01-02T00:00:00.000Z");
       expect(getRun(test.db, "latest").id).toBe("run_b");
@@ -114,14 +125,14 @@ describe("listing runs", () => {
       expect(getRun(test.db, "latest").id).toBe("run_b");
     });
 
-    it("loses removed tags, and keeps the others", () => {
+    it("removes tags, and keeps the others", () => {
       saveRun(test.db, "run_a");
       addRunTags(test.db, "run_a", ["x", "y", "x"]);
       removeRunTags(test.db, "run_a", ["x", "z"]);
       expect(getRun(test.db, "run_a").tags).toEqual(["y"]);
     });
 
-    it("is deleted with everything that belongs to it, and nothing else", () => {
+    it("deletes a run with everything that belongs to it, and nothing else", () => {
       for (const id of ["run_a", "run_b"]) {
         saveRun(test.db, id);
         saveTask(id, 1);
@@ -156,22 +167,22 @@ describe("storing runs", () => {
   }
 
   describe("an unknown run", () => {
-    it("is named in the error, whether requested by id, by prefix, or as the latest if there is none", () => {
+    it("appears in the error, whether requested by id, by prefix, or as the latest if there is none", () => {
       for (const id of ["run_nobody", "latest"]) expect(refusal(id)).toBe(`Unknown run "${id}" in ${test.db.name}.`);
       saveRun(test.db, "run_a");
       for (const id of ["run_b", "un_a", "run_a1", "RUN_A", "run_%", "run__"])
         expect(refusal(id)).toMatch(/^Unknown run/);
     });
 
-    it("is not guessed from an ambiguous prefix", () => {
+    it("stays unknown if a prefix is ambiguous", () => {
       saveRun(test.db, "run_a1");
       saveRun(test.db, "run_a2");
       expect(refusal("run_a")).toBe('More than one run starts with "run_a".');
     });
   });
 
-  describe("a run", () => {
-    it("is found by its id, by a prefix of it, and by its id even if another id starts with it", () => {
+  describe("a stored run", () => {
+    it("can be found by its id, by a prefix of it, and by its id even if another id starts with it", () => {
       saveRun(test.db, "run_abc");
       saveRun(test.db, "run_abcdef");
       saveRun(test.db, "run_b");
@@ -182,7 +193,7 @@ describe("storing runs", () => {
       ]);
     });
 
-    it("is the latest if it was started last or, of several started at the same time, saved last", () => {
+    it("counts as the latest if it was started last or, of several started at the same time, saved last", () => {
       saveRun(test.db, "run_new", "2026-01-02T00:00:00.000Z");
       saveRun(test.db, "run_old", "2026-01-01T00:00:00.000Z");
       expect(getRun(test.db, "latest").id).toBe("run_new");
@@ -191,7 +202,7 @@ describe("storing runs", () => {
       expect(listRuns(test.db).map((run) => run.id)).toEqual(["run_newer", "run_new", "run_old"]);
     });
 
-    it("is returned as it was saved, with its dataset", () => {
+    it("comes back as it was saved, with its dataset", () => {
       const { datasetId: _, source, revision, ...run } = saveRun(test.db, "run_a");
       const { sha256 } = QUESTIONS;
       const dataset = { source, revision, sha256 };
@@ -220,7 +231,7 @@ describe("storing runs", () => {
       ]);
     });
 
-    it("is running only as long as its process exists", async () => {
+    it("counts as running only as long as its process exists", async () => {
       saveRun(test.db, "run_a");
       const status = (holder: string) => {
         acquireRunLock(test.db, "run_a", { name: holder, isGone: () => true });
@@ -239,7 +250,7 @@ describe("storing runs", () => {
       expect(status("elsewhere:1@5")).toBe("running");
     });
 
-    it("is interrupted if a killed process left it running and another process locks it", () => {
+    it("counts as interrupted if a killed process left it running and another process locks it", () => {
       saveRun(test.db, "run_a");
       acquireRunLock(test.db, "run_a", { name: "elsewhere:1", isGone: () => false });
       test.db.exec("UPDATE runs SET status = 'running'");
@@ -255,7 +266,7 @@ describe("storing runs", () => {
       expect(getRun(test.db, "run_a")).toMatchObject({ limits, output: "/tmp/results.json" });
     });
 
-    it("is deleted with its tasks and traces", () => {
+    it("disappears with its tasks and traces", () => {
       saveRun(test.db, "run_a");
       saveTask(test.db, "run_a", 1, 0.5);
       test.db.exec("DELETE FROM results WHERE run_id = 'run_a'; DELETE FROM runs WHERE id = 'run_a'");
@@ -271,7 +282,7 @@ describe("storing runs", () => {
       ["its trace already exists", "run_a", 2, "trace_run_a_1"],
       ["its trace already exists as an attempt at it", "run_a", 1, "trace_run_a_1"],
       ["there is no such run", "run_b", 1, "trace_other"],
-    ])("is saved either with its trace or not at all: %s", (_why, run, task, traceId) => {
+    ])("reaches the database with its trace or not at all (%s)", (_why, run, task, traceId) => {
       saveRun(test.db, "run_a");
       saveTask(test.db, "run_a", 1, 0.5);
       expect(() => saveTask(test.db, run, task, 1, traceId)).toThrow(/constraint failed/);
@@ -279,7 +290,7 @@ describe("storing runs", () => {
       expect([...iterateResults(test.db, "run_a")].map((result) => result.semanticScore)).toEqual([0.5]);
     });
 
-    it("is saved with its trace even after the same writer was refused another task", () => {
+    it("keeps its trace even after the writer rejected another task", () => {
       saveRun(test.db, "run_a");
       const save = openRowWriter(test.db);
       const { trace, result } = finished("run_a", 1, 1);
@@ -312,7 +323,7 @@ describe("storing runs", () => {
       expect(listRuns(test.db)[0]?.tasks).toBe(2);
     });
 
-    it("is read in the order of task ids, only for its own run", () => {
+    it("appears in the order of task ids, only for its own run", () => {
       saveRun(test.db, "run_a");
       saveRun(test.db, "run_b");
       for (const id of [10, 9, 100, 1]) saveTask(test.db, "run_a", id, 1);
@@ -320,7 +331,7 @@ describe("storing runs", () => {
       expect([...iterateResults(test.db, "run_a")].map((result) => result.taskId)).toEqual([1, 9, 10, 100]);
     });
 
-    it("is read once, page by page, wherever the pages end", () => {
+    it("appears once, page by page, wherever the pages end", () => {
       saveRun(test.db, "run_a");
       const ids = Array.from({ length: 200 }, (_, i) => i - 50);
       for (const id of ids) saveTask(test.db, "run_a", id, 1);
@@ -333,7 +344,7 @@ describe("storing runs", () => {
   });
 
   describe("questions", () => {
-    it("are stored once, however many runs use them", () => {
+    it("exist once, however many runs use them", () => {
       const save = () => saveTasks(test.db, QUESTIONS, QUESTION_TASKS);
       expect(save()).toBe("0123456789abcdef");
       expect(save()).toBe("0123456789abcdef");
@@ -345,7 +356,7 @@ describe("storing runs", () => {
       expect(test.db.prepare("SELECT count(*) FROM datasets").pluck().get()).toBe(1);
     });
 
-    it("are stored separately per split, even if they are in one file", () => {
+    it("exist separately per split, even if they are in one file", () => {
       saveTasks(test.db, QUESTIONS, QUESTION_TASKS);
       saveTasks(test.db, { ...QUESTIONS, split: "train" }, QUESTION_TASKS);
       expect(test.db.prepare("SELECT split, count(*) AS n FROM art_e_tasks GROUP BY split").all()).toEqual([

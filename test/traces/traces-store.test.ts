@@ -41,9 +41,9 @@ describe("traces", () => {
   });
 
   describe("the traces of a run", () => {
-    it("are empty if the run is unknown", () => expect(tasks({ runId: "run_other" })).toEqual([]));
+    it("form an empty list if the run is unknown", () => expect(tasks({ runId: "run_other" })).toEqual([]));
 
-    it("are complete, in the order of task ids, and only from that run", () => {
+    it("come completely, in the order of task ids, and only from that run", () => {
       expect(tasks({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       const [first] = iterateTraces(test.db, { runId: "run_new" });
       expect(first).toEqual(finished("run_new", 3, 1, "trace_new").trace);
@@ -61,7 +61,7 @@ describe("traces", () => {
       ["selects failed tasks", { failedOnly: true }, [8, 9]],
       ["never selects failed tasks with a band, because they are unscored", { failedOnly: true, band: "low" }, []],
       ["never selects failed tasks with a bound", { failedOnly: true, ...within({ min: 0 }) }, []],
-    ] as const)("%s", (_what, filter, expected) => {
+    ] as const)("filters the tasks (%s)", (_what, filter, expected) => {
       expect(tasks(filter)).toEqual(expected);
     });
   });
@@ -74,7 +74,7 @@ describe("traces", () => {
       ["by a prefix of its run id and its task", "run_o/3", 3],
       ["under its run, task and epoch", "run_old/3/1", 3],
       ["under its task in the latest run", "latest/4", 4],
-    ])("is found %s", (_how, name, task) => {
+    ])("can be found %s", (_how, name, task) => {
       expect(getTrace(test.db, name)).toHaveProperty("taskId", task);
     });
 
@@ -82,7 +82,7 @@ describe("traces", () => {
       expect(getTrace(test.db, "latest/3")).toHaveProperty("runId", "run_new"));
 
     it.each(["trace_other", "run_old/99", "run_old/3/2", "latest/99", "latest/", "latest/x", "trace_%"])(
-      "is not found by the name %s",
+      "cannot be found by the name %s",
       (name) => {
         expect(() => getTrace(test.db, name)).toThrow(
           expect.objectContaining({
@@ -93,13 +93,13 @@ describe("traces", () => {
       },
     );
 
-    it("is not found if the run is unknown", () => {
+    it("cannot be found if the run is unknown", () => {
       expect(() => getTrace(test.db, "run_other/3")).toThrow(
         expect.objectContaining({ code: "run_unknown", message: `Unknown run "run_other" in ${test.db.name}.` }),
       );
     });
 
-    it("is not guessed from an ambiguous prefix", () => {
+    it("stays unknown if a prefix is ambiguous", () => {
       expect(() => getTrace(test.db, "trace_run_old")).toThrow(UserError);
       expect(() => getTrace(test.db, "trace_run_old")).toThrow('More than one trace starts with "trace_run_old".');
     });

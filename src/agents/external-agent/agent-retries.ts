@@ -1,3 +1,4 @@
+// Retries an external agent from scratch, within the rate limit of the run.
 import { costWithRetries, retryFollowed } from "../../models/model-retries.js";
 import { callThrottled, type RateLimiter } from "../../models/rate-limiter.js";
 import { DEFAULT_RETRY, type RetryPolicy } from "../../platform/retry-delay.js";

@@ -1,3 +1,4 @@
+// The processes of a command agent: one JSON line in, one out, reused from task to task.
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
 import { ModelError, type ModelErrorKind } from "../../models/model.js";

@@ -1,6 +1,8 @@
+// An external agent that is a program. It gets each task as a JSON line, and its tools over MCP.
 import { randomBytes } from "node:crypto";
-import { ModelError, reasoningUsage, type Usage } from "../../models/model.js";
+import { ModelError } from "../../models/model.js";
 import { scrub } from "../../models/provider-errors.js";
+import { reasoningUsage, type Usage } from "../../models/usage.js";
 import { listenMcp, type MailOffer, type McpListener, mailServer } from "../../tools/mcp-server.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
 import type { AgentBackend, AgentTask } from "../agent-backend.js";

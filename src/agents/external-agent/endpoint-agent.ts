@@ -1,10 +1,12 @@
+// An external agent behind an OpenAI-compatible endpoint: one chat completion request per question.
 import { completeChat } from "../../models/agent-requests.js";
 import { chargeOf, noteEachOnce } from "../../models/call-cost.js";
 import { chatUrl, type Endpoint, secretsOf } from "../../models/endpoint.js";
 import { withBilled } from "../../models/http-attempt.js";
-import { ModelError, type Usage } from "../../models/model.js";
-import { separateReasoning } from "../../models/reply-text.js";
+import { ModelError } from "../../models/model.js";
 import { NO_EXTRAS, withExtraBody } from "../../models/request-extras.js";
+import { separateReasoning } from "../../models/unparsed-text.js";
+import type { Usage } from "../../models/usage.js";
 import { definedProperties } from "../../platform/optional-values.js";
 import { redact } from "../../platform/secrets.js";
 import { type AgentBackend, type AgentTask, mailboxOf } from "../agent-backend.js";
@@ -26,7 +28,7 @@ interface EndpointAgent {
 export function endpointAgent({ name, endpoint, priceOf, note }: EndpointAgent): AgentBackend {
   const url = chatUrl(endpoint);
   const { extras = NO_EXTRAS } = endpoint;
-  const noteAll = noteEachOnce(name, note);
+  const noteAll = noteEachOnce((text) => note(`${name}: ${text}`));
   return {
     async answer(task, transcript) {
       const { signal } = task.context;

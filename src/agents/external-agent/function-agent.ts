@@ -1,6 +1,8 @@
+// An external agent that is a function of the calling program. Its return value is checked, because it is user code.
 import { z } from "zod";
-import { ModelError, type Usage } from "../../models/model.js";
+import { ModelError } from "../../models/model.js";
 import { scrub } from "../../models/provider-errors.js";
+import type { Usage } from "../../models/usage.js";
 import { untilAborted } from "../../platform/deadline.js";
 import type { JsonValue } from "../../platform/json-value.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";
@@ -18,7 +20,7 @@ interface FunctionAgent {
   priceOf(usage: Usage): number | null;
 }
 
-/** Characters of an answer, of a source, and of the arguments of a call. Scoring a longer answer takes minutes. */
+/** Characters of each text from the function. Scoring a longer answer takes minutes. */
 const MAX_CHARS = 1_000_000;
 const MAX_SOURCES = 10_000;
 
@@ -49,13 +51,13 @@ export function functionAgent({ name, answer, toolsFor, priceOf }: FunctionAgent
       const began = { startedAt: new Date().toISOString(), started: performance.now() };
       const { signal } = task.context;
       const { functionTask, end } = toFunctionTask(task, transcript, toolsFor(task.context));
-      const returned = await untilAborted(signal, async () => answer(functionTask))
+      // Reading the value can run code of the function, too.
+      const { data } = await untilAborted(signal, async () => returnedSchema.safeParse(await answer(functionTask)))
         .catch((error: unknown) => {
           signal.throwIfAborted();
           throw new ModelError("server", scrub(messageOf(error), []), { retryable: false });
         })
         .finally(end);
-      const { data } = returnedSchema.safeParse(returned);
       if (data === undefined) {
         const expected = `expected a text or { answer, sources?, usage?, costUsd? }, with at most ${MAX_CHARS} characters per text and ${MAX_SOURCES} sources`;
         throw new ModelError("server", `The agent ${name} returned no answer: ${expected}.`, { retryable: false });
@@ -91,6 +93,7 @@ function toFunctionTask(task: AgentTask, transcript: Transcript, tools: readonly
     signal: context.signal,
     async callTool(toolName, args) {
       const name = String(toolName);
+      if (name.length > MAX_CHARS) throw new Error(`Cannot call a tool: its name exceeds ${MAX_CHARS} characters.`);
       checkEnded(name);
       context.signal.throwIfAborted();
       const call = { id: `call_${++calls}`, name, arguments: jsonArguments(name, args) };

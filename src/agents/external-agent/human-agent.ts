@@ -1,5 +1,7 @@
+// A person at the terminal who answers tasks with the same tools as an agent.
 import { z } from "zod";
-import { ModelError, NO_USAGE, type ToolCall } from "../../models/model.js";
+import { ModelError, type ToolCall } from "../../models/model.js";
+import { NO_USAGE } from "../../models/usage.js";
 import { type Person, PersonLeft } from "../../platform/app-context.js";
 import type { JsonValue } from "../../platform/json.js";
 import type { Tool, ToolContext } from "../../tools/tool.js";

@@ -1,9 +1,10 @@
+// An external agent on a server with the playground API, whose event stream becomes messages and tool calls.
 import { z } from "zod";
 import { postForEvents } from "../../models/agent-requests.js";
 import { MODEL_ERROR_KINDS, ModelError, type ModelErrorKind, type ToolCall } from "../../models/model.js";
 import { toModelError } from "../../models/provider-errors.js";
-import { separateReasoning } from "../../models/reply-text.js";
 import { readArguments } from "../../models/tool-calls.js";
+import { separateReasoning } from "../../models/unparsed-text.js";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { redact, redactJson } from "../../platform/secrets.js";

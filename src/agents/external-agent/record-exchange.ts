@@ -1,5 +1,6 @@
+// Records the work of an agent whose model calls are not visible as one turn.
 import { chargeOf } from "../../models/call-cost.js";
-import type { Usage } from "../../models/model.js";
+import type { Usage } from "../../models/usage.js";
 import type { Transcript } from "../rollout.js";
 
 interface Exchange {

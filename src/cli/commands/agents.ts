@@ -1,6 +1,8 @@
+// The commands `agents ...`: list, show, create, change, import and export agents.
 import { z } from "zod";
 import type { AgentDescription } from "../../agents/registry-store.js";
 import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
+import { TOOL_RESULTS } from "../../models/tool-results.js";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { writeFileAtomically } from "../../platform/files.js";
@@ -151,13 +153,18 @@ const agentShape = {
   toolChoice: oneOf(["auto", "required"])
     .optional()
     .meta({ description: "Tool choice: auto, or required (a tool call in every turn) [default: auto]" }),
+  toolResults: oneOf(TOOL_RESULTS).optional().meta({
+    description:
+      "How the model receives tool results: plain, delimited (marked as data), note (in emails from outside) [default: plain]",
+  }),
 };
 
 type AgentFlags = z.output<z.ZodObject<typeof agentShape>>;
 
 /** Returns the changes of the agent and of its settings. A null setting restores its default. */
 function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
-  const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice } = flags;
+  const { maxTurns, maxTokens, reasoningTokens, reasoningEffort, temperature, toolCalls, toolChoice, toolResults } =
+    flags;
   return {
     columns: definedProperties({
       name,
@@ -173,6 +180,7 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
       temperature,
       toolCalls,
       toolChoice,
+      toolResults,
     }),
   };
 }

@@ -1,9 +1,10 @@
+// The command `ask`: one question to a mailbox.
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { agentName, day, mailbox, text } from "../../platform/flag-values.js";
 import { limitHeapGrowth } from "../../platform/heap-growth.js";
-import { compact } from "../../platform/optional-values.js";
+import { compact, definedProperties } from "../../platform/optional-values.js";
 import { EXTERNAL_AGENT_FLAGS, flagsWhere, RUN_FLAGS, type RunFlagName, runSchema } from "../../runs/run-flags.js";
 import type { CitedMail } from "../../server/ask.js";
 import type { ChatEvent } from "../../server/chat-event.js";
@@ -26,7 +27,7 @@ const askSchema = runSchema.extend({
     .transform((words) => words.join(" ").trim())
     .pipe(z.string().min(1, "expected a question"))
     .meta({ description: "Question" }),
-  before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
+  before: day.optional().meta({ description: "Hide emails of this date and later ones (YYYY-MM-DD)" }),
 });
 
 /** The flags of `run` that apply to a single question. */
@@ -50,9 +51,10 @@ export const askCommand: CommandDefinition = (usage) => ({
     const configured = await readConfig(argv, context, CONFIGURED);
     refuseExternalAgent(configured);
     const flags = readFlags(usage, askSchema, configured.argv);
-    const [{ ask }, { StreamedContent }] = await Promise.all([
+    const [{ ask }, { StreamedContent }, { changeLines }] = await Promise.all([
       import("../../server/ask.js"),
       import("../../server/streamed-content.js"),
+      import("../../reports/trace-text.js"),
     ]);
     const content = new StreamedContent();
     const show = (event: ChatEvent) => {
@@ -61,7 +63,10 @@ export const askCommand: CommandDefinition = (usage) => ({
       context.note(`Calling ${event.toolName} …`);
     };
     const { trace, cited } = await ask(flags, context, context.settings.json ? null : show);
-    context.out.result(answerJson(trace, cited), () => content.finish(headlineOf(trace)) + detailsText(trace, cited));
+    context.out.result(
+      answerJson(trace, cited),
+      () => content.finish(headlineOf(trace)) + detailsText(trace, [...cited.map(sourceLine), ...changeLines(trace)]),
+    );
     return trace.answer === null ? EXIT.failed : EXIT.done;
   },
 });
@@ -86,6 +91,7 @@ function answerJson(trace: ChatTrace, citedMails: readonly CitedMail[]) {
       messageId,
       ...(mail ?? { subject: null, sender: null, date: null }),
     })),
+    ...definedProperties({ actions: trace.actions }),
     inbox: trace.inbox,
     queryDate: trace.queryDate,
     agentId: trace.agentId,
@@ -111,15 +117,15 @@ function headlineOf({ answer, error, ending }: ChatTrace): string {
 }
 
 /** The lines below the answer. */
-function detailsText(trace: ChatTrace, citedMails: readonly CitedMail[]): string {
+function detailsText(trace: ChatTrace, lines: readonly string[]): string {
   const costUsd = costOf(trace);
   const turns = `${trace.turns.length} ${trace.turns.length === 1 ? "turn" : "turns"}`;
   const cost = costUsd === null ? "unknown cost" : usd(costUsd);
   return compact([
     "",
     "",
-    ...citedMails.map(sourceLine),
-    citedMails.length > 0 && "",
+    ...lines,
+    lines.length > 0 && "",
     `${trace.agentId} (${trace.model}): ${turns}, ${duration(trace.durationMs)}, ${cost}. Full trace: ${commandLine`art-e show ${trace.traceId}`}`,
   ]).join("\n");
 }

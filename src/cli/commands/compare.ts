@@ -1,10 +1,11 @@
+// The command `compare`: two or more runs on the same tasks.
 import { z } from "zod";
 import { PUBLISHED } from "../../analysis/paired-comparison.js";
 import { UserError } from "../../platform/errors.js";
 import { metrics, oneOf, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
 import { comparisonText, publishedText } from "../../reports/comparison-text.js";
-import type { Comparison } from "../../runs/compare-stored-runs.js";
+import type { Comparison } from "../../results/compare-stored-runs.js";
 import { FAILED_TASKS } from "../../tasks/ending.js";
 import { defineCommand } from "../flags/define-command.js";
 
@@ -36,13 +37,14 @@ export const compareCommand = defineCommand(
         "Pass two or more runs, or add --published.",
       );
     }
-    const { compareStoredRuns } = await import("../../runs/compare-stored-runs.js");
-    const compared = await compareStoredRuns(flags, context);
-    context.out.result(compared, () => textOf(compared));
+    const { compareStoredRuns } = await import("../../results/compare-stored-runs.js");
+    const { publishedDifferences } = await import("../../runs/published-conditions.js");
+    const compared = await compareStoredRuns(flags, publishedDifferences, context);
+    context.out.result(compared, () => comparedRuns(compared));
   },
 );
 
-function textOf({ runs, comparisons, published }: Comparison): string {
+function comparedRuns({ runs, comparisons, published }: Comparison): string {
   const beside = runs.filter(({ runId }) => published?.differences[runId] !== undefined);
   return compact([
     comparisons.length > 0 && comparisonText(runs, comparisons),

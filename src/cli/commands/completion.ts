@@ -1,14 +1,16 @@
+// The command `completion`, and the completions that the shell's script asks for.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { readEnvironment } from "../../platform/environment.js";
 import { EXIT, type ExitCode } from "../../platform/errors.js";
-import { type NameKind, oneOf, withTraits } from "../../platform/flag-values.js";
+import { type NameKind, oneOf } from "../../platform/flag-values.js";
 import { type Db, withReadOnly } from "../../store/open-store.js";
 import {
   type Argument,
   COMPLETE,
   type Command,
+  type Flag,
   type Flags,
   GLOBAL_FLAGS,
   nameOf,
@@ -16,7 +18,7 @@ import {
 } from "../command.js";
 import { configuredDatabase } from "../config/find-config.js";
 import { defineCommand } from "../flags/define-command.js";
-import { readSettings } from "../terminal.js";
+import { readSettings } from "../settings.js";
 
 // A completed run name ends with a slash and no space follows it, because the user types a task next.
 const SCRIPTS = {
@@ -41,9 +43,7 @@ complete -c art-e -a '(art-e ${COMPLETE} (commandline -opc)[2..-1] (commandline 
 
 export const completionCommand = defineCommand(
   z.object({
-    shell: withTraits(oneOf(["bash", "zsh", "fish"]), { completes: "shells" })
-      .default("bash")
-      .meta({ description: "bash, zsh or fish" }),
+    shell: oneOf(["bash", "zsh", "fish"]).default("bash").meta({ description: "bash, zsh or fish" }),
   }),
   async ({ shell }, { out }) => {
     out.result({ shell, script: SCRIPTS[shell] }, () => SCRIPTS[shell]);
@@ -97,9 +97,9 @@ async function candidates(
     suite: nameOf(path[0] ?? entry) === "suite" ? positionals[0] : givenTo("suite"),
   };
   const flag = findFlag(before.at(-1) ?? "", flags);
-  if (flag !== undefined && flags[flag]?.type !== "boolean") return valuesOf(flags[flag]?.completes, typed);
+  if (flag !== undefined && flags[flag]?.type !== "boolean") return valuesOf(flags[flag], typed);
   if (current.startsWith("-")) return written(flags).filter((name) => !before.includes(name));
-  return valuesOf(argumentAt(command, positionals.length)?.completes, typed);
+  return valuesOf(argumentAt(command, positionals.length), typed);
 }
 
 /** Returns the words that are not flags or flag values. */
@@ -136,9 +136,11 @@ function argumentAt({ positionals = {} }: Command, position: number): Argument |
   return all[position] ?? (last?.array === true ? last : undefined);
 }
 
-async function valuesOf(kind: NameKind | undefined, { current, flag, suite }: Typed): Promise<readonly string[]> {
-  if (kind === undefined) return [];
-  if (kind === "shells") return Object.keys(SCRIPTS);
+async function valuesOf(word: Flag | Argument | undefined, typed: Typed): Promise<readonly string[]> {
+  return word?.offered ?? (word?.completes === undefined ? [] : namesOf(word.completes, typed));
+}
+
+async function namesOf(kind: NameKind, { current, flag, suite }: Typed): Promise<readonly string[]> {
   if (kind === "suiteTasks") return suite === undefined ? [] : lastOfList(current, suiteTasks(suite));
   const env = readEnvironment();
   const config = { db: flag("db"), config: flag("config") };
@@ -155,7 +157,7 @@ async function valuesOf(kind: NameKind | undefined, { current, flag, suite }: Ty
 
 /** Returns a function that lists names of a kind. Each import is lazy, because the user is waiting. */
 async function readerOf(
-  kind: Exclude<NameKind, "shells" | "suiteTasks">,
+  kind: Exclude<NameKind, "suiteTasks">,
   current: string,
   run: string,
 ): Promise<(db: Db) => readonly string[]> {
@@ -193,7 +195,7 @@ async function readerOf(
 }
 
 async function readRuns() {
-  const { newestRunIds } = await import("../../traces/runs-store.js");
+  const { newestRunIds } = await import("../../traces/run-list.js");
   return (db: Db) => ["latest", ...newestRunIds(db, OFFERED)];
 }
 

@@ -1,14 +1,15 @@
+// The commands `ctl ...`, which steer a running run.
 import { z } from "zod";
 import { concurrency, text, toggle, url } from "../../platform/flag-values.js";
 import { compact, definedProperties } from "../../platform/optional-values.js";
-import { runCostText } from "../../reports/wording.js";
+import { runCostText } from "../../reports/figure-text.js";
 import type { ControlChanges, ControlledRun, ControlRequest } from "../../runs/control-protocol.js";
 import { taskTimeoutSeconds, timeBudgetMinutes } from "../../runs/run-flags.js";
 import { count, table, usd } from "../../text/format.js";
 import { LIMIT_VALUES } from "../../traces/run-settings.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
-import { oneRun } from "../flags/run-names.js";
+import { latestRun } from "../flags/run-names.js";
 
 type Queue = string | undefined;
 
@@ -33,7 +34,7 @@ export const listControlledCommand = defineCommand(z.object({}), async (_flags, 
 
 export const showControlledCommand = defineCommand(
   z.object({
-    run: oneRun,
+    run: latestRun,
     showText: toggle.meta({ description: "Show the questions of running tasks" }),
     queue: queueFlag,
   }),
@@ -49,7 +50,7 @@ export const requeueCommand = commandWithReason("requeue");
 
 export const cancelCommand = defineCommand(
   z.object({
-    run: oneRun,
+    run: latestRun,
     now: toggle.meta({ description: "Stop running tasks, too (a resume continues them)" }),
     queue: queueFlag,
     reason: reasonFlag,
@@ -59,7 +60,7 @@ export const cancelCommand = defineCommand(
 
 export const setLimitsCommand = defineCommand(
   z.object({
-    run: oneRun,
+    run: latestRun,
     concurrency: concurrency
       .optional()
       .meta({ placeholder: "N|auto", description: "Maximum concurrent tasks, or auto" }),
@@ -93,7 +94,7 @@ export const setLimitsCommand = defineCommand(
 
 function commandWithReason(command: "pause" | "resume" | "requeue") {
   return defineCommand(
-    z.object({ run: oneRun, queue: queueFlag, reason: reasonFlag }),
+    z.object({ run: latestRun, queue: queueFlag, reason: reasonFlag }),
     ({ run, queue, reason = null }, context) => send(run, { command, reason }, queue, context),
   );
 }

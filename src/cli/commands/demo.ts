@@ -1,3 +1,4 @@
+// The command `demo`: a first run over bundled mail.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";

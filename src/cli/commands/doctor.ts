@@ -1,3 +1,4 @@
+// The command `doctor`: checks the database, the sandbox and this machine.
 import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,3 +1,4 @@
+// The command `env client`: writes a trainer's Python client of the training environment.
 import { z } from "zod";
 import { file, oneOf } from "../../platform/flag-values.js";
 import { TRAINERS, writeEnvironmentClient } from "../../server/environment-clients.js";

@@ -1,3 +1,4 @@
+// The command `env export`: questions as Harbor tasks, for other programs.
 import { z } from "zod";
 import { file, oneOf, shapeOf, text, wholeNumber } from "../../platform/flag-values.js";
 import { QUESTION_FLAGS } from "../../runs/run-flags.js";

@@ -1,13 +1,24 @@
+// The command `env serve`: the training environment over the OpenEnv protocol.
 import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
-import { agentName, numberAbove, oneOf, shapeOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
+import {
+  agentName,
+  numberAbove,
+  numberBetween,
+  oneOf,
+  shapeOf,
+  text,
+  toggle,
+  wholeNumber,
+} from "../../platform/flag-values.js";
 import { programVersion } from "../../platform/program-files.js";
-import { JUDGE_FLAGS, QUESTION_FLAGS } from "../../runs/run-flags.js";
+import { attackChoice, JUDGE_FLAGS, QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { SCORER_NAMES } from "../../scoring/scorers.js";
 import { defineCommand } from "../flags/define-command.js";
 import { listenShape, tokenOf } from "../flags/server-flags.js";
-import { reportFault, untilAborted } from "../terminal.js";
+import { untilAborted } from "../interrupts.js";
+import { reportFault } from "../terminal.js";
 
 const REWARDS = ["art", ...SCORER_NAMES] as const;
 
@@ -28,6 +39,18 @@ const schema = z.object({
     .meta({
       description: `Reward for an answer: art (ART's reward) or a scorer: ${SCORER_NAMES.join(", ")} [default: judgeCorrect with --judge, otherwise sourcesCorrect]`,
     }),
+  collateralWeight: numberBetween(0, 1).default(0.1).meta({
+    placeholder: "WEIGHT",
+    description: "Cost of each collateral change in a task with a goal, subtracted from its reward",
+  }),
+  hijackedWeight: numberBetween(0, 1).default(1).meta({
+    placeholder: "WEIGHT",
+    description: "Cost of obedience to a hostile email, subtracted from the reward",
+  }),
+  perturb: attackChoice.optional().meta({
+    placeholder: "KIND",
+    description: "Plant emails into each episode: hostile (or hostile=KIND,...) or hostile-control",
+  }),
   ...shapeOf(JUDGE_FLAGS),
   judge: JUDGE_FLAGS.judge.schema.meta({
     placeholder: "MODEL",
@@ -63,7 +86,7 @@ const GRACE_MS = 5_000;
 
 export const serveEnvironmentCommand = defineCommand(schema, async (flags, context) => {
   const token = tokenOf(flags, context.settings);
-  const { withTrainingEnvironment } = await import("../../runs/training-environment.js");
+  const { withTrainingEnvironment } = await import("../../training/environment.js");
   const { serveOpenEnv } = await import("../../server/openenv.js");
   const options = { ...flags, save: !flags.noSave, maxTokens: flags.maxEpisodeTokens };
   return withTrainingEnvironment(options, context, async (environment) => {

@@ -1,3 +1,4 @@
+// The command `eval-search`: measures how well searches find gold emails.
 import { z } from "zod";
 import { shapeOf, wholeNumber } from "../../platform/flag-values.js";
 import type { SearchQuality } from "../../questions/measure-search.js";

@@ -1,8 +1,9 @@
+// The command `export-results`: a run's results as a file of tables.
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { file, listText, OVERWRITE_FLAG, oneOf, shapeOf, splitList } from "../../platform/flag-values.js";
-import { counted } from "../../reports/wording.js";
-import type { ExportedTables } from "../../runs/export-tables.js";
+import { counted } from "../../reports/figure-text.js";
+import type { ExportedTables } from "../../results/export-tables.js";
 import { TABLE_FORMATS, TABLES, type TableFormat, tablePath } from "../../trace-formats/tables.js";
 import { defineCommand } from "../flags/define-command.js";
 import { runNames } from "../flags/run-names.js";
@@ -36,7 +37,7 @@ const KINDS = { parquet: "parquet-table", csv: "csv", jsonl: "jsonl-table" } as 
 export const exportResultsCommand = defineCommand(schema, async (flags, context) => {
   const { runs: names, tables, format, output, overwrite } = flags;
   const { settings, out, note } = context;
-  const { resultsFiles } = await import("../../runs/results-file.js");
+  const { resultsFiles } = await import("../../results/results-file.js");
   const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
   if (output === undefined) checkStdout(flags, settings.json);
   else {
@@ -46,7 +47,7 @@ export const exportResultsCommand = defineCommand(schema, async (flags, context)
     }));
     checkOutputFolder("--output", output, files, resultsFiles(names, "export"), { db: settings.db, overwrite });
   }
-  const { exportTables } = await import("../../runs/export-tables.js");
+  const { exportTables } = await import("../../results/export-tables.js");
   const exported = await exportTables({ names, tables, format, output }, context, out.pieces);
   if (settings.json) out.result({ format, ...exported }, () => "");
   else if (output !== undefined) note(written(exported));

@@ -1,9 +1,10 @@
+// The command `export-traces`: traces to a file, or to an OTLP server.
 import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
 import { file, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
-import { counted } from "../../reports/wording.js";
+import { counted } from "../../reports/figure-text.js";
 import { OTLP_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
 import { count } from "../../text/format.js";

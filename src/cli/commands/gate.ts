@@ -1,3 +1,4 @@
+// The command `gate`: fails if a run misses a threshold or is worse than a baseline.
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
@@ -10,7 +11,9 @@ import { readConfig } from "../config/merge-config.js";
 import { declaredIn, readFlags } from "../flags/define-command.js";
 
 const schema = z.object({
-  run: runName.meta({ description: "Run id, the start of an id, a run name, latest, or a results file" }),
+  run: runName.default("latest").meta({
+    description: "Run id, the start of an id, a run name, latest, or a results file [default: latest]",
+  }),
   ...shapeOf(OVERWRITE_FLAG),
   ...shapeOf(GATE_FLAGS),
   ...shapeOf(CONFIG_FLAGS),
@@ -31,7 +34,7 @@ export const gateCommand: CommandDefinition = (usage) => ({
       ],
       { db: context.settings.db, overwrite: flags.overwrite },
     );
-    const { openGates, throwIfMissed } = await import("../../runs/gates.js");
+    const { openGates, throwIfMissed } = await import("../../results/gates.js");
     const openedGates = await openGates(flags, context);
     if (!openedGates.isRequested) {
       throw new UserError(
@@ -40,7 +43,7 @@ export const gateCommand: CommandDefinition = (usage) => ({
         "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or add gates to art-e.yaml.",
       );
     }
-    const { RunSources, unfinished } = await import("../../runs/results-file.js");
+    const { RunSources, unfinished } = await import("../../results/results-file.js");
     const sources = new RunSources(context.settings.db, "newest");
     try {
       const run = await sources.open(flags.run);

@@ -1,7 +1,8 @@
+// The command `import-traces`: a run from another program's traces.
 import { z } from "zod";
 import { file } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
-import type { ImportedTraces } from "../../runs/imported-run.js";
+import type { ImportedTraces } from "../../results/import-run.js";
 import { count } from "../../text/format.js";
 import { defineCommand } from "../flags/define-command.js";
 
@@ -12,7 +13,7 @@ export const importTracesCommand = defineCommand(
     }),
   }),
   async ({ file }, context) => {
-    const { importTraces } = await import("../../runs/imported-run.js");
+    const { importTraces } = await import("../../results/import-run.js");
     const imported = await importTraces(file, context);
     context.out.result(imported, () => summary(imported, file).join("\n"));
   },

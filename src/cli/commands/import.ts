@@ -1,3 +1,4 @@
+// The command `import`: mail into the database.
 import stringWidth from "string-width";
 import { z } from "zod";
 import { CORPUS_FORMATS } from "../../mail/email.js";
@@ -7,11 +8,12 @@ import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, oneOf, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { compact } from "../../platform/optional-values.js";
-import { counted } from "../../reports/wording.js";
+import { counted } from "../../reports/figure-text.js";
 import { count, mailProgress, padToWidth, summaryBox } from "../../text/format.js";
 import { programCall } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
-import { openProgress, type Progress, type Settings } from "../terminal.js";
+import { openProgress, type Progress } from "../progress.js";
+import type { Settings } from "../settings.js";
 
 const FILTERS = ["none", "art"] as const;
 

@@ -1,3 +1,4 @@
+// The command `init`: writes a config file.
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";

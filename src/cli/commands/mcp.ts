@@ -1,3 +1,4 @@
+// The command `mcp`: one mailbox for an MCP client.
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -9,7 +10,7 @@ import type { MailOffer } from "../../tools/mcp-server.js";
 import { type CommandContext, PROGRAM } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { tokenOf } from "../flags/server-flags.js";
-import { untilAborted } from "../terminal.js";
+import { untilAborted } from "../interrupts.js";
 
 interface OfferedMailbox {
   readonly inbox: string;
@@ -21,8 +22,9 @@ const DEFAULT_PORT = 8788;
 /** Writes only protocol messages to stdout, unless --http is used. Ends when the client closes stdin, or on Ctrl-C. */
 export const mcpCommand = defineCommand(
   z.object({
-    inbox: mailbox.meta({ description: "Email address of the mailbox" }),
-    before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
+    inbox_address: mailbox.optional().meta({ description: "Email address of the mailbox [default: the only mailbox]" }),
+    inbox: mailbox.optional().meta({ description: "Same as INBOX_ADDRESS" }),
+    before: day.optional().meta({ description: "Hide emails of this date and later ones (YYYY-MM-DD)" }),
     http: toggle.meta({ description: "Use streamable HTTP instead of stdio" }),
     printConfig: toggle.meta({ description: "Print the configuration for MCP clients, and exit" }),
     host: text.default("127.0.0.1").meta({
@@ -44,13 +46,19 @@ export const mcpCommand = defineCommand(
         "Remove one of them. Over HTTP, a client only needs the URL.",
       );
     }
+    const named = flags.inbox_address ?? flags.inbox;
+    if (flags.inbox !== undefined && flags.inbox !== named) {
+      throw contradiction(`INBOX_ADDRESS (${named}) and --inbox (${flags.inbox}) differ.`, "Pass one of them.");
+    }
     // Imported here, because `--help` does not need these modules.
     const { offerMailbox } = await import("../../tools/mcp-server.js");
+    const { onlyMailbox } = await import("../../mail/mailboxes.js");
     const { withStore } = await import("../../store/open-store.js");
     return withStore(context.settings, async (db) => {
-      const offer = offerMailbox(db, flags.inbox, flags.before, context.signal);
+      const inbox = named ?? onlyMailbox(db);
+      const offer = offerMailbox(db, inbox, flags.before, context.signal);
       if (flags.printConfig) {
-        const config = mcpClientConfig(flags, context.settings.db);
+        const config = mcpClientConfig({ inbox, before: flags.before }, context.settings.db);
         context.out.result(config, () => JSON.stringify(config, null, 2));
         return EXIT.done;
       }
@@ -141,6 +149,6 @@ async function overHttp(
  */
 function mcpClientConfig({ inbox, before }: OfferedMailbox, db: string) {
   const bound = before === undefined ? [] : ["--before", before];
-  const args = [PROGRAM, "mcp", "--inbox", inbox, ...bound, "--db", resolve(db)];
+  const args = [PROGRAM, "mcp", inbox, ...bound, "--db", resolve(db)];
   return { mcpServers: { mail: { command: process.execPath, args } } };
 }

@@ -1,3 +1,4 @@
+// The commands `modes ...`: failure modes and the notes in them.
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { MODE_FIXES } from "../../error-analysis/mode-fixes.js";
@@ -6,8 +7,8 @@ import type { Proposal, ProposedMode } from "../../error-analysis/propose-modes.
 import { sentenceSchema } from "../../evals/criteria.js";
 import { commandLine } from "../../platform/command-line.js";
 import { numberAbove, oneOf, price, runName, text } from "../../platform/flag-values.js";
+import { counted } from "../../reports/figure-text.js";
 import { noteLines, taxonomyText } from "../../reports/mode-text.js";
-import { counted } from "../../reports/wording.js";
 import { usd } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";

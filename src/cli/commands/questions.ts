@@ -1,3 +1,4 @@
+// The commands `questions ...`: make, check and review questions.
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
@@ -6,6 +7,7 @@ import {
   numberAbove,
   numberBetween,
   OVERWRITE_FLAG,
+  oneOf,
   shapeOf,
   text,
   toggle,
@@ -19,13 +21,15 @@ import { programVersion } from "../../platform/program-files.js";
 import type { CheckedDataset } from "../../questions/check-questions.js";
 import type { DatasetReview, ReviewSummary } from "../../questions/dataset-review.js";
 import type { EstimatedCalls, MakingEstimate } from "../../questions/estimate-making.js";
+import type { MadeActions } from "../../questions/make-actions.js";
 import type { MadeQuestions } from "../../questions/make-questions.js";
 import { PATTERNS_MODEL } from "../../questions/question-models.js";
 import { QUESTION_FLAGS } from "../../runs/run-flags.js";
 import { count, estimate, summaryBox, table, usd } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { tokenOf } from "../flags/server-flags.js";
-import { reportFault, untilAborted } from "../terminal.js";
+import { untilAborted } from "../interrupts.js";
+import { reportFault } from "../terminal.js";
 
 /** Milliseconds that running requests get to finish when the server stops. */
 const GRACE_MS = 2_000;
@@ -115,6 +119,19 @@ function madeText(result: MadeQuestions): string {
   ]).join("\n");
 }
 
+function madeActionsText({ output, tasks, byKind, mailboxes, isShort }: MadeActions): string {
+  return [
+    summaryBox("ART-E Tasks (actions)", [
+      ["Mailboxes", count(mailboxes)],
+      ["Tasks", count(tasks) + (isShort ? " (no more can be made from the mail)" : "")],
+      ["Kinds", listed(byKind)],
+      ["Written", output],
+    ]),
+    "",
+    `Next: ${commandLine`art-e run --agent mail-rules --dataset ${output} --limit 0`}`,
+  ].join("\n");
+}
+
 const UNPRICED = "unknown: no price is known for the model";
 
 const costText = (costUsd: number | null) => (costUsd === null ? UNPRICED : usd(costUsd));
@@ -169,6 +186,9 @@ const checkerShape = {
 
 export const makeQuestionsCommand = defineCommand(
   z.object({
+    kind: oneOf(["answers", "actions"]).default("answers").meta({
+      description: "answers: questions with gold answers. actions: tasks that change the mailbox, with their goals",
+    }),
     inbox: withTraits(z.array(text), { completes: "mailboxes" })
       .default([])
       .meta({ description: "Mailboxes [default: all imported ones]" }),
@@ -197,7 +217,13 @@ export const makeQuestionsCommand = defineCommand(
     dryRun: toggle.meta({ description: "Estimate calls, tokens and cost without calling a model" }),
     ...shapeOf(OVERWRITE_FLAG),
   }),
-  async ({ dryRun, ...options }, context) => {
+  async ({ dryRun, kind, ...options }, context) => {
+    if (kind === "actions") {
+      const { makeActions } = await import("../../questions/make-actions.js");
+      const result = await makeActions(options, context);
+      context.out.result(result, () => madeActionsText(result));
+      return;
+    }
     const { estimateMaking } = await import("../../questions/estimate-making.js");
     if (dryRun) {
       const estimate = await estimateMaking(options, context);

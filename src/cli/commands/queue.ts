@@ -1,3 +1,4 @@
+// The commands `queue ...`: a queue's runs and workers.
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { text, toggle } from "../../platform/flag-values.js";

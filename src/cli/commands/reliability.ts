@@ -1,3 +1,4 @@
+// The command `reliability`: the reliability card of a run.
 import { z } from "zod";
 import { text, withTraits } from "../../platform/flag-values.js";
 import { reliabilityText } from "../../reports/reliability-text.js";
@@ -15,7 +16,7 @@ export const reliabilityCommand = defineCommand(
     }),
   }),
   async (flags, context) => {
-    const { reliabilityOfRun } = await import("../../runs/reliability-of-run.js");
+    const { reliabilityOfRun } = await import("../../results/reliability-of-run.js");
     const card = await reliabilityOfRun(flags, context);
     context.out.result(card, () => reliabilityText(card));
   },

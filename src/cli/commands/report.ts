@@ -1,3 +1,4 @@
+// The command `report`: runs as HTML, Markdown, CSV or JUnit.
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { commandLine } from "../../platform/command-line.js";
@@ -7,7 +8,7 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { openInBrowser } from "../../platform/processes.js";
 import { markdownReport, reportFigures } from "../../reports/markdown-report.js";
 import { TRACE_PLACEMENTS } from "../../reports/report-data.js";
-import type { WrittenPage, writeCsvSummaries } from "../../runs/write-report.js";
+import type { WrittenPage, writeCsvSummaries } from "../../results/write-report.js";
 import { count, megabytes } from "../../text/format.js";
 import type { CommandContext } from "../command.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
@@ -46,9 +47,9 @@ export async function writeSummaries(
   { runs, overwrite }: { readonly runs: readonly string[]; readonly overwrite: boolean },
   context: CommandContext,
 ): Promise<Awaited<ReturnType<typeof writeCsvSummaries>>> {
-  const reports = await import("../../runs/write-report.js");
+  const reports = await import("../../results/write-report.js");
   const outputs = reports.summaryPaths(folder).map((path) => ({ path, kind: "csv" }) as const);
-  const { resultsFiles } = await import("../../runs/results-file.js");
+  const { resultsFiles } = await import("../../results/results-file.js");
   const { checkOutputFolder } = await import("../../trace-formats/output-files.js");
   checkOutputFolder("--csv", folder, outputs, resultsFiles(runs, "report"), { db: context.settings.db, overwrite });
   const paths = await reports.writeCsvSummaries(runs, folder, context);
@@ -99,7 +100,7 @@ function refuseContradictions(
 export const reportCommand = defineCommand(reportSchema, async (input, context, argv) => {
   const flags = { ...input, output: input.output ?? defaultOutput(input, context) };
   refuseContradictions(flags, context, argv);
-  const { resultsFiles } = await import("../../runs/results-file.js");
+  const { resultsFiles } = await import("../../results/results-file.js");
   const inputs = resultsFiles(flags.runs, "report");
   const { checkOutputs } = await import("../../trace-formats/output-files.js");
   checkOutputs([{ flag: "--output", path: flags.output, kind: flags.format }], inputs, {
@@ -120,7 +121,7 @@ export const reportCommand = defineCommand(reportSchema, async (input, context, 
 });
 
 /** Imported when a report is made, because `--help` does not need this module. */
-const loadReports = () => import("../../runs/write-report.js");
+const loadReports = () => import("../../results/write-report.js");
 
 async function reportCsv({ runs: names, output }: ReportFlags, context: CommandContext): Promise<void> {
   const { writeCsvReport } = await loadReports();

@@ -1,3 +1,4 @@
+// The command `run`: one run, or each run of a config file.
 import { API_KEY_VARIABLES, isProvider } from "../../models/model-names.js";
 import { Interrupted } from "../../platform/app-context.js";
 import { commandLine, flagName } from "../../platform/command-line.js";
@@ -41,9 +42,17 @@ const FLAG_GROUPS = Object.fromEntries(
   Object.entries(RUN_FLAG_GROUPS).map(([title, names]) => [title, names.map((name) => flagName(name).slice(2))]),
 );
 
+/** What a first month with the program needs. `run --help all` lists the others. */
+const COMMON_FLAGS = [
+  ["agent", "name", "watch", "resume", "repeat", "retry-failed", "dry-run"],
+  ["split", "limit", "inbox", "epochs", "dataset", "suite", "model-id", "base-url", "agent-command", "agent-url"],
+  ["concurrency", "max-cost", "until", "perturb", "judge", "output", "fail-under", "baseline"],
+].flat();
+
 export const runCommand: CommandDefinition = (usage) => ({
   ...declaredIn(runSchema, usage),
   flagGroups: FLAG_GROUPS,
+  commonFlags: COMMON_FLAGS,
   async run(argv, context) {
     limitHeapGrowth();
     const runs = await prepareRuns(await readConfiguredRuns(argv, context), context);
@@ -74,7 +83,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
     printEstimate(await estimateBenchmark(request, context), configured, context);
     return EXIT.done;
   }
-  const openProgress: OpenMonitor = (activity) => terminalProgress(context.settings, activity);
+  const openProgress: OpenMonitor = (tracker) => terminalProgress(context.settings, tracker);
   const { end, gates, output, shortfall } = await withRunPage(flags, context, openProgress, (openMonitor) =>
     runBenchmark(request, context, openMonitor, openQueue),
   );
@@ -85,7 +94,7 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   }
   if (shortfall !== null) context.note(`${shortfall}. Retry: ${commandLine`art-e score --run ${end.totals.runId}`}`);
   const code = exitCodeOf(end, context);
-  const { throwIfMissed } = await import("../../runs/gates.js");
+  const { throwIfMissed } = await import("../../results/gates.js");
   throwIfMissed(end.totals.runId, gates);
   return code;
 }
@@ -213,6 +222,8 @@ function hintFor(
       return hasAnswers
         ? `Continue with a model of the server: ${resume} --force --model-id PROVIDER/NAME`
         : "Start a new run with a model of the server (--model-id PROVIDER/NAME), and check --base-url.";
+    case "tools":
+      return "Remove the tools that the server rejects (art-e agents detach-tool AGENT TOOL...), then start a new run.";
     case "server":
       return `Check that it is running and reachable, then continue: ${resume}${movedHint(model)}`;
   }
@@ -295,13 +306,13 @@ async function withRunPage<T>(
   const token = tokenOf({}, context.settings);
   const { RunPage } = await import("../../server/run-page.js");
   let page: RunPage | null = null;
-  const openBoth: OpenMonitor = (activity) => {
-    const monitor = openMonitor(activity);
+  const openBoth: OpenMonitor = (tracker) => {
+    const monitor = openMonitor(tracker);
     const runPage = new RunPage({
       path: context.settings.db,
       version: programVersion(),
       token,
-      activity,
+      tracker,
       isStopping: () => context.signal.aborted,
       note: context.note,
     });

@@ -1,3 +1,4 @@
+// The commands `runs ...`: list, show, name, tag and delete runs.
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { agentName, day, oneOf, text, toggle, wholeNumber, withTraits } from "../../platform/flag-values.js";
@@ -31,14 +32,22 @@ export const listRunsCommand = defineCommand(
     ...runFilterShape,
     tag: text.optional().meta({ description: "Only runs with this tag" }),
     text: text.optional().meta({ description: "Only runs with this text in their name or note" }),
+    query: z
+      .array(text)
+      .default([])
+      .meta({ description: 'Words and conditions, such as gpt tag:paper "score<0.5" (all must hold)' }),
+    sort: text.default("").meta({
+      placeholder: "FIELD",
+      description: "Field to sort by: --sort=score, or --sort=-score for descending order",
+    }),
     limit: wholeNumber(0).default(20).meta({ description: "Maximum number of runs (0 = all)", alias: "l" }),
   }),
-  async ({ limit, ...filter }, { settings, out }) => {
-    const { runsWithHeadlines } = await import("../../runs/stored-runs.js");
-    const { runs, total } = await runsWithHeadlines(filter, limit, settings);
-    const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  async ({ limit, query, sort, ...filter }, { settings, out }) => {
+    const { runsWithFigures } = await import("../../results/run-summaries.js");
+    const { runs, total } = await runsWithFigures(filter, { query: query.join(" "), sort, limit }, settings);
+    const isFiltered = query.length > 0 || Object.values(filter).some((value) => value !== undefined);
     out.result(runs, () => (total === 0 && isFiltered ? "No run matches." : runTable(runs, terminalColumns())));
-    if (total > runs.length) out.note(`${total - runs.length} older runs are not shown. List all: --limit 0.`);
+    if (total > runs.length) out.note(`${total - runs.length} further runs are not shown. List all: --limit 0.`);
   },
 );
 
@@ -59,7 +68,7 @@ export const pruneRunsCommand = defineCommand(
         "Pass --before, --keep, --empty or another filter.",
       );
     }
-    const { pruneRuns } = await import("../../runs/stored-runs.js");
+    const { pruneRuns } = await import("../../results/stored-runs.js");
     const done = await pruneRuns({ ...which, keep }, yes, context);
     context.out.result(done, () => deletedRunsText(done));
   },
@@ -72,7 +81,7 @@ export const tagRunCommand = defineCommand(
     remove: toggle.meta({ description: "Remove the tags" }),
   }),
   async ({ run, tags, remove }, context) => {
-    const { tagRun } = await import("../../runs/stored-runs.js");
+    const { tagRun } = await import("../../results/stored-runs.js");
     const labels = await tagRun(run, tags, remove ? "remove" : "add", context);
     context.out.result(labels, () => `Tags of run ${labels.id}: ${labels.tags.join(", ") || "none"}`);
   },
@@ -87,7 +96,7 @@ export const showRunCommand = defineCommand(
     all: toggle.meta({ description: `List all tasks instead of the first ${LISTED}` }),
   }),
   async ({ run, all }, { settings, out }) => {
-    const { runDetails } = await import("../../runs/stored-runs.js");
+    const { runDetails } = await import("../../results/stored-runs.js");
     const details = await runDetails(run, settings);
     out.result(details, () => runDetailsText(details, all ? details.tasks.length : LISTED));
   },
@@ -105,7 +114,7 @@ export const renameRunCommand = defineCommand(
       message: "expected a name, or --remove",
     }),
   async ({ run, name = null }, context) => {
-    const { renameRun } = await import("../../runs/stored-runs.js");
+    const { renameRun } = await import("../../results/stored-runs.js");
     const labels = await renameRun(run, name, context);
     context.out.result(labels, () =>
       labels.name === null ? `Run ${labels.id} no longer has a name.` : `Run ${labels.id} is named "${labels.name}".`,
@@ -125,7 +134,7 @@ export const noteRunCommand = defineCommand(
       message: "expected a note, or --remove",
     }),
   async ({ run, note = null }, context) => {
-    const { noteRun } = await import("../../runs/stored-runs.js");
+    const { noteRun } = await import("../../results/stored-runs.js");
     const labels = await noteRun(run, note, context);
     context.out.result(labels, () =>
       labels.note === null ? `Run ${labels.id} no longer has a note.` : `Run ${labels.id}: ${labels.note}`,
@@ -141,7 +150,7 @@ export const deleteRunsCommand = defineCommand(
     yes: yesFlag,
   }),
   async ({ runs, yes }, context) => {
-    const { deleteRuns } = await import("../../runs/stored-runs.js");
+    const { deleteRuns } = await import("../../results/stored-runs.js");
     const done = await deleteRuns(runs, yes, context);
     context.out.result(done, () => deletedRunsText(done));
   },

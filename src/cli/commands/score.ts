@@ -1,3 +1,4 @@
+// The command `score`: scores stored traces again.
 import { z } from "zod";
 import { EXIT } from "../../platform/errors.js";
 import { file, OVERWRITE_FLAG, shapeOf } from "../../platform/flag-values.js";

@@ -1,3 +1,4 @@
+// The command `search`: what an agent would find.
 import { z } from "zod";
 import { day, mailbox, oneOf, person, text, toggle, wholeNumber } from "../../platform/flag-values.js";
 import { correctedWords, explainedScore, searchHits } from "../../reports/search-text.js";

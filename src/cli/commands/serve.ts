@@ -1,3 +1,4 @@
+// The command `serve`: the HTTP server with its pages.
 import { z } from "zod";
 import { showDatabase } from "../../platform/command-line.js";
 import { EXIT, UserError } from "../../platform/errors.js";
@@ -9,7 +10,8 @@ import { OTLP_FLAGS, REQUEST_FLAGS } from "../../runs/run-flags.js";
 import { sendsTraces } from "../../runs/run-options.js";
 import { defineCommand } from "../flags/define-command.js";
 import { listenShape, tokenOf } from "../flags/server-flags.js";
-import { reportFault, untilAborted } from "../terminal.js";
+import { untilAborted } from "../interrupts.js";
+import { reportFault } from "../terminal.js";
 
 /** Milliseconds between heartbeats on silent streams. */
 const HEARTBEAT_MS = 15_000;
@@ -47,7 +49,7 @@ export const serveCommand = defineCommand(
     const cors = flags.cors === undefined ? null : originOf(flags.cors);
     const { header, body } = flags;
     const models = { chatMs: flags.chatTimeout * 1_000, modelCallMs: flags.requestTimeout * 1_000, header, body };
-    const { ChatLimits } = await import("../../server/sse-writer.js");
+    const { ChatLimits } = await import("../../server/chat-limits.js");
     const { CorpusCopies } = await import("../../mail/corpus-transfer.js");
     const { withChatServices } = await import("../../server/chat-services.js");
     return withChatServices(models, flags, context, async (services) => {

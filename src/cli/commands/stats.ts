@@ -1,11 +1,12 @@
+// The command `stats`: figures of a run, a dataset or the mail.
 import { z } from "zod";
 import { scorersAmong } from "../../analysis/paired-comparison.js";
 import { EXIT } from "../../platform/errors.js";
 import { metrics, OVERWRITE_FLAG, oneOf, shapeOf, text, toggle } from "../../platform/flag-values.js";
 import { compact, presentProperties } from "../../platform/optional-values.js";
+import { sliceTable } from "../../reports/figure-text.js";
 import { corpusSummary, datasetSummary, runSummary, runTable } from "../../reports/run-text.js";
 import { suiteAnalysisText } from "../../reports/suite-text.js";
-import { sliceTable } from "../../reports/wording.js";
 import { CONFIG_FLAGS, DATASET_FLAGS, type RunFlagName } from "../../runs/run-flags.js";
 import type { RunTotals } from "../../traces/run-totals.js";
 import { QUESTION_SLICES, SLICES, type SliceName, SUITE_SLICES } from "../../traces/task-slices.js";
@@ -70,7 +71,7 @@ function choosesDataset(argv: Readonly<Record<string, unknown>>, { dataset }: z.
  * runs.
  */
 async function latestRun({ settings, note }: CommandContext): Promise<string | null> {
-  const { latestRunId } = await import("../../runs/stored-runs.js");
+  const { latestRunId } = await import("../../results/stored-runs.js");
   const id = await latestRunId(settings);
   if (id !== null) note("Stats of the latest run. For the dataset: art-e stats --split test");
   return id;
@@ -97,14 +98,14 @@ function refuseCombinations(flags: z.output<typeof schema>, hasMetric: boolean):
 }
 
 async function printCorpusFigures({ settings, out }: CommandContext): Promise<void> {
-  const { corpusStats } = await import("../../runs/stored-runs.js");
+  const { corpusStats } = await import("../../results/stored-runs.js");
   const stats = await corpusStats(settings);
   out.result(stats, () => corpusSummary(stats, settings.db));
 }
 
 async function printRuns({ settings, out }: CommandContext): Promise<void> {
-  const { runsWithHeadlines } = await import("../../runs/stored-runs.js");
-  const { runs } = await runsWithHeadlines({}, 0, settings);
+  const { runsWithFigures } = await import("../../results/run-summaries.js");
+  const { runs } = await runsWithFigures({}, { query: "", sort: "", limit: 0 }, settings);
   out.result(runs, () => runTable(runs, terminalColumns()));
 }
 
@@ -113,7 +114,7 @@ async function printRun(name: string, flags: z.output<typeof schema>, context: C
   const { by, metric, csv, overwrite } = flags;
   // Written before anything is printed, so that an unusable folder is rejected first.
   if (csv !== undefined) await writeSummaries(csv, { runs: [name], overwrite }, context);
-  const { analyseRun } = await import("../../runs/collect-report.js");
+  const { analyseRun } = await import("../../results/collect-report.js");
   const { totals, analysis } = await analyseRun(name, context.settings);
   if (by === undefined) {
     const texts = () => compact([runSummary(totals), analysis !== null && suiteAnalysisText(totals, analysis)]);

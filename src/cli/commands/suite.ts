@@ -1,10 +1,11 @@
+// The commands `suite ...`: check, list, show and export task suites.
 import { z } from "zod";
 import { commandLine, shellWord } from "../../platform/command-line.js";
 import { EXIT } from "../../platform/errors.js";
 import { file, folder, oneOf, shapeOf, text, wholeNumber, withTraits } from "../../platform/flag-values.js";
 import type { JsonObject } from "../../platform/json.js";
 import { compact } from "../../platform/optional-values.js";
-import { counted } from "../../reports/wording.js";
+import { counted } from "../../reports/figure-text.js";
 import { FUNCTIONS_FLAG, QUESTION_FLAGS, SUITE_RESOURCE_FLAGS, SUITE_SELECTION_FLAGS } from "../../runs/run-flags.js";
 import type { ListedSuiteTask, ShownTask } from "../../suites/show-tasks.js";
 import type { FunctionCall, SuiteTask } from "../../tasks/suite-task.js";

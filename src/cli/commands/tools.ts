@@ -1,3 +1,4 @@
+// The commands `tools ...`: list, show, add, change and test tools.
 import { z } from "zod";
 import type { ImportedTools, ToolDescription } from "../../agents/add-tool.js";
 import { commandLine } from "../../platform/command-line.js";
@@ -15,7 +16,7 @@ import {
   words,
 } from "../../platform/flag-values.js";
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
-import { counted, firstLine } from "../../reports/wording.js";
+import { counted, firstLine } from "../../reports/figure-text.js";
 import { table } from "../../text/format.js";
 import { contradiction, defineCommand } from "../flags/define-command.js";
 import { textOrFile } from "../flags/read-text.js";
@@ -138,7 +139,7 @@ export const testToolCommand = defineCommand(
       description: "JSON object that overrides the tool's config, like an agent's config",
     }),
     inbox: mailbox.optional().meta({ description: "Call it like in a task for this mailbox" }),
-    before: day.optional().meta({ description: "Hide emails from this date on (YYYY-MM-DD)" }),
+    before: day.optional().meta({ description: "Hide emails of this date and later ones (YYYY-MM-DD)" }),
   }),
   async ({ id, arguments: json = "{}", config = null, inbox = null, before = null }, { settings, out, signal }) => {
     const call = { id, args: readArguments(json), config, inbox, before };

@@ -1,3 +1,4 @@
+// The command `worker`: answers tasks of runs on a queue.
 import { hostname } from "node:os";
 import { z } from "zod";
 import type { CorpusServer } from "../../mail/corpus-transfer.js";

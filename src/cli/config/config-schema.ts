@@ -1,3 +1,4 @@
+// The schema of the config file, and the settings that an unrequested file must not contain.
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+// Finds and reads the config file of a command line.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Environment } from "../../platform/environment.js";

@@ -1,3 +1,4 @@
+// Combines the config file with the flags, and explains flag errors by the line of the file.
 import { join, parse } from "node:path";
 import { didYouMean, flagName } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";

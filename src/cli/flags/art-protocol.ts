@@ -1,3 +1,4 @@
+// The values of `--protocol art`, with which published figures can be compared.
 import { JUDGE_MODELS } from "../../models/model-names.js";
 import type { Environment } from "../../platform/environment.js";
 import { UserError } from "../../platform/errors.js";

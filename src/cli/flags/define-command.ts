@@ -1,3 +1,4 @@
+// Derives a command's flags, help and checks from one zod schema.
 import { z } from "zod";
 import { flagName } from "../../platform/command-line.js";
 import { EXIT, type ExitCode, UserError } from "../../platform/errors.js";
@@ -23,6 +24,7 @@ interface FlagType {
   readonly isRequired: boolean;
   readonly placeholder: string | undefined;
   readonly completes: NameKind | undefined;
+  readonly offered: readonly string[] | undefined;
 }
 
 /** Defines a command whose flags are checked against the schema. The command succeeds if `run` returns no exit code. */
@@ -57,13 +59,13 @@ export function declaredIn({ shape }: z.ZodObject, usage: string): Required<Pick
 
 function flagOf(field: z.ZodType): Flag {
   const { alias } = field.meta() ?? {};
-  const { type, isArray, isRequired, isList, isRepeated, placeholder, completes } = typeOf(field);
+  const { type, isArray, isRequired, isList, isRepeated, placeholder, completes, offered } = typeOf(field);
   const coerce = isRepeated ? listOf : isList ? joinRepeated : lastRepeated;
   const options = {
     type,
     describe: describe(field) ?? "",
     schema: field,
-    ...presentProperties({ placeholder, completes, alias }),
+    ...presentProperties({ placeholder, completes, offered, alias }),
     ...(isArray ? {} : { coerce }),
   };
   if (type === "boolean") return options;
@@ -76,12 +78,12 @@ function flagOf(field: z.ZodType): Flag {
 }
 
 function argumentOf(field: z.ZodType): Argument {
-  const { isArray, completes } = typeOf(field);
+  const { isArray, completes, offered } = typeOf(field);
   return {
     type: "string",
     describe: describe(field) ?? "",
     ...(isArray ? { array: true } : {}),
-    ...presentProperties({ completes }),
+    ...presentProperties({ completes, offered }),
   };
 }
 
@@ -121,24 +123,29 @@ function typeOf(field: z.ZodType): FlagType {
   }
   const type = field instanceof z.ZodBoolean ? "boolean" : field instanceof z.ZodNumber ? "number" : "string";
   const { isList = false, isRepeated = false, completes } = traitsOf(field);
+  const choices = choicesOf(field);
   return {
     type,
     isArray: field instanceof z.ZodArray && !isRepeated,
     isList,
     isRepeated,
     isRequired: type !== "boolean",
-    placeholder: placeholder ?? choicesOf(field),
+    placeholder: placeholder ?? placeholderOf(choices),
     completes,
+    offered: choices,
   };
+}
+
+function choicesOf(field: z.ZodType): readonly string[] | undefined {
+  return field instanceof z.ZodEnum ? field.options.map(String) : undefined;
 }
 
 /** Longer lists of choices appear only in the flag's description. */
 const MAX_CHOICES_CHARS = 24;
 
-function choicesOf(field: z.ZodType): string | undefined {
-  if (!(field instanceof z.ZodEnum)) return undefined;
-  const choices = field.options.join("|");
-  return choices.length <= MAX_CHOICES_CHARS ? choices : undefined;
+function placeholderOf(choices: readonly string[] = []): string | undefined {
+  const text = choices.join("|");
+  return text !== "" && text.length <= MAX_CHOICES_CHARS ? text : undefined;
 }
 
 /**

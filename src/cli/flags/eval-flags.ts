@@ -1,3 +1,4 @@
+// Flags that several eval commands share.
 import { criterionNameSchema, OVERALL } from "../../evals/criteria.js";
 import { wholeNumber } from "../../platform/flag-values.js";
 

@@ -1,6 +1,7 @@
+// The flag for the queue's URL.
 import { UserError } from "../../platform/errors.js";
 import { url } from "../../platform/flag-values.js";
-import type { Settings } from "../terminal.js";
+import type { Settings } from "../settings.js";
 
 export const queueShape = {
   queue: url

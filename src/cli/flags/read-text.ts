@@ -1,3 +1,4 @@
+// Flags and arguments whose text comes from a file.
 import { statSync } from "node:fs";
 import { shellWord } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";

@@ -1,3 +1,4 @@
+// Arguments that name runs: `latest`, a name, an id or the start of one.
 import { z } from "zod";
 import { runName, text, withTraits } from "../../platform/flag-values.js";
 

@@ -1,6 +1,7 @@
+// Flags for a server's address and token.
 import { file, text, wholeNumber } from "../../platform/flag-values.js";
 import { checkToken } from "../command.js";
-import type { Settings } from "../terminal.js";
+import type { Settings } from "../settings.js";
 import { contradiction } from "./define-command.js";
 import { readText } from "./read-text.js";
 

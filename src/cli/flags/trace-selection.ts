@@ -1,3 +1,4 @@
+// Flags that select traces of a run by score, epoch and task.
 import { z } from "zod";
 import { listText, oneOf, text, toggle, wholeNumber, withTraits, words } from "../../platform/flag-values.js";
 import type { TraceSelection } from "../../trace-formats/export-traces.js";

@@ -66,8 +66,8 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   "ctl list": [["art-e ctl list", "list the running runs, from all databases"]],
   "ctl show": [
-    ["art-e ctl show latest", "show the state of the newest run"],
-    ["art-e ctl show latest --show-text", "with the questions of its running tasks"],
+    ["art-e ctl show", "show the state of the newest run"],
+    ["art-e ctl show --show-text", "with the questions of its running tasks"],
   ],
   "ctl pause": [
     ['art-e ctl pause latest --reason "rate limit of the team"', "record why"],
@@ -264,7 +264,6 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "evals test": [["art-e evals test sources_were_read", "validate an eval"]],
   "evals list": [["art-e evals list", "list evals with their test results"]],
   "evals show": [["art-e evals show sources_were_read --code", "show an eval as a function"]],
-  "evals history": [["art-e evals history sources_were_read", "list the versions of an eval"]],
   "evals review": [["art-e evals review sources_were_read", "list traces on which eval and labels disagree"]],
   "evals use": [["art-e evals use sources_were_read", "put the newest version into use"]],
   "evals retire": [["art-e evals retire sources_were_read", "take an eval out of use"]],
@@ -306,8 +305,8 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   ask: [["art-e ask me@my.example 'When is the rent due?'", "ask about a mailbox"]],
   mcp: [
-    ["art-e mcp --inbox me@my.example --print-config", "print the configuration for an MCP client"],
-    ["art-e mcp --inbox me@my.example --http", "serve over HTTP"],
+    ["art-e mcp me@my.example --print-config", "print the configuration for an MCP client"],
+    ["art-e mcp me@my.example --http", "serve over HTTP"],
   ],
   completion: [["art-e completion bash >> ~/.bashrc", "install completion for bash"]],
 };

@@ -1,17 +1,16 @@
+// Renders the `--help` pages of the program, of command groups and of commands.
 import wrapAnsi from "wrap-ansi";
 import { compact } from "../../platform/optional-values.js";
 import {
   type Command,
   type CommandGroup,
+  type CommandSection,
   type Flag,
   type Flags,
   GLOBAL_FLAGS,
   nameOf,
-  type TableEntry,
 } from "../command.js";
 import { EXAMPLES, type Example } from "./examples.js";
-
-/** Renders the `--help` pages of the program, of command groups and of commands. */
 
 /** Two columns: terms and their explanations. */
 interface Section {
@@ -29,19 +28,27 @@ const TAGLINE = "Measures how well an agent answers questions from a person's ma
 export const EXIT_CODES =
   "Exit codes: 0 success, 1 failure, 2 wrong usage or unusable input, 3 a missed gate or more than half of the tasks failed, 130 interrupted.";
 
-export function programHelp(table: readonly TableEntry[], columns: number): string {
+/** @param all whether to include rare commands */
+export function programHelp(table: readonly CommandSection[], all: boolean, columns: number): string {
+  const listed = ({ common, rare }: CommandSection) => (all ? [...common, ...rare] : common);
+  const rare = all ? [] : table.flatMap((section) => section.rare.map(nameOf));
   const sections = [
-    { title: "Commands", rows: table.map((entry): [string, string] => [entry.usage, entry.describe]) },
+    ...table.map((section) => ({
+      title: section.title,
+      rows: listed(section).map((entry): [string, string] => [entry.usage, entry.describe]),
+    })),
     {
       title: "Global flags",
       rows: [
         ...flagRows(GLOBAL_FLAGS),
-        ["-h, --help", "Show help"] as const,
+        ["-h, --help", "Show help (--help all: with everything that is rarely needed)"] as const,
         ["-v, --version", "Show the version number"] as const,
       ],
     },
   ];
-  return page("art-e COMMAND", TAGLINE, EXAMPLES[""] ?? [], sections, columns, [wrapAnsi(EXIT_CODES, columns)]);
+  const last = [rare.length > 0 && `More commands: ${rare.join(", ")}. See art-e --help all.`, EXIT_CODES];
+  const paragraphs = compact(last).map((text) => wrapAnsi(text, columns));
+  return page("art-e COMMAND", TAGLINE, EXAMPLES[""] ?? [], sections, columns, paragraphs);
 }
 
 export function groupHelp(group: CommandGroup, columns: number): string {
@@ -51,18 +58,48 @@ export function groupHelp(group: CommandGroup, columns: number): string {
   return page(`art-e ${name} COMMAND`, group.describe, EXAMPLES[name] ?? [], sections, columns, [globalFlags(columns)]);
 }
 
+/** Which flags a help page lists if the command has many. */
+export interface ShownFlags {
+  /** Whether to list all flags. */
+  readonly all: boolean;
+  /** The command line. Groups from which it has a flag are listed in full. */
+  readonly args: readonly string[];
+}
+
 /** @param usage name and arguments of the command, such as `agents show [id]` */
-export function commandHelp(usage: string, describe: string, command: Command, columns: number): string {
+export function commandHelp(
+  usage: string,
+  describe: string,
+  command: Command,
+  shown: ShownFlags,
+  columns: number,
+): string {
   const args = Object.entries(command.positionals ?? {}).map(([name, options]): [string, string] => [
     name.toUpperCase(),
     options.describe ?? "",
   ]);
+  const groups = groupFlags(command);
+  const listed = groups.map((group) => ({ ...group, flags: listedFlags(group, command, shown) }));
   const sections = compact([
     args.length > 0 && { title: "Arguments", rows: args },
-    ...groupFlags(command).map(({ title, flags }) => ({ title, rows: flagRows(flags) })),
+    ...listed.map(({ title, flags }) => Object.keys(flags).length > 0 && { title, rows: flagRows(flags) }),
   ]);
-  const examples = EXAMPLES[usage.replace(/ [<[].*$/, "")] ?? [];
-  return page(`art-e ${usage}`, describe, examples, sections, columns, [globalFlags(columns)]);
+  const path = usage.replace(/ [<[].*$/, "");
+  const left = countFlags(groups) - countFlags(listed);
+  const more = `${left} more flags: art-e ${path} --help all. A flag in front of --help shows all of its group.`;
+  const last = compact([left > 0 && wrapAnsi(more, columns), globalFlags(columns)]);
+  return page(`art-e ${usage}`, describe, EXAMPLES[path] ?? [], sections, columns, last);
+}
+
+function listedFlags({ flags }: FlagGroup, { commonFlags }: Command, { all, args }: ShownFlags): Flags {
+  const isGiven = ([name, flag]: [string, Flag]) => namesOf(name, flag).some((each) => args.includes(each));
+  const entries = Object.entries(flags);
+  if (all || commonFlags === undefined || entries.some(isGiven)) return flags;
+  return Object.fromEntries(entries.filter(([name]) => commonFlags.includes(name)));
+}
+
+function countFlags(groups: readonly FlagGroup[]): number {
+  return groups.reduce((sum, { flags }) => sum + Object.keys(flags).length, 0);
 }
 
 /** Groups a command's flags. Flags without a group come last. */
@@ -90,17 +127,22 @@ export function explanationOf({ describe = "", demandOption }: Flag): string {
 
 function flagRows(flags: Flags): (readonly [string, string])[] {
   return Object.entries(flags).map(([name, flag]) => [
-    `${namesOf(name, flag)}${placeholderOf(name, flag)}`,
+    `${namesColumn(name, flag)}${placeholderOf(name, flag)}`,
     explanationOf(flag),
   ]);
 }
 
-/** Returns a flag's names, such as `-l, --limit`. Flags without a short name are aligned with the others. */
-function namesOf(name: string, { alias = [] }: Flag): string {
-  const aliases = [alias].flat();
-  const short = aliases.find((each) => each.length === 1);
-  const long = [name, ...aliases.filter((each) => each.length > 1)].map((each) => `--${each}`);
-  return `${short === undefined ? "   " : `-${short},`} ${long.join(", ")}`;
+/** Returns a flag's names for a help page, such as `-l, --limit`. Those without a short name are indented. */
+function namesColumn(name: string, flag: Flag): string {
+  const names = namesOf(name, flag);
+  const short = names.find((each) => each.length === 2);
+  const long = names.filter((each) => each.length > 2);
+  return `${short === undefined ? "   " : `${short},`} ${long.join(", ")}`;
+}
+
+/** Returns a flag's names as typed, such as `--limit` and `-l`. */
+function namesOf(name: string, { alias = [] }: Flag): string[] {
+  return [name, ...[alias].flat()].map((each) => (each.length === 1 ? `-${each}` : `--${each}`));
 }
 
 function globalFlags(columns: number): string {

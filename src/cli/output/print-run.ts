@@ -1,3 +1,4 @@
+// Prints a run: its progress, totals, gates, and the estimate of a dry run.
 import { RunAggregate } from "../../analysis/aggregate.js";
 import type { Gate } from "../../analysis/gate.js";
 import type { ExpectedStop, UntilOutcome } from "../../analysis/sequential-comparison.js";
@@ -5,8 +6,9 @@ import type { RateLimiterState } from "../../models/rate-limiter.js";
 import { commandLine } from "../../platform/command-line.js";
 import { compact } from "../../platform/optional-values.js";
 import { gateText, runSummary, untilLines } from "../../reports/run-text.js";
-import type { RunActivity, WorkersState } from "../../runs/answer-task.js";
+import type { WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/execute-run.js";
+import type { RunTracker } from "../../runs/run-tracker.js";
 import { count, duration, share, summaryBox, usd } from "../../text/format.js";
 import { type HeadlineScorer, headlineScorer } from "../../traces/headline-score.js";
 import type { Emit } from "../../traces/progress.js";
@@ -14,12 +16,11 @@ import type { BenchmarkResult, RunTotals } from "../../traces/run-totals.js";
 import type { TaskResult } from "../../traces/task-result.js";
 import type { CommandContext } from "../command.js";
 import type { ConfiguredFlags } from "../config/merge-config.js";
-import { openProgress, type Progress, type ProgressDetail, type Settings } from "../terminal.js";
+import { openProgress, type Progress, type ProgressDetail } from "../progress.js";
+import type { Settings } from "../settings.js";
 
 interface TerminalProgress {
   readonly emit: Emit;
-  /** Number of tasks that were started and are not answered yet. Excludes tasks that are only being saved. */
-  underWay(): number;
   stop(): void;
 }
 
@@ -38,11 +39,10 @@ interface RunChecks {
  * Shows a run's progress: score so far, completed tasks, cost and time left, followed by failures, the reason why
  * requests are waiting, and tokens.
  */
-export function terminalProgress(settings: Settings, activity: RunActivity): TerminalProgress {
+export function terminalProgress(settings: Settings, { activity }: RunTracker): TerminalProgress {
   const tally = new RunAggregate();
   const headline = new RunningHeadline();
   let total = 0;
-  let underWay = 0;
   let bar: Progress | null = null;
   const { workers = null } = activity;
   const detail = (): ProgressDetail => {
@@ -73,14 +73,11 @@ export function terminalProgress(settings: Settings, activity: RunActivity): Ter
         bar?.stop();
         bar = openProgress(settings, "Answering", total);
       }
-      if (event.type === "task_started") underWay++;
-      if (event.type === "task_answered") underWay--;
       if (event.type !== "task_finished" && event.type !== "task_kept") return;
       tally.add(event.result);
       headline.add(event.result);
       bar?.update(tally.progress.done, detail());
     },
-    underWay: () => workers?.().active ?? underWay,
     stop: () => bar?.stop(),
   };
 }
@@ -132,7 +129,7 @@ export async function printTotals(
 /** Imports lazily, because `--help` needs no database. */
 async function resultsFile(totals: RunTotals, settings: Settings): Promise<BenchmarkResult> {
   const { withStore } = await import("../../store/open-store.js");
-  const { collectResults } = await import("../../runs/results-file.js");
+  const { collectResults } = await import("../../results/results-file.js");
   return withStore(settings, (db) => collectResults(db, totals));
 }
 
@@ -177,6 +174,8 @@ const LABELS: Readonly<Record<HeadlineScorer, string>> = {
   reward: "reward",
   judgeCorrect: "judged correct",
   taskScore: "score",
+  goalReached: "goals reached",
+  selectionF1: "emails F1",
   sourcesCorrect: "sources",
   semanticScore: "word overlap",
 };

@@ -1,12 +1,6 @@
 // Labels derived from coding notes: every coded trace has one label per failure mode.
-import { saveLabels, type TraceLabel } from "../../evals/labels.js";
+import { type CodedLabel, codedLabels, deleteCodedLabels, saveLabels } from "../../evals/labels.js";
 import type { Db } from "../../store/open-store.js";
-
-interface CodedLabel
-  extends Pick<TraceLabel, "traceId" | "criterion" | "note" | "annotator" | "drawnFrom" | "probability"> {
-  readonly label: "good" | "bad";
-  readonly isRepeat: 0 | 1;
-}
 
 /**
  * Makes the labels with basis `coded` match the notes and their modes: bad if the note is in the mode, otherwise good.
@@ -15,18 +9,10 @@ interface CodedLabel
  */
 export function syncModeLabels(db: Db, createdAt: string): void {
   const wanted = groupByTrace(wantedLabels(db));
-  const existing = db
-    .prepare(
-      `SELECT trace_id AS traceId, criterion, label, note, annotator, drawn_from AS drawnFrom, probability,
-              is_repeat AS isRepeat
-       FROM eval_labels WHERE basis = 'coded' ORDER BY id`,
-    )
-    .all() as CodedLabel[];
-  const remove = db.prepare("DELETE FROM eval_labels WHERE basis = 'coded' AND trace_id = ? AND criterion = ?");
-  for (const [key, labels] of groupByTrace(existing)) {
+  for (const [key, labels] of groupByTrace(codedLabels(db))) {
     const isSame = JSON.stringify(labels) === JSON.stringify(wanted.get(key));
     if (isSame) wanted.delete(key);
-    else for (const { traceId, criterion } of labels) remove.run(traceId, criterion);
+    else for (const { traceId, criterion } of labels) deleteCodedLabels(db, traceId, criterion);
   }
   saveLabels(
     db,

@@ -3,12 +3,12 @@ import { UserError } from "../../platform/errors.js";
 import type { Db } from "../../store/open-store.js";
 import { questionOf } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";
+import type { JudgeExample, JudgeSettings } from "../../traces/judgement.js";
 import { getRun } from "../../traces/runs-store.js";
-import type { JudgeExample, JudgeSettings } from "../../traces/trace.js";
 import { criterionFlag, criterionSentence } from "../criteria.js";
 import { BY_PERSON, type EvalDraft } from "../definition.js";
-import { shuffleByHash } from "../labelling.js";
-import { type EffectiveLabel, hashLabels, iterateLabelled } from "../labels.js";
+import { type EffectiveLabel, hashLabels, iterateLabeled } from "../effective-labels.js";
+import { shuffleByHash } from "../labeling.js";
 
 interface JudgeDraft {
   readonly name: string;
@@ -51,7 +51,7 @@ function drawExamples(
   { wanted, criterion, seed }: Pick<JudgeDraft, "criterion" | "seed"> & { readonly wanted: number },
 ): DrawnExample[] {
   const byQuestion = new Map<string, DrawnExample>();
-  for (const { trace, label, question } of iterateLabelled(db, criterion, "training")) {
+  for (const { trace, label, question } of iterateLabeled(db, criterion, "training")) {
     const task = trace.kind === "chat" ? null : questionOf(trace);
     const { answer } = trace;
     // A judge returns the verdict on a missing answer without a model.

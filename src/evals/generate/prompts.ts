@@ -1,14 +1,7 @@
 // The prompts for generating evals, and how the replies are read and measured.
 import { z } from "zod";
-import {
-  argumentsOf,
-  type Completion,
-  delimitUntrusted,
-  forcedToolCall,
-  type ModelRequest,
-  type ToolSpec,
-  type UntrustedText,
-} from "../../models/model.js";
+import { argumentsOf, type Completion, forcedToolCall, type ModelRequest, type ToolSpec } from "../../models/model.js";
+import { delimitUntrusted, type UntrustedText } from "../../models/untrusted-text.js";
 import type { JsonSchema } from "../../platform/json.js";
 import { compact } from "../../platform/optional-values.js";
 import { seededRandom } from "../../statistics/seeded-random.js";
@@ -40,7 +33,7 @@ interface DraftContradiction {
 export interface TrainingAlignment extends Alignment {
   /** Number of labels that the draft agrees with, among the traces that it scored. */
   readonly agreed: number;
-  readonly labelled: number;
+  readonly labeled: number;
   /** Number of traces on which the draft failed. */
   readonly failedOn: number;
   /** The first few distinct errors. */
@@ -154,7 +147,7 @@ export function reflectRequest(
   language: EvalLanguage,
   variation: Variation,
   draft: WrittenEval,
-  { agreed, labelled, contradictions, errors }: TrainingAlignment,
+  { agreed, labeled, contradictions, errors }: TrainingAlignment,
 ): ModelRequest {
   const contradictionLines = contradictions.map(({ example, score, reason }) =>
     exampleText(example, `The eval scored it ${score}: ${reason.slice(0, 200)}`),
@@ -162,7 +155,7 @@ export function reflectRequest(
   const content = delimitUntrusted(
     [{ name: "eval", text: bodyOf(draft) }, ...contradictionLines],
     compact([
-      `This eval checks ${VARIATIONS[variation]}. Its ${draft.kind === "rubric" ? "rubric" : "code"} comes first. It agrees with ${agreed} of ${labelled} labels.`,
+      `This eval checks ${VARIATIONS[variation]}. Its ${draft.kind === "rubric" ? "rubric" : "code"} comes first. It agrees with ${agreed} of ${labeled} labels.`,
       errors.length > 0 && `It failed: ${errors.join("; ")}.`,
       contradictionLines.length > 0 && "The traces are examples where the eval and the label disagree.",
       "Work out why, then write a better version that holds for other questions too. Call record_eval once.",
@@ -291,7 +284,7 @@ export function measureDraft(
   return {
     ...alignment,
     agreed: scoredExamples.length - wrong.length,
-    labelled: scoredExamples.length,
+    labeled: scoredExamples.length,
     failedOn: errors.length,
     errors: [...new Set(errors)].slice(0, ERRORS_SHOWN),
     contradictions: [...missed, ...alarms],

@@ -5,7 +5,7 @@ import { isJudgedBy } from "../../scoring/judge.js";
 import { JUDGE_CONCURRENCY } from "../../scoring/judge-settings.js";
 import { canBeRetried } from "../../tasks/ending.js";
 import { questionOf } from "../../tasks/question.js";
-import type { Judge, Judgement } from "../../traces/trace.js";
+import type { Judge, Judgement } from "../../traces/judgement.js";
 import type { EvaluatedTrace } from "../definition.js";
 import type { MeasuredOutcome } from "../eval-outcome.js";
 

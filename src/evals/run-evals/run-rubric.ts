@@ -4,17 +4,12 @@ import pLimit from "p-limit";
 import { z } from "zod";
 import type { JsonFileCache } from "../../models/cache.js";
 import { unusableReply } from "../../models/finish-reasons.js";
-import {
-  argumentsOf,
-  delimitUntrusted,
-  type ForcedReply,
-  forcedToolCall,
-  type Model,
-  type ModelRequest,
-} from "../../models/model.js";
+import { argumentsOf, type ForcedReply, forcedToolCall, type Model, type ModelRequest } from "../../models/model.js";
+import { delimitUntrusted } from "../../models/untrusted-text.js";
 import { compact } from "../../platform/optional-values.js";
 import { type EarlierCall, earlierCalls } from "../../traces/earlier-calls.js";
-import { askedOf, type PromptVariant } from "../../traces/trace.js";
+import type { PromptVariant } from "../../traces/judgement.js";
+import { askedOf } from "../../traces/trace.js";
 import type { EvalOf, EvaluatedTrace } from "../definition.js";
 import { failedOutcome, type MeasuredOutcome } from "../eval-outcome.js";
 

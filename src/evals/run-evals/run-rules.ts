@@ -47,8 +47,8 @@ export function regressionCaseOf(trace: QuestionTrace, frequencyOf: (word: strin
   if (isDontKnow(gold)) return null;
   const answer = trace.answer ?? "";
   const values = [...new Set(gold.match(KEY_VALUE) ?? [])];
-  const inValues = wordsOf(values.join(" "));
-  const words = [...wordsOf(gold)]
+  const inValues = distinctWords(values.join(" "));
+  const words = [...distinctWords(gold)]
     .filter((word) => /^\p{L}{3,}/u.test(word) && !STOP_WORDS.has(word) && !inValues.has(word))
     .filter((word) => containsTerm(answer, word))
     .map((word) => ({ word, mails: frequencyOf(word) }))
@@ -216,7 +216,7 @@ const MAX_KEY_TERMS = 12;
 export function keyTermsOf(gold: string): string[] {
   if (isDontKnow(gold)) return [];
   const values = [...new Set(gold.match(KEY_VALUE) ?? [])];
-  const words = [...wordsOf(gold.replace(KEY_VALUE, " "))].filter((word) => !STOP_WORDS.has(word));
+  const words = [...distinctWords(gold.replace(KEY_VALUE, " "))].filter((word) => !STOP_WORDS.has(word));
   return [...values, ...words].filter((term) => containsTerm(gold, term)).slice(0, MAX_KEY_TERMS);
 }
 
@@ -235,10 +235,10 @@ export function containsTerm(text: string, term: string): boolean {
     const values = parseNumbers(ofText.rest).flatMap((number) => [...number.values]);
     return numbers.every((number) => values.some((value) => number.values.has(value)));
   }
-  return wordsOf(text).has(term.toLowerCase());
+  return distinctWords(text).has(term.toLowerCase());
 }
 
 /** Returns the lower-case words of a text, without punctuation. */
-function wordsOf(text: string): Set<string> {
+function distinctWords(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'-]*/gu) ?? []);
 }

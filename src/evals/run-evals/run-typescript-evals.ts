@@ -120,10 +120,13 @@ const EXPORTED =
 /** The declaration that an eval needs gold answers, scores and verdicts. */
 const REFERENCE = /^[ \t]{0,99}export const reference(?:: boolean)? = true;?[ \t]{0,99}$/m;
 
+/** `defineEval` with anything but a function: a number, a string, a list or an object. */
+const DEFINES_A_VALUE = /\bdefineEval\(\s{0,99}(?:[-\d"'`[{)]|(?:null|true|false|undefined)\b)/;
+
 /** Describes an eval's code. Returns null if it exports no function. */
 export function describeTypescript(code: string): CodeDescription | null {
   const match = EXPORTED.exec(code);
-  if (match === null) return null;
+  if (match === null || DEFINES_A_VALUE.test(code.slice(match.index))) return null;
   const [line = ""] = commentBefore(code, match.index)
     .split("\n")
     .map((part) => part.replace(/^\s*\*\s?/, "").trim())

@@ -12,7 +12,7 @@ import { independentCounts, labelErrors, ratesDespiteErrors } from "../label-err
  */
 export const MIN_OF_A_KIND = 7;
 /** Minimum number of training labels of a kind. Choosing an eval needs fewer than testing it. */
-const MIN_IN_TRAINING = 5;
+const MIN_IN_TRAINING = 4;
 /** If there are fewer labels of a kind than this, a warning says that intervals are wide. */
 export const FEW_OF_A_KIND = 20;
 
@@ -43,7 +43,7 @@ export function requireLabels({ half, good, bad, criterion, others = 0 }: Counte
   throw new UserError(
     "labels_few",
     `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${least} of each).${uncounted}`,
-    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. Half of the questions are held out, so twice as many labels are needed. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherCriterion}`,
+    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. An eval needs 11 bad traces: 4 to choose it and 7 to test it. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherCriterion}`,
   );
 }
 

@@ -57,10 +57,17 @@ export function findWatchHistory(db: Db, validated: Validated): WatchHistory | n
   const repeats = [...new Set(judged.map(({ round }) => round))].filter((round) => round <= 0);
   const watches = db
     .prepare(
-      `SELECT run_id AS runId, round, fresh, fresh_passed AS passed
+      `SELECT run_id AS runId, round, fresh, fresh_passed AS passed, rejudged, rejudged_passed AS rejudgedPassed
        FROM eval_watches WHERE baseline_id = ? ORDER BY round`,
     )
-    .all(id) as { runId: string; round: number; fresh: number; passed: number }[];
+    .all(id) as {
+    runId: string;
+    round: number;
+    fresh: number;
+    passed: number;
+    rejudged: number | null;
+    rejudgedPassed: number | null;
+  }[];
   return {
     repeats: repeats.length === 0 ? null : repeats.map(roundOf),
     reference: proportion(passed, reference),
@@ -69,6 +76,7 @@ export function findWatchHistory(db: Db, validated: Validated): WatchHistory | n
       runId: watch.runId,
       anchors: roundOf(watch.round),
       fresh: proportion(watch.passed, watch.fresh),
+      rejudged: watch.rejudged === null ? null : proportion(watch.rejudgedPassed ?? 0, watch.rejudged),
     })),
   };
 }
@@ -110,6 +118,16 @@ export function saveWatch(
       return findWatchHistory(db, validated) as WatchHistory;
     })
     .immediate();
+}
+
+/** Adds the reference traces that were judged again to the newest watch. Returns all watches. */
+export function saveRejudged(db: Db, validated: Validated, { n, successes }: Proportion): WatchHistory {
+  const id = baselineRow(db, validated)?.id;
+  db.prepare(
+    `UPDATE eval_watches SET rejudged = ?, rejudged_passed = ?
+     WHERE baseline_id = ? AND round = (SELECT max(round) FROM eval_watches WHERE baseline_id = ?)`,
+  ).run(n, successes, id, id);
+  return findWatchHistory(db, validated) as WatchHistory;
 }
 
 function insertBaseline(

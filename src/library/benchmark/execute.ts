@@ -5,8 +5,8 @@ import type { AppContext } from "../../platform/app-context.js";
 import { NEVER, withDeadline } from "../../platform/deadline.js";
 import { EXIT, UserError } from "../../platform/errors.js";
 import { checkWritable } from "../../platform/files.js";
+import { collectResults } from "../../results/results-file.js";
 import { runBenchmark } from "../../runs/execute-run.js";
-import { collectResults } from "../../runs/results-file.js";
 import { runSchema } from "../../runs/run-flags.js";
 import type { RunRequest } from "../../runs/run-options.js";
 import type { SessionEnd } from "../../runs/run-tasks.js";
@@ -40,8 +40,11 @@ export function resumeRequest(run: string, config: ResumeConfig): RunRequest {
 
 function requestOf(config: Options): RunRequest {
   const { agent, scorers = [], db: _, cacheDir, env, signal, onNote, onProgress, ...settings } = config;
-  if (!Array.isArray(scorers) || scorers.includes(null)) {
-    throw invalidOption("scorers", "expected a list of names and scorers");
+  if (
+    !Array.isArray(scorers) ||
+    scorers.some((scorer) => typeof scorer !== "string" && typeof scorer?.score !== "function")
+  ) {
+    throw invalidOption("scorers", "expected a list of names, and objects with a name and a function score");
   }
   const names = scorers.filter((scorer) => typeof scorer === "string");
   const options = {
@@ -138,7 +141,7 @@ async function executeRequest(
   { onProgress }: BenchmarkOptions,
   context: AppContext,
 ): Promise<BenchmarkResult> {
-  const monitor = () => ({ emit: progressOf(onProgress), underWay: () => 0, stop() {} });
+  const monitor = () => ({ emit: progressOf(onProgress), stop() {} });
   const { end } = await runBenchmark(request, context, monitor, async () => {
     throw invalidOption("queue", "a program cannot run over a queue");
   });

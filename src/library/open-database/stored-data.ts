@@ -1,10 +1,11 @@
 // Reads mail, runs and traces from an opened database.
 import type { AppContext } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";
-import { collectResults, computeRunTotals } from "../../runs/results-file.js";
+import { collectResults, computeRunTotals } from "../../results/results-file.js";
 import { type Db, openStore } from "../../store/open-store.js";
 import { getMail, searchIn } from "../../tools/search-mailbox.js";
-import { getRun, listRuns } from "../../traces/runs-store.js";
+import { listRuns } from "../../traces/run-list.js";
+import { getRun } from "../../traces/runs-store.js";
 import { getTrace, iterateTraces } from "../../traces/traces-store.js";
 import type { ArtEDatabase, MailSearchResult } from "../database.js";
 import { textArgument } from "../options/context.js";

@@ -1,3 +1,4 @@
+// The import filter of OpenPipe's ART, for runs over the same emails as the published figures.
 import { hash } from "node:crypto";
 import type { Email } from "../email.js";
 

@@ -1,3 +1,4 @@
+// The database during an import: a new file that is renamed at the end, or one transaction in an existing file.
 import {
   closeSync,
   existsSync,

@@ -1,3 +1,4 @@
+// Detects the format of a mail source and opens its reader. The table of mail formats.
 import { createReadStream, type Stats, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

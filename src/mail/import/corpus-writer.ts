@@ -1,3 +1,4 @@
+// Writes emails to their tables, and recognizes copies of stored ones.
 import type { Db } from "../../store/open-store.js";
 import { bigramText } from "../../text/tokenizer.js";
 import type { CorpusFormat } from "../email.js";
@@ -46,6 +47,8 @@ export function openCorpusWriter(
   const setNames = db.prepare(
     "INSERT INTO mail_names (mail_id, names) VALUES (?, ?) ON CONFLICT (mail_id) DO UPDATE SET names = excluded.names",
   );
+  const findReferences = db.prepare("SELECT ids FROM mail_references WHERE mail_id = ?").pluck();
+  const setReferences = db.prepare("INSERT OR REPLACE INTO mail_references (mail_id, ids) VALUES (?, ?)");
   const addMessage = db.prepare(
     "INSERT INTO messages (message_id, mail_id, owner_id, path, import_id) VALUES (?, ?, ?, ?, ?)",
   );
@@ -64,6 +67,7 @@ export function openCorpusWriter(
     const existingId = findMail.get(hash) as number | undefined;
     const mailId = existingId ?? insertMail(mail, hash);
     if (existingId !== undefined) addNames(mailId, mail.names);
+    addReferences(mailId, mail.references);
     addMessage.run(messageId, mailId, owner, mail.path, importId);
     addToMailbox(mailId, owner, mail.deliveredTo);
     changed = true;
@@ -99,6 +103,16 @@ export function openCorpusWriter(
     changed = true;
   }
 
+  /** Keeps the longest list, because mail programs and archives remove the header from some copies. */
+  function addReferences(mailId: number, ids: readonly string[]): void {
+    if (ids.length === 0) return;
+    const stored = findReferences.get(mailId) as string | undefined;
+    const added = JSON.stringify(ids);
+    if (stored !== undefined && !isLonger(added, stored)) return;
+    setReferences.run(mailId, added);
+    changed = true;
+  }
+
   /** Appends eight digits of the hash, or all of them if a third email with this Message-ID has the same eight. */
   function renamedId(messageId: string, hash: Buffer): string {
     const short = `${messageId}~${hash.toString("hex", 0, 4)}`;
@@ -112,6 +126,7 @@ export function openCorpusWriter(
   function addKnown(mail: StorableMail, messageId: string, message: StoredMessage, owner: number | null): "known" {
     addToMailbox(message.mailId, owner, mail.deliveredTo);
     addNames(message.mailId, mail.names);
+    addReferences(message.mailId, mail.references);
     // The alphabetically first path wins, regardless of the reading order. An email in a format without paths does not
     // remove the path.
     if (mail.path !== "" && (message.path === "" || mail.path < message.path)) {
@@ -141,6 +156,11 @@ export function openCorpusWriter(
       return "renamed";
     },
   };
+}
+
+/** Whether a text is longer. Of two texts of one length, only one counts as longer, in whichever order they come. */
+function isLonger(text: string, other: string): boolean {
+  return text.length === other.length ? text > other : text.length > other.length;
 }
 
 function openOwnerIds(db: Db): (mail: StorableMail) => number | null {

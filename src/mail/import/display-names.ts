@@ -1,7 +1,6 @@
-import { namesBeyondAddresses, searchWords } from "../../text/searchable-names.js";
+// Display names: the names of people next to their addresses in an email header.
+import { namesBeyondAddresses, searchWords, unshared } from "../../text/searchable-names.js";
 import type { HeaderNames } from "../email.js";
-
-/** Display names: the names of people next to their addresses in an email header. */
 
 /** Maximum number of names kept per email. Longer lists belong to announcements to everybody. */
 const MAX_NAMES = 100;
@@ -48,7 +47,7 @@ export function namedAddresses(
   return named.length === 0 ? NO_NAMES : named;
 }
 
-const NO_NAMES: readonly NamedAddress[] = [];
+export const NO_NAMES: readonly never[] = [];
 
 export function mergeNames(names: readonly string[], more: readonly string[]): string[] {
   return [...new Set([...names, ...more])].sort().slice(0, MAX_NAMES);
@@ -71,7 +70,24 @@ const MAX_ENTRY_CHARS = 400;
  * Returns the names in a list such as `Kitchen, Louise </O=ENRON/CN=LKITCHEN>, "Bo Kim" <bo@plains.example>` or `Jeff
  * Dasovich, Tim Belden/HOU/ECT@ECT`. Without brackets, commas separate the names.
  */
-function namesInList(list: string): string[] {
+function namesInList(list: string): readonly string[] {
+  if (list.length > MAX_CACHED_CHARS) return splitList(list);
+  let names = listCache.get(list);
+  if (names === undefined) {
+    const key = unshared(list);
+    names = splitList(key);
+    if (listCache.size === MAX_CACHED_LISTS) listCache.clear();
+    listCache.set(key, names);
+  }
+  return names;
+}
+
+/** Most lists contain one name, and most names occur again. */
+const listCache = new Map<string, readonly string[]>();
+const MAX_CACHED_LISTS = 10_000;
+const MAX_CACHED_CHARS = 100;
+
+function splitList(list: string): string[] {
   const text = list.slice(0, MAX_LIST_CHARS);
   const names = text.includes("<") ? text.split(/<[^<>]*>(?:@\w+)?/) : text.split(",");
   return names.map(withoutNotesPath).filter((name) => name.trim() !== "");

@@ -1,3 +1,4 @@
+// Imports sources in one transaction: reads, filters, writes, indexes and counts. It does not know files or formats.
 import { openDeadline } from "../../platform/deadline.js";
 import { UserError } from "../../platform/errors.js";
 import { sumOrNull } from "../../statistics/sum-or-null.js";
@@ -259,11 +260,10 @@ export function prepareSource(source: CorpusSource, filter: ImportFilter): Corpu
     format,
     totalBytes,
     async *batches(signal) {
-      const keys = new Set<string>();
+      const passed = { firstNames: new Map<string, number>(), keys: new Set<string>() };
       // ART's filter might drop the first copy and pass the next one.
-      const isKnown = (key: string) => filter === "none" && keys.size === keys.add(key).size;
       const prepare = (email: FiledEmail) =>
-        toStorableMail(email, isKnown, filter === "art" ? applyArtRules(email) : null);
+        filter === "art" ? toStorableMail(email, null, applyArtRules(email)) : toStorableMail(email, passed);
       for await (const { mails, ...rest } of source.batches(signal)) {
         yield { mails: mails.map(prepare), ...rest };
       }

@@ -1,3 +1,4 @@
+// Reads a mail source on another thread, while this one stores.
 import { UserError } from "../../platform/errors.js";
 import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";

@@ -1,3 +1,4 @@
+// The form in which emails cross from the reading to the storing thread. Faster than cloning objects (measured here).
 import type { BadEmail, CorpusBatch, ReadTable } from "../email.js";
 import type { MailContent, StorableMail } from "./storable-mail.js";
 
@@ -15,7 +16,20 @@ export interface PackedBatch {
 /** Lists of field names would save the repetition, but reading by name takes 5% of an import. */
 export function packBatch({ mails, bad, tables, bytesRead }: CorpusBatch<StorableMail>): PackedBatch {
   const fields: unknown[] = [];
-  for (const { messageId, path, owner, inbox, form, contentHash, art, names, named, deliveredTo, content } of mails) {
+  for (const {
+    messageId,
+    path,
+    owner,
+    inbox,
+    form,
+    contentHash,
+    art,
+    names,
+    named,
+    deliveredTo,
+    references,
+    content,
+  } of mails) {
     fields.push(
       messageId,
       path,
@@ -27,6 +41,7 @@ export function packBatch({ mails, bad, tables, bytesRead }: CorpusBatch<Storabl
       names,
       named.length === 0 ? null : named,
       deliveredTo,
+      references.length === 0 ? null : references,
       content !== null,
     );
     if (content === null) continue;
@@ -62,6 +77,7 @@ export function unpackBatch({ fields, bad, tables, bytesRead }: PackedBatch): Co
       names: next(),
       named: next<StorableMail["named"] | null>() ?? [],
       deliveredTo: next(),
+      references: next<StorableMail["references"] | null>() ?? [],
       content: next<boolean>() ? content() : null,
     });
   }

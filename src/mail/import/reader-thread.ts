@@ -1,3 +1,4 @@
+// The reading thread of an import. Each call returns the next batch of the source, or null at its end.
 import { workerData } from "node:worker_threads";
 import { NEVER } from "../../platform/deadline.js";
 import { serveCalls } from "../../platform/worker-rpc.js";
@@ -7,8 +8,6 @@ import { openCorpus } from "./corpus-formats.js";
 import { prepareSource } from "./import-corpus.js";
 import type { ReadRequest } from "./import-reader.js";
 import { type PackedBatch, packBatch } from "./packed-batch.js";
-
-/** The reading thread. Each call returns the next batch of the source, or null at its end. */
 
 const mime = new MimeDecoder();
 setPartsDecoder((raw) => mime.decode(raw));

@@ -1,7 +1,8 @@
+// Reads the header and raw body of an email (RFC 5322), including damaged ones, as other programs do.
 import { isAscii, isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { addressParser } from "postal-mime";
-import { trimEndOf } from "../../platform/strings.js";
+import { trimEndOf } from "../../platform/trim-end.js";
 import type { AsWritten, Email, HeaderNames } from "../email.js";
 import { decodeCharset } from "./charset.js";
 import { decodeEncodedWords } from "./encoded-words.js";
@@ -45,6 +46,9 @@ export interface EmailFields {
   readonly nameLists?: HeaderNames["lists"];
   readonly senderName?: HeaderNames["senderName"];
   readonly deliveredTo?: Email["deliveredTo"];
+  /** Values of In-Reply-To and References. */
+  readonly inReplyTo?: string;
+  readonly references?: string;
 }
 
 /**
@@ -74,6 +78,8 @@ export function readMailFields(bytes: Buffer): RawMail | string {
     date: parseMailDate(first("date")) ?? dateReceived(headers.get("received") ?? []),
     nameLists: NAME_LIST_HEADERS.flatMap((name) => headers.get(name) ?? []),
     senderName: first("x-from"),
+    inReplyTo: first("in-reply-to"),
+    references: first("references"),
     // The mail server at the top of the header delivered the email last.
     deliveredTo: deliveryAddress([...(headers.get("delivered-to") ?? []), ...(headers.get("x-original-to") ?? [])]),
   };
@@ -109,6 +115,8 @@ const READ_HEADERS = new Set([
   "cc",
   "bcc",
   "subject",
+  "in-reply-to",
+  "references",
   "delivered-to",
   "x-original-to",
   "received",
@@ -412,6 +420,7 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
     messageId: string;
     headerNames?: HeaderNames;
     deliveredTo?: string;
+    references?: readonly string[];
     asWritten?: AsWritten;
   } = {
     messageId: normalizeMessageId(fields.messageId),
@@ -429,6 +438,8 @@ export function buildEmail(fields: Omit<EmailFields, "body">, text: string): Ema
     email.headerNames = { ...named, lists, senderName: fields.senderName ?? "" };
   }
   if (fields.deliveredTo !== undefined) email.deliveredTo = fields.deliveredTo;
+  const references = referencedIds(fields.inReplyTo ?? "", fields.references ?? "");
+  if (references.length > 0) email.references = references;
   const recipients = to.length + cc.length + bcc.length;
   const isUnchanged =
     before === "" && behind === "" && recipients === email.to.length + email.cc.length + email.bcc.length;
@@ -518,12 +529,19 @@ function namesInComments(field: string): string[] {
 
 /** Rewrites unsupported syntax for the parser: source routes, comments, white space around dots, Exchange's types. */
 function plainAddressSyntax(field: string): string {
-  const text = field.includes(":") ? withoutRoutes(field) : field;
+  const plain = decodeDisguised(field);
+  const text = plain.includes(":") ? withoutRoutes(plain) : plain;
   return mapUnquoted(withMissingCommas(text), (piece) => {
     // RFC 5322 A.5: comments within an address. All other comments name the owner, and the parser drops them.
     const plain = withoutInnerComments(piece);
     return /\s\.|\.\s/.test(plain) ? plain.replace(/(?<=@\s?[\w.-]{1,250})\s*\.\s*(?=\w)/g, ".") : plain;
   });
+}
+
+/** Decodes addresses that a page shows: `ann&lt;ann@x.example&gt;`, and `ann (at) x.example` against harvesters. */
+function decodeDisguised(field: string): string {
+  const text = field.includes("&lt;") ? field.replaceAll("&lt;", "<").replaceAll("&gt;", ">") : field;
+  return /[([]at[)\]]/i.test(text) ? text.replace(/(?<=[\w+-])\s?[([]at[)\]]\s?(?=[\w-]+\.)/gi, "@") : text;
 }
 
 function withoutRoutes(field: string): string {
@@ -604,12 +622,16 @@ function normalizeAddress(text: string): string {
     .replace(/\s+/g, " ")
     .replace(/ ?@ ?/g, "@")
     .replaceAll('"', "")
-    .replace(/^[<' ]+/, "")
+    // A quote that is closed within the local part belongs to it, as in `'.'jan@example.com`.
+    .replace(/^(?:[< ]|'(?![^'@]+'[^@]*@))+/, "")
     // The query of a mailto link.
     .replace(/\?(?:subject|body|cc|bcc)=.*$/i, "")
     // Mailman's archives hide addresses from harvesters.
     .replace(/^([\w.+-]+) at ([\w-]+(?:\.[\w-]+)+)$/i, "$1@$2");
-  return trimEndOf(plain, ">' ").trim().toLowerCase();
+  // A point at the end of a domain is its root.
+  return trimEndOf(plain, plain.includes("@") ? ">' ." : ">' ")
+    .trim()
+    .toLowerCase();
 }
 
 /** Decodes RFC 2047 words and collapses white space, so that a subject is equal in all formats. */
@@ -644,6 +666,24 @@ export function normalizeMessageId(header: string): string {
   const text = replaceControls(decodeEncodedWords(header));
   const id = (/<([^<>]+)>/.exec(text)?.[1] ?? text.replace(/[<>]/g, "")).replace(/\s+/g, "");
   return id === "" ? "" : `<${id}>`;
+}
+
+/** Long threads repeat the Message-IDs of all their emails. The last ones are the closest. */
+const MAX_REFERENCES = 50;
+const MAX_REFERENCE_CHARS = 1_000;
+
+/**
+ * Returns the Message-IDs in two headers (RFC 5322 3.6.4), the closest first: the email that is answered, then the
+ * emails before it. In-Reply-To might also contain words and addresses (RFC 822 4.6.2), so its last `<...>` counts.
+ */
+function referencedIds(inReplyTo: string, references: string): string[] {
+  if (inReplyTo === "" && references === "") return [];
+  const idsIn = (header: string) =>
+    Array.from(header.slice(-MAX_REFERENCES * MAX_REFERENCE_CHARS).matchAll(/<([^<>]{1,1000})>/g), ([id]) =>
+      normalizeMessageId(id),
+    ).reverse();
+  const answered = idsIn(inReplyTo).slice(0, 1);
+  return [...new Set([...answered, ...idsIn(references)])].filter((id) => id !== "").slice(0, MAX_REFERENCES);
 }
 
 /** windows-1252 characters at 0x80 to 0x9f. The five unassigned bytes become U+FFFD. */

@@ -1,3 +1,4 @@
+// Decodes encoded-words in headers (RFC 2047).
 import { decodeCharset } from "./charset.js";
 import { decodeQuotedPrintable } from "./transfer-encoding.js";
 

@@ -122,10 +122,20 @@ export function parseTableDate(text: string): string | null {
     const [day, month] = Number(second) > 12 ? [second, first] : [first, second];
     return parseIsoDate(`${fullYear(year)}-${month.padStart(2, "0")}-${day.padStart(2, "0")}${rest}`);
   }
+  const eastAsian = /^(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*(.*)$/s.exec(trimmed);
+  if (eastAsian !== null) {
+    const [, year, month = "", day = "", rest = ""] = eastAsian;
+    return parseIsoDate(`${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")} ${rest}`.trim());
+  }
+  if (EXCEL_DAYS.test(trimmed)) return dateOfEpoch(Math.round((Number(trimmed) - EXCEL_EPOCH_DAYS) * 86_400));
   const usDay = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(trimmed);
   if (usDay !== null) return toUtc(Number(usDay[3]), Number(usDay[1]), Number(usDay[2]), 0, 0, 0, 0);
   return parseIsoDate(trimmed) ?? parseMailDate(trimmed);
 }
+
+/** Excel's number for a date and time: days since 1899-12-30. Five digits are the years 1954 to 2036. */
+const EXCEL_DAYS = /^[2-4]\d{4}\.\d+$/;
+const EXCEL_EPOCH_DAYS = 25_569;
 
 /** Returns the date in a Python expression: `Timestamp('...')`, `datetime.datetime(2001, 5, 14)`, or a tuple. */
 function withoutCall(text: string): string {

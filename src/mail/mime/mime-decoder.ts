@@ -1,3 +1,4 @@
+// Decodes MIME parts on a thread that is terminated if an email takes too long.
 import { NEVER, withDeadline } from "../../platform/deadline.js";
 import { builtFile } from "../../platform/program-files.js";
 import { WorkerRpc } from "../../platform/worker-rpc.js";

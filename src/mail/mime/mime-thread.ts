@@ -1,7 +1,7 @@
+// The thread of `MimeDecoder`.
 import { serveCalls } from "../../platform/worker-rpc.js";
 import { decodeParts } from "./parse-email.js";
 
-/** Entry point of the thread that `MimeDecoder` starts. */
 serveCalls(
   (raw: Uint8Array) => decodeParts(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)),
   (error) => ({ message: String(error) }),

@@ -1,3 +1,4 @@
+// Parses one email: its fields and the text of its parts and attachments.
 import { isAscii } from "node:buffer";
 import { compact } from "../../platform/optional-values.js";
 import type { Email } from "../email.js";
@@ -134,7 +135,7 @@ function attachmentOf(part: MimePart): Attachment {
   const isText = isMail || isTextType(type.value) || (GENERIC_TYPES.has(type.value) && TEXT_NAME.test(name));
   const isInBody = isBodyText(part);
   const charset = type.params.get("charset") ?? "";
-  const text = isText && !isInBody ? textOf(content, charset) : null;
+  const text = isText && !isInBody ? decodedText(content, charset) : null;
   return { name, type: type.value, content, charset, text, isMail, isInBody };
 }
 
@@ -156,7 +157,7 @@ function isTextType(type: string): boolean {
 }
 
 /** Returns the decoded text, or null if the data is binary. */
-function textOf(content: Buffer, charset: string): string | null {
+function decodedText(content: Buffer, charset: string): string | null {
   const isUtf16 = content.length > 1 && ["fffe", "feff"].includes(content.toString("hex", 0, 2));
   const isWide = isUtf16 || /^utf-?(?:16|32)/i.test(charset);
   if (!isWide && content.subarray(0, 4_096).includes(0)) return null;
@@ -322,8 +323,11 @@ function preferredOf(texts: readonly BodyText[]): BodyText {
 function isBeginning(plain: string, html: string): boolean {
   if (html.length < 2 * plain.length) return false;
   const words = (text: string) => text.replace(/\s+/g, " ").trim();
-  return words(html.slice(0, 3 * plain.length)).startsWith(words(plain));
+  return words(html.slice(0, 3 * plain.length)).startsWith(words(plain).replace(ELLIPSIS, ""));
 }
+
+/** How mail programs mark a truncated text. */
+const ELLIPSIS = /\s*(?:\.{2,}|…|[[(](?:\.{2,}|…)[\])])$/;
 
 const MAX_STUB_CHARS = 400;
 /** A placeholder text this short only has to mention HTML. */

@@ -1,3 +1,4 @@
+// Reads posting lists directly from FTS5's tables, because SQLite's own query interface is slower.
 import { DamagedRowError } from "../../store/damaged-row.js";
 import type { Db } from "../../store/open-store.js";
 import { stemOf } from "../../text/porter.js";

@@ -1,3 +1,4 @@
+// The mailboxes as sets of positions in date order, held in memory for all searches.
 import { LRUCache } from "lru-cache";
 import type { Db } from "../../store/open-store.js";
 

@@ -1,3 +1,5 @@
+// Finds the words of an email that match a query, for snippets and explanations.
+import { simplifiedChinese } from "../../text/plain-letters.js";
 import { stemOf as porterStemOf } from "../../text/porter.js";
 import { foldText, isUnsegmentedAt, isWordUnit } from "../../text/tokenizer.js";
 
@@ -127,11 +129,13 @@ export function termMatcher(terms: readonly string[]): FindTermMatches {
   };
 }
 
-/** Characters of scripts without spaces match at any position. */
+/** Characters of scripts without spaces match at any position, and in simplified Chinese as in traditional. */
 function findCharacters(characters: string): FindTerm {
+  const simplified = simplifiedChinese(characters);
   return (folded, onMatch) => {
-    const { length } = characters;
-    for (let start = folded.indexOf(characters); start !== -1; start = folded.indexOf(characters, start + length)) {
+    const text = simplifiedChinese(folded);
+    const { length } = simplified;
+    for (let start = text.indexOf(simplified); start !== -1; start = text.indexOf(simplified, start + length)) {
       onMatch(start, start + length);
     }
   };
@@ -197,12 +201,12 @@ function isInWord(text: string, index: number): boolean {
  */
 function prefixesOf(stem: string): string[] {
   // A one-letter prefix would be too short: `ai` is the stem of `ays`.
-  if (stem.length <= 2) return (stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem]).map(textOf);
-  return [textOf(stem.replace(/[eiy]$|(?<=b)l$/, ""))];
+  if (stem.length <= 2) return (stem.endsWith("i") ? [stem, stem.replace(/i$/, "y")] : [stem]).map(decodeText);
+  return [decodeText(stem.replace(/[eiy]$|(?<=b)l$/, ""))];
 }
 
 /** Decodes a stem (one character per byte). The stemmer might have truncated its last UTF-8 sequence. */
-function textOf(bytes: string): string {
+function decodeText(bytes: string): string {
   return Buffer.from(bytes, "latin1")
     .toString()
     .replace(/\ufffd+$/, "");

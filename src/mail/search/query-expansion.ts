@@ -1,3 +1,5 @@
+// Query expansion: finds other spellings of a query's words, compounds, numbers and dates that the index might contain.
+// An email with any of the spellings counts as containing the word.
 import { compact } from "../../platform/optional-values.js";
 import { GROUPED, MONTH_NAMES, monthOf } from "../../text/dates-and-numbers.js";
 import { identifierRuns, plainSeparators } from "../../text/identifiers.js";
@@ -11,11 +13,6 @@ interface WrittenDay {
   /** The day's words in the query. */
   readonly words: readonly string[];
 }
-
-/**
- * Query expansion: finds other spellings of a query's words, compounds, numbers and dates that the index might contain.
- * An email with any of the spellings counts as containing the word.
- */
 
 /** `(713) 853-0101`, `713.853.0101`, `+1 713/853-0101` */
 const TELEPHONE = /(?<!\d)(?:\+?1[-. ])?\(?(\d{3})\)?[-. /]{0,2}(\d{3})[-. ](\d{4})(?!\d)/g;

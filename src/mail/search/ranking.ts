@@ -1,14 +1,11 @@
+// Ranks the emails that contain any term by their BM25 score over the entire email, with an increase that depends on
+// the date. No email is dropped before scoring. The best are then scored again if the query turns out to be broad, so
+// the first n results do not depend on the limit.
 import { TopK } from "../../platform/top-k.js";
 import { ALL_POSITIONS, type PositionRange } from "../date-range.js";
 import type { TermPostings } from "./fts5-postings.js";
 import type { PositionSet, SearchableMail } from "./mailbox-positions.js";
 import { NAMED_MONTH_RAISE, RECENCY_RAISE, recencyRaise } from "./signals.js";
-
-/**
- * Ranks the emails that contain any term by their BM25 score over the entire email, with an increase that depends on
- * the date. No email is dropped before scoring. The best are then scored again if the query turns out to be broad, so
- * the first n results do not depend on the limit.
- */
 
 /** Saturation and length normalization of BM25 (Robertson and Zaragoza, 2009). */
 const K1 = 1.2;
@@ -110,12 +107,21 @@ interface ScoredTerm extends Term, TermPostings {
 
 export function rankMails(query: RankedQuery, mail: SearchableMail): RankedMails {
   const terms = query.terms.map((term) => scoredTerm(term, query));
-  const { best, withAllTerms } = rankAll(terms, { ...query, limit: Math.max(query.limit, RESCORED) }, mail);
-  const breadth = breadthOf(best.slice(0, BREADTH_DEPTH), terms);
-  if (breadth <= BREADTH[0]) return { best: best.slice(0, query.limit), withAllTerms };
-  const weighting = weightingFor(breadth);
-  const first = rescored(best.slice(0, RESCORED), weighting, terms, query, mail);
-  return { best: [...first, ...best.slice(RESCORED)].slice(0, query.limit), withAllTerms };
+  const { emails, withAllTerms } = rankAll(terms, query, mail);
+  const breadth = breadthOf(bestOf(emails, BREADTH_DEPTH), terms);
+  if (breadth <= BREADTH[0]) return { best: bestOf(emails, query.limit), withAllTerms };
+  const first = bestOf(emails, RESCORED, false);
+  const best = rescored(first, weightingFor(breadth), terms, query, mail);
+  const others = query.limit > RESCORED ? bestOf(emails, query.limit).slice(RESCORED) : [];
+  return { best: [...best, ...others], withAllTerms };
+}
+
+/** Returns the best emails. Sorting all 200 that are scored again would take as long as scoring them. */
+function bestOf(emails: readonly RankedMail[], limit: number, isSorted = true): readonly RankedMail[] {
+  if (!isSorted && emails.length <= limit) return emails;
+  const best = new TopK(limit, isBefore);
+  for (const email of emails) best.add(email);
+  return best.sorted();
 }
 
 /** Newest first if scores are equal, because positions are sorted newest first. */
@@ -123,7 +129,12 @@ function isBefore(a: RankedMail, b: RankedMail): boolean {
   return a.score > b.score || (a.score === b.score && a.position < b.position);
 }
 
-function rankAll(terms: readonly ScoredTerm[], query: RankedQuery, mail: SearchableMail): RankedMails {
+/** Returns the best emails, at least as many as are scored again, in any order. */
+function rankAll(
+  terms: readonly ScoredTerm[],
+  query: RankedQuery,
+  mail: SearchableMail,
+): { readonly emails: readonly RankedMail[]; readonly withAllTerms: number } {
   const { scores, matched } = mail.scratch;
   for (const { rowids, counts, first, last, idf, weight } of terms) {
     for (let i = first; i < last; i++) {
@@ -134,28 +145,38 @@ function rankAll(terms: readonly ScoredTerm[], query: RankedQuery, mail: Searcha
     }
   }
   const maxRaise = maxRaiseOf(query);
-  const best = new TopK(query.limit, isBefore);
+  const best = new TopK(Math.max(query.limit, RESCORED), isBefore);
   let lowest = 0;
   let withAllTerms = 0;
-  const positions = within(query.mailbox.positions, query.range);
-  for (let i = 0; i < positions.length; i++) {
-    const position = positions[i] as number;
-    const words = scores[position] as number;
-    if (words === 0) continue;
-    const hasAllTerms = matched[position] === terms.length;
-    scores[position] = 0;
-    matched[position] = 0;
-    if (!isListed(position, query.filters)) continue;
-    if (hasAllTerms) withAllTerms++;
-    // Most emails in a large mailbox cannot be among the best, regardless of their date. Computing their raises would
-    // take too long.
-    if (words * maxRaise <= lowest) continue;
-    const score = words * raiseOf(position, query, mail);
-    if (score <= lowest) continue;
-    best.add({ position, score, weighting: SPECIFIC, hasAllTerms });
-    lowest = best.worst?.score ?? 0;
+  for (const positions of candidates(terms, query)) {
+    for (let i = 0; i < positions.length; i++) {
+      const position = positions[i] as number;
+      const words = scores[position] as number;
+      if (words === 0) continue;
+      const hasAllTerms = matched[position] === terms.length;
+      scores[position] = 0;
+      matched[position] = 0;
+      if (!isListed(position, query.filters)) continue;
+      if (hasAllTerms) withAllTerms++;
+      // Most emails in a large mailbox cannot be among the best, regardless of their date. Computing their raises would
+      // take too long.
+      if (words * maxRaise < lowest) continue;
+      const score = words * raiseOf(position, query, mail);
+      if (score < lowest) continue;
+      best.add({ position, score, weighting: SPECIFIC, hasAllTerms });
+      lowest = best.worst?.score ?? 0;
+    }
   }
-  return { best: best.sorted(), withAllTerms };
+  return { emails: best.all, withAllTerms };
+}
+
+/** Returns lists with every email that contains a term: those of rare terms, or the mailbox, whichever is shorter. */
+function candidates(terms: readonly ScoredTerm[], { mailbox, range }: RankedQuery): readonly Int32Array[] {
+  const positions = within(mailbox.positions, range);
+  const postings = sumOf(terms.map(({ first, last }) => last - first));
+  return postings > positions.length
+    ? [positions]
+    : terms.map(({ rowids, first, last }) => rowids.subarray(first, last));
 }
 
 function isListed(position: number, filters: readonly PositionSet[]): boolean {
@@ -171,22 +192,19 @@ function rescored(
   query: RankedQuery,
   mail: SearchableMail,
 ): RankedMail[] {
-  const scores = new Float64Array(emails.length);
-  const lengths = emails.map(({ position }) => relativeLength(position, weighting, mail));
-  for (const term of terms) {
-    const idf = term.idf ** weighting.idf;
-    emails.forEach(({ position }, i) => {
-      const occurrences = occurrencesIn(position, term);
-      if (occurrences > 0) {
-        scores[i] = (scores[i] as number) + term.weight * bm25(idf, occurrences, lengths[i] as number);
-      }
-    });
-  }
+  const idfs = terms.map(({ idf }) => idf ** weighting.idf);
   const best = new TopK(query.limit, isBefore);
-  emails.forEach(({ position, hasAllTerms }, i) => {
-    const score = (scores[i] as number) * raiseOf(position, query, mail);
-    best.add({ position, score, weighting, hasAllTerms });
-  });
+  for (const { position, hasAllTerms } of emails) {
+    const length = relativeLength(position, weighting, mail);
+    let words = 0;
+    for (let i = 0; i < terms.length; i++) {
+      const term = terms[i] as ScoredTerm;
+      const occurrences = occurrencesIn(position, term);
+      if (occurrences > 0) words += term.weight * bm25(idfs[i] as number, occurrences, length);
+    }
+    const score = words * raiseOf(position, query, mail);
+    if (score >= (best.worst?.score ?? 0)) best.add({ position, score, weighting, hasAllTerms });
+  }
   return best.sorted();
 }
 
@@ -218,7 +236,37 @@ export function explainScore({ position, score, weighting }: RankedMail, query: 
     const occurrences = occurrencesIn(position, scored);
     return { word: term.word, idf, occurrences, score: term.weight * bm25(idf, occurrences, length) };
   });
-  return { score, words, raises: dateRaises(position, query, mail) } satisfies ScoreExplanation;
+  return {
+    score,
+    words,
+    raises: dateRaises(position, mail.sentAt[position] as number, query),
+  } satisfies ScoreExplanation;
+}
+
+/** An email that the index does not contain. */
+export interface UnindexedMail {
+  /** Occurrences of each term of the query, in order. */
+  readonly occurrences: readonly number[];
+  /** UTF-8 length of subject and body. */
+  readonly bytes: number;
+  /** Seconds since 1970. */
+  readonly sentAt: number;
+  /** The position at which its date would put it. */
+  readonly position: number;
+}
+
+/** Returns the number of emails in `best` that rank before an email that the index does not contain. */
+export function placeAmong(best: readonly RankedMail[], email: UnindexedMail, query: RankedQuery): number {
+  const weighting = best[0]?.weighting ?? SPECIFIC;
+  const length = (email.bytes / AVERAGE_BYTES) ** weighting.length;
+  const words = query.terms.map((term, i) => {
+    const occurrences = email.occurrences[i] ?? 0;
+    const { idf } = scoredTerm(term, query);
+    return occurrences === 0 ? 0 : term.weight * bm25(idf ** weighting.idf, occurrences, length);
+  });
+  const { recency, namedMonth } = dateRaises(email.position, email.sentAt, query);
+  const score = sumOf(words) * (1 + recency) * (1 + namedMonth);
+  return best.filter((other) => other.score > score).length;
 }
 
 function relativeLength(position: number, weighting: Weighting, mail: SearchableMail): number {
@@ -264,7 +312,7 @@ function bm25(idf: number, occurrences: number, length: number): number {
 
 /** Factor by which an email's date raises its score. */
 function raiseOf(position: number, query: RankedQuery, mail: SearchableMail): number {
-  const { recency, namedMonth } = dateRaises(position, query, mail);
+  const { recency, namedMonth } = dateRaises(position, mail.sentAt[position] as number, query);
   return (1 + recency) * (1 + namedMonth);
 }
 
@@ -273,10 +321,10 @@ function maxRaiseOf({ askedAt, months }: RankedQuery): number {
   return (askedAt === null ? 1 : 1 + RECENCY_RAISE) * (months.length === 0 ? 1 : 1 + NAMED_MONTH_RAISE);
 }
 
-function dateRaises(position: number, { months, askedAt }: RankedQuery, { sentAt }: SearchableMail): DateRaises {
+function dateRaises(position: number, sentAt: number, { months, askedAt }: RankedQuery): DateRaises {
   const isNamed = months.some(({ range }) => range.first <= position && position <= range.last);
   return {
-    recency: askedAt === null ? 0 : recencyRaise(askedAt, sentAt[position] as number),
+    recency: askedAt === null ? 0 : recencyRaise(askedAt, sentAt),
     namedMonth: isNamed ? NAMED_MONTH_RAISE : 0,
   };
 }

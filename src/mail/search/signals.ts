@@ -1,3 +1,4 @@
+// The ranking signals besides BM25: named months and recency.
 import { compact } from "../../platform/optional-values.js";
 import { type CalendarDay, monthOf, parseDatesAndTimes } from "../../text/dates-and-numbers.js";
 import type { DateRange } from "../date-range.js";

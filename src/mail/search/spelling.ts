@@ -1,3 +1,4 @@
+// Replaces query words that occur in no email with similar ones that do.
 import { stemOf } from "../../text/porter.js";
 import { foldText, isUnsegmentedAt } from "../../text/tokenizer.js";
 import { distinctTerms, termMatcher } from "./matches.js";

@@ -1,20 +1,19 @@
+// Speaks Anthropic's Messages API.
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { isJsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import { attempt, type Reply } from "../http-attempt.js";
-import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
-import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
+import type { Reply } from "../http-attempt.js";
+import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
 import { AdaptiveParameters, anthropicRules } from "../request-parameters.js";
-import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
-import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
+import { addTurn, sendableToolName, toToolCalls, wellFormed, withoutTrailing } from "../tool-calls.js";
+import type { AdaptedTools } from "../tool-schemas.js";
 import { AnthropicAssembler } from "../wire/anthropic-stream.js";
-import { jsonHeaders, sdkFetch } from "../wire/http-sender.js";
-import type { RequestBody } from "../wire/omissions.js";
+import { sdkFetch } from "../wire/http-sender.js";
 import { idSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
-import { StreamSupport, sdkSend } from "../wire/stream-reply.js";
+import { httpModel } from "./http-model.js";
 
 type AnthropicBlock = { [key: string]: JsonValue };
 
@@ -25,8 +24,8 @@ const ANTHROPIC_URL = "https://api.anthropic.com";
 /** The last API version with `temperature`. All compatible servers support it. */
 const OLDER_VERSION = "2023-06-01";
 
-/** The API version of Anthropic's SDK, which does not send the streamed requests. */
-const SDK_VERSION = "2026-10-21";
+/** The current API version, which the SDK sends too. */
+const VERSION = "2026-10-21";
 
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
 
@@ -44,38 +43,19 @@ export function anthropicModel(name: string, endpoint: Endpoint): Model {
     openTelemetry: false,
     fetch: sdkFetch(withExtraHeaders(endpoint)),
   });
-  const { extras = NO_EXTRAS } = endpoint;
-  const adapt = toolAdapter("anthropic");
-  const parameters = new AdaptiveParameters(anthropicRules(name));
-  const streaming = new StreamSupport();
-  return {
+  return httpModel({
     id: `${PROVIDER}/${name}`,
-    complete(request, signal) {
-      const { onDelta } = request;
-      const tools = adapt(request.tools);
-      return parameters.complete(
-        request,
-        (sentParameters): RequestBody => withExtraBody(toBody(name, request, tools, sentParameters), extras.body),
-        (sentParameters, body) => {
-          const headers = headersFor(endpoint, "temperature" in body);
-          const send = sdkSend(
-            {
-              endpoint,
-              url,
-              body,
-              signal,
-              post: (within) => client.post(url, { body, headers, signal: within }),
-              streamHeaders: withExtraHeaders(endpoint)(jsonHeaders({ "anthropic-version": SDK_VERSION, ...headers })),
-            },
-            streaming,
-            onDelta === undefined ? null : () => new AnthropicAssembler(onDelta),
-          );
-          const read = (reply: unknown) => ({ ...fromBody(reply, request.messages), sent: sentParameters });
-          return attempt(endpoint, signal, send, read, tools);
-        },
-      );
-    },
-  };
+    endpoint,
+    dialect: "anthropic",
+    parameters: new AdaptiveParameters(anthropicRules(name)),
+    url,
+    headersOf: (body) => headersFor(endpoint, "temperature" in body),
+    bodyOf: (request, tools, sent) => toBody(name, request, tools, sent),
+    streamFields: { stream: true },
+    assembler: (onDelta) => new AnthropicAssembler(onDelta),
+    read: fromBody,
+    sdkPost: (body, headers, signal) => client.post(url, { body, headers, signal }),
+  });
 }
 
 function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> {
@@ -83,7 +63,7 @@ function headersFor(endpoint: Endpoint, older: boolean): Record<string, string> 
     authorization: `Bearer ${endpoint.apiKey}`,
     // Most other servers expect the key in the older header.
     ...(endpoint.baseUrl === null ? {} : { "x-api-key": endpoint.apiKey }),
-    ...(older || endpoint.baseUrl !== null ? { "anthropic-version": OLDER_VERSION } : {}),
+    "anthropic-version": older || endpoint.baseUrl !== null ? OLDER_VERSION : VERSION,
   };
 }
 
@@ -122,19 +102,11 @@ function thinkingFields(effort: string | number | null) {
   return { thinking: { type: "adaptive" }, output_config: { effort } };
 }
 
-/**
- * Merges consecutive messages of the same role, because turns must alternate. Omits empty text, because the API rejects
- * it.
- */
+/** Omits empty text, because the API rejects it. */
 function toMessages(messages: readonly Message[]): { role: string; content: AnthropicBlock[] }[] {
   const turns: { role: string; content: AnthropicBlock[] }[] = [];
   for (const message of messages) {
-    const content = toBlocks(message);
-    if (content.length === 0) continue;
-    const role = message.role === "assistant" ? "assistant" : "user";
-    const last = turns.at(-1);
-    if (last?.role === role) last.content.push(...content);
-    else turns.push({ role, content });
+    addTurn(turns, message.role === "assistant" ? "assistant" : "user", toBlocks(message));
   }
   const lastBlock = turns.at(-1)?.content.at(-1);
   if (turns.at(-1)?.role === "user" && lastBlock) Object.assign(lastBlock, CACHED);
@@ -153,11 +125,10 @@ function toBlocks(message: Message): AnthropicBlock[] {
   if (message.providerState?.provider === PROVIDER) {
     const callIds = new Set(message.toolCalls.map((call) => call.id));
     const blocks = stateSchema.parse(message.providerState.value);
-    return withoutTrailingThinking(
-      blocks
-        .filter((block) => block.type !== "tool_use" || callIds.has(String(block.id)))
-        .map((block) => (block.type === "tool_use" ? { ...block, name: sendableToolName(String(block.name)) } : block)),
-    );
+    const kept = blocks
+      .filter((block) => block.type !== "tool_use" || callIds.has(String(block.id)))
+      .map((block) => (block.type === "tool_use" ? { ...block, name: sendableToolName(String(block.name)) } : block));
+    return withoutTrailing(kept, ["thinking", "redacted_thinking"]);
   }
   const calls = message.toolCalls.map(({ id, name, arguments: input }) => ({
     type: "tool_use",
@@ -166,15 +137,6 @@ function toBlocks(message: Message): AnthropicBlock[] {
     input,
   }));
   return [...textBlock(message.content), ...calls];
-}
-
-/**
- * Strips thinking from the end of a message, because the API rejects it there. Such a reply was truncated, or ended
- * before any other output. If it contains only thinking, the entire message is omitted.
- */
-function withoutTrailingThinking(blocks: AnthropicBlock[]): AnthropicBlock[] {
-  const end = blocks.findLastIndex(({ type }) => type !== "thinking" && type !== "redacted_thinking");
-  return blocks.slice(0, end + 1);
 }
 
 function textBlock(text: string): AnthropicBlock[] {
@@ -186,20 +148,24 @@ const stateSchema = z.array(z.record(z.string(), jsonValueSchema));
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
-  content: z.union([z.string().transform((text) => [{ type: "text", text }]), stateSchema]),
+  content: z.union([
+    z.string().transform((text) => [{ type: "text", text }]),
+    stateSchema.transform((blocks) =>
+      blocks.map((block): AnthropicBlock => ({ ...block, type: block.type ?? "text" })),
+    ),
+  ]),
   stop_reason: textSchema,
 });
 
-const toolUseSchema = z.object({ id: idSchema, name: textSchema, input: z.unknown() });
+const toolUseSchema = z.object({ id: idSchema, name: textSchema, input: z.unknown().optional() });
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const reply = replySchema.parse(body);
   const uses = reply.content.filter((block) => block.type === "tool_use").map((block) => toolUseSchema.parse(block));
-  const ids = uniqueIds(
-    uses.map((use) => use.id),
+  const toolCalls = toToolCalls(
+    uses.map(({ id, name, input }) => ({ id, name, arguments: input })),
     earlier,
   );
-  const toolCalls = uses.map((use, i) => ({ id: ids[i] ?? use.id, name: use.name, ...readArguments(use.input) }));
   const content = reply.content
     .filter((block) => block.type === "text")
     .map((block) => textSchema.parse(block.text))
@@ -212,17 +178,17 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
-    ...stateOf(reply.content, ids),
+    ...stateOf(reply.content, toolCalls),
   };
 }
 
 /** Keeps thinking unchanged and in place for the next request. Plain replies need no state. */
-function stateOf(content: readonly AnthropicBlock[], ids: readonly string[]): Pick<Reply, "providerState"> {
+function stateOf(content: readonly AnthropicBlock[], calls: readonly ToolCall[]): Pick<Reply, "providerState"> {
   if (content.every((block) => block.type === "text" || block.type === "tool_use")) return {};
-  const rest = [...ids];
+  const rest = [...calls];
   const value = content
     .filter((block) => block.type !== "text" || String(block.text).trim() !== "")
-    .map((block) => (block.type === "tool_use" ? { ...sendableUse(block), id: rest.shift() ?? "" } : block));
+    .map((block) => (block.type === "tool_use" ? { ...sendableUse(block), id: rest.shift()?.id ?? "" } : block));
   return { providerState: { provider: PROVIDER, value } };
 }
 

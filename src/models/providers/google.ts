@@ -1,20 +1,18 @@
+// Speaks Gemini's generateContent API.
 import { FunctionCallingMode } from "@google/generative-ai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { type Endpoint, secretsOf, urlBelow, withExtraHeaders } from "../endpoint.js";
+import { type Endpoint, urlBelow } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import { attempt, type Reply } from "../http-attempt.js";
+import type { Reply } from "../http-attempt.js";
 import type { Message, Model, ModelRequest, SentParameters, ToolMessage } from "../model.js";
-import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, googleRules } from "../request-parameters.js";
-import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
-import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
+import { addTurn, sendableToolName, toToolCalls, wellFormed } from "../tool-calls.js";
+import type { AdaptedTools } from "../tool-schemas.js";
 import { GoogleAssembler } from "../wire/google-stream.js";
-import { jsonBytes, jsonHeaders } from "../wire/http-sender.js";
-import type { RequestBody } from "../wire/omissions.js";
 import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
-import { postForReply, StreamSupport } from "../wire/stream-reply.js";
+import { httpModel } from "./http-model.js";
 
 type GooglePart = { [key: string]: JsonValue };
 
@@ -24,39 +22,21 @@ const GOOGLE_URL = "https://generativelanguage.googleapis.com";
 
 /** Creates a model on Gemini's `generateContent` at Google or a compatible server (`baseUrl`, without `/v1beta`). */
 export function googleModel(name: string, endpoint: Endpoint): Model {
-  const { apiKey, timeoutMs, extras = NO_EXTRAS } = endpoint;
   const urlOf = (method: string) =>
     urlBelow(endpoint.baseUrl ?? GOOGLE_URL, `/v1beta/${pathOf(name)}:${method}`, /\/v1(beta)?$/);
-  const url = urlOf("generateContent");
-  const streamUrl = `${urlOf("streamGenerateContent")}?alt=sse`;
-  const streaming = new StreamSupport(true);
-  const secrets = secretsOf(endpoint);
-  const headers = withExtraHeaders(endpoint)(jsonHeaders({ "x-goog-api-key": apiKey }));
-  const adapt = toolAdapter("google");
-  const parameters = new AdaptiveParameters(googleRules(name));
-  return {
+  return httpModel({
     id: `${PROVIDER}/${name}`,
-    complete(request, signal) {
-      const { onDelta } = request;
-      const tools = adapt(request.tools);
-      return parameters.complete(
-        request,
-        (sentParameters): RequestBody => withExtraBody(toBody(request, tools, sentParameters), extras.body),
-        (sentParameters, fields) => {
-          const body = jsonBytes(fields);
-          const send = (url: string, isStreamed: boolean) => () =>
-            postForReply(
-              { url, headers, body, signal, timeoutMs, secrets, isStreamed },
-              new GoogleAssembler(onDelta ?? (() => {})),
-            );
-          const sendPlain = send(url, false);
-          const read = (reply: unknown) => ({ sent: sentParameters, ...fromBody(reply, request.messages) });
-          const sendFirst = onDelta === undefined ? sendPlain : () => streaming.send(send(streamUrl, true), sendPlain);
-          return attempt(endpoint, signal, sendFirst, read, tools);
-        },
-      );
-    },
-  };
+    endpoint,
+    dialect: "google",
+    parameters: new AdaptiveParameters(googleRules(name)),
+    url: urlOf("generateContent"),
+    streamUrl: `${urlOf("streamGenerateContent")}?alt=sse`,
+    headersOf: () => ({ "x-goog-api-key": endpoint.apiKey }),
+    bodyOf: toBody,
+    streamFields: {},
+    assembler: (onDelta) => new GoogleAssembler(onDelta),
+    read: fromBody,
+  });
 }
 
 /** Tuned models already include their collection: `tunedModels/mine`. */
@@ -107,22 +87,13 @@ function thinkingConfig(effort: string | number) {
   return typeof effort === "number" ? { thinkingBudget: effort } : { thinkingLevel: effort };
 }
 
-/**
- * Merges consecutive messages of the same role, because roles must alternate. This mainly affects the results of
- * several calls.
- */
 function toContents(messages: readonly Message[]): { role: string; parts: GooglePart[] }[] {
-  const contents: { role: string; parts: GooglePart[] }[] = [];
+  const turns: { role: string; content: GooglePart[] }[] = [];
   const theirIds = new Set<string>();
   for (const message of messages) {
-    const parts = toParts(message, theirIds);
-    if (parts.length === 0) continue;
-    const role = message.role === "assistant" ? "model" : "user";
-    const last = contents.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else contents.push({ role, parts });
+    addTurn(turns, message.role === "assistant" ? "model" : "user", toParts(message, theirIds));
   }
-  return contents;
+  return turns.map(({ role, content }) => ({ role, parts: content }));
 }
 
 /** Collects Google's own call IDs in `theirIds`. Only these are sent back with the results. Generated IDs are not. */
@@ -178,7 +149,7 @@ const partSchema = z.object({
   text: textSchema,
   thought: z.boolean().catch(false),
   thoughtSignature: textSchema,
-  functionCall: z.object({ id: idSchema, name: textSchema, args: z.unknown() }).optional().catch(undefined),
+  functionCall: z.object({ id: idSchema, name: textSchema, args: z.unknown().optional() }).optional().catch(undefined),
 });
 
 const replySchema = z.object({
@@ -212,11 +183,11 @@ function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const rawParts = candidate.content.parts;
   const parts = rawParts.map((part) => partSchema.parse(part));
   const calls = parts.flatMap((part) => part.functionCall ?? []);
-  const ids = uniqueIds(
-    calls.map((call) => call.id),
+  const toolCalls = toToolCalls(
+    calls.map(({ id, name, args }) => ({ id, name, arguments: args })),
     earlier,
   );
-  const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.args) }));
+  const ids = toolCalls.map(({ id }) => id);
   const raw = candidate.finishReason;
   const needed = parts.some((part) => part.thoughtSignature || part.thought || part.functionCall?.id);
   return {

@@ -1,9 +1,12 @@
+// Models that compute their replies without a server: the baseline, the oracle, and one that does nothing.
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { type JsonValue, parseJsonOrNull } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { type Completion, type Model, type ModelRequest, NO_USAGE, type ToolCall } from "../model.js";
+import type { Completion, Model, ModelRequest, ToolCall } from "../model.js";
+import { NO_USAGE } from "../usage.js";
 import { pickPassage, rareWords, type SeenMail } from "./offline/answer-passage.js";
+import { nextAction, type OfflineCall } from "./offline/mail-rules.js";
 
 /** The conversation since the question, reduced to the parts that the baseline needs. */
 interface History {
@@ -15,8 +18,6 @@ interface History {
   readonly hasRead: boolean;
   readonly read: readonly SeenMail[];
 }
-
-type OfflineCall = { readonly name: string; readonly arguments: JsonValue };
 
 const TOOL = "apply_oracle";
 
@@ -166,6 +167,10 @@ const REPLIES: Readonly<Record<string, (request: ModelRequest) => Completion>> =
   baseline: baselineReply,
   noop: (request) => offlineAnswer(request, "Nothing was done."),
   oracle: oracleReply,
+  "mail-rules": (request) => {
+    const step = nextAction(request);
+    return "calls" in step ? offlineCompletion(request, "", step.calls) : offlineAnswer(request, step.answer);
+  },
 };
 
 export function offlineModel(name: string): Model {

@@ -1,20 +1,21 @@
+// Speaks chat completions, of OpenAI and of compatible servers.
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { chatContentSchema, chatUrl, type Endpoint, isOpenaiServer, openaiHeaders, secretsOf } from "../endpoint.js";
+import { chatUrl, type Endpoint, isOpenaiServer, openaiHeaders } from "../endpoint.js";
 import { brokeOff, finishReasonOf } from "../finish-reasons.js";
-import { attempt, type Reply } from "../http-attempt.js";
-import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
+import type { Reply } from "../http-attempt.js";
+import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
-import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
+import { sentenceIn } from "../provider-errors.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
-import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
-import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
-import { ChatAssembler } from "../wire/chat-stream.js";
-import { joinObjects, jsonBytes, jsonHeaders } from "../wire/http-sender.js";
+import { sendableToolName, toToolCalls, wellFormed } from "../tool-calls.js";
+import type { AdaptedTools } from "../tool-schemas.js";
+import { ChatAssembler, chatMessageSchema } from "../wire/chat-stream.js";
+import { joinObjects, jsonBytes } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
-import { idSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
-import { postForReply, StreamSupport } from "../wire/stream-reply.js";
+import { modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
+import { httpModel } from "./http-model.js";
 
 type Fields = Record<string, unknown>;
 
@@ -43,61 +44,26 @@ const CALL_STATE = "tool_calls";
  */
 export function openaiChatModel(name: string, endpoint: Endpoint): Model {
   const url = chatUrl(endpoint);
-  const { timeoutMs, extras = NO_EXTRAS } = endpoint;
-  const headers = jsonHeaders(openaiHeaders(endpoint), extras.headers);
   // OpenAI accepts the newer name for all models. Most other servers support only the older one.
   const limit = isReasoningModel(name) || isOpenaiServer(endpoint.baseUrl) ? "max_completion_tokens" : "max_tokens";
   const parameters = new AdaptiveParameters(openaiRules(name, "chat"), limit);
-  const bodyOf = bodyWriter(name, parameters);
-  const adapt = toolAdapter("openai");
+  const writeBody = bodyWriter(name, parameters);
   const toolFields = toolsWriter();
-  const streaming = new StreamSupport();
-  const secrets = secretsOf(endpoint);
-  return {
+  return httpModel({
     id: `openai/${name}`,
-    complete(request, signal) {
-      const { onDelta = ignore } = request;
-      const isStreamed = request.onDelta !== undefined;
-      const tools = adapt(request.tools);
-      return parameters.complete(
-        request,
-        (sentParameters) => ({
-          ...withExtraBody(bodyOf(request, sentParameters), extras.body),
-          ...(isStreamed ? STREAMED : {}),
-          ...toolFields.objectOf(tools, sentParameters.toolChoice),
-        }),
-        (sentParameters, body) => {
-          // Created before the call, so that only the bytes stay in memory while it is running.
-          const [streamed, plain] = [body, withoutStream(body)].map((one) => toolFields.bytesOf(one)) as [
-            Buffer,
-            Buffer,
-          ];
-          const send = (body: Buffer, isStreamed: boolean) => () =>
-            postForReply(
-              { url, headers, body, signal, timeoutMs, secrets, isStreamed },
-              new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
-            );
-          const sendPlain = send(plain, false);
-          const read = (reply: unknown) => ({ sent: sentParameters, ...readChatReply(reply, request.messages) });
-          return attempt(
-            endpoint,
-            signal,
-            isStreamed ? () => streaming.send(send(streamed, true), sendPlain) : sendPlain,
-            read,
-            tools,
-          );
-        },
-      );
-    },
-  };
-}
-
-const ignore = () => {};
-
-const STREAMED = { stream: true, stream_options: { include_usage: true } };
-
-function withoutStream({ stream_options: _, ...body }: RequestBody): RequestBody {
-  return { ...body, stream: false };
+    endpoint,
+    dialect: "openai",
+    parameters,
+    url,
+    headersOf: () => openaiHeaders(endpoint),
+    bodyOf: (request, tools, sent) => ({ ...writeBody(request, sent), ...toolFields.objectOf(tools, sent.toolChoice) }),
+    streamFields: { stream: true, stream_options: { include_usage: true } },
+    // Some gateways stream by default.
+    plainFields: { stream: false },
+    bytesOf: toolFields.bytesOf,
+    assembler: (onDelta) => new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
+    read: readChatReply,
+  });
 }
 
 /** Writes all fields except the tools. */
@@ -196,28 +162,17 @@ function toMessage(message: Message): Record<string, JsonValue> {
 const stateSchema = z.record(z.string(), jsonValueSchema);
 const callStateSchema = z.record(z.string(), stateSchema);
 
-const callSchema = z.looseObject({
-  id: idSchema,
-  function: z.object({ name: textSchema, arguments: z.unknown() }).catch({ name: "", arguments: undefined }),
-});
-
-const messageSchema = z.looseObject({
-  content: chatContentSchema,
-  refusal: textSchema,
-  tool_calls: z.array(callSchema).catch([]),
-});
-
 const replySchema = z.object({
   model: modelNameSchema,
   id: responseIdSchema,
   choices: z.tuple(
     [
       z.object({
-        message: messageSchema,
+        message: chatMessageSchema.catch({ content: "", refusal: "", tool_calls: [] }),
         finish_reason: textSchema,
         // OpenRouter's report of a provider that failed during a reply
         // (https://openrouter.ai/docs/api-reference/errors).
-        error: z.looseObject({ message: textSchema }).nullish().catch(null),
+        error: z.unknown().optional(),
       }),
     ],
     z.unknown(),
@@ -229,16 +184,11 @@ export function readChatReply(body: unknown, earlier: readonly Message[]): Reply
   const reply = replySchema.parse(body);
   const [{ message, finish_reason: raw, error }] = reply.choices;
   const calls = message.tool_calls;
-  const ids = uniqueIds(
-    calls.map((call) => call.id),
+  const toolCalls = toToolCalls(
+    calls.map(({ id, function: { name, arguments: args } }) => ({ id, name, arguments: args })),
     earlier,
   );
-  const toolCalls = calls.map((call, i) => ({
-    id: ids[i] ?? "",
-    name: call.function.name,
-    ...readArguments(call.function.arguments),
-  }));
-  if (error) throw brokeOff(raw, error.message);
+  if (error != null) throw brokeOff(raw, sentenceIn(error) ?? "");
   return {
     content: message.content || message.refusal,
     toolCalls,
@@ -246,15 +196,19 @@ export function readChatReply(body: unknown, earlier: readonly Message[]): Reply
     rawFinishReason: raw,
     ...reply.model,
     ...reply.id,
-    ...stateOf(message, calls, ids),
+    ...stateOf(message, calls, toolCalls),
   };
 }
 
-function stateOf(message: Fields, calls: readonly Fields[], ids: readonly string[]): Pick<Reply, "providerState"> {
+function stateOf(
+  message: Fields,
+  calls: readonly Fields[],
+  toolCalls: readonly ToolCall[],
+): Pick<Reply, "providerState"> {
   const ofMessage = pickFields(message, MESSAGE_STATE_FIELDS);
   const ofCalls = calls.flatMap((call, i) => {
     const fields = pickFields(call, CALL_STATE_FIELDS);
-    return Object.keys(fields).length === 0 ? [] : [[ids[i] ?? "", fields]];
+    return Object.keys(fields).length === 0 ? [] : [[toolCalls[i]?.id ?? "", fields]];
   });
   const all = { ...ofMessage, ...(ofCalls.length === 0 ? {} : { [CALL_STATE]: Object.fromEntries(ofCalls) }) };
   return Object.keys(all).length === 0 ? {} : { providerState: { provider: PROVIDER, value: stateSchema.parse(all) } };

@@ -1,22 +1,21 @@
+// Speaks OpenAI's Responses API, without storing anything there.
 import OpenAI from "openai";
 import { z } from "zod";
 import { type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { type Endpoint, OPENAI_URL, openaiHeaders, urlBelow, withExtraHeaders } from "../endpoint.js";
 import { finishReasonOf } from "../finish-reasons.js";
-import { attempt, type Reply } from "../http-attempt.js";
-import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
+import type { Reply } from "../http-attempt.js";
+import type { Message, Model, ModelRequest, SentParameters, ToolCall } from "../model.js";
 import { isReasoningModel } from "../model-names.js";
 import { providerError } from "../provider-errors.js";
-import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import { AdaptiveParameters, openaiRules } from "../request-parameters.js";
-import { readArguments, sendableToolName, uniqueIds, wellFormed } from "../tool-calls.js";
-import { type AdaptedTools, toolAdapter } from "../tool-schemas.js";
-import { jsonHeaders, sdkFetch } from "../wire/http-sender.js";
-import type { RequestBody } from "../wire/omissions.js";
+import { sendableToolName, toToolCalls, wellFormed, withoutTrailing } from "../tool-calls.js";
+import type { AdaptedTools } from "../tool-schemas.js";
+import { sdkFetch } from "../wire/http-sender.js";
 import { idSchema, listSchema, modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
 import { ResponsesAssembler } from "../wire/responses-stream.js";
-import { StreamSupport, sdkSend } from "../wire/stream-reply.js";
+import { httpModel } from "./http-model.js";
 
 type ResponseItem = { [key: string]: JsonValue };
 
@@ -45,40 +44,25 @@ export function openaiClient(endpoint: Endpoint): OpenAI {
 export function openaiResponsesModel(name: string, endpoint: Endpoint): Model {
   const client = openaiClient(endpoint);
   const url = urlBelow(endpoint.baseUrl ?? OPENAI_URL, "/responses");
-  const headers = openaiHeaders(endpoint);
-  const { extras = NO_EXTRAS } = endpoint;
-  const adapt = toolAdapter("openai");
-  const parameters = new AdaptiveParameters(openaiRules(name, "responses"));
   // A custom name, such as a deployment's, does not show whether the model reasons, but the first reply does.
   let reasons = isReasoningModel(name);
-  const streaming = new StreamSupport();
-  const streamHeaders = withExtraHeaders(endpoint)(jsonHeaders(headers));
-  return {
+  return httpModel({
     id: `openai/${name}`,
-    complete(request, signal) {
-      const { onDelta } = request;
-      const tools = adapt(request.tools);
-      return parameters.complete(
-        request,
-        (sentParameters): RequestBody =>
-          withExtraBody(toBody(name, request, tools, sentParameters, reasons), extras.body),
-        (sentParameters, body) => {
-          const post = (within: AbortSignal) => client.post(url, { body, headers, signal: within });
-          const send = sdkSend(
-            { endpoint, url, body, signal, post, streamHeaders },
-            streaming,
-            onDelta === undefined ? null : () => new ResponsesAssembler(onDelta),
-          );
-          const read = (answer: unknown) => {
-            const reply = replySchema.parse(answer);
-            reasons ||= reply.output.some(({ type }) => type === "reasoning");
-            return { ...fromReply(reply, request.messages), sent: sentParameters };
-          };
-          return attempt(endpoint, signal, send, read, tools);
-        },
-      );
+    endpoint,
+    dialect: "openai",
+    parameters: new AdaptiveParameters(openaiRules(name, "responses")),
+    url,
+    headersOf: () => openaiHeaders(endpoint),
+    bodyOf: (request, tools, sent) => toBody(name, request, tools, sent, reasons),
+    streamFields: { stream: true },
+    assembler: (onDelta) => new ResponsesAssembler(onDelta),
+    read(body, earlier) {
+      const reply = replySchema.parse(body);
+      reasons ||= reply.output.some(({ type }) => type === "reasoning");
+      return fromReply(reply, earlier);
     },
-  };
+    sdkPost: (body, headers, signal) => client.post(url, { body, headers, signal }),
+  });
 }
 
 function toBody(
@@ -123,11 +107,10 @@ function toItems(message: Message): ResponseItem[] {
   if (message.providerState?.provider === PROVIDER) {
     const callIds = new Set(message.toolCalls.map((call) => call.id));
     const items = z.array(itemSchema).parse(message.providerState.value);
-    return withoutTrailingReasoning(
-      items
-        .filter((item) => item.type !== "function_call" || callIds.has(String(item.call_id)))
-        .map((item) => (item.type === "function_call" ? { ...item, name: sendableToolName(String(item.name)) } : item)),
-    );
+    const kept = items
+      .filter((item) => item.type !== "function_call" || callIds.has(String(item.call_id)))
+      .map((item) => (item.type === "function_call" ? { ...item, name: sendableToolName(String(item.name)) } : item));
+    return withoutTrailing(kept, ["reasoning"]);
   }
   const calls = message.toolCalls.map((call) => ({
     type: "function_call",
@@ -137,14 +120,6 @@ function toItems(message: Message): ResponseItem[] {
   }));
   const text = message.content === "" ? [] : [{ role: "assistant", content: wellFormed(message.content) }];
   return [...text, ...calls];
-}
-
-/**
- * Strips reasoning from the end, because the API rejects reasoning without the output after it. A reply that contains
- * only reasoning is omitted.
- */
-function withoutTrailingReasoning(items: ResponseItem[]): ResponseItem[] {
-  return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
 const itemSchema = z.record(z.string(), jsonValueSchema);
@@ -161,7 +136,7 @@ const replySchema = z
   })
   .refine(({ status, output, output_text }) => status !== "" || output.length > 0 || output_text !== "");
 
-const callSchema = z.object({ call_id: idSchema, name: textSchema, arguments: z.unknown() });
+const callSchema = z.object({ call_id: idSchema, name: textSchema, arguments: z.unknown().optional() });
 
 const partSchema = z.object({ type: textSchema, text: textSchema, refusal: textSchema });
 
@@ -180,11 +155,10 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     .filter((item) => item.type === "message")
     .flatMap((item) => outputMessageSchema.parse(item).content);
   const calls = reply.output.filter((item) => item.type === "function_call").map((item) => callSchema.parse(item));
-  const ids = uniqueIds(
-    calls.map((call) => call.call_id),
+  const toolCalls = toToolCalls(
+    calls.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
     earlier,
   );
-  const toolCalls = calls.map((call, i) => ({ id: ids[i] ?? "", name: call.name, ...readArguments(call.arguments) }));
   const isRefusal = parts.some((part) => part.type === "refusal");
   const raw = reply.incomplete_details.reason || reply.status;
   return {
@@ -194,7 +168,7 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
     rawFinishReason: isRefusal ? "refusal" : raw,
     ...reply.model,
     ...reply.id,
-    ...stateOf(reply.output, ids),
+    ...stateOf(reply.output, toolCalls),
   };
 }
 
@@ -202,13 +176,13 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
  * Reasoning, and messages with a phase, must be sent back unchanged. Reasoning without encrypted content exists only in
  * OpenAI's store, which we do not use, so the API would reject it.
  */
-function stateOf(output: readonly ResponseItem[], ids: readonly string[]): Pick<Reply, "providerState"> {
+function stateOf(output: readonly ResponseItem[], calls: readonly ToolCall[]): Pick<Reply, "providerState"> {
   const plain = (item: ResponseItem) =>
     (item.type === "message" && item.phase == null) || item.type === "function_call";
   if (output.every(plain)) return {};
-  const rest = [...ids];
+  const rest = [...calls];
   const value = output
     .filter((item) => item.type !== "reasoning" || typeof item.encrypted_content === "string")
-    .map((item) => (item.type === "function_call" ? { ...item, call_id: rest.shift() ?? "" } : item));
+    .map((item) => (item.type === "function_call" ? { ...item, call_id: rest.shift()?.id ?? "" } : item));
   return { providerState: { provider: PROVIDER, value } };
 }

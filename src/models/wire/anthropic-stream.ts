@@ -1,13 +1,14 @@
+// Assembles a message from Anthropic's stream.
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
-import { fieldsSchema, indexSchema, textSchema } from "./reply-fields.js";
+import { fieldsSchema, indexSchema, jsonTextSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 const deltaSchema = z
   .object({
     type: textSchema,
     text: textSchema,
-    partial_json: textSchema,
+    partial_json: jsonTextSchema,
     thinking: textSchema,
     signature: textSchema,
     stop_reason: textSchema,
@@ -30,9 +31,11 @@ export class AnthropicAssembler implements ReplyAssembler {
   private message: Fields = {};
   private readonly usage: Fields = {};
   private stopReason = "";
-  private readonly blocks = new Map<number, Fields>();
+  private readonly blocks: Fields[] = [];
+  /** The last block per index. Some servers give all blocks the same one. */
+  private readonly blockAt = new Map<number, Fields>();
   /** JSON text of the arguments per block. */
-  private readonly inputs = new Map<number, string>();
+  private readonly inputs = new Map<Fields, string>();
 
   constructor(private readonly onDelta: OnDelta) {}
 
@@ -48,11 +51,11 @@ export class AnthropicAssembler implements ReplyAssembler {
         this.countUsage(fieldsSchema.parse(message.usage));
         break;
       case "content_block_start":
-        this.start(index ?? this.blocks.size, content_block);
+        this.start(index ?? this.blocks.length, content_block);
         break;
       case "content_block_delta":
         // Without a start, a delta belongs to the last block.
-        this.extend(index ?? Math.max(0, this.blocks.size - 1), delta);
+        this.extend(index ?? Math.max(0, this.blocks.length - 1), delta);
         break;
       case "message_delta":
         this.stopReason = delta.stop_reason || this.stopReason;
@@ -63,25 +66,26 @@ export class AnthropicAssembler implements ReplyAssembler {
   }
 
   body(): unknown {
-    const content = [...this.blocks].map(([index, block]) =>
-      block.type === "tool_use" ? { ...block, input: this.inputOf(index, block) } : block,
+    const content = this.blocks.map((block) =>
+      block.type === "tool_use" ? { ...block, input: this.inputOf(block) } : block,
     );
     return { ...this.message, content, stop_reason: this.stopReason, usage: this.usage };
   }
 
   private start(index: number, block: Fields): void {
-    this.blocks.set(index, { ...block });
+    this.blocks.push(block);
+    this.blockAt.set(index, block);
     if (block.type === "tool_use") {
       const [id, name] = [block.id, block.name].map((value) => String(value ?? ""));
-      this.onDelta({ type: "tool_call", index: this.callIndex(index), id: id ?? "", name: name ?? "" });
+      this.onDelta({ type: "tool_call", index: this.callIndex(block), id: id ?? "", name: name ?? "" });
     }
     if (typeof block.text === "string" && block.text !== "") this.onDelta({ type: "text", text: block.text });
   }
 
   private extend(index: number, delta: z.output<typeof deltaSchema>): void {
     const { type, text, partial_json, thinking, signature } = delta;
-    const block = this.blocks.get(index) ?? { type: /^(thinking|signature)/.test(type) ? "thinking" : "text" };
-    this.blocks.set(index, block);
+    if (!this.blockAt.has(index)) this.start(index, { type: /^(thinking|signature)/.test(type) ? "thinking" : "text" });
+    const block = this.blockAt.get(index) ?? {};
     if (text !== "") {
       block.text = `${block.text ?? ""}${text}`;
       this.onDelta({ type: "text", text });
@@ -92,20 +96,20 @@ export class AnthropicAssembler implements ReplyAssembler {
     }
     if (signature !== "") block.signature = `${block.signature ?? ""}${signature}`;
     if (partial_json !== "") {
-      this.inputs.set(index, (this.inputs.get(index) ?? "") + partial_json);
-      this.onDelta({ type: "tool_arguments", index: this.callIndex(index), text: partial_json });
+      this.inputs.set(block, (this.inputs.get(block) ?? "") + partial_json);
+      this.onDelta({ type: "tool_arguments", index: this.callIndex(block), text: partial_json });
     }
   }
 
   /** Numbers the calls separately from the other blocks. */
-  private callIndex(index: number): number {
-    return [...this.blocks].filter(([at, { type }]) => at < index && type === "tool_use").length;
+  private callIndex(block: Fields): number {
+    return this.blocks.filter(({ type }) => type === "tool_use").indexOf(block);
   }
 
   /** Returns text that is not JSON unchanged, so that the call counts as unreadable. */
-  private inputOf(index: number, { input }: Fields): unknown {
-    const text = this.inputs.get(index);
-    return text === undefined ? (input ?? {}) : (parseJsonOrNull(text) ?? text);
+  private inputOf(block: Fields): unknown {
+    const text = this.inputs.get(block);
+    return text === undefined ? (block.input ?? {}) : (parseJsonOrNull(text) ?? text);
   }
 
   /** The counts of later events are totals, and null means unchanged. */

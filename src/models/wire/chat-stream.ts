@@ -1,29 +1,42 @@
+// Assembles a chat completion from its chunks, in the variants of compatible servers.
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
-import { chatContentSchema } from "../endpoint.js";
-import { idSchema, indexSchema, textSchema } from "./reply-fields.js";
+import { chatContentSchema, finishReasonSchema, idSchema, indexSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Fields = Record<string, unknown>;
 
+const functionSchema = z.looseObject({ name: textSchema, arguments: z.unknown().optional() });
+
 const callSchema = z.looseObject({
   index: indexSchema,
   id: idSchema,
-  function: z.looseObject({ name: textSchema, arguments: z.unknown() }).catch({ name: "", arguments: "" }),
+  function: functionSchema.catch({ name: "" }),
 });
+
+/** A message, or a part of one. Older servers send a single call as `function_call`. */
+export const chatMessageSchema = z
+  .looseObject({
+    content: chatContentSchema,
+    refusal: textSchema,
+    tool_calls: z.array(callSchema).catch([]),
+    function_call: functionSchema.nullish().catch(null),
+  })
+  .transform(({ function_call, ...message }) => ({
+    ...message,
+    tool_calls: function_call ? [{ index: 0, id: "", function: function_call }] : message.tool_calls,
+  }));
+
+const messageSchema = chatMessageSchema.optional().catch(undefined);
 
 const chunkSchema = z.looseObject({
   choices: z
     .array(
       z.looseObject({
-        delta: z
-          .looseObject({
-            content: chatContentSchema,
-            refusal: textSchema,
-            tool_calls: z.array(callSchema).catch([]),
-          })
-          .catch({ content: "", refusal: "", tool_calls: [] }),
-        finish_reason: z.string().nullish().catch(null),
+        delta: messageSchema,
+        // Some servers send an entire message instead of parts.
+        message: messageSchema,
+        finish_reason: finishReasonSchema.nullish().catch(null),
         error: z.unknown().optional(),
         // Moonshot sends its usage here.
         usage: z.unknown().optional(),
@@ -78,14 +91,17 @@ export class ChatAssembler implements ReplyAssembler {
     if (choice === undefined) return false;
     this.hasEmptyReason ||= choice.finish_reason === "";
     Object.assign(this.choice, pickSet(choice, ["finish_reason", "error"]));
-    const { content, refusal, tool_calls, ...others } = choice.delta;
+    const isFirst = this.content === "" && this.calls.length === 0;
+    const part = choice.delta ?? (isFirst ? choice.message : undefined);
+    if (part === undefined) return false;
+    const { content, refusal, tool_calls, ...others } = part;
     this.keepFields(others);
     if (content) {
       this.content += content;
       this.onDelta({ type: "text", text: content });
     }
     this.refusal += refusal;
-    for (const part of tool_calls) this.addCall(part);
+    for (const call of tool_calls) this.addCall(call);
     return false;
   }
 
@@ -136,13 +152,14 @@ export class ChatAssembler implements ReplyAssembler {
 
   /**
    * Returns the call that a part belongs to. Some servers number all calls of a reply zero, or send no number. Then
-   * another call starts with another ID, or with more content after complete arguments.
+   * another call starts with another ID, or with more content after complete arguments. Other servers send another ID
+   * with each part.
    */
   private callOf({ index, id, function: { name, arguments: args = "" } }: CallPart): Call {
     const existing = index === null ? this.calls.at(-1) : this.callAt.get(index);
     const isOther =
       existing !== undefined &&
-      ((id !== "" && existing.id !== "" && id !== existing.id && name !== "") ||
+      ((id !== "" && existing.id !== "" && id !== existing.id && name !== "" && (args === "" || beginsObject(args))) ||
         (((name !== "" && name !== existing.name) || beginsObject(args)) && isWhole(existing.arguments)));
     if (existing !== undefined && !isOther) return existing;
     const repeatedName = isOther && name === "" ? existing.name : "";

@@ -1,3 +1,4 @@
+// Reads server-sent events, also from servers that bend the format.
 import { createParser } from "eventsource-parser";
 import { ModelError } from "../model.js";
 
@@ -21,9 +22,15 @@ const MAX_FRAME_CHARS = 8_000_000;
 export const DONE = "[DONE]";
 
 /** The start of an event stream, whatever its content type. */
-const EVENT_STREAM = /^\s*(?:data|event|id|retry)?:/;
+const EVENT_STREAM = /^\s*(?:data|event|id|retry|error)?:/;
 
 export const isEventStream = (text: string): boolean => EVENT_STREAM.test(text);
+
+/** Prefixes that a proxy has indented or repeated. */
+const ODD_PREFIX = /^(?:[ \t]*data:){2,}|^[ \t]+data:/gm;
+
+/** Some servers send an error in a field with that name. */
+const ERROR_FIELD = /^error:/gm;
 
 /** A data line that begins an event of its own. Continuation lines of indented JSON do not look like this. */
 const BEGINS_EVENT = 'data: ?(?:\\{"|\\[DONE\\])';
@@ -49,7 +56,8 @@ export async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<S
   });
   let isInData = false;
   /** Feeds complete lines. The parser is called once for all, because a stream can consist of millions of lines. */
-  const feed = (lines: string) => {
+  const feed = (received: string) => {
+    const lines = received.replace(ODD_PREFIX, "data:").replace(ERROR_FIELD, "event: error\ndata:");
     const separated = lines.replace(UNSEPARATED, "$1\n");
     const first = isInData && BEGINS_WITH_EVENT.test(lines) ? "\n" : "";
     // Nothing follows the last line, although the connection might stay open.

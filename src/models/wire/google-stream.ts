@@ -1,3 +1,4 @@
+// Assembles a reply of Gemini from its stream.
 import { z } from "zod";
 import type { JsonValue } from "../../platform/json.js";
 import { idSchema, listSchema, textSchema } from "./reply-fields.js";

@@ -1,9 +1,12 @@
+// Sends the requests of all providers, with deadlines, redirects and limits on bodies.
 import { pipeline, Readable, type Transform } from "node:stream";
 import { ReadableStream } from "node:stream/web";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import type { Dispatcher } from "undici";
-import { parseJsonOrNull } from "../../platform/json.js";
+import { NEVER } from "../../platform/deadline.js";
+import { isJsonObject, parseJsonOrNull } from "../../platform/json.js";
 import { openConnections } from "../../platform/outgoing-connections.js";
+import { followRedirects, REPEATING_REDIRECTS } from "../../platform/redirects.js";
 import { ANSWERED_WEB_PAGE, ModelError } from "../model.js";
 
 /** A reply with status 200. */
@@ -98,10 +101,6 @@ const ALLOWED = new Set([
   "x-goog-api-key",
 ]);
 
-/** Redirects that repeat the request. A 303 would change it to a GET, which cannot be a model call. */
-const REDIRECTS = new Set([301, 302, 307, 308]);
-const MAX_REDIRECTS = 5;
-
 const BYTE_ORDER_MARK = 0xfeff;
 
 /** Opened on the first call, so that the call reports an unusable proxy. */
@@ -120,36 +119,25 @@ function toHeaderRecord(headers: RequestInit["headers"]): Record<string, string>
  */
 export async function sendRequest(url: string, request: HttpRequest, options: HttpOptions): Promise<HttpReply> {
   options.signal.throwIfAborted();
-  let at = url;
-  for (let redirects = 0; ; redirects++) {
-    const reply = await dispatch(at, request, options);
-    // The headers are read only for a redirect, because that takes time.
-    const target = REDIRECTS.has(reply.status) ? redirectTarget(at, reply, redirects) : null;
-    if (target === null) return reply;
-    // The next request can then use the same connection.
-    await reply.text();
-    at = target;
-  }
-}
-
-/** Returns the URL that a reply redirects to, or null if it names none. */
-function redirectTarget(from: string, { status, headers }: HttpReply, redirects: number): string | null {
-  const location = headers.get("location");
-  if (location === null) return null;
-  const to = URL.parse(location, from);
   // The error has the same kind as for an unknown address, because every further call would also fail.
-  const refuse = (why: string) => new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
-  if (to === null) throw refuse("redirects to an invalid URL");
-  if (redirects === MAX_REDIRECTS) throw refuse(`redirects more than ${MAX_REDIRECTS} times`);
-  if (to.origin === new URL(from).origin) return to.href;
-  throw refuse(
-    `redirects to ${to.origin}. The key and the prompt are not sent there. If it is the right server, pass its URL instead (--base-url, --agent-url or --api-url)`,
-  );
+  const refuse = (why: string, status: number) =>
+    new ModelError("not_found", `${status} ${why}`, { status, retryable: false });
+  return followRedirects(url, (at) => dispatch(at, request, options), {
+    statuses: REPEATING_REDIRECTS,
+    // The next request can then use the same connection.
+    discard: (reply) => reply.text(),
+    check({ status, from, to }) {
+      if (to.origin === from.origin) return;
+      const why = `redirects to ${to.origin}. The key and the prompt are not sent there. If it is the right server, pass its URL instead (--base-url, --agent-url or --api-url)`;
+      throw refuse(why, status);
+    },
+    refuse,
+  });
 }
 
 /** Resolves when the headers have arrived. */
-function dispatch(url: string, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<HttpReply> {
-  const { origin, pathname, search } = new URL(url);
+function dispatch(url: URL, { method, headers, body }: HttpRequest, options: HttpOptions): Promise<HttpReply> {
+  const { origin, pathname, search } = url;
   // Allows one connection per running call. Each call has its own deadline, so undici's timeouts are off.
   connections ??= openConnections({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
   const pool = connections;
@@ -391,16 +379,22 @@ export function sdkFetch(change: (headers: Record<string, string>) => Record<str
       headers: change(toHeaderRecord(init.headers)),
       body: (body ?? null) as string | null,
     };
-    const options = { signal: signal ?? new AbortController().signal, timeoutMs: null };
+    const options = { signal: signal ?? NEVER, timeoutMs: null };
     const reply = await sendRequest(url, request, options);
     const { status, headers } = reply;
     return new Response(WITHOUT_BODY.has(status) ? null : ReadableStream.from(bodyOf(reply)), { status, headers });
   };
 }
 
-/** If the body breaks off, the error appears when the SDK reads it. */
+/**
+ * If the body breaks off, the error appears when the SDK reads it. OpenAI's SDK keeps only the field `error` of an
+ * error's body, but other servers have other forms.
+ */
 async function* bodyOf(reply: HttpReply): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(await reply.text());
+  const text = await reply.text();
+  const error = reply.ok ? null : parseJsonOrNull(text);
+  const isForeign = isJsonObject(error) && error.error === undefined;
+  yield Buffer.from(isForeign ? JSON.stringify({ error }) : text);
 }
 
 export function timeoutError({

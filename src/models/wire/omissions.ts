@@ -1,9 +1,6 @@
+// Parts of a request that can be left out after a server refused them. Most servers need or ignore these parts, and
+// others reject the entire request because of them.
 import type { JsonValue } from "../../platform/json.js";
-
-/**
- * Parts of a request that can be left out after a server refused them. Most servers need or ignore these parts, and
- * others reject the entire request because of them.
- */
 
 /** A request's body as an object, in any wire format. */
 export type RequestBody = Record<string, unknown>;
@@ -49,12 +46,11 @@ const CONVERSATION = ["messages", "input", "contents"];
 const withoutKeys = (fields: readonly string[], keys: readonly string[]) =>
   within(fields, (key, value) => (keys.includes(key) ? undefined : value));
 
-const withoutItems = (types: readonly string[]) =>
-  within(CONVERSATION, (_, value) =>
-    typeof value === "object" && value !== null && "type" in value && types.includes(String(value.type))
-      ? undefined
-      : value,
-  );
+const withoutItems = (types: readonly string[], keys: readonly string[] = []) =>
+  within(CONVERSATION, (key, value) => {
+    const isItem = typeof value === "object" && value !== null && "type" in value && types.includes(String(value.type));
+    return isItem || keys.includes(key) ? undefined : value;
+  });
 
 const fieldOf = (name: string): Omission => ({
   what: `\`${name}\``,
@@ -75,8 +71,8 @@ export const OMISSIONS: readonly Omission[] = [
   { ...historyField("reasoning"), pattern: /\breasoning\b(?!.{0,20}effort)/i },
   {
     what: "thinking in the history",
-    pattern: /\bthinking\b|\bsignature\b/i,
-    without: withoutItems(["thinking", "redacted_thinking"]),
+    pattern: /thinking\b|\bsignature\b/i,
+    without: withoutItems(["thinking", "redacted_thinking"], ["thinking_blocks"]),
   },
   {
     what: "thought signatures in the history",
@@ -89,22 +85,23 @@ export const OMISSIONS: readonly Omission[] = [
   },
   {
     what: "encrypted reasoning in the history",
-    pattern: /encrypted|\breasoning\b/i,
+    pattern: /encrypted|\breasoning\b|\bitems? (?:with id|.{0,20}not (?:found|persisted))/i,
     without: withoutItems(["reasoning"]),
   },
   { ...fieldOf("include"), pattern: /\binclude\b|encrypted_content/i },
-  ...["store", "stream_options"].map(fieldOf),
+  fieldOf("store"),
+  { ...fieldOf("stream_options"), pattern: /\bstream_options\b|include_usage/ },
   { what: "`strict` in tools", pattern: /\bstrict\b/, without: withoutKeys(["tools"], ["strict"]) },
   { ...fieldOf("tool_choice"), pattern: /tool[_ ]choice/i },
   {
     what: "`cache_control`",
-    pattern: /cache_?control/i,
+    pattern: /cache_?control|prompt caching/i,
     without: withoutKeys(["system", "messages", "tools"], ["cache_control"]),
   },
   {
     what: "the system role (its text goes into the first user message)",
     pattern:
-      /\b(?:system|developer)\b.{0,40}\b(?:role|message|prompt|instruction)|\brole\b.{0,60}\bsystem\b|(?:system|developer)_?instruction|roles must alternate/i,
+      /\broles?\b(?!.{0,20}\btool)|(?:system|developer)[ _]?(?:message|prompt|instruction)|\binstructions\b|first message/i,
     without: withoutSystemRole,
   },
   {
@@ -120,14 +117,15 @@ function isThought(value: JsonValue): boolean {
 
 type Role = { readonly role: string; readonly content?: string; readonly parts?: readonly JsonValue[] };
 
-/** Moves the system text to the head of the first user message, in chat completions and at Google. */
+/** Moves the system text to the head of the first user message, in OpenAI's formats and at Google. */
 function withoutSystemRole(body: RequestBody): RequestBody {
-  const { messages, contents, systemInstruction, ...others } = body;
+  const { messages, input, instructions, contents, systemInstruction, ...others } = body;
   if (Array.isArray(messages) && messages[0]?.role === "system") {
     const [{ content: system }, ...rest] = messages as [Role, ...Role[]];
-    const at = rest.findIndex(({ role }) => role === "user");
-    const user = { role: "user", content: [system, rest[at]?.content ?? ""].join("\n\n").trim() };
-    return { ...body, messages: at === -1 ? [user, ...rest] : rest.with(at, user) };
+    return { ...body, messages: withUserText(rest, system) };
+  }
+  if (Array.isArray(input) && typeof instructions === "string") {
+    return { ...others, input: withUserText(input, instructions) };
   }
   if (Array.isArray(contents) && systemInstruction !== undefined) {
     const [first, ...rest] = contents as [Role, ...Role[]];
@@ -135,6 +133,12 @@ function withoutSystemRole(body: RequestBody): RequestBody {
     return { ...others, contents: [{ ...first, parts: [...(parts ?? []), ...(first.parts ?? [])] }, ...rest] };
   }
   return body;
+}
+
+function withUserText(messages: readonly Role[], text = ""): Role[] {
+  const at = messages.findIndex(({ role }) => role === "user");
+  const user = { role: "user", content: [text, messages[at]?.content ?? ""].join("\n\n").trim() };
+  return at === -1 ? [user, ...messages] : messages.with(at, user);
 }
 
 /** Truncates descriptions of tools to the smallest length in an error, which is the allowed one. */

@@ -1,12 +1,9 @@
+// Reads the tokens and cost that a server reports with a reply. All wire formats share this reader, because gateways
+// mix their field names. An invalid report never makes the reply unusable, and impossible numbers count as unreported.
 import { z } from "zod";
 import { compact } from "../../platform/optional-values.js";
-import { cacheWrites, reasoningUsage, type Usage } from "../model.js";
+import { cacheWrites, reasoningUsage, type Usage } from "../usage.js";
 import type { JsonReply } from "./http-sender.js";
-
-/**
- * Reads the tokens and cost that a server reports with a reply. All wire formats share this reader, because gateways
- * mix their field names. An invalid report never makes the reply unusable, and impossible numbers count as unreported.
- */
 
 /** Tokens and US dollars of a call. `usage` is null if unknown. If `costUsd` is missing, the price table applies. */
 export interface ReportedUsage {
@@ -38,7 +35,7 @@ const details = z
   .nullish()
   .catch(null);
 
-const reportSchema = z.object({
+const fields = z.object({
   // Chat completions. DeepSeek and Moonshot use their own names for cached tokens.
   prompt_tokens: count,
   completion_tokens: count,
@@ -47,21 +44,22 @@ const reportSchema = z.object({
   completion_tokens_details: details,
   prompt_cache_hit_tokens: count,
   cached_tokens: count,
-  // Anthropic's Messages and OpenAI's Responses.
+  // Anthropic's Messages, OpenAI's Responses and Bedrock.
   input_tokens: count,
   output_tokens: count,
   input_tokens_details: details,
   output_tokens_details: details,
   cache_read_input_tokens: count,
   cache_creation_input_tokens: count,
+  cache_write_input_tokens: count,
   cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish().catch(null),
   // Gemini.
-  promptTokenCount: count,
-  toolUsePromptTokenCount: count,
-  candidatesTokenCount: count,
-  thoughtsTokenCount: count,
-  cachedContentTokenCount: count,
-  totalTokenCount: count,
+  prompt_token_count: count,
+  tool_use_prompt_token_count: count,
+  candidates_token_count: count,
+  thoughts_token_count: count,
+  cached_content_token_count: count,
+  total_token_count: count,
   // OpenRouter (https://openrouter.ai/docs/use-cases/usage-accounting), Perplexity and xAI.
   cost: z
     .union([z.object({ total_cost: dollars }).transform(({ total_cost }) => total_cost), dollars])
@@ -73,6 +71,14 @@ const reportSchema = z.object({
   cost_details: z.object({ upstream_inference_cost: dollars }).nullish().catch(null),
   cost_in_usd_ticks: dollars,
 });
+
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Reads names in either case: Gemini and Bedrock use camel case, and so do some gateways. */
+const reportSchema = z
+  .record(z.string(), z.unknown())
+  .transform((report) => Object.fromEntries(Object.entries(report).map(([name, value]) => [snakeCase(name), value])))
+  .pipe(fields);
 
 type Report = z.output<typeof reportSchema>;
 
@@ -100,7 +106,11 @@ export function reportedUsage({ body, header }: JsonReply): ReportedUsage {
   };
 }
 
-/** Returns null if the report does not include input tokens. */
+/**
+ * Returns null if the report does not include input tokens. Servers disagree on whether cached tokens are part of the
+ * input, and reasoning part of the output. If they report a total, the rest of it decides: it is explained by cached
+ * tokens first (Bedrock and its gateways), then by reasoning (xAI and Gemini).
+ */
 function toUsage(report: Report): Usage | null {
   const cached = most(
     report.prompt_tokens_details?.cached_tokens,
@@ -108,63 +118,48 @@ function toUsage(report: Report): Usage | null {
     report.prompt_cache_hit_tokens,
     report.cached_tokens,
     report.cache_read_input_tokens,
-    report.cachedContentTokenCount,
+    report.cached_content_token_count,
   );
   const writes = most(
     report.prompt_tokens_details?.cache_write_tokens,
     report.input_tokens_details?.cache_write_tokens,
     report.cache_creation_input_tokens,
+    report.cache_write_input_tokens,
   );
-  const reportedInput = inputOf(report);
-  if (reportedInput === null) return null;
   const reasoning = most(
     report.completion_tokens_details?.reasoning_tokens,
     report.output_tokens_details?.reasoning_tokens,
     report.output_tokens_details?.thinking_tokens,
-    report.thoughtsTokenCount,
+    report.thoughts_token_count,
   );
-  const completion =
-    (report.completion_tokens ?? report.output_tokens ?? report.candidatesTokenCount ?? 0) +
-    (report.thoughtsTokenCount ?? 0);
-  const total = report.total_tokens ?? report.totalTokenCount ?? 0;
-  const rest = Math.max(0, total - reportedInput - completion);
-  const beside = besideInput({ input: reportedInput, cached, writes, rest, reasoning });
-  // xAI and Gemini's compatible endpoint do not include reasoning in the completion tokens, but OpenAI does.
-  const uncounted = Math.max(rest - beside, reasoning > completion ? reasoning : 0);
+  const prompt = report.prompt_tokens ?? report.prompt_token_count ?? null;
+  const reportedInput = prompt ?? report.input_tokens ?? null;
+  if (reportedInput === null) return null;
+  const input = reportedInput + (report.tool_use_prompt_token_count ?? 0);
+  const output = report.completion_tokens ?? report.output_tokens ?? report.candidates_token_count ?? 0;
+  const rest = (report.total_tokens ?? report.total_token_count ?? -1) - input - output;
+
+  // More than the whole cannot be a part of it. If the total does not include it, `chargeOf` rejects it.
+  const outsideOutput = reasoning > output ? reasoning : 0;
+  const outsideInput = cached + writes > input ? cached + writes : 0;
+  let [moreInput, moreOutput] = [outsideInput, outsideOutput];
+  if (rest >= 0) {
+    const left = Math.max(0, rest - outsideOutput);
+    const sums = [cached + writes, cached].filter((tokens) => tokens > 0);
+    moreInput = sums.find((tokens) => left === tokens || left === tokens + reasoning) ?? (left > 0 ? outsideInput : 0);
+    moreOutput = Math.max(rest - moreInput, outsideOutput);
+  } else {
+    // Without a total, the names show the API: Anthropic and Gemini count them outside.
+    if (prompt === null && report.input_tokens_details == null) moreInput = cached + writes;
+    moreOutput = report.thoughts_token_count ?? outsideOutput;
+  }
   return {
-    inputTokens: reportedInput + beside,
-    outputTokens: completion + uncounted,
+    inputTokens: input + moreInput,
+    outputTokens: output + moreOutput,
     cachedInputTokens: cached,
     ...cacheWrites(writes, Math.min(writes, report.cache_creation?.ephemeral_1h_input_tokens ?? 0)),
     ...reasoningUsage(reasoning),
   };
-}
-
-/**
- * Anthropic does not include cached tokens in `input_tokens`, and Gemini does not include tool results in the prompt
- * tokens.
- */
-function inputOf(report: Report): number | null {
-  const prompt = report.prompt_tokens ?? report.promptTokenCount ?? null;
-  if (prompt !== null) return prompt + (report.toolUsePromptTokenCount ?? 0);
-  if (report.input_tokens == null) return null;
-  return report.input_tokens + (report.cache_read_input_tokens ?? 0) + (report.cache_creation_input_tokens ?? 0);
-}
-
-/**
- * Returns the cached tokens that a server does not include in the input tokens, as Bedrock and its gateways count. They
- * are more than the input, or they explain what is left of the total: alone, or together with the reasoning.
- */
-function besideInput({
-  input,
-  cached,
-  writes,
-  rest,
-  reasoning,
-}: Record<"input" | "cached" | "writes" | "rest" | "reasoning", number>): number {
-  const isMore = cached + writes > input;
-  const sums = [cached + writes, cached].filter((tokens) => tokens > 0);
-  return sums.find((tokens) => rest === tokens || rest === tokens + reasoning) ?? (isMore ? cached + writes : 0);
 }
 
 function most(...counts: (number | null | undefined)[]): number {

@@ -1,3 +1,4 @@
+// Assembles a reply of the Responses API from its events.
 import { z } from "zod";
 import { idSchema, indexSchema, textSchema } from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
@@ -9,6 +10,7 @@ const eventSchema = z.object({
   item: z.looseObject({ type: textSchema, call_id: idSchema, name: textSchema }).optional().catch(undefined),
   delta: textSchema,
   text: textSchema,
+  part: z.object({ text: textSchema, refusal: textSchema }).catch({ text: "", refusal: "" }),
   arguments: textSchema,
   response: z.looseObject({ output: z.array(z.unknown()).catch([]) }).catch({ output: [] }),
 });
@@ -20,10 +22,13 @@ interface Item {
   fields: NonNullable<Event["item"]> | null;
   isFinished: boolean;
   text: string;
+  refusal: string;
   arguments: string;
   /** Number of the function call, or null. */
   call: number | null;
 }
+
+const EMPTY = { text: "", refusal: "", arguments: "", call: null };
 
 /**
  * Reads the events of OpenAI's Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). The
@@ -55,6 +60,13 @@ export class ResponsesAssembler implements ReplyAssembler {
       case "response.output_text.done":
         this.itemOf(event).text ||= event.text;
         break;
+      case "response.content_part.done":
+        this.itemOf(event).text ||= event.part.text;
+        this.itemOf(event).refusal ||= event.part.refusal;
+        break;
+      case "response.refusal.delta":
+        this.itemOf(event).refusal += event.delta;
+        break;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
         this.onDelta({ type: "reasoning", text: event.delta });
@@ -69,6 +81,7 @@ export class ResponsesAssembler implements ReplyAssembler {
         this.itemOf(event).arguments ||= event.arguments;
         break;
       case "response.completed":
+      case "response.done":
       case "response.incomplete":
       case "response.failed":
         this.response = event.response;
@@ -83,7 +96,7 @@ export class ResponsesAssembler implements ReplyAssembler {
 
   private itemOf({ output_index, item_id }: Event): Item {
     const key = output_index ?? (item_id || Math.max(0, this.items.size - 1));
-    const item = this.items.get(key) ?? { fields: null, isFinished: false, text: "", arguments: "", call: null };
+    const item = this.items.get(key) ?? { fields: null, isFinished: false, ...EMPTY };
     this.items.set(key, item);
     return item;
   }
@@ -106,8 +119,9 @@ export class ResponsesAssembler implements ReplyAssembler {
 }
 
 /** Returns a finished item, or one with the parts that have arrived. */
-function toItem({ fields, isFinished, text, arguments: args }: Item): unknown[] {
+function toItem({ fields, isFinished, text, refusal, arguments: args }: Item): unknown[] {
   if (isFinished) return [fields];
   if (fields?.type === "function_call") return [{ ...fields, arguments: args || fields.arguments }];
-  return text === "" ? [] : [{ type: "message", ...fields, content: [{ type: "output_text", text }] }];
+  const part = refusal === "" ? { type: "output_text", text } : { type: "refusal", refusal };
+  return text === "" && refusal === "" ? [] : [{ type: "message", ...fields, content: [part] }];
 }

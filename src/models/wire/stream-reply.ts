@@ -1,27 +1,12 @@
-import { withDeadline } from "../../platform/deadline.js";
-import { type Endpoint, failureInReply, secretsOf } from "../endpoint.js";
+// Sends one request and reads its reply, streamed or not. Each wire format has an assembler, which reports the parts of
+// a streamed reply as they arrive and builds the body that the server would have sent without streaming. From there on,
+// both kinds of replies are read by the same code.
+import { failureInReply } from "../endpoint.js";
 import { ModelError, type ReplyDelta } from "../model.js";
 import { toModelError } from "../provider-errors.js";
 import { DONE, isEventStream, readEvents, type StreamEvent } from "./event-stream.js";
-import {
-  type HttpReply,
-  httpError,
-  type JsonReply,
-  jsonBytes,
-  replyText,
-  sdkReply,
-  sendRequest,
-  timeoutError,
-  wholeOf,
-} from "./http-sender.js";
-import type { RequestBody } from "./omissions.js";
+import { type HttpReply, httpError, type JsonReply, replyText, sendRequest, wholeOf } from "./http-sender.js";
 import { reportedUsage } from "./reported-usage.js";
-
-/**
- * Sends one request and reads its reply, streamed or not. Each wire format has an assembler, which reports the parts of
- * a streamed reply as they arrive and builds the body that the server would have sent without streaming. From there on,
- * both kinds of replies are read by the same code.
- */
 
 /** Receives the parts of a reply. Must not throw. */
 export type OnDelta = (delta: ReplyDelta) => void;
@@ -107,16 +92,22 @@ async function bodyIn(text: string, assembler: ReplyAssembler, signal: AbortSign
   let body: unknown;
   try {
     body = JSON.parse(text);
-  } catch (error) {
+  } catch {
     body = lines().map((line) => {
       try {
         return JSON.parse(line) as unknown;
       } catch {
-        throw error;
+        throw notJson(text.trim());
       }
     });
   }
   return Array.isArray(body) ? assembled(eventsOf(body), assembler, signal) : body;
+}
+
+/** Contains the text of a server or proxy that replied in plain words. */
+function notJson(text: string): ModelError {
+  const words = /^[{[]/.test(text) ? "" : `: ${text.slice(0, 100)}`;
+  return new ModelError("protocol", `the reply is not JSON, or is incomplete${words}`, { retryable: true });
 }
 
 async function* oneChunk(text: string): AsyncGenerator<Buffer> {
@@ -164,31 +155,39 @@ async function assembled(
   stop: (why: Error) => void = () => {},
 ): Promise<unknown> {
   let isDone = false;
+  let last: EventFields | null = null;
   try {
     for (let isLast = false; !isLast; ) {
       const { value: event, done } = await events.next();
       // Parts that arrive after an abort are not reported.
       signal.throwIfAborted();
       isDone = event?.data.trim() === DONE;
-      isLast = done === true || isDone || addEvent(event as StreamEvent, assembler);
+      const fields: EventFields | null = event === undefined || isDone ? null : fieldsOf(event);
+      last = fields ?? last;
+      isLast = done === true || isDone || (fields !== null && addEvent(fields, assembler));
     }
   } catch (error) {
     stop(error as Error);
     throw error;
   }
   void drain(events, stop);
-  if (!assembler.isComplete(isDone)) throw cutOff();
+  // The last event can be the server's reason, such as `{"detail": "..."}`.
+  if (!assembler.isComplete(isDone)) throw failureInReply(last) ?? cutOff();
   return assembler.body();
 }
 
-/** Adds an event, or throws the failure that it reports: an event of that name or type, or an `error` in it. */
-function addEvent({ name, data }: StreamEvent, assembler: ReplyAssembler): boolean {
-  // Any other text keeps the connection open.
-  const value: unknown = /^\s*[{[]/.test(data) ? JSON.parse(data) : null;
-  if (typeof value !== "object" || value === null) return false;
-  const event: EventFields = { type: name, ...value };
-  if (event.error != null || name === "error" || event.type === "error") {
-    const failure = failureInReply({ error: event.error ?? value });
+/** Returns the object in an event, or null for text that only keeps the connection open. */
+function fieldsOf({ name, data }: StreamEvent): EventFields | null {
+  const isError = name === "error";
+  const value: unknown = /^\s*[{[]/.test(data) ? JSON.parse(data) : isError ? { message: data } : null;
+  if (typeof value !== "object" || value === null) return null;
+  return isError ? { error: value, ...value, type: name } : { type: name, ...value };
+}
+
+/** Adds an event, or throws the failure that it reports: in its type, `object` (vLLM) or `error`. */
+function addEvent(event: EventFields, assembler: ReplyAssembler): boolean {
+  if (event.error != null || [event.type, event.object].includes("error")) {
+    const failure = failureInReply({ error: event.error ?? event });
     if (failure !== null) throw failure;
   }
   return assembler.add(event);
@@ -212,51 +211,6 @@ async function drain(events: AsyncGenerator<StreamEvent>, stop: (why: Error) => 
 
 function cutOff(): ModelError {
   return new ModelError("network", "the reply stream ended before the reply was complete", { retryable: true });
-}
-
-interface SdkRequest {
-  readonly endpoint: Endpoint;
-  readonly url: string;
-  readonly body: RequestBody;
-  readonly signal: AbortSignal;
-  /** Posts the request with the SDK's client. */
-  readonly post: (signal: AbortSignal) => Parameters<typeof sdkReply>[0];
-  /** Headers of a streamed request, which the SDK does not send. From `jsonHeaders`. */
-  readonly streamHeaders: Readonly<Record<string, string>>;
-}
-
-/**
- * Returns how to send a request of a provider with an SDK: streamed to an assembler if possible, or plainly with the
- * SDK's client. `open` is null if nobody receives the parts of the reply.
- */
-export function sdkSend(
-  { endpoint, url, body, signal, post, streamHeaders }: SdkRequest,
-  streaming: StreamSupport,
-  open: (() => ReplyAssembler) | null,
-): Send {
-  const { timeoutMs } = endpoint;
-  const plain = () =>
-    withDeadline(
-      signal,
-      timeoutMs,
-      () => timeoutError({ timeoutMs }),
-      (within) => sdkReply(post(within)),
-    );
-  if (open === null) return plain;
-  const streamed = () =>
-    postForReply(
-      {
-        url,
-        headers: streamHeaders,
-        body: jsonBytes({ ...body, stream: true }),
-        signal,
-        timeoutMs,
-        secrets: secretsOf(endpoint),
-        isStreamed: true,
-      },
-      open(),
-    );
-  return () => streaming.send(streamed, plain);
 }
 
 /** Statuses for a request that the server does not support. */

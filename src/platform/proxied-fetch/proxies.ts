@@ -1,3 +1,4 @@
+// Reads the proxy settings of the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) and decides which requests use them.
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { UserError } from "../errors.js";
 

@@ -1,13 +1,8 @@
 // Lets a model answer a question from its gold emails and from other candidates, and compares.
 import { z } from "zod";
 import { bareMessageId, type Email, formatMail } from "../../mail/email.js";
-import {
-  argumentsOf,
-  delimitUntrusted,
-  type ForcedReply,
-  forcedToolCall,
-  type ModelRequest,
-} from "../../models/model.js";
+import { argumentsOf, type ForcedReply, forcedToolCall, type ModelRequest } from "../../models/model.js";
+import { delimitUntrusted } from "../../models/untrusted-text.js";
 import type { Question } from "../../tasks/question.js";
 import type { QuestionCheck } from "../provenance.js";
 import type { Checker, CheckerAnswer, PosedQuestion } from "./check-by-rules.js";

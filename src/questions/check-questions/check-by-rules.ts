@@ -64,7 +64,7 @@ function goldProblem({ question, answer, query_date }: Question, goldMails: read
   const mails = goldMails.flatMap(({ mail }) => mail ?? []);
   const late = mails.find(({ date }) => date !== null && date.slice(0, 10) > query_date);
   if (late !== undefined) return `${late.messageId} is later than the question`;
-  const text = mails.map(textOf).join("\n");
+  const text = mails.map(emailText).join("\n");
   // The answer can repeat values from the question.
   const relative = mails.flatMap(({ body, date }) => (date === null ? [] : resolveDaysOfMonth(body, date)));
   const absent = valueNotIn(answer, `${question}\n${text}`, relative);
@@ -72,7 +72,7 @@ function goldProblem({ question, answer, query_date }: Question, goldMails: read
   return foreignWords(question, answer, text);
 }
 
-function textOf({ subject, body, sender, to, cc, date }: Email): string {
+function emailText({ subject, body, sender, to, cc, date }: Email): string {
   return [subject, body, sender, ...to, ...cc, date?.slice(0, 10) ?? ""].join("\n");
 }
 

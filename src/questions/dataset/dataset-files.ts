@@ -304,6 +304,12 @@ function normalizeRow(value: unknown, unmarked: Split | undefined): unknown {
   // Both splits of the dataset contain [''] for some empty lists.
   if (Array.isArray(row.message_ids)) row.message_ids = row.message_ids.filter((id) => id !== "");
   row.split ??= unmarked;
+  // Tables contain them as JSON text, and null or nothing for questions.
+  for (const column of ["goal", "drafts", "select"]) {
+    const cell = row[column];
+    if (cell === null || cell === undefined || cell === "") delete row[column];
+    else if (typeof cell === "string") row[column] = parseJsonOrNull(cell) ?? cell;
+  }
   return row;
 }
 

@@ -1,13 +1,8 @@
 // Lets a model write questions about a batch of emails, and checks what its drafts cite.
 import { z } from "zod";
 import { bareMessageId, type Email, formatMail, plainSubject } from "../../mail/email.js";
-import {
-  argumentsOf,
-  delimitUntrusted,
-  type ForcedReply,
-  forcedToolCall,
-  type ModelRequest,
-} from "../../models/model.js";
+import { argumentsOf, type ForcedReply, forcedToolCall, type ModelRequest } from "../../models/model.js";
+import { delimitUntrusted } from "../../models/untrusted-text.js";
 import { chunk } from "../../platform/batches.js";
 import { type Passage, QUESTION_KINDS, type QuestionKind } from "../provenance.js";
 

@@ -85,7 +85,8 @@ export const VALUE_PATTERNS: readonly ValuePattern[] = [
   {
     name: "telephone number",
     kind: "what",
-    value: /(?<![\d-])(?:(?:\+?1[-. ])?\(?\d{3}\)?[-. ]{1,2}\d{3}[-. ]\d{4}|\+\d{1,3}(?:[-./ ]?\(?\d{1,5}\)?){2,5})/g,
+    value:
+      /(?<![\d-])(?:(?:(?:\+?1[-. ])?\(?\d{3}\)?[-. ]{1,2}\d{3}[-. ]\d{4}|\+\d{1,3}(?:[-./ ]?\(?\d{1,5}\)?){2,5})(?:,?\s?(?:x|ext\.?|extension)\s?\d{1,6})?)/gi,
     context: /\b(call|phone|number|fax|dial|cell|reach|pager|contact|tel)\b/i,
     isContact: true,
     ask: ({ passage }) => ({ what: `Which ${/\bfax\b/i.test(passage) ? "fax" : "telephone"} number`, verb: "give" }),

@@ -1,13 +1,10 @@
+// Connection to a queue. Its commands wait while Redis refuses them (out of memory, failover, loading, a changed
+// password), just as ioredis lets them wait while the connection is lost. art-e and BullMQ send all commands through
+// it, so neither sees a temporary refusal. Transactions (MULTI) are not covered, because a single command of a
+// transaction cannot be resent.
 import { Command, Redis, type RedisOptions } from "ioredis";
 import { UserError } from "../../platform/errors.js";
 import { redact } from "../../platform/secrets.js";
-
-/**
- * Connection to a queue. Its commands wait while Redis refuses them (out of memory, failover, loading, a changed
- * password), just as ioredis lets them wait while the connection is lost. art-e and BullMQ send all commands through
- * it, so neither sees a temporary refusal. Transactions (MULTI) are not covered, because a single command of a
- * transaction cannot be resent.
- */
 
 /** Location of the queue. `url` can contain a password; `displayUrl` never does. */
 export interface QueueAddress {

@@ -1,3 +1,4 @@
+// Opens the connection to Redis, names art-e's keys there, and encodes messages as compressed JSON.
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import type { Redis } from "ioredis";

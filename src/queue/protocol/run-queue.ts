@@ -1,3 +1,4 @@
+// The queue of one run's tasks on BullMQ: adding and taking tasks, renewing locks, and results.
 import { type Job, Queue, UnrecoverableError, WaitingError, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { NEVER } from "../../platform/deadline.js";

@@ -1,18 +1,20 @@
+// Requests to steer a queued run, and their replies, in Redis.
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
 import {
+  type AnswerControl,
   type ControlReply,
   type ControlRequest,
   controlReplySchema,
-  controlRequestSchema,
+  replyToControl,
 } from "../../runs/control-protocol.js";
 import { PREFIX, queueName } from "../connection/redis.js";
 
 /** Seconds after which an unanswered request or an unread reply is removed. */
 const EXPIRES_S = 30;
 
-const messageSchema = z.strictObject({ id: z.uuid(), request: controlRequestSchema });
+const messageSchema = z.strictObject({ id: z.uuid(), request: z.unknown() });
 
 function requestsKey(runId: string): string {
   return `${PREFIX}:${queueName(runId)}:control`;
@@ -41,19 +43,15 @@ export async function withdrawControl(redis: Redis, runId: string, id: string, r
   await redis.lrem(requestsKey(runId), 0, messageText(id, request));
 }
 
-/** Answers the requests that have arrived. Ignores unreadable ones, because their sender is unknown. */
-export async function answerControls(
-  redis: Redis,
-  runId: string,
-  answer: (request: ControlRequest) => Promise<ControlReply>,
-): Promise<void> {
+/** Answers the requests that have arrived. Ignores messages without an id, because their sender is unknown. */
+export async function answerControls(redis: Redis, runId: string, answer: AnswerControl): Promise<void> {
   for (;;) {
     const text = await redis.lpop(requestsKey(runId));
     if (text === null) return;
     const message = messageSchema.safeParse(parseJsonOrNull(text));
     if (!message.success) continue;
     const { id, request } = message.data;
-    await redis.set(replyKey(runId, id), JSON.stringify(await answer(request)), "EX", EXPIRES_S);
+    await redis.set(replyKey(runId, id), JSON.stringify(await replyToControl(request, answer)), "EX", EXPIRES_S);
   }
 }
 

@@ -1,13 +1,10 @@
+// Reply journals of tasks on the queue. They are in Redis until the coordinator has saved the task, so that a worker
+// can continue the task of a worker that died.
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { type JournalEntry, journalEntrySchema } from "../../models/reply-journal.js";
 import type { TaskId } from "../../tasks/question.js";
 import { compressJson, PREFIX, queueName, readCompressed, StrangeMessage } from "../connection/redis.js";
-
-/**
- * Reply journals of tasks on the queue. They are in Redis until the coordinator has saved the task, so that a worker
- * can continue the task of a worker that died.
- */
 
 /** Set of the tasks with a journal, by their queue ids. */
 function tasksKey(runId: string): string {

@@ -1,5 +1,5 @@
+// Rate limits and pauses that all workers share, counted in Redis before each model call.
 import { createHash } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import pLimit from "p-limit";
 import { type RateLimiterAbstract, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
@@ -7,6 +7,7 @@ import { BudgetReached } from "../../models/call-budget.js";
 import { connectionOf } from "../../models/connections.js";
 import { parseModelName } from "../../models/model-names.js";
 import type { SharedLimiter } from "../../models/rate-limiter.js";
+import { sleep } from "../../platform/deadline.js";
 import type { Environment } from "../../platform/environment.js";
 import type { OwnRunSettings } from "../../traces/run-settings.js";
 import { limitKey, pauseKey } from "../connection/redis.js";
@@ -92,7 +93,7 @@ export class SharedLimits implements SharedLimiter {
         });
         if (waitMs <= 0) break;
         const change = AbortSignal.any([signal, this.changed.signal]);
-        await delay(waitMs, undefined, { signal: change }).catch(() => undefined);
+        await sleep(waitMs, change).catch(() => undefined);
       }
       this.waitingFor = null;
     });

@@ -1,3 +1,4 @@
+// What coordinator and workers tell each other through Redis: the run, its spending, and the workers' state.
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { Spending } from "../../models/call-budget.js";
@@ -51,9 +52,9 @@ export const runManifestSchema = z.strictObject({
   settings: ownRunSettingsSchema,
   tools: z.array(toolSchema),
   requests: z.strictObject({
-    timeoutMs: z.number().positive(),
-    rpm: z.number().positive().nullable(),
-    tpm: z.number().positive().nullable(),
+    timeoutMs: LIMIT_VALUES.taskTimeoutMs,
+    rpm: LIMIT_VALUES.rpm.nullable(),
+    tpm: LIMIT_VALUES.tpm.nullable(),
     /** Whether to answer from the worker's cache folder, like --cache. */
     cache: z.boolean(),
   }),
@@ -96,7 +97,7 @@ const runOfWorkerSchema = z.strictObject({
   waitingFor: z.enum(LIMIT_REASONS).nullable(),
 });
 
-const faultSchema = z.strictObject({ by: z.enum(["key", "account", "model", "server"]), why: z.string() });
+const faultSchema = z.strictObject({ by: z.enum(["key", "account", "model", "tools", "server"]), why: z.string() });
 
 /** A worker's state, which it publishes every second. */
 const workerStateSchema = z.strictObject({

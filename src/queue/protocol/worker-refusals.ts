@@ -1,8 +1,9 @@
+// Why a worker refuses a run. A run in Redis is hostile input.
 import { baseUrlOf, hasKey } from "../../models/connections.js";
 import { isProvider } from "../../models/model-names.js";
 import { type RequestExtras, variablesOf } from "../../models/request-extras.js";
 import type { Environment } from "../../platform/environment.js";
-import { trimEndOf } from "../../platform/strings.js";
+import { trimEndOf } from "../../platform/trim-end.js";
 import type { IdentifiedSuite } from "../../suites/suite.js";
 import type { OwnRunSettings } from "../../traces/run-settings.js";
 import type { RunManifest } from "./shared-state.js";

@@ -1,3 +1,4 @@
+// Stops a run whose database file was deleted or replaced, and saves its traces next to it.
 import { readFingerprint } from "../../mail/corpus.js";
 import type { AppContext } from "../../platform/app-context.js";
 import { UserError } from "../../platform/errors.js";

@@ -1,12 +1,12 @@
 // Estimates the tokens, cost and duration of a run for `--dry-run`, without calling a model.
 import type { ExpectedStop } from "../../analysis/sequential-comparison.js";
-import { cacheWrites, type Usage } from "../../models/model.js";
 import { isRemote } from "../../models/model-names.js";
+import { cacheWrites, type Usage } from "../../models/usage.js";
+import type { Until } from "../../results/claim-watch.js";
 import type { Db } from "../../store/open-store.js";
 import { type AverageTask, averageTask } from "../../traces/results-store.js";
 import type { RunPlan } from "../plan-run.js";
 import type { RunOptions } from "../run-flags.js";
-import type { Until } from "../run-until/claim-watch.js";
 
 export interface RunEstimate {
   readonly agentId: string;
@@ -50,10 +50,10 @@ export async function estimateRun(
   const isLocal = !isRemote(settings.model.split("/")[0] as Parameters<typeof isRemote>[0]);
   const average = averageTask(db, settings.agentId, settings.model);
   const each = average ?? (isLocal ? { ...GUESS, inputTokens: 0, outputTokens: 0, seconds: 0.02 } : GUESS);
-  const usage = usageOf(each, tasks, Math.round);
+  const usage = estimatedUsage(each, tasks, Math.round);
   // Priced per call, like the bill. A higher price for long prompts does not apply to many short ones.
   const calls = Math.max(1, each.turns);
-  const costOfCall = model.priceOf(usageOf(each, 1 / calls));
+  const costOfCall = model.priceOf(estimatedUsage(each, 1 / calls));
   const concurrency = options.concurrency === "auto" ? AUTO_CONCURRENCY : options.concurrency;
   const byRate = options.rpm === undefined ? 0 : (tasks * each.turns * 60) / options.rpm;
   const { judge } = settings;
@@ -71,7 +71,7 @@ export async function estimateRun(
   };
 }
 
-function usageOf(each: AverageTask, tasks: number, round = (tokens: number) => tokens): Usage {
+function estimatedUsage(each: AverageTask, tasks: number, round = (tokens: number) => tokens): Usage {
   return {
     inputTokens: round(each.inputTokens * tasks),
     outputTokens: round(each.outputTokens * tasks),

@@ -1,3 +1,5 @@
+// Finds the suite folder of a stored run, which might have been moved. The database contains the tasks, but their
+// input, setup and gold files are only in the folder.
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { AppContext } from "../../platform/app-context.js";
 import { commandLine } from "../../platform/command-line.js";
@@ -8,11 +10,6 @@ import { openSuiteFolder, type SuiteFolder } from "../../suites/suite-folder.js"
 import { suiteTasksOf } from "../../traces/results-store.js";
 import type { ExecutedRunSettings } from "../../traces/run-settings.js";
 import type { RunRow } from "../../traces/runs-store.js";
-
-/**
- * Finds the suite folder of a stored run, which might have been moved. The database contains the tasks, but their
- * input, setup and gold files are only in the folder.
- */
 
 /** A stored run that art-e can continue or repeat. */
 export interface ExecutedRun extends RunRow {

@@ -1,3 +1,4 @@
+// Plans a new run over the tasks of a suite.
 import { resolve } from "node:path";
 import { externalAgentOf, externalModelName, FLAG_OF, usesMailHere } from "../../agents/external-agent.js";
 import { getAgent } from "../../agents/registry-store.js";

@@ -1,12 +1,8 @@
+// The Unix socket on which a running run takes requests from its user.
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { firstIssue, parseJsonOrNull } from "../../platform/json.js";
-import {
-  type ControlReply,
-  type ControlRequest,
-  controlRequestSchema,
-  MAX_MESSAGE_CHARS,
-} from "../control-protocol.js";
+import { parseJsonOrNull } from "../../platform/json.js";
+import { type AnswerControl, MAX_MESSAGE_CHARS, replyToControl } from "../control-protocol.js";
 import { createSocketFolder, removeEmptySocketFolder, socketFolder, socketPath } from "./socket-folder.js";
 
 /** Milliseconds after which a silent connection is closed. */
@@ -14,9 +10,6 @@ const SILENCE_MS = 10_000;
 
 /** Maximum number of connections without a complete request. A new one closes the oldest. */
 const MAX_UNREAD = 16;
-
-/** Must not throw. */
-export type AnswerControl = (request: ControlRequest) => Promise<ControlReply>;
 
 /** Unix socket that only this user can open, on which a running run accepts control requests. */
 export class ControlServer {
@@ -91,20 +84,10 @@ export class ControlServer {
       if (end === -1 && text.length <= MAX_MESSAGE_CHARS) return;
       this.unread.delete(socket);
       socket.off("data", read).resume();
-      void replyTo(end === -1 ? "" : text.slice(0, end), answer).then((reply) => {
+      void replyToControl(parseJsonOrNull(end === -1 ? "" : text.slice(0, end)), answer).then((reply) => {
         socket.end(`${JSON.stringify(reply)}\n`);
       });
     };
     socket.on("data", read);
   }
-}
-
-async function replyTo(line: string, answer: AnswerControl): Promise<ControlReply> {
-  const request = controlRequestSchema.safeParse(parseJsonOrNull(line));
-  if (!request.success) {
-    const message = `Cannot read the control request: ${firstIssue(request.error)}.`;
-    const hint = "Correct the value, or use the same version of art-e for the run and for art-e ctl.";
-    return { ok: false, code: "control_request_invalid", message, hint };
-  }
-  return answer(request.data);
 }

@@ -1,15 +1,17 @@
+// Carries out requests to steer a run, and records each change.
 import { resolve } from "node:path";
+import { stripControls } from "../../platform/control-characters.js";
 import { UserError } from "../../platform/errors.js";
 import { compact } from "../../platform/optional-values.js";
-import { stripControls } from "../../platform/strings.js";
-import type { Db } from "../../store/open-store.js";
-import { type LockWait, withWriteTransaction } from "../../store/write-transaction.js";
-import type { PlannedTask } from "../../tasks/question.js";
+import { withWriteTransaction } from "../../store/write-transaction.js";
+import { epochKey } from "../../tasks/epoch-key.js";
+import type { PlannedTask, TaskId } from "../../tasks/question.js";
 import type { RunEvent } from "../../traces/progress.js";
-import { failedPositions, tasksAt } from "../../traces/results-store.js";
-import { costOfRun, getRun, saveRunChange } from "../../traces/runs-store.js";
-import type { AnswererOfRun, AnswerLimits } from "../answer-task.js";
-import type { Budget } from "../budget.js";
+import { failedPositions, firstPosition, tasksAt } from "../../traces/results-store.js";
+import { costOfRun } from "../../traces/run-figures.js";
+import { countResults } from "../../traces/run-list.js";
+import { getRun, saveRunChange } from "../../traces/runs-store.js";
+import type { AnswererOfRun, AnswerLimits, RunServices } from "../answer-task.js";
 import type {
   ControlChanges,
   ControlCommand,
@@ -18,22 +20,13 @@ import type {
   ControlRequest,
 } from "../control-protocol.js";
 import type { TaskSteering } from "../run-tasks.js";
+import type { RunTracker } from "../run-tracker.js";
 
 interface ControlsOptions {
-  readonly db: Db;
-  readonly path: string;
-  readonly runId: string;
-  readonly budget: Budget;
+  readonly tracker: RunTracker;
   readonly answerer: Pick<AnswererOfRun, "setLimits">;
-  readonly waiting: LockWait;
   /** Requires known prices for a cost limit. Throws a UserError. */
   checkPriced(maxCostUsd: number): void;
-}
-
-interface RunningTask {
-  readonly taskId: PlannedTask["task"]["id"];
-  readonly epoch: number;
-  readonly startedAt: number;
 }
 
 /** Steers one running run: carries out control requests and records each change in the run's settings. */
@@ -42,7 +35,6 @@ export class RunControls implements TaskSteering {
   private readonly wound = new AbortController();
   private readonly stopped = new AbortController();
   private readonly listeners: (() => void)[] = [];
-  private readonly running = new Map<string, RunningTask>();
   private readonly requeued: PlannedTask[] = [];
   /** Keys of the tasks that were requeued and have no new result yet. */
   private readonly awaited = new Set<string>();
@@ -52,6 +44,7 @@ export class RunControls implements TaskSteering {
   private changing: Promise<unknown> = Promise.resolve();
 
   constructor(
+    private readonly services: RunServices,
     private readonly options: ControlsOptions,
     private readonly emit: (event: RunEvent) => void,
   ) {}
@@ -84,11 +77,7 @@ export class RunControls implements TaskSteering {
   }
 
   add(event: RunEvent): void {
-    if (event.type === "task_started") {
-      const { taskId, epoch } = event;
-      this.running.set(keyOf(event), { taskId, epoch, startedAt: performance.now() });
-    } else if (event.type === "task_answered") this.running.delete(keyOf(event));
-    else if (event.type === "task_finished") this.awaited.delete(keyOf(event.result));
+    if (event.type === "task_finished") this.awaited.delete(epochKey(event.result));
   }
 
   async answer(request: ControlRequest): Promise<ControlReply> {
@@ -111,7 +100,7 @@ export class RunControls implements TaskSteering {
   }
 
   private async change(request: ControlCommand): Promise<string> {
-    const { runId } = this.options;
+    const { runId } = this.services;
     if (this.isOver || this.wound.signal.aborted) {
       throw new UserError(
         "run_ending",
@@ -150,7 +139,7 @@ export class RunControls implements TaskSteering {
   }
 
   private requeue(): number {
-    const { db, runId } = this.options;
+    const { db, runId } = this.services;
     const tasks = [...tasksAt(db, runId, failedPositions(db, runId))].filter(
       (task) => !this.awaited.has(keyOfTask(task)),
     );
@@ -162,9 +151,10 @@ export class RunControls implements TaskSteering {
   }
 
   private async set(changes: ControlChanges): Promise<string> {
-    const { answerer, budget } = this.options;
+    const { answerer, checkPriced } = this.options;
+    const { budget } = this.services;
     const { maxCostUsd, maxTokens, maxTimeMs, ...limits } = changes;
-    if (maxCostUsd !== undefined) this.options.checkPriced(maxCostUsd);
+    if (maxCostUsd !== undefined) checkPriced(maxCostUsd);
     if (Object.keys(limits).length > 0) await answerer.setLimits(limits as AnswerLimits);
     const before = budget.limits;
     budget.setLimits({
@@ -179,7 +169,7 @@ export class RunControls implements TaskSteering {
 
   /** Adds a line with the time and the reason to the run's settings, and saves its limits for a resume. */
   private async record(change: string, reason: string | null): Promise<void> {
-    const { db, runId, budget, waiting } = this.options;
+    const { db, runId, budget, waiting } = this.services;
     const why = reason === null ? "" : `: ${stripControls(reason.replace(/\s+/g, " "))}`;
     const line = `${new Date().toISOString()} ${change}${why}`;
     await withWriteTransaction(db, waiting, () => {
@@ -190,27 +180,24 @@ export class RunControls implements TaskSteering {
   }
 
   private state(showText: boolean): ControlledRun {
-    const { db, path, runId, budget } = this.options;
+    const { db, runId, budget } = this.services;
     const { settings, totalTasks } = getRun(db, runId);
-    const { saved, failed } = db
-      .prepare(
-        "SELECT count(*) AS saved, count(*) FILTER (WHERE failed = 1) AS failed FROM results WHERE run_id = ? AND superseded = 0",
-      )
-      .get(runId) as { saved: number; failed: number };
-    const now = performance.now();
+    const { tasks: savedTasks, failedTasks } = countResults(db, runId);
+    const now = Date.now();
     const { costUsd: spentUsd, tokens } = budget.spent;
     return {
       runId,
       pid: process.pid,
-      db: resolve(path),
+      db: resolve(db.name),
       state: this.wound.signal.aborted ? "canceled" : this.isPaused ? "paused" : "running",
       totalTasks,
-      savedTasks: saved,
-      failedTasks: failed,
-      running: [...this.running.values()].slice(0, MOST_TASKS).map(({ taskId, epoch, startedAt }) => ({
+      savedTasks,
+      failedTasks,
+      running: this.options.tracker.running.map(({ taskId, epoch, startedAt }) => ({
         taskId,
         epoch,
-        seconds: (now - startedAt) / 1_000,
+        // The clock can be set back.
+        seconds: Math.max(0, now - startedAt) / 1_000,
         question: showText ? this.questionOf(taskId) : null,
       })),
       ...costOfRun(db, runId),
@@ -221,12 +208,9 @@ export class RunControls implements TaskSteering {
     };
   }
 
-  private questionOf(taskId: RunningTask["taskId"]): string | null {
-    const { db, runId } = this.options;
-    const position = db
-      .prepare("SELECT min(position) FROM run_tasks WHERE run_id = ? AND task_id = ?")
-      .pluck()
-      .get(runId, taskId) as number | null;
+  private questionOf(taskId: TaskId): string | null {
+    const { db, runId } = this.services;
+    const position = firstPosition(db, runId, taskId);
     if (position === null) return null;
     const [task] = tasksAt(db, runId, [position]);
     if (task === undefined) return null;
@@ -251,13 +235,6 @@ function changeTexts(changes: ControlChanges): string[] {
   ]);
 }
 
-/** Maximum number of running tasks in a reply. */
-const MOST_TASKS = 100;
-
-function keyOf({ taskId, epoch }: Pick<RunningTask, "taskId" | "epoch">): string {
-  return `${taskId}/${epoch}`;
-}
-
 function keyOfTask({ task, epoch }: PlannedTask): string {
-  return keyOf({ taskId: task.id, epoch });
+  return epochKey({ taskId: task.id, epoch });
 }

@@ -1,3 +1,4 @@
+// The folder with the sockets of this user's runs.
 import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";

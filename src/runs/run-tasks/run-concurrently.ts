@@ -1,3 +1,4 @@
+// Processes tasks in order with a number of slots that can change.
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** The two steps of a task. Neither promise may reject. */

@@ -1,3 +1,4 @@
+// Runs a program under bubblewrap with only its own files visible, and its workspace in memory.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";

@@ -1,3 +1,4 @@
+// Limits the memory and processes of a sandbox with a cgroup (version 2), if this process may create one.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, constants, mkdir, readdir, rmdir, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// The seccomp filter of sandboxes: which system calls the kernel refuses.
 type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFalse?: number];
 
 type Checked = "socket" | "socketpair" | "setsockopt" | "clone" | "clone3" | "ioctl" | "fallocate" | "mmap";

@@ -1,7 +1,9 @@
 // Scorers of the emails that an agent found, opened and cited. Copies of an email count as one.
 import { observedWork } from "../../traces/observed-work.js";
-import { listedMails, openedMail, type ToolCallRecord } from "../../traces/trace.js";
+import { listedMails, openedMail } from "../../traces/returned-mails.js";
+import type { ToolCallRecord } from "../../traces/trace.js";
 import type { SameMail, Scorer, ScorerEntry, UnscoredTrace } from "../scorer-entry.js";
+import { f1 } from "./f1.js";
 
 /** A scorer for questions with gold emails. The score is null for other questions. */
 function withGoldMail(score: Scorer): Pick<ScorerEntry, "score" | "appliesTo"> {
@@ -98,7 +100,7 @@ export const sourcesRecall: ScorerEntry = {
 };
 
 export const sourcesF1: ScorerEntry = {
-  ...scoreSources((shared, cited, gold) => (2 * shared) / (cited + gold)),
+  ...scoreSources(f1),
   label: "Sources F1",
   kind: "mean",
   better: "higher",

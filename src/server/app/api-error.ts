@@ -1,3 +1,4 @@
+// Errors of the API: their codes and statuses, and the conversion of anything thrown.
 import { UserError } from "../../platform/errors.js";
 
 /** HTTP status per error code. The first five codes come from the compatible API. */
@@ -36,6 +37,26 @@ export class ApiError extends Error {
   get status(): (typeof STATUS)[ErrorCode] {
     return STATUS[this.code];
   }
+}
+
+/**
+ * Throws if somebody else saved an agent or a tool since the client loaded it. The client sends back the version and
+ * the time that it loaded. A client that sends neither does not ask for this check.
+ */
+export function refuseStale(
+  kind: "agent" | "tool",
+  current: { readonly id: string; readonly version?: number; readonly updated_at: string },
+  { version, updated_at }: { readonly version?: number | undefined; readonly updated_at?: string | undefined },
+): void {
+  const isUnchanged =
+    (version ?? current.version) === current.version && (updated_at ?? current.updated_at) === current.updated_at;
+  if (isUnchanged) return;
+  const now = current.version === undefined ? "" : ` (now version ${current.version})`;
+  throw new ApiError("CONFLICT", `${current.id} has been changed since it was loaded${now}.`, {
+    reason: `${kind}_conflict`,
+    hint: `Load the ${kind} again and repeat the change.`,
+    current,
+  });
 }
 
 /** API codes for UserError codes. All other UserErrors become VALIDATION_ERROR. */

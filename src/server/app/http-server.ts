@@ -1,3 +1,4 @@
+// Listens for HTTP with limits on connections and time, and refuses an open address without a token.
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";

@@ -1,3 +1,4 @@
+// Defines routes with their validation and OpenAPI documentation, and reads bodies, pages and ranges.
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
@@ -7,10 +8,11 @@ import { z } from "zod";
 import type { CorpusCopies } from "../../mail/corpus-transfer.js";
 import { ByteBudget } from "../../platform/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
+import { exampleOf, type ListFields } from "../../store/list-query.js";
 import type { ChatServices } from "../chat-services.js";
 import { errorShape, openaiErrorShape } from "../response-shapes.js";
-import type { StreamLimits } from "../sse-writer.js";
 import { ApiError } from "./api-error.js";
+import type { StreamLimits } from "./sse-writer.js";
 
 interface FileToSend {
   readonly path: string;
@@ -190,6 +192,23 @@ const limit = z.coerce.number().int().min(1).max(200).default(50);
 
 /** Query of a list with offsets. */
 export const offsetQuery = { limit, offset: z.coerce.number().int().min(0).max(10_000_000).default(0) };
+
+/** Query of a list that the database searches and sorts. */
+export function searchQuery(fields: ListFields) {
+  const examples = Object.entries(fields).map(([name, field]) => exampleOf(name, field));
+  return {
+    q: z
+      .string()
+      .max(2_000)
+      .default("")
+      .meta({ description: `Words and conditions that must all hold. Conditions: ${examples.join(", ")}` }),
+    sort: z
+      .string()
+      .max(50)
+      .default("")
+      .meta({ description: "Name of such a condition's field to sort by, after - for descending order" }),
+  };
+}
 
 /** Query of a list with cursors. */
 export const cursorQuery = {

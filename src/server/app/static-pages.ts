@@ -1,3 +1,4 @@
+// Serves the files of the pages, which contain no data.
 import type { Hono } from "hono";
 import { readBuiltFile } from "../../platform/program-files.js";
 import { readReportStyle } from "../../reports/html-report.js";

@@ -1,17 +1,13 @@
+// Sessions: admits a chat to the server and binds it to its agent, mailbox and date, also across several messages.
 import { randomUUID } from "node:crypto";
 import { getAgent } from "../../agents/registry-store.js";
 import { resolveInbox } from "../../mail/mail-lookup.js";
 import type { Message } from "../../models/model.js";
 import { UserError } from "../../platform/errors.js";
-import { getSession, sessionMessages } from "../../traces/chats-store.js";
-import type { MailboxBinding } from "../../traces/trace.js";
+import { getSession, type MailboxBinding, sessionActions, sessionMessages } from "../../traces/chats-store.js";
 import type { ChatServices } from "../chat-services.js";
-import { type AnsweredChat, answerChat, openChat, saveScored } from "./chat-turn.js";
+import { type AnsweredChat, openChat, saveScored } from "./chat-turn.js";
 import type { OnChatEvent } from "./stream-events.js";
-
-/**
- * Sessions: admits a chat to the server and binds it to its agent, mailbox and date, also across several messages.
- */
 
 /** A request for a chat through any of the APIs. */
 export interface ChatRequest {
@@ -24,15 +20,13 @@ export interface ChatRequest {
   readonly instructions: string | null;
   readonly inbox?: string | null | undefined;
   readonly queryDate?: string | null | undefined;
-  /** Session that `history` comes from. The new session gets its mailbox and date. */
-  readonly continuedFrom?: string | undefined;
   readonly maxTurns?: number | null | undefined;
   readonly modelProvider?: string | null | undefined;
   readonly modelId?: string | null | undefined;
 }
 
 /** A chat that was admitted and has its model and tools. */
-export interface PreparedChat {
+export interface Chat {
   readonly sessionId: string;
   /** Aborts the chat because its client has disconnected. */
   abandon(reason: string): void;
@@ -44,31 +38,25 @@ export interface PreparedChat {
 }
 
 /** Runs all checks that can lead to the refusal of a chat, before the first byte of a response is sent. */
-export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<PreparedChat> {
+export async function prepareChat(services: ChatServices, request: ChatRequest): Promise<Chat> {
   const { db, models, chats, resources, chatTimeoutMs, live } = services;
   const stored = getAgent(db, request.agentId);
-  const { sessionId, binding, history } = chooseSession(services, request);
   const { maxTurns = null } = request;
   const agent = maxTurns === null ? stored : { ...stored, settings: { ...stored.settings, maxTurns } };
   const model = await models.get(agent, request.modelProvider ?? undefined, request.modelId ?? undefined);
+  // Nothing waits between here and the admission, so that no other chat of the session can end in between.
+  const session = chooseSession(services, request);
+  const { sessionId } = session;
   const { question, instructions } = request;
-  const chat = openChat(db, resources, {
-    sessionId,
-    agent,
-    model,
-    history,
-    question,
-    instructions,
-    binding,
-    timeoutMs: chatTimeoutMs,
-  });
+  const message = { ...session, agent, model, question, instructions, timeoutMs: chatTimeoutMs };
+  const answerMessage = openChat(db, resources, message);
   const slot = chats.admit(sessionId);
   return {
     sessionId,
     abandon: slot.abandon,
     async answer(onEvent) {
       try {
-        const turn = await answerChat(chat, onEvent, slot.signal);
+        const turn = await answerMessage(onEvent, slot.signal);
         const trace = await saveScored(db, turn.trace);
         live?.add(trace);
         return { ...turn, trace };
@@ -84,13 +72,12 @@ export async function prepareChat(services: ChatServices, request: ChatRequest):
  * another binding.
  */
 function chooseSession({ db }: ChatServices, request: ChatRequest) {
-  const { inbox = null, queryDate = null, history } = request;
-  const earlierId = request.sessionId ?? request.continuedFrom;
-  if (earlierId === undefined) {
+  const { sessionId = null, inbox = null, queryDate = null, history } = request;
+  if (sessionId === null) {
     const binding: MailboxBinding = { inbox: inbox === null ? null : resolveInbox(db, inbox), queryDate };
     return { sessionId: newSessionId(), binding, history };
   }
-  const session = getSession(db, earlierId);
+  const session = getSession(db, sessionId);
   if (session.agentId !== request.agentId) {
     throw new UserError(
       "session_unknown",
@@ -103,9 +90,12 @@ function chooseSession({ db }: ChatServices, request: ChatRequest) {
     throw new UserError("session_bound", `Session "${session.id}" is bound to ${bound}.`, "Start another session.");
   }
   const binding: MailboxBinding = { inbox: session.inbox, queryDate: session.queryDate };
-  return request.sessionId == null
-    ? { sessionId: newSessionId(), binding, history }
-    : { sessionId: session.id, binding, history: sessionMessages(db, session.id) };
+  return {
+    sessionId,
+    binding,
+    history: sessionMessages(db, sessionId),
+    earlierActions: sessionActions(db, sessionId),
+  };
 }
 
 export function newSessionId(): string {

@@ -1,3 +1,4 @@
+// One message to an agent: answers it, scores the trace and saves it.
 import type { Agent } from "../../agents/agent.js";
 import { agentLoop } from "../../agents/agent-loop.js";
 import { attemptAnswer } from "../../agents/attempt-answer.js";
@@ -8,31 +9,32 @@ import { listEvals } from "../../evals/store.js";
 import { endOfDay } from "../../mail/date-range.js";
 import { type Message, type Model, ModelError } from "../../models/model.js";
 import { NEVER } from "../../platform/deadline.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { withEvals } from "../../runs/score-traces.js";
 import type { Db } from "../../store/open-store.js";
 import { isFailure } from "../../tasks/ending.js";
+import type { MailboxChanges } from "../../tasks/mailbox-changes.js";
 import { loadTools } from "../../tools/load-tools.js";
+import { MailboxState } from "../../tools/mailbox-state.js";
 import type { Tool } from "../../tools/tool.js";
 import type { ToolResources } from "../../tools/tool-handler.js";
-import { saveChat } from "../../traces/chats-store.js";
-import type { ChatTrace, MailboxBinding } from "../../traces/trace.js";
+import { type MailboxBinding, saveChat } from "../../traces/chats-store.js";
+import type { ChatTrace } from "../../traces/trace.js";
 import { type OnChatEvent, streamEvents } from "./stream-events.js";
 
-/** One message to an agent: answers it, scores the trace and saves it. */
-
 /** A message to an agent, and its binding and limits. */
-interface Chat {
+interface ChatMessage {
   readonly sessionId: string;
   readonly agent: Agent;
-  readonly agentVersion: number;
   readonly model: Model;
-  readonly tools: readonly Tool[];
   /** Excludes the system prompt. */
   readonly history: readonly Message[];
   readonly question: string;
   /** Text to append to the agent's prompt, or null. */
   readonly instructions: string | null;
   readonly binding: MailboxBinding;
+  /** What earlier messages of the chat changed in the mailbox. */
+  readonly earlierActions?: MailboxChanges | undefined;
   readonly timeoutMs: number;
 }
 
@@ -42,37 +44,48 @@ export interface AnsweredChat {
   readonly failure: ModelError | null;
 }
 
-/** Adds the agent's version and tools. Throws for a tool that cannot be used. */
-export function openChat(db: Db, resources: ToolResources, chat: Omit<Chat, "agentVersion" | "tools">): Chat {
-  const { agent } = chat;
-  return { ...chat, agentVersion: saveCurrentVersion(db, agent.id), tools: loadTools(db, agent.id, resources) };
+/**
+ * Returns a function that answers the message like a task of a run, within the bound mailbox and date. Errors of the
+ * model or its server determine the trace's ending and are not thrown. With `onEvent`, the model streams. Throws
+ * immediately for a tool that cannot be used.
+ */
+export function openChat(
+  db: Db,
+  resources: ToolResources,
+  message: ChatMessage,
+): (onEvent: OnChatEvent | null, signal: AbortSignal) => Promise<AnsweredChat> {
+  const agentVersion = saveCurrentVersion(db, message.agent.id);
+  const tools = loadTools(db, message.agent.id, resources);
+  return (onEvent, signal) => answer({ ...message, agentVersion, tools }, onEvent, signal);
 }
 
-/**
- * Answers one message like a task of a run, within the bound mailbox and date. Errors of the model or its server
- * determine the trace's ending and are not thrown. With `onEvent`, the model streams.
- */
-export async function answerChat(chat: Chat, onEvent: OnChatEvent | null, signal: AbortSignal): Promise<AnsweredChat> {
-  const { agent, model, tools, history, question, instructions, binding, timeoutMs } = chat;
+async function answer(
+  message: ChatMessage & { readonly agentVersion: number; readonly tools: readonly Tool[] },
+  onEvent: OnChatEvent | null,
+  signal: AbortSignal,
+): Promise<AnsweredChat> {
+  const { sessionId, agent, agentVersion, model, tools, history, question, instructions, binding, timeoutMs } = message;
   const { inbox, queryDate } = binding;
+  const today = queryDate ?? new Date().toISOString().slice(0, 10);
+  const earlier = definedProperties({ earlier: message.earlierActions });
+  const state = inbox === null ? undefined : new MailboxState({ owner: inbox, now: `${today}T12:00:00Z`, ...earlier });
   const { maxTurns } = agent.settings;
   const listener = onEvent === null ? {} : streamEvents(agent, onEvent);
   const variables = {
     inbox_address: inbox ?? "(not named: take its address from the question)",
-    query_date: queryDate ?? new Date().toISOString().slice(0, 10),
+    query_date: today,
   };
   const attempted = await attemptAnswer(
     agentLoop({ agent, model, tools, maxTaskCostUsd: null }),
     {
       task: { id: null, epoch: 1, instruction: question, variables, maxTurns, instructions, history, ...listener },
-      access: { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate) },
+      access: { inbox, cutoff: queryDate === null ? null : endOfDay(queryDate), ...definedProperties({ state }) },
       timeoutMs,
       // Null for a bug in this program, which must not be recorded as a model failure.
       endingOf: (thrown) => (thrown instanceof ModelError ? "model_error" : null),
     },
     signal,
   );
-  const { sessionId, agentVersion } = chat;
   const trace = newChatTrace(
     {
       sessionId,
@@ -82,6 +95,7 @@ export async function answerChat(chat: Chat, onEvent: OnChatEvent | null, signal
       maxTurns,
       question,
       binding,
+      state,
       historyLength: history.length,
     },
     attempted,

@@ -1,3 +1,4 @@
+// Converts the steps of the agent loop and the deltas of a model into the events of a chat.
 import { randomUUID } from "node:crypto";
 import type { Agent } from "../../agents/agent.js";
 import type { AgentStep, AgentTask } from "../../agents/agent-backend.js";

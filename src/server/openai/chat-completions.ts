@@ -1,3 +1,4 @@
+// OpenAI's Chat Completions API, in which each agent is a model that searches the mail itself.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { StoredAgent } from "../../agents/agent.js";
@@ -8,7 +9,8 @@ import { sumUsage } from "../../traces/task-result.js";
 import type { ChatTrace } from "../../traces/trace.js";
 import { ApiError, type ErrorCode, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
-import { type PreparedChat, prepareChat } from "../chat/chat-session.js";
+import type { SseWriter } from "../app/sse-writer.js";
+import { type Chat, prepareChat } from "../chat/chat-session.js";
 import type { AnsweredChat } from "../chat/chat-turn.js";
 import type { OnChatEvent } from "../chat/stream-events.js";
 import { isoTime } from "../response-shapes.js";
@@ -21,7 +23,6 @@ import {
   sendInOrder,
   WITHOUT_ANSWER,
 } from "../routes/chats.js";
-import type { SseWriter } from "../sse-writer.js";
 import { StreamedContent } from "../streamed-content.js";
 
 /** The text of the answer, or of the model's refusal. */
@@ -148,7 +149,7 @@ function modelOf({ id, createdAt }: StoredAgent): z.output<typeof modelShape> {
 }
 
 /** Answers without streaming. Throws an ApiError if the chat fails. Aborts the chat when the client disconnects. */
-async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
+async function answerAtOnce(chat: Chat, signal: AbortSignal, log: LogFields): Promise<ChatTrace> {
   const abandon = () => chat.abandon("the client disconnected");
   signal.addEventListener("abort", abandon, { once: true });
   if (signal.aborted) abandon();
@@ -160,7 +161,7 @@ async function answerAtOnce(chat: PreparedChat, signal: AbortSignal, log: LogFie
 }
 
 /** Returns the trace. Throws an ApiError if the chat fails. The answer is streamed, unless `onEvent` is null. */
-async function answerOrFail(chat: PreparedChat, log: LogFields, onEvent: OnChatEvent | null): Promise<ChatTrace> {
+async function answerOrFail(chat: Chat, log: LogFields, onEvent: OnChatEvent | null): Promise<ChatTrace> {
   const turn = await chat.answer(onEvent);
   logChat(log, turn.trace);
   const failure = chatFailure(turn);
@@ -177,7 +178,7 @@ function streamFailure(error: unknown, services: Services, requestId: string): A
 
 async function streamAnswer(
   services: Services,
-  chat: PreparedChat,
+  chat: Chat,
   stream: SseWriter,
   head: CompletionHead,
   includeUsage: boolean,
@@ -211,6 +212,7 @@ const detailsSchema = z.object({
 /** Errors that a retry would not fix. Clients retry 5xx, 408, 409 and 429, so these errors get another status. */
 const PERMANENT: Readonly<Partial<Record<ModelErrorKind, readonly [ErrorCode, string]>>> = {
   bad_request: ["VALIDATION_ERROR", "upstream_bad_request"],
+  bad_tools: ["VALIDATION_ERROR", "upstream_bad_request"],
   context_overflow: ["VALIDATION_ERROR", "context_length_exceeded"],
   not_found: ["NOT_FOUND", "model_not_found"],
 };

@@ -1,3 +1,4 @@
+// The models that a chat can use, opened at their first use.
 import { LRUCache } from "lru-cache";
 import type { Agent } from "../../agents/agent.js";
 import type { EndpointSettings } from "../../models/endpoint.js";

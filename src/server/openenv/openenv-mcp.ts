@@ -1,7 +1,9 @@
+// JSON-RPC at /mcp. Supports the methods of OpenEnv, which specify the session in the parameters, and MCP over
+// streamable HTTP, which specifies it in a header. Both call the tools of an episode. The reward is in _meta.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
-import { NoSuchTask, type OfferedTask, type TrainingEnvironment } from "../../runs/training-environment.js";
+import { NoSuchTask, type OfferedTask, type TrainingEnvironment } from "../../training/environment.js";
 import {
   endMetadata,
   invalid,
@@ -13,11 +15,6 @@ import {
   toolArgumentsSchema,
   toolResult,
 } from "./openenv-sessions.js";
-
-/**
- * JSON-RPC at /mcp. Supports the methods of OpenEnv, which specify the session in the parameters, and MCP over
- * streamable HTTP, which specifies it in a header. Both call the tools of an episode. The reward is in _meta.
- */
 
 const requestSchema = z.strictObject({
   jsonrpc: z.literal("2.0"),
@@ -215,15 +212,15 @@ export class McpEndpoint {
       const task = (caller.client ?? this.bySession.get(session))?.task;
       await session.reset(task === undefined ? {} : { split: task.split, index: task.index });
     }
-    const { result, reward, done, end } = await session.call(name, args);
+    const { result, text, reward, done, end } = await session.call(name, args);
     const meta = { reward, done, ...(end === null ? {} : { end: endMetadata(end) }) };
     if (result.ok) {
       // OpenEnv clients read the property names of FastMCP, and MCP clients the names of MCP.
-      const content = toolResult(result);
+      const content = toolResult(result, text);
       return { ...content, structuredContent: content.structured_content, isError: false, _meta: meta };
     }
-    if (caller.client === null || result.kind === "unknown_tool") throw new RpcError(TOOL_FAILED, result.error);
-    return { content: [{ type: "text", text: result.error }], isError: true, _meta: meta };
+    if (caller.client === null || result.kind === "unknown_tool") throw new RpcError(TOOL_FAILED, text);
+    return { content: [{ type: "text", text }], isError: true, _meta: meta };
   }
 
   /** Returns the caller's session, based on its connection or its header. */

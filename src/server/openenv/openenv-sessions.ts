@@ -1,16 +1,16 @@
+// Sessions of the OpenEnv protocol, with the schemas of their messages and answers, for all transports.
 import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
+import { resultValue, type Tool, type ToolResult } from "../../tools/tool.js";
 import {
   type BegunEpisode,
   type EpisodeRequest,
   NoSuchTask,
   type TrainingEnvironment,
-} from "../../runs/training-environment.js";
-import type { EpisodeEnd, EpisodeStep } from "../../runs/training-episode.js";
-import { resultJson, resultValue, type Tool, type ToolResult } from "../../tools/tool.js";
-
-/** Sessions of the OpenEnv protocol, with the schemas of their messages and answers, for all transports. */
+} from "../../training/environment.js";
+import type { EpisodeEnd, EpisodeStep } from "../../training/episode.js";
+import type { Access } from "../access.js";
 
 const NAMES_TOLD = 20;
 
@@ -329,13 +329,13 @@ export function toolsObservation(tools: readonly Tool[]): JsonObject {
 
 export function stepObservation(
   name: string,
-  { result, reward, done, end }: EpisodeStep,
+  { result, text, reward, done, end }: EpisodeStep,
   turnsLeft: number,
 ): JsonObject {
   const metadata = { turns_left: turnsLeft, ...(end === null ? {} : endMetadata(end)) };
   const outcome = result.ok
-    ? { result: toolResult(result), error: null }
-    : { result: null, error: { error_type: ERROR_TYPES[result.kind], message: result.error } };
+    ? { result: toolResult(result, text), error: null }
+    : { result: null, error: { error_type: ERROR_TYPES[result.kind], message: text } };
   return observation({ tool_name: name, ...outcome }, metadata, reward, done);
 }
 
@@ -351,12 +351,13 @@ function observation(fields: JsonObject, metadata: JsonObject, reward: number | 
 }
 
 /**
- * Formats a tool result like FastMCP (https://gofastmcp.com/clients/tools). Clients read `data`, otherwise the text.
+ * Formats a tool result like FastMCP (https://gofastmcp.com/clients/tools). Programs read `data`. The text is for the
+ * model, and can be marked as data or have notes.
  */
-export function toolResult(result: Extract<ToolResult, { ok: true }>) {
+export function toolResult(result: Extract<ToolResult, { ok: true }>, text: string) {
   const value = resultValue(result);
   return {
-    content: [{ type: "text", text: typeof value === "string" ? value : resultJson(result) }],
+    content: [{ type: "text", text }],
     structured_content: isJsonObject(value) ? value : { result: value },
     data: value,
     is_error: false,
@@ -372,3 +373,13 @@ const ERROR_TYPES: Readonly<Record<Extract<EpisodeStep["result"], { ok: false }>
   failed: "execution_error",
   timeout: "timeout",
 };
+
+export interface OpenEnvOptions extends SessionLimits {
+  readonly access: Pick<Access, "host" | "token">;
+  readonly port: number;
+  readonly version: string;
+  /** The interval between pings, and the silence after which a client counts as disconnected. */
+  readonly pings?: { readonly everyMs: number; readonly silentMs: number };
+  /** Logs an error caused by a bug in this program. */
+  report(fault: unknown, where: string): void;
+}

@@ -1,3 +1,4 @@
+// Routes for agents and their versions.
 import { z } from "zod";
 import type { StoredAgent } from "../../agents/agent.js";
 import { exportAgent } from "../../agents/agent-file.js";
@@ -24,13 +25,12 @@ import {
 } from "../../agents/registry-store.js";
 import { UserError } from "../../platform/errors.js";
 import { presentProperties } from "../../platform/optional-values.js";
-import { trimEndOf } from "../../platform/strings.js";
+import { trimEndOf } from "../../platform/trim-end.js";
 import type { Db } from "../../store/open-store.js";
 import { type AttachedTool, attachedOrDefault, getTool, registryIdSchema } from "../../tools/tools-store.js";
-import { ApiError } from "../app/api-error.js";
+import { refuseStale } from "../app/api-error.js";
 import { defineRoute, type Route, type Services } from "../app/route.js";
 import {
-  type AgentJson,
   type AgentVersionJson,
   agentShape,
   agentToolShape,
@@ -187,10 +187,10 @@ const newAgent = z.strictObject({
   prompt: newAgentSchema.shape.prompt.optional().meta({ description: "Default: the prompt of the agent email-search" }),
   tools: z
     .array(
-      z.union([
-        registryIdSchema,
-        z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) }),
-      ]),
+      z.union(
+        [registryIdSchema, z.strictObject({ id: registryIdSchema, config: nullableJsonObjectSchema.default(null) })],
+        "expected the id of a tool, or an object with id and config",
+      ),
     )
     .min(1)
     .optional()
@@ -200,18 +200,11 @@ const newAgent = z.strictObject({
 
 const attachment = z.strictObject({ tool_id: registryIdSchema, config: nullableJsonObjectSchema.optional() });
 
-/** Somebody else has saved the agent since it was loaded. */
-function changedAgent(current: AgentJson): ApiError {
-  return new ApiError(
-    "CONFLICT",
-    `${current.id} has been changed since it was loaded (now version ${current.version}).`,
-    {
-      reason: "agent_conflict",
-      hint: "Load the agent again and repeat the change.",
-      current,
-    },
-  );
-}
+/** The state of an agent that a change is based on. Without it, the change applies to any state. */
+const seenAgent = {
+  version: agentShape.shape.version.optional().meta({ description: "Version that the change is based on" }),
+  updated_at: agentShape.shape.updated_at.optional().meta({ description: "Time of the agent as loaded" }),
+};
 
 export function agentRoutes(services: Services): Route[] {
   const { db } = services;
@@ -301,19 +294,14 @@ export function agentRoutes(services: Services): Route[] {
         tools: newAgent.shape.tools.meta({
           description: "All tools of the agent. A tool given by its id only keeps its config",
         }),
-        version: agentShape.shape.version.optional().meta({ description: "Version that the change is based on" }),
-        updated_at: agentShape.shape.updated_at.optional().meta({ description: "Time of the agent as loaded" }),
+        ...seenAgent,
       }),
       status: 200,
       response: agentShape,
       handle: ({ params: { id }, body: { version, updated_at, tools: names, ...changes } }) =>
         db
           .transaction(() => {
-            const current = agentJson(getAgent(db, id));
-            const isUnchanged =
-              (version ?? current.version) === current.version &&
-              (updated_at ?? current.updated_at) === current.updated_at;
-            if (!isUnchanged) throw changedAgent(current);
+            refuseStale("agent", agentJson(getAgent(db, id)), { version, updated_at });
             const tools = names && attachmentsOf(names, attachedOrDefault(db, id));
             return agentJson(updateAgent(db, id, { ...changes, ...presentProperties({ tools }) }));
           })
@@ -359,12 +347,15 @@ export function agentRoutes(services: Services): Route[] {
       path: "/api/agents/:id/tools/:toolId",
       tag,
       summary: "Change the config of an agent's tool (null removes it)",
-      body: z.strictObject({ config: nullableJsonObjectSchema }),
+      body: z.strictObject({ config: nullableJsonObjectSchema, ...seenAgent }),
       status: 200,
       response: agentToolShape,
-      handle({ params: { id, toolId }, body: { config } }) {
+      handle({ params: { id, toolId }, body: { config, ...seen } }) {
         checkToolPermissions(services, getTool(db, toolId), config);
-        configureTool(db, id, toolId, config);
+        db.transaction(() => {
+          refuseStale("agent", agentJson(getAgent(db, id)), seen);
+          configureTool(db, id, toolId, config);
+        }).immediate();
         return agentToolJson(id, toolId, config && JSON.stringify(config));
       },
     }),

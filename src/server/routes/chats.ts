@@ -1,13 +1,15 @@
+// Routes for chats, plain or as an event stream.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Message } from "../../models/model.js";
+import { definedProperties } from "../../platform/optional-values.js";
 import { utcDay } from "../../text/utc-day.js";
 import { ApiError, internalError } from "../app/api-error.js";
 import { defineRoute, type LogFields, type Route, type Services } from "../app/route.js";
-import { type ChatRequest, type PreparedChat, prepareChat } from "../chat/chat-session.js";
+import { EVENT_STREAM_HEADERS, SseWriter } from "../app/sse-writer.js";
+import { type Chat, type ChatRequest, prepareChat } from "../chat/chat-session.js";
 import type { AnsweredChat } from "../chat/chat-turn.js";
 import { type ChatEvent, chatEventSchema } from "../chat-event.js";
-import { EVENT_STREAM_HEADERS, SseWriter } from "../sse-writer.js";
 
 interface SaidMessage {
   readonly role: "system" | "developer" | "user" | "assistant";
@@ -84,13 +86,7 @@ export function chatRoutes(services: Services): Route[] {
   ];
 }
 
-async function streamAnswer(
-  services: Services,
-  chat: PreparedChat,
-  stream: SseWriter,
-  requestId: string,
-  log: LogFields,
-) {
+async function streamAnswer(services: Services, chat: Chat, stream: SseWriter, requestId: string, log: LogFields) {
   const messageId = `message_${randomUUID()}`;
   const send = sendInOrder(stream);
   const answerEvents = async () => {
@@ -123,7 +119,7 @@ export function logChat(log: LogFields, trace: { agentId: string; model: string;
 /** Streams the events that `work` sends. Aborts the chat when the client disconnects. */
 export function eventStreamResponse(
   services: Services,
-  chat: PreparedChat,
+  chat: Chat,
   destroyConnection: () => void,
   work: (stream: SseWriter) => Promise<void>,
 ): Response {
@@ -150,7 +146,8 @@ export function readConversation(
 
 /** The events at the end of a chat. Its trace is saved before `session-info` mentions it. */
 function endingEvents({ trace, failure }: AnsweredChat, messageId: string): ChatEvent[] {
-  const info: ChatEvent = { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
+  const { sessionId, traceId, actions } = trace;
+  const info: ChatEvent = { type: "session-info", sessionId, traceId, ...definedProperties({ actions }) };
   return [endEvent({ trace, failure }, messageId), info];
 }
 

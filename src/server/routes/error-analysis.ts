@@ -1,3 +1,4 @@
+// Routes for coding notes and failure modes.
 import { z } from "zod";
 import { deleteNote, listNotes, NoteConflict, noteSchema, openCoding, saveNote } from "../../error-analysis/coding.js";
 import { changeModes, modeChangeSchema, readTaxonomy } from "../../error-analysis/modes.js";
@@ -41,7 +42,7 @@ export function errorAnalysisRoutes({ db, models }: Services): Route[] {
           .default(100)
           .meta({ description: "Number of traces in the pass" }),
         seed: z.coerce.number().int().min(0).max(2_147_483_647).default(1),
-        order: z.enum(["random", "enriched"]).default("random").meta({
+        order: z.enum(["random", "enriched"]).default("enriched").meta({
           description: "enriched: likely failures have a higher probability, by which all figures weight the notes",
         }),
       }),

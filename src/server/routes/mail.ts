@@ -1,14 +1,16 @@
+// Routes for mailboxes, emails, sessions, models, and the corpus copy that queue workers fetch.
 import { z } from "zod";
 import { listAgents } from "../../agents/registry-store.js";
 import { readCorpusStats } from "../../mail/corpus.js";
 import { corpusDescriptionSchema } from "../../mail/corpus-transfer.js";
 import { openMailboxes } from "../../mail/mailboxes.js";
 import type { Message } from "../../models/model.js";
+import { parseListQuery } from "../../store/list-query.js";
 import { getMail } from "../../tools/search-mailbox.js";
-import { getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
-import type { ChatSession } from "../../traces/trace.js";
+import { type ChatSession, getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
+import { SESSION_FIELDS } from "../../traces/list-fields.js";
 import { ApiError } from "../app/api-error.js";
-import { defineRoute, offsetQuery, type Route, type Services, sendFile } from "../app/route.js";
+import { defineRoute, offsetQuery, type Route, type Services, searchQuery, sendFile } from "../app/route.js";
 import {
   inboxesShape,
   mailShape,
@@ -64,14 +66,14 @@ export function sessionRoutes({ db }: Services): Route[] {
       method: "get",
       path: "/api/sessions",
       tag,
-      summary: "List sessions, newest first",
-      query: z.object({ agent_id: z.string().optional(), ...offsetQuery }),
+      summary: "List sessions, the one with the newest question first, or sorted",
+      query: z.strictObject({ ...searchQuery(SESSION_FIELDS), ...offsetQuery }),
       status: 200,
       response: sessionPageShape,
-      handle({ query: { agent_id = null, offset, limit } }) {
-        const { sessions, total } = listSessions(db, agent_id, offset, limit);
+      handle({ query: { q, ...page } }) {
+        const { sessions, total } = listSessions(db, { terms: parseListQuery(q, SESSION_FIELDS), ...page });
         const lines = sessions.map(({ chats, question, ...session }) => ({ ...sessionJson(session), chats, question }));
-        return { sessions: lines, has_more: offset + lines.length < total, total_count: total };
+        return { sessions: lines, has_more: page.offset + lines.length < total, total_count: total };
       },
     }),
     defineRoute({

@@ -1,3 +1,4 @@
+// Routes to steer runs that this machine executes.
 import { z } from "zod";
 import { UserError } from "../../platform/errors.js";
 import { type ControlRequest, controlCommandSchema, controlledRunSchema } from "../../runs/control-protocol.js";

@@ -1,26 +1,21 @@
+// Routes for runs, and for their report pages with links that need no token.
 import { randomBytes } from "node:crypto";
 import type { Hono } from "hono";
 import { z } from "zod";
 import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-report.js";
-import { collectReport, storedRun, storedTraceView } from "../../runs/collect-report.js";
-import { computeRunTotals } from "../../runs/results-file.js";
-import { headlineOf } from "../../runs/stored-runs.js";
+import { collectReport, storedRun, storedTraceView } from "../../results/collect-report.js";
+import { computeRunTotals } from "../../results/results-file.js";
+import { pageOfRuns } from "../../results/run-summaries.js";
 import { SCORES } from "../../scoring/scorers.js";
+import { parseListQuery } from "../../store/list-query.js";
 import type { Db } from "../../store/open-store.js";
+import { RUN_FIELDS } from "../../traces/list-fields.js";
 import { pageOfResults } from "../../traces/results-store.js";
-import {
-  costOfRun,
-  effortOfRun,
-  getRun,
-  type ListedRun,
-  mostFrequentError,
-  pageOfRuns,
-  type RunRow,
-} from "../../traces/runs-store.js";
-import { runStatusSchema } from "../../traces/task-result.js";
+import type { SummarizedRun } from "../../traces/run-list.js";
+import { getRun, type RunRow } from "../../traces/runs-store.js";
 import { getTrace } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
-import { defineRoute, type Env, offsetQuery, type Route, type Services } from "../app/route.js";
+import { defineRoute, type Env, offsetQuery, type Route, type Services, searchQuery } from "../app/route.js";
 import { resultPageShape, runPageShape } from "../response-shapes.js";
 
 interface Link {
@@ -28,36 +23,29 @@ interface Link {
   readonly expiresAt: number;
 }
 
-const day = z.iso.date("expected a date, YYYY-MM-DD");
+const listQuery = z.strictObject({ ...searchQuery(RUN_FIELDS), ...offsetQuery });
 
-const listQuery = z.object({
-  agent_id: z.string().optional(),
-  model: z.string().optional().meta({ description: "Part of the model's name" }),
-  dataset: z.string().optional().meta({ description: "Part of the dataset's name or path" }),
-  status: runStatusSchema.optional(),
-  tag: z.string().optional(),
-  text: z.string().optional().meta({ description: "Part of the run's name or note" }),
-  since: day.optional().meta({ description: "Earliest start date (UTC), inclusive" }),
-  before: day.optional().meta({ description: "Latest start date (UTC), exclusive" }),
-  ...offsetQuery,
-});
-
-function runLine(db: Db, { agentId, completedTasks, failedTasks, totalTasks, startedAt, ...same }: ListedRun) {
-  const headline = headlineOf(db, same.id);
-  const { tokens, activeMs } = effortOfRun(db, same.id);
-  const { costUsd, judgeCostUsd, totalCostUsd } = costOfRun(db, same.id);
+function runLine({
+  agentId,
+  completedTasks,
+  failedTasks,
+  totalTasks,
+  startedAt,
+  activeMs,
+  headline,
+  ...run
+}: SummarizedRun) {
+  const { costUsd, judgeCostUsd, totalCostUsd, ...same } = run;
   return {
     ...same,
     agent_id: agentId,
     completed_tasks: completedTasks,
     failed_tasks: failedTasks,
     total_tasks: totalTasks,
-    error: failedTasks === 0 ? null : mostFrequentError(db, same.id),
     score: headline && { ...headline, label: SCORES[headline.scorer]?.label ?? headline.scorer },
     cost_usd: costUsd,
     judge_cost_usd: judgeCostUsd,
     total_cost_usd: totalCostUsd,
-    tokens,
     duration_ms: activeMs,
     started_at: startedAt,
   };
@@ -83,17 +71,13 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       method: "get",
       path: "/api/runs",
       tag,
-      summary: "List runs, newest first",
+      summary: "List runs with their figures, newest first or sorted",
       query: listQuery,
       status: 200,
       response: runPageShape,
-      handle({ query: { limit, offset, agent_id: agent, ...filter } }) {
-        const { runs, total } = pageOfRuns(db, { ...filter, agent }, offset, limit);
-        return {
-          runs: runs.map((run) => runLine(db, run)),
-          has_more: offset + runs.length < total,
-          total_count: total,
-        };
+      async handle({ query: { q, ...page } }) {
+        const { runs, total } = await pageOfRuns(db, { terms: parseListQuery(q, RUN_FIELDS), ...page });
+        return { runs: runs.map(runLine), has_more: page.offset + runs.length < total, total_count: total };
       },
     }),
     defineRoute({

@@ -1,8 +1,9 @@
+// Routes for tools. A tool that could run programs or reach other servers needs a permission.
 import { z } from "zod";
 import { createTool, deleteTool, updateTool } from "../../agents/registry.js";
 import type { JsonObject } from "../../platform/json.js";
 import { getTool, listTools, registryIdSchema, type StoredTool } from "../../tools/tools-store.js";
-import { ApiError } from "../app/api-error.js";
+import { ApiError, refuseStale } from "../app/api-error.js";
 import { defineRoute, parseJson, type Route, type Services } from "../app/route.js";
 import { isoTime, jsonObjectSchema, toolShape } from "../response-shapes.js";
 
@@ -72,13 +73,20 @@ export function toolRoutes(services: Services): Route[] {
       path: "/api/tools/:id",
       tag,
       summary: "Change a tool",
-      body: changes,
+      body: changes.extend({
+        updated_at: toolShape.shape.updated_at.optional().meta({ description: "Time of the tool as loaded" }),
+      }),
       status: 200,
       response: toolShape,
-      handle({ params, body }) {
-        checkToolPermissions(services, getTool(db, params.id), body.handler_config ?? null);
-        return toolJson(updateTool(db, params.id, toToolFields(body)));
-      },
+      handle: ({ params: { id }, body: { updated_at, ...body } }) =>
+        db
+          .transaction(() => {
+            const tool = getTool(db, id);
+            checkToolPermissions(services, tool, body.handler_config ?? null);
+            refuseStale("tool", toolJson(tool), { updated_at });
+            return toolJson(updateTool(db, id, toToolFields(body)));
+          })
+          .immediate(),
     }),
     defineRoute({
       method: "delete",

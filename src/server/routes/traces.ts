@@ -1,11 +1,14 @@
+// Routes for traces, labels and feedback.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { notesOfTrace } from "../../error-analysis/coding.js";
 import { criterionNameSchema, OVERALL, sentenceSchema, writeCriterion } from "../../evals/criteria.js";
-import { LabelConflict, openLabelling, saveGivenLabel } from "../../evals/labelling.js";
-import { deletePersonLabel, summarizeLabels, withValidDraw } from "../../evals/labels.js";
+import { summarizeLabels } from "../../evals/label-agreement.js";
+import { LabelConflict, openLabeling, saveGivenLabel } from "../../evals/labeling.js";
+import { deletePersonLabel, labelsOfTrace, withValidDraw } from "../../evals/labels.js";
 import { SCORES } from "../../scoring/scorers.js";
+import { parseListQuery } from "../../store/list-query.js";
 import type { Db } from "../../store/open-store.js";
-import { ENDINGS } from "../../tasks/ending.js";
 import { iofoldSteps } from "../../trace-formats/formats.js";
 import {
   deleteFeedback,
@@ -13,32 +16,29 @@ import {
   getFeedback,
   listFeedback,
   pageOfFeedback,
+  RATINGS,
   saveFeedback,
   updateFeedback,
-} from "../../traces/chats-store.js";
+} from "../../traces/feedback-store.js";
+import { TRACE_FIELDS } from "../../traces/list-fields.js";
 import { getRun } from "../../traces/runs-store.js";
-import { askedOf, type ChatTrace, RATINGS, type Trace } from "../../traces/trace.js";
+import { askedOf, type ChatTrace, type Trace } from "../../traces/trace.js";
 import { getTrace, pageOfTraces, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
-import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services } from "../app/route.js";
+import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services, searchQuery } from "../app/route.js";
 import {
   feedbackShape,
+  judgmentsShape,
   labelQueueShape,
   savedLabelShape,
   traceDetailsShape,
   tracePageShape,
 } from "../response-shapes.js";
 
-const dayOrTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
-
-const listQuery = z.object({
-  agent_id: z.string().optional(),
-  run_id: z.string().optional(),
-  session_id: z.string().optional(),
-  ending: z.enum(ENDINGS).optional(),
-  rating: z.enum(RATINGS).optional().meta({ description: "Rating in the newest feedback" }),
-  date_from: dayOrTime.optional().meta({ description: "Earliest start, inclusive" }),
-  date_to: dayOrTime.optional().meta({ description: "Latest start, exclusive" }),
+const listQuery = z.strictObject({
+  ...searchQuery(TRACE_FIELDS),
+  run_id: z.string().optional().meta({ description: "Only traces of this run" }),
+  session_id: z.string().optional().meta({ description: "Only traces of this chat session" }),
   ...cursorQuery,
 });
 
@@ -53,25 +53,34 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
       status: 200,
       response: tracePageShape,
       handle({ query }) {
-        const filter = {
-          agentId: query.agent_id ?? null,
-          runId: query.run_id ?? null,
-          sessionId: query.session_id ?? null,
-          ending: query.ending ?? null,
-          rating: query.rating ?? null,
-          startedFrom: toIso(query.date_from),
-          startedBefore: toIso(query.date_to),
-        };
+        const { q, sort, limit, run_id: run, session_id: session } = query;
+        const given = { run, session };
+        const ids = Object.entries(given).flatMap(([field, value]) =>
+          value === undefined ? [] : [{ field, operator: "=" as const, value }],
+        );
+        const terms = [...ids, ...parseListQuery(q, TRACE_FIELDS)];
         const cursor = readCursor(query.cursor);
-        const after = cursor && { startedAt: cursor.at, id: cursor.id };
-        const { lines, hasMore, total } = pageOfTraces(db, filter, after, query.limit);
+        const isSorted = sort !== "";
+        const before = isSorted ? Number(cursor?.at ?? 0) || 0 : null;
+        const after = isSorted ? before : cursor && { startedAt: cursor.at, id: cursor.id };
+        const { lines, hasMore, total } = pageOfTraces(db, { terms, sort, limit, after });
         const last = lines.at(-1);
+        const at = before === null ? last?.startedAt : String(before + lines.length);
         return {
           traces: lines.map(traceSummaryJson),
-          ...pageEnd(hasMore, last && { at: last.startedAt, id: last.id }),
+          ...pageEnd(hasMore, last && at !== undefined ? { at, id: last.id } : undefined),
           total_count: total,
         };
       },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/api/traces/:id/judgments",
+      tag: "traces",
+      summary: "Get the labels and coding notes of a trace",
+      status: 200,
+      response: judgmentsShape,
+      handle: ({ params }) => judgmentsJson(db, getTrace(db, params.id).traceId),
     }),
     defineRoute({
       method: "get",
@@ -89,6 +98,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
           }),
           steps: iofoldSteps(trace).map((line) => JSON.parse(line)),
           feedback: listFeedback(db, trace.traceId).map(feedbackJson),
+          ...judgmentsJson(db, trace.traceId),
           trace,
         };
       },
@@ -96,17 +106,26 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
   ];
 }
 
+/** What people and models said about a trace. */
+function judgmentsJson(db: Db, traceId: string) {
+  return {
+    labels: labelsOfTrace(db, traceId).map(({ createdAt, ...label }) => ({ ...label, created_at: createdAt })),
+    notes: notesOfTrace(db, traceId).map(({ createdAt, ...note }) => ({ ...note, created_at: createdAt })),
+  };
+}
+
 function labelOf(score: string): string {
   return SCORES[score]?.label ?? score;
 }
 
 function traceSummaryJson(summary: TraceSummary) {
-  const { id, runId, taskId, agentId, sessionId, startedAt, durationMs, score, ...same } = summary;
+  const { id, runId, runName, taskId, agentId, sessionId, startedAt, durationMs, score, ...same } = summary;
   return {
     score: score && { ...score, label: labelOf(score.scorer) },
     id,
     trace_id: id,
     run_id: runId,
+    run_name: runName,
     task_id: taskId,
     agent_id: agentId,
     session_id: sessionId,
@@ -132,11 +151,6 @@ function headJson(trace: Trace | ChatTrace) {
     started_at: trace.startedAt,
     duration_ms: trace.durationMs,
   };
-}
-
-/** Converts a time to the format of traces, so that string comparison follows time order. */
-function toIso(when: string | undefined): string | null {
-  return when === undefined ? null : new Date(when).toISOString();
 }
 
 const criterion = criterionNameSchema.default(OVERALL).meta({ description: "Criterion that the labels are for" });
@@ -176,7 +190,7 @@ export function labelRoutes({ db }: Services): Route[] {
       async handle({ query }) {
         const { run_id: run = null, limit, order, annotator = null, ...options } = query;
         const adjudicate = order === "disagreements";
-        const labelling = await openLabelling(db, {
+        const labeling = await openLabeling(db, {
           run,
           enriched: order === "enriched",
           adjudicate,
@@ -184,7 +198,7 @@ export function labelRoutes({ db }: Services): Route[] {
           annotator,
           ...options,
         });
-        const { runId, sentence, waiting, queue } = labelling;
+        const { runId, sentence, waiting, queue } = labeling;
         const first = [...queue].slice(0, limit);
         return {
           run_id: runId,

@@ -1,3 +1,4 @@
+// The thread that serves a run's page.
 import { workerData } from "node:worker_threads";
 import { serveCalls } from "../../platform/worker-rpc.js";
 import { RunSubscriptions } from "../../runs/run-progress.js";

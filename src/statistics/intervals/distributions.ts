@@ -29,7 +29,7 @@ export function belowT(t: number, degrees: number): number {
  * The regularized incomplete beta function I_x(a, b) as a continued fraction (https://dlmf.nist.gov/8.17#E22),
  * evaluated with the modified Lentz method.
  */
-export function incompleteBeta(x: number, a: number, b: number): number {
+function incompleteBeta(x: number, a: number, b: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a);

@@ -1,3 +1,4 @@
+// Checks the arguments of a suite function against its schema.
 import { z } from "zod";
 import { didYouMean } from "../../platform/command-line.js";
 import { ATTACH_INBOX, EMAIL_ANSWER, emailAnswerSchema } from "../email-task.js";

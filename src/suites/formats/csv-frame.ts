@@ -1,3 +1,4 @@
+// Reads CSV like pandas, for suite functions that compare data frames.
 import { isUtf8 } from "node:buffer";
 import { type Frame, type FrameCell, inferColumn, joinChunks, type TypedValues } from "./pandas-frame.js";
 

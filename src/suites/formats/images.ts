@@ -1,3 +1,4 @@
+// Reads images and compares them like OpenCV.
 import { PNG } from "pngjs";
 import { roundHalfEven } from "./python-values.js";
 

@@ -1,3 +1,4 @@
+// Reads Jupyter notebooks like nbformat and compares their cells.
 import type { JsonObject } from "../../platform/json.js";
 import {
   collapseSpaces,

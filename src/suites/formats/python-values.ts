@@ -1,3 +1,4 @@
+// Python's values, YAML and string functions, for suite functions that were written in Python.
 import { isUtf8 } from "node:buffer";
 import { parseDocument, type ScalarTag, type Tags } from "yaml";
 import { type JsonValue, MAX_JSON_DEPTH } from "../../platform/json.js";

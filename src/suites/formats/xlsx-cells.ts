@@ -1,3 +1,4 @@
+// Cells of xlsx sheets: raw values, number formats, and dates like openpyxl's.
 import { SaxesParser } from "saxes";
 import type { FrameTime } from "./pandas-frame.js";
 import { roundHalfEven } from "./python-values.js";

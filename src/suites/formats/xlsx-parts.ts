@@ -1,3 +1,4 @@
+// Pivot tables and charts of xlsx sheets.
 import { childValue, findChild, findChildren, parseCoordinate, toBoolean, type XmlNode } from "./xlsx-cells.js";
 import type { Sheet, Workbook } from "./xlsx-workbook.js";
 

@@ -1,3 +1,4 @@
+// Reads xlsx workbooks like pandas and openpyxl.
 import { posix } from "node:path";
 import { unzipSync } from "fflate";
 import { nameColumns } from "./csv-frame.js";

@@ -1,3 +1,4 @@
+// Calls users' own suite functions, whose results can be anything.
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";
 import type { CommandResult, TaskMachine } from "../../sandbox/task-machine.js";
 import type { SuiteTask } from "../../tasks/suite-task.js";

@@ -1,3 +1,4 @@
+// Flowbook's evaluation functions for text files, images, CSV files and single cells.
 import { posix } from "node:path";
 import { z } from "zod";
 import { type JsonObject, type JsonValue, jsonValueSchema } from "../../platform/json.js";

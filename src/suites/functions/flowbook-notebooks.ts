@@ -1,3 +1,4 @@
+// Flowbook's evaluation functions for notebooks.
 import { z } from "zod";
 import { jsonObjectSchema } from "../../platform/json.js";
 import {

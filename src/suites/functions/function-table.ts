@@ -1,3 +1,4 @@
+// The table of evaluation functions per suite dialect, with what each needs to run.
 import type { SuiteDialect } from "../../tasks/suite-task.js";
 import { EMAIL_ANSWER, emailAnswer } from "../email-task.js";
 import { TEST_SCRIPT } from "../harbor/harbor-task.js";

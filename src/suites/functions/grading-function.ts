@@ -1,3 +1,4 @@
+// The types of evaluation functions and what they can use: collected files, the machine, the answer.
 import type { Stats } from "node:fs";
 import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";

@@ -1,3 +1,4 @@
+// Loads the module with the user's suite functions. It runs with this program's rights.
 import { resolve } from "node:path";
 import { UserError } from "../../platform/errors.js";
 import { statOf } from "../../platform/file-stats.js";

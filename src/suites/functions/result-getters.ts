@@ -1,3 +1,4 @@
+// The getters that collect a task's result, and the expected one, for grading.
 import { copyFile, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { z } from "zod";

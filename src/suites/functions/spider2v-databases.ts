@@ -1,3 +1,4 @@
+// Spider2-V's evaluation function for SQLite databases.
 import type { JsonObject } from "../../platform/json.js";
 import { missingPackage } from "../../platform/optional-packages.js";
 import { Database } from "../../store/sqlite.js";

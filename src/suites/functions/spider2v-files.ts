@@ -1,3 +1,4 @@
+// Spider2-V's evaluation functions for files and text.
 import type { JsonObject, JsonValue } from "../../platform/json.js";
 import {
   type Channel,

@@ -1,3 +1,4 @@
+// Spider2-V's rules for single sheets of a workbook.
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
 import { isList } from "../formats/python-values.js";

@@ -1,3 +1,4 @@
+// Spider2-V's `compare_table`, which applies rules to two workbooks.
 import { posix } from "node:path";
 import { RE2JS } from "re2js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";

@@ -1,3 +1,4 @@
+// Spider2-V's evaluation function for YAML files.
 import type { JsonValue } from "../../platform/json.js";
 import {
   decodeText,

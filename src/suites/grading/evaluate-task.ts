@@ -1,3 +1,4 @@
+// Grades a task in its machine by the rules of the suite that it comes from.
 import type { JsonValue } from "../../platform/json.js";
 import type { TaskMachine } from "../../sandbox/task-machine.js";
 import type {

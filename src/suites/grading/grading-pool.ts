@@ -1,3 +1,4 @@
+// The grading processes, which can be ended, because hostile files can take endless time or memory.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";

@@ -1,3 +1,5 @@
+// Process that grades. Reading an agent's files can take unlimited time or memory. If it does, only this process is
+// ended.
 import { Worker } from "node:worker_threads";
 import { NEVER } from "../../platform/deadline.js";
 import type { CustomFunctions } from "../functions/custom-functions.js";
@@ -5,11 +7,6 @@ import { loadCustomFunctions } from "../functions/load-custom-functions.js";
 import { AccountSettings } from "../task/account-settings.js";
 import { evaluateTask } from "./evaluate-task.js";
 import { ALIVE_EVERY_MS, type FromGrader, type GradingOrder, RemoteMachine, type ToGrader } from "./grading-pool.js";
-
-/**
- * Process that grades. Reading an agent's files can take unlimited time or memory. If it does, only this process is
- * ended.
- */
 
 /**
  * Runs on a thread, because when the program is killed, the main thread might be inside a library call that never

@@ -1,3 +1,4 @@
+// Reads the parts of a Dockerfile that need no Docker: copied files, folders, packages and variables.
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import {

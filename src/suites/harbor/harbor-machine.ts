@@ -1,3 +1,4 @@
+// Machines of Harbor tasks: a container if Docker has the image, otherwise bubblewrap.
 import { execFile } from "node:child_process";
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
@@ -13,7 +14,7 @@ import { openDockerMachine, openTaskMachine } from "../../sandbox/open-task-mach
 import type { OpenedMachine, TaskMachines } from "../../sandbox/task-machine.js";
 import { describeFailure } from "../machines/machine-commands.js";
 import { DEFAULT_PATH, type FileCopy } from "./dockerfile.js";
-import { type HarborEnvironment, imageOf, readEnvironment, writableMount } from "./harbor-task.js";
+import { type HarborEnvironment, imageOf, readEnvironment, writableMount } from "./harbor-environment.js";
 import { TRIAL_FOLDERS } from "./harbor-trial.js";
 
 /**

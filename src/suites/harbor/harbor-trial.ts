@@ -1,3 +1,4 @@
+// Runs the parts of a Harbor task: healthcheck, tests, and its own solution.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +9,7 @@ import { CannotGrade, type EvaluationContext } from "../functions/grading-functi
 import { describeFailure } from "../machines/machine-commands.js";
 import type { SuiteOracle } from "../oracle.js";
 import { fileStateOf, parseArguments } from "../suite-folder.js";
-import { type healthcheckSchema, plainVariables, readSettings } from "./harbor-task.js";
+import { type healthcheckSchema, plainVariables, readSettings } from "./task-toml.js";
 
 interface Rewards {
   /** 0 to 1. */

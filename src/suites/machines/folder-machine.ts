@@ -1,3 +1,4 @@
+// A machine that is only a folder, for grading that needs files but runs nothing.
 import { constants, createWriteStream } from "node:fs";
 import { copyFile, cp, lstat, mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";

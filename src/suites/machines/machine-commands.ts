@@ -1,3 +1,4 @@
+// Runs the commands of suite tasks in a machine, as the original runners do.
 import { z } from "zod";
 import { splitShellWords } from "../../platform/command-line.js";
 import { type CommandResult, HOME, lastLine, type TaskMachine } from "../../sandbox/task-machine.js";

@@ -1,3 +1,4 @@
+// Account settings: secret files that only some tasks may see, and their redaction from what agents read.
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, normalize, relative } from "node:path";

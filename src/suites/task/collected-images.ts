@@ -1,3 +1,4 @@
+// Collects the images that an agent created, from files and notebooks.
 import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";

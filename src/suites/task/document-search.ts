@@ -1,3 +1,4 @@
+// Searches the documents that all tasks of a suite share.
 import { createHash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// Opens a suite task: finds its machine and snapshot, and sets it up.
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { AppContext } from "../../platform/app-context.js";

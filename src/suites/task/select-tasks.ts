@@ -1,3 +1,4 @@
+// Selects the tasks of a suite by id, tool, tag and other flags.
 import { UserError } from "../../platform/errors.js";
 import { type COUNTERPARTS, pairTasks, type SuiteTask } from "../../tasks/suite-task.js";
 import { type IndexedTask, readIndexFile, type SuiteFolder } from "../suite-folder.js";

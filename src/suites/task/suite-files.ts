@@ -1,3 +1,4 @@
+// Resolves paths in a suite, which must not lead out of its folder.
 import { mkdir, open, realpath } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, sep } from "node:path";
 import { ONLY_ACCOUNT_TASKS, settingsFolders } from "./account-settings.js";

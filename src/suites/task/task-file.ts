@@ -1,3 +1,4 @@
+// Reads the task files of a suite in the dialects of Flowbook and Spider2-V.
 import { lstatSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { type JsonObject, jsonDepth, jsonObjectSchema, MAX_JSON_DEPTH } from "../../platform/json.js";

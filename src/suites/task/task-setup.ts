@@ -1,3 +1,4 @@
+// Runs the setup functions of a task. The table of setup functions.
 import { readFile } from "node:fs/promises";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,8 +9,9 @@ import type { FunctionCall, ObstacleState, SuiteDialect, SuiteTask } from "../..
 import { ATTACH_INBOX, attachInboxSchema } from "../email-task.js";
 import { type CustomFunctions, callCustomFunction, NO_CUSTOM_FUNCTIONS } from "../functions/custom-functions.js";
 import type { FunctionNeed } from "../functions/function-table.js";
-import { HEALTHCHECK, healthcheckSchema } from "../harbor/harbor-task.js";
+import { HEALTHCHECK } from "../harbor/harbor-task.js";
 import { checkHealth } from "../harbor/harbor-trial.js";
+import { healthcheckSchema } from "../harbor/task-toml.js";
 import { argvOf, commandSchema, describeFailure, expandHome, runFlowbookScript } from "../machines/machine-commands.js";
 import { type ArgumentSchema, parseArguments } from "../suite-folder.js";
 import { type AccountSettings, readAccountSettings, settingsName } from "./account-settings.js";

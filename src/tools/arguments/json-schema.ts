@@ -1,3 +1,4 @@
+// Compiles JSON Schemas of tools and formats what is wrong with an argument for the model.
 import { Ajv, type ErrorObject, type Format, type Options } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FormatName } from "ajv-formats";

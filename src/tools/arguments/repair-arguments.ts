@@ -1,3 +1,4 @@
+// Repairs arguments that a model wrote in the wrong form, such as a list as a string.
 import { type JsonSchema, type JsonValue, parseJsonOrNull } from "../../platform/json.js";
 import { isSchemaObject } from "./schema-safety.js";
 

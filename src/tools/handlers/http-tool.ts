@@ -1,3 +1,4 @@
+// Handler of tools that send an HTTP request built from their arguments.
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
 import { redact } from "../../platform/secrets.js";

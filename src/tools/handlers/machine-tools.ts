@@ -1,3 +1,4 @@
+// Handlers of the shell and notebook tools, and file access in a task's machine.
 import { randomUUID } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";

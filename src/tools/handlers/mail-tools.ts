@@ -1,10 +1,16 @@
+// Handlers of the mail tools, bound to the task's mailbox and cutoff, and return_final_answer.
 import { z } from "zod";
 import type { AddressBook } from "../../mail/address-book.js";
 import { intersection, upTo } from "../../mail/date-range.js";
+import { tokenize } from "../../mail/fts5-query.js";
 import type { MailHit, MailQuery } from "../../mail/search.js";
+import type { JsonObject } from "../../platform/json.js";
+import type { PlantedEmail } from "../../tasks/attack.js";
 import { findReadableMail, type Mailbox, type ToolError, toolError } from "../mailbox.js";
+import { outgoingFields } from "../mailbox-state.js";
 import type { ToolContext, ToolResult } from "../tool.js";
 import { defineHandler, type Handler } from "../tool-handler.js";
+import { type PlacedEmail, searchWithState } from "./search-state.js";
 
 export const returnFinalAnswer = defineHandler({
   args: z.object({ answer: z.string(), sources: z.array(z.string()).default([]) }),
@@ -25,37 +31,43 @@ export const emailGet = defineHandler({
     pageSize: z.number().int().min(1000).default(20_000),
   }),
   call({ message_id, offset }, context, { mailbox }, { pageSize }) {
-    const readable = findReadableMail(message_id, context, mailbox);
-    if (!readable.ok) return readable;
-    const { mail } = readable;
-    if (offset > 0 && offset >= mail.body.length) {
+    const email = readableEmail(message_id, context, mailbox);
+    if (!email.ok) return email;
+    const { body: whole, ...fields } = email.fields;
+    if (offset > 0 && offset >= whole.length) {
       return toolError(
         "bad_arguments",
-        `The body has ${mail.body.length} characters, so offset must be less than ${mail.body.length}.`,
+        `The body has ${whole.length} characters, so offset must be less than ${whole.length}.`,
       );
     }
-    const body = mail.body.slice(offset, offset + pageSize);
+    const body = whole.slice(offset, offset + pageSize);
     const end = offset + body.length;
     const page =
-      body.length === mail.body.length
+      body.length === whole.length
         ? {}
-        : { body_from: offset, body_length: mail.body.length, next_offset: end < mail.body.length ? end : null };
-    return {
-      ok: true,
-      value: {
-        message_id: mail.messageId,
-        subject: mail.subject,
-        sender: mail.sender,
-        to: mail.to,
-        cc: mail.cc,
-        bcc: mail.bcc,
-        date: mail.date,
-        body,
-        ...page,
-      },
-    };
+        : { body_from: offset, body_length: whole.length, next_offset: end < whole.length ? end : null };
+    return { ok: true, value: { ...fields, body, ...page } };
   },
 });
+
+/** Returns the fields of an imported email with the agent's changes, or of a draft or sent email of the agent. */
+function readableEmail(
+  messageId: string,
+  context: ToolContext,
+  mailbox: Mailbox,
+): ToolError | { readonly ok: true; readonly fields: JsonObject & { readonly body: string } } {
+  const { state } = context;
+  const own = state?.outgoing(messageId.trim()) ?? null;
+  if (state !== undefined && own !== null) return { ok: true, fields: outgoingFields(own, state) };
+  const readable = findReadableMail(messageId, context, mailbox);
+  if (!readable.ok) return readable;
+  const { subject, sender, to, cc, bcc, date, body, ...mail } = readable.mail;
+  const marks =
+    state === undefined || state.isUntouched
+      ? {}
+      : state.marksOf(state.idOf(mail.messageId, mailbox.mails.canonicalId));
+  return { ok: true, fields: { message_id: mail.messageId, subject, sender, to, cc, bcc, date, ...marks, body } };
+}
 
 /** Applies the task's solution from the run's oracle file. Returns the applied solution. */
 export const applyOracle = defineHandler({
@@ -107,7 +119,30 @@ export const searchEmails = defineHandler({
   args: searchEmailsArguments,
   config: z.strictObject({}),
   call: (args, context, { mailbox }) => findAllWords(args, "complete", context, mailbox),
+  finish(result, { keywords, from_addr, to_addr, sent_after, sent_before, max_results }, context, { mailbox }) {
+    const filters = { words: keywords.join(" "), from: from_addr, to: to_addr, limit: max_results };
+    return searchWithState(
+      result,
+      { ...filters, after: sent_after, before: sent_before, isAddressUnknown: false },
+      context,
+      mailbox,
+      (emails, hits) => emails.flatMap((email) => placeByDate(email, keywords, hits, mailbox)),
+    );
+  },
 });
+
+/** Returns a planted email as ART's search would list it: with all keywords, before all older emails. */
+function placeByDate(
+  { message_id, subject, body, date }: PlantedEmail,
+  keywords: readonly string[],
+  hits: readonly JsonObject[],
+  { mails }: Mailbox,
+): readonly PlacedEmail[] {
+  const words = new Set(tokenize(`${subject}\n${body}`));
+  if (!keywords.flatMap(tokenize).every((word) => words.has(word))) return [];
+  const place = hits.filter(({ message_id: id }) => (mails.get(String(id))?.date ?? "") > date).length;
+  return [{ place, hit: { message_id, snippet: body.slice(0, 200) } }];
+}
 
 /** @param how `complete` accepts only whole addresses and names, and an unknown one finds nothing, as in ART */
 export function findAllWords(
@@ -137,9 +172,58 @@ export const emailSearch = defineHandler({
     const { hits, total } = mailbox.search.bestFirst(prepared.query);
     return { ok: true, value: { emails: hits.map(toResult), total } };
   },
+  finish(result, args, context, { mailbox }) {
+    const { query, from, to, sent_after, sent_before, limit } = args;
+    const typed = splitOperators(query);
+    const addresses = { from: from ?? typed.from, to: to ?? typed.to };
+    const isAddressUnknown = !result.ok && isOnlyAddressUnknown(args, addresses, context, mailbox);
+    const filters = {
+      words: typed.words,
+      ...addresses,
+      after: sent_after,
+      before: sent_before,
+      limit,
+      isAddressUnknown,
+    };
+    return searchWithState(result, filters, context, mailbox, (emails) =>
+      placeByRank(emails, { ...args, query: typed.words }, context, mailbox),
+    );
+  },
 });
 
-export function toResult(hit: MailHit) {
+/** Whether a search would succeed without its address filters, none of which matches too many addresses. */
+function isOnlyAddressUnknown(
+  { from: _from, to: _to, ...args }: SearchArguments,
+  addresses: { readonly from: string | undefined; readonly to: string | undefined },
+  context: ToolContext,
+  mailbox: Mailbox,
+): boolean {
+  const given = Object.values(addresses).filter((text) => text !== undefined);
+  return (
+    prepareQuery({ ...args, query: splitOperators(args.query).words }, "start", context, mailbox).ok &&
+    given.every((text) => mailbox.addresses.matching(text, "start").found !== "too_many")
+  );
+}
+
+/** Returns planted emails at the places where they would rank if they were imported. */
+function placeByRank(
+  emails: readonly PlantedEmail[],
+  args: SearchArguments,
+  context: ToolContext,
+  mailbox: Mailbox,
+): readonly PlacedEmail[] {
+  const filtered = prepareQuery(args, "start", context, mailbox);
+  // An address that no imported email has can be that of a planted one.
+  const { from: _from, to: _to, ...unfiltered } = args;
+  const prepared = filtered.ok ? filtered : prepareQuery(unfiltered, "start", context, mailbox);
+  if (!prepared.ok) return [];
+  const mails = emails.map(({ message_id, ...email }) => ({ messageId: message_id, ...email }));
+  return mailbox.search
+    .placed(prepared.query, mails)
+    .map(({ place, ...hit }) => ({ place: filtered.ok ? place : 0, hit: toResult(hit) }));
+}
+
+export function toResult(hit: Omit<MailHit, "mailId">) {
   return {
     message_id: hit.messageId,
     subject: hit.subject,

@@ -1,3 +1,4 @@
+// A search thread: runs the handlers of search tools on its own read-only connection.
 import { setImmediate } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
 import { serveCalls } from "../../platform/worker-rpc.js";

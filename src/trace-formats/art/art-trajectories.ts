@@ -1,10 +1,11 @@
+// Writes trajectory groups for ART, with the reward of each epoch.
 import type { FinishReason } from "../../models/model.js";
 import type { JsonObject } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import type { TaskId } from "../../tasks/question.js";
 import { sumCost, sumUsage } from "../../traces/task-result.js";
-import { stepsOf } from "../../traces/trace.js";
+import { stepsOf } from "../../traces/trace-steps.js";
 import {
   type ExportContext,
   type ExportedTrace,

@@ -1,11 +1,14 @@
+// Reads the ATIF trajectories of other programs as traces or chats.
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { cacheWrites, type Message, reasoningUsage, type Usage } from "../../models/model.js";
+import type { Message } from "../../models/model.js";
+import { cacheWrites, reasoningUsage, type Usage } from "../../models/usage.js";
 import { jsonObjectSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, isFailure } from "../../tasks/ending.js";
-import { type ChatTrace, fromTraceFacts, type ToolCallRecord, type Turn, traceSchema } from "../../traces/trace.js";
+import { type ChatTrace, type ToolCallRecord, type Turn, traceSchema } from "../../traces/trace.js";
+import { fromTraceFacts } from "../../traces/trace-facts.js";
 import {
   checkValue,
   DescribedTools,
@@ -209,7 +212,7 @@ function toTurns(steps: readonly AtifStep[], startedAt: string): Turn[] {
     latencyMs: 0,
     finishReason: (step.tool_calls ?? []).length > 0 ? "tool_calls" : "stop",
     rawFinishReason: "",
-    usage: usageOf(step),
+    usage: usageFromMetrics(step),
     costUsd: step.metrics?.cost_usd ?? null,
     retries: [],
     cached: false,
@@ -233,7 +236,7 @@ function isModelCall({ source, llm_call_count }: AtifStep): boolean {
   return source === "agent" && llm_call_count !== 0;
 }
 
-function usageOf({ metrics }: AtifStep): Usage | null {
+function usageFromMetrics({ metrics }: AtifStep): Usage | null {
   const { prompt_tokens, completion_tokens, cached_tokens, extra } = metrics ?? {};
   if (prompt_tokens == null && completion_tokens == null) return null;
   const [inputTokens, outputTokens] = [tokenCount(prompt_tokens), tokenCount(completion_tokens)];

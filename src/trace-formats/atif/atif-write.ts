@@ -1,17 +1,12 @@
+// Writes a trace as an ATIF trajectory. What ATIF has no field for goes into `extra`.
 import type { Message } from "../../models/model.js";
-import { reasoningText } from "../../models/reasoning-text.js";
+import { reasoningText } from "../../models/provider-reasoning.js";
 import type { JsonObject } from "../../platform/json.js";
 import { definedProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
-import {
-  askedOf,
-  type CallStep,
-  ownMessages,
-  type Step,
-  stepsOf,
-  type Turn,
-  toTraceFacts,
-} from "../../traces/trace.js";
+import { askedOf, type Turn } from "../../traces/trace.js";
+import { toTraceFacts } from "../../traces/trace-facts.js";
+import { type CallStep, ownMessages, type Step, stepsOf } from "../../traces/trace-steps.js";
 import {
   agentVersionOf,
   argumentsObject,

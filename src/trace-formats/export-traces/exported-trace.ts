@@ -1,3 +1,4 @@
+// What an export format receives: a trace, its tools and its context, with the conversions that formats share.
 import type { Message, ToolCall, ToolSpec } from "../../models/model.js";
 import { objectSchema } from "../../models/tool-schemas.js";
 import { isJsonObject, type JsonObject } from "../../platform/json.js";

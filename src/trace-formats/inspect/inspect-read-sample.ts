@@ -1,5 +1,7 @@
+// Converts a sample of another program's Inspect log into a trace.
 import { z } from "zod";
-import { cacheWrites, type FinishReason, type Message, reasoningUsage, type Usage } from "../../models/model.js";
+import type { FinishReason, Message } from "../../models/model.js";
+import { cacheWrites, reasoningUsage, type Usage } from "../../models/usage.js";
 import { jsonObjectSchema, jsonValueSchema } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import type { NamedCounts } from "../../statistics/intervals.js";
@@ -393,7 +395,7 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
     latencyMs: msOf(output?.time ?? working_time) ?? msBetween(startedAt, completed),
     finishReason: FINISH_REASONS.get(raw) ?? "other",
     rawFinishReason: raw,
-    usage: usageOf(output?.usage),
+    usage: toUsage(output?.usage),
     costUsd: output?.usage?.total_cost ?? null,
     retries: [],
     cached: false,
@@ -407,7 +409,7 @@ function toTurn({ timestamp, completed, working_time, output }: LogEvent, after:
 function usageTurns(sample: Sample, startedAt: string): Turn[] {
   const raw = sample.output?.choices?.[0]?.stop_reason ?? "unknown";
   return Object.entries(sample.model_usage ?? {}).flatMap(([model, usage]) => {
-    const reported = usageOf(usage);
+    const reported = toUsage(usage);
     if (reported === null) return [];
     return [
       {
@@ -426,7 +428,7 @@ function usageTurns(sample: Sample, startedAt: string): Turn[] {
 }
 
 /** Returns null if token counts are missing. Inspect does not count cached tokens as input, but art-e does. */
-function usageOf(usage: z.output<typeof usageSchema> | null | undefined): Usage | null {
+function toUsage(usage: z.output<typeof usageSchema> | null | undefined): Usage | null {
   const { input_tokens, output_tokens, input_tokens_cache_read, input_tokens_cache_write, reasoning_tokens } =
     usage ?? {};
   if (input_tokens == null && output_tokens == null) return null;

@@ -1,3 +1,4 @@
+// Reads Inspect logs, JSON documents and `.eval` files, sample by sample.
 import { crc32 } from "node:zlib";
 import { Decompress } from "fzstd";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
@@ -6,7 +7,7 @@ import { entriesOf, WRONG_CRC } from "../../platform/zip-checks.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { SPLITS } from "../../tasks/question.js";
 import { SUITE_SPLIT } from "../../tasks/task-kind.js";
-import { FACTS_KEY, fromTraceFacts } from "../../traces/trace.js";
+import { FACTS_KEY, fromTraceFacts } from "../../traces/trace-facts.js";
 import {
   checkValue,
   DescribedTools,
@@ -81,11 +82,11 @@ async function* zipParts(file: string): AsyncGenerator<LogPart> {
     if (header === undefined)
       throw notUsable(file, `is a zip without ${HEADERS.join(" or ")}, so it is not an Inspect log`);
     const inHeader = `${file}, ${head}`;
-    yield { header: parseImported(await textOf(zip, header), inHeader), where: inHeader };
+    yield { header: parseImported(await readEntry(zip, header), inHeader), where: inHeader };
     for (const [name, entry] of entries) {
       if (!name.startsWith("samples/") || !name.endsWith(".json")) continue;
       const where = `${file}, ${name}`;
-      yield { sample: parseImported(await textOf(zip, entry), where), where };
+      yield { sample: parseImported(await readEntry(zip, entry), where), where };
     }
   } catch (error) {
     throw error instanceof BrokenZip ? notUsable(file, `cannot be read as a zip: ${error.message}`) : error;
@@ -118,7 +119,7 @@ async function readEntries(zip: ZipFile): Promise<ReadonlyMap<string, Entry>> {
 }
 
 /** Decodes an entry as UTF-8 text. */
-function textOf(zip: ZipFile, entry: Entry): Promise<string> {
+function readEntry(zip: ZipFile, entry: Entry): Promise<string> {
   const name = entry.fileNameRaw.toString();
   if (entry.uncompressedSize > MAX_ENTRY_BYTES) {
     throw new BrokenZip(`${name} is larger than ${MAX_ENTRY_BYTES / 1e6} MB`);

@@ -1,4 +1,5 @@
-import { addCost, addUsage, NO_USAGE, type Usage } from "../../models/model.js";
+// Writes a run as an Inspect log in an `.eval` file.
+import { addCost, addUsage, NO_USAGE, type Usage } from "../../models/usage.js";
 import type { JsonObject, JsonValue } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { programVersion } from "../../platform/program-files.js";

@@ -1,26 +1,21 @@
+// Converts a trace into a sample of an Inspect log.
 import { createHash } from "node:crypto";
 import { measureFeatures } from "../../evals/features.js";
-import type { FinishReason, ToolMessage, Usage } from "../../models/model.js";
-import { reasoningText } from "../../models/reasoning-text.js";
+import type { FinishReason, ToolMessage } from "../../models/model.js";
+import { reasoningText } from "../../models/provider-reasoning.js";
 import { objectSchema } from "../../models/tool-schemas.js";
+import type { Usage } from "../../models/usage.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../platform/json.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isScorerName, SCORERS } from "../../scoring/scorers.js";
 import { canBeRetried } from "../../tasks/ending.js";
+import type { Verdict } from "../../traces/judgement.js";
 import type { RunRow } from "../../traces/runs-store.js";
 import { sumCost, sumUsage, timesOf } from "../../traces/task-result.js";
-import {
-  askedOf,
-  type CallStep,
-  FACTS_KEY,
-  type Step,
-  stepsOf,
-  type ToolCallRecord,
-  type Turn,
-  toTraceFacts,
-  type Verdict,
-} from "../../traces/trace.js";
+import { askedOf, type ToolCallRecord, type Turn } from "../../traces/trace.js";
+import { FACTS_KEY, toTraceFacts } from "../../traces/trace-facts.js";
+import { type CallStep, type Step, stepsOf } from "../../traces/trace-steps.js";
 import {
   argumentsObject,
   type ExportContext,

@@ -1,3 +1,4 @@
+// Writes zip files entry by entry, with one compressed list that grows until the end.
 import { crc32, deflateRawSync } from "node:zlib";
 import { Deflate } from "fflate";
 import type { JsonObject } from "../../platform/json.js";

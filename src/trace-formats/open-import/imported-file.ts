@@ -1,3 +1,4 @@
+// Reads the text and JSON documents of import files, plain or gzipped, without holding a large file in memory.
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream";
@@ -18,8 +19,6 @@ interface JsonMember {
   readonly text: string;
   readonly isItem: boolean;
 }
-
-/** Reads the text of import files, plain or gzipped, with or without a byte order mark. */
 
 /**
  * Maximum characters of a JSON document, a sample or another property. Typical traces are hundreds of times smaller.

@@ -1,3 +1,4 @@
+// Encodes spans in batches that fit into a request, truncating what is too large.
 import protobuf from "protobufjs/light.js";
 import type { FinishReason } from "../../models/model.js";
 

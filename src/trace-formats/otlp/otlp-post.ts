@@ -1,8 +1,11 @@
+// Posts spans, and scores to servers that have an API for them, with retries.
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import pLimit from "p-limit";
 import { z } from "zod";
 import { chunk } from "../../platform/batches.js";
+import { stripControls } from "../../platform/control-characters.js";
+import { openDeadline } from "../../platform/deadline.js";
 import { UserError } from "../../platform/errors.js";
 import { connectionFault, requestedWait } from "../../platform/http.js";
 import { parseJsonOrNull } from "../../platform/json.js";
@@ -10,7 +13,6 @@ import { presentProperties } from "../../platform/optional-values.js";
 import { proxiedFetch } from "../../platform/proxied-fetch.js";
 import { retry } from "../../platform/retry-delay.js";
 import { redact } from "../../platform/secrets.js";
-import { stripControls } from "../../platform/strings.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import type { OtlpServer, ScoreApi } from "../otlp-endpoint.js";
 import {
@@ -226,22 +228,32 @@ async function post(
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const { url, headers } = server;
-  // Redirects are not followed, because the keys are only for the server that the user specified.
-  const response = await proxiedFetch(url, {
-    method: "POST",
-    headers: { "user-agent": "art-e", ...(isLangfuse(url) ? LANGFUSE_HEADERS : {}), ...headers, ...ofBody },
-    body: new Uint8Array(payload),
-    redirect: "manual",
-    signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
-  }).catch((error: unknown) => {
+  const late = () => new NotDelivered(`no response within ${REQUEST_TIMEOUT_MS / 1000} seconds`, true);
+  const deadline = openDeadline(signal, REQUEST_TIMEOUT_MS, late);
+  try {
+    // Redirects are not followed, because the keys are only for the server that the user specified.
+    const response = await proxiedFetch(url, {
+      method: "POST",
+      headers: { "user-agent": "art-e", ...(isLangfuse(url) ? LANGFUSE_HEADERS : {}), ...headers, ...ofBody },
+      body: new Uint8Array(payload),
+      redirect: "manual",
+      signal: deadline.signal,
+    }).catch((error: unknown) => {
+      deadline.signal.throwIfAborted();
+      throw notConnected(error);
+    });
+    const contentType = response.headers.get("content-type") ?? "";
+    const body = await readBody(response);
     signal.throwIfAborted();
-    throw notConnected(error);
-  });
-  const contentType = response.headers.get("content-type") ?? "";
-  const body = await readBody(response);
-  signal.throwIfAborted();
-  if (response.ok) return { contentType, body };
-  const refusal = redact(oneLine(readRefusal({ contentType, body })), secretsIn(headers));
+    if (response.ok) return { contentType, body };
+    throw notAccepted(response, { contentType, body }, headers);
+  } finally {
+    deadline.close();
+  }
+}
+
+function notAccepted(response: Response, answer: HttpAnswer, headers: OtlpServer["headers"]): NotDelivered {
+  const refusal = redact(oneLine(readRefusal(answer)), secretsIn(headers));
   const { status } = response;
   const isRedirect = status >= 300 && status < 400;
   const details = isRedirect
@@ -250,15 +262,20 @@ async function post(
       ? ""
       : `: ${refusal}`;
   const retryAfterMs = requestedWait(response.headers);
-  throw new NotDelivered(`the server returned ${status}${details}`, RETRYABLE_STATUS.has(status), retryAfterMs, status);
+  return new NotDelivered(
+    `the server returned ${status}${details}`,
+    RETRYABLE_STATUS.has(status),
+    retryAfterMs,
+    status,
+  );
 }
 
-/** Returns the header values, and the part after a word such as Basic or Bearer. */
 /** Langfuse's cloud shows spans without this header only after minutes (langfuse.com, migration to v4). */
 const LANGFUSE_HEADERS = { "x-langfuse-ingestion-version": "4" };
 
 const isLangfuse = (url: string | URL) => String(url).includes("/api/public/otel");
 
+/** Returns the header values, and the part after a word such as Basic or Bearer. */
 function secretsIn(headers: OtlpServer["headers"]): string[] {
   return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
 }
@@ -280,9 +297,6 @@ async function readBody(response: Response): Promise<Buffer> {
 }
 
 function notConnected(error: unknown): NotDelivered {
-  if (error instanceof DOMException && error.name === "TimeoutError") {
-    return new NotDelivered(`no response within ${REQUEST_TIMEOUT_MS / 1000} seconds`, true);
-  }
   const { message, retryable } = connectionFault(error as Error);
   return new NotDelivered(message, retryable);
 }

@@ -1,17 +1,13 @@
+// Reads traces from OTLP spans that other programs wrote, in four conventions.
 import { z } from "zod";
 import { type Message, messageSchema, retrySchema, sentParametersSchema, type ToolCall } from "../../models/model.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import { NamedCounts } from "../../statistics/intervals.js";
 import { ENDINGS, type Ending } from "../../tasks/ending.js";
 import { gradeSchema, questionSchema, suiteTaskFactsSchema } from "../../tasks/question.js";
-import {
-  judgementSchema,
-  stepsOf,
-  type ToolCallRecord,
-  type Trace,
-  type Turn,
-  toolCallRecordSchema,
-} from "../../traces/trace.js";
+import { judgementSchema } from "../../traces/judgement.js";
+import { type ToolCallRecord, type Trace, type Turn, toolCallRecordSchema } from "../../traces/trace.js";
+import { stepsOf } from "../../traces/trace-steps.js";
 import { DescribedTools, type ImportedTrace, type ImportSource, NO_GOLD, notUsable } from "../imported-trace.js";
 import { countOf, jsonOf, jsonOrText, numberOf, textOf, textsOf } from "./read/attributes.js";
 import {

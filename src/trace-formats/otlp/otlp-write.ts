@@ -1,12 +1,15 @@
+// Converts a trace into OTLP spans in the GenAI conventions.
 import { createHash } from "node:crypto";
-import type { FinishReason, Message, ToolSpec, Usage } from "../../models/model.js";
-import { reasoningText } from "../../models/reasoning-text.js";
+import type { FinishReason, Message, ToolSpec } from "../../models/model.js";
+import { reasoningText } from "../../models/provider-reasoning.js";
+import type { Usage } from "../../models/usage.js";
 import type { JsonValue } from "../../platform/json.js";
 import { programVersion } from "../../platform/program-files.js";
 import { toWellFormedJson } from "../../platform/well-formed-json.js";
 import { isFailure } from "../../tasks/ending.js";
+import type { RunRow } from "../../traces/runs-store.js";
 import { askedOf, type Turn } from "../../traces/trace.js";
-import type { ExportedTrace, LineFormat } from "../export-traces/exported-trace.js";
+import { type ExportedTrace, goldOf, type LineFormat } from "../export-traces/exported-trace.js";
 import {
   type AnyValue,
   conventionalFinishReason,
@@ -50,6 +53,8 @@ interface OtlpOptions {
   readonly content: boolean;
   /** Tools that the model received, or an empty list if they are unknown. */
   readonly tools: readonly ToolSpec[];
+  /** The trace's run, or null for a chat. */
+  readonly run: Pick<RunRow, "id" | "name" | "dataset"> | null;
 }
 
 /** A message in the GenAI conventions. Of the provider state, only the reasoning text is written. */
@@ -212,7 +217,7 @@ function modelSpanAttributes(
     "gen_ai.conversation.id": text(trace.sessionId),
     "gen_ai.response.finish_reasons": failed ? undefined : texts([rawFinishReason]),
     "error.type": failed ? text(rawFinishReason) : undefined,
-    ...(usage === null || failed ? {} : usageOf(usage)),
+    ...(usage === null || failed ? {} : usageAttributes(usage)),
     "llm.cost.total": costUsd === null || failed ? undefined : double(costUsd),
     ...(content === null ? {} : modelSpanContent(content, turn)),
     "art_e.waited_ms": double(waitedMs),
@@ -223,7 +228,7 @@ function modelSpanAttributes(
 }
 
 /** Both art-e and the conventions count cached tokens as input. */
-function usageOf(usage: Usage): Attributes {
+function usageAttributes(usage: Usage): Attributes {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {
     "gen_ai.usage.input_tokens": integer(inputTokens),
@@ -285,7 +290,7 @@ function laterMessages(trace: ExportedTrace): Message[] {
   const conversation = systemOf(trace) === null ? trace.messages : trace.messages.slice(1);
   const last = turnMessages(trace).findLast(({ reply }) => reply !== null || trace.turns.length > 0);
   if (last === undefined)
-    return failedCallSpan(trace, { content: false, tools: [] }).length > 0 ? [] : [...trace.messages];
+    return failedCallSpan(trace, { content: false, tools: [], run: null }).length > 0 ? [] : [...trace.messages];
   const covered = last.reply === null ? conversation.length : last.input.length + 1;
   return conversation.slice(covered).map(withoutProviderState);
 }
@@ -439,7 +444,40 @@ const NAME = "art-e";
 /** Returns the spans of a trace in the GenAI conventions: the agent's span, then model and tool calls by start time. */
 export function otlpSpans(trace: ExportedTrace, options: OtlpOptions): Span[] {
   const below = [...modelSpans(trace, options), ...failedCallSpan(trace, options), ...toolSpans(trace, options)];
-  return [agentSpan(trace, options), ...below.sort(byStart)];
+  const { ofEachSpan, ofRoot } = experimentAttributes(trace, options);
+  return [agentSpan(trace, options), ...below.sort(byStart)].map((span, i) => ({
+    ...span,
+    attributes: [...span.attributes, ...ofEachSpan, ...(i === 0 ? ofRoot : [])],
+  }));
+}
+
+/**
+ * Attributes that make a run an experiment at Langfuse
+ * (https://langfuse.com/integrations/native/opentelemetry/experiments). A question is one item. Each epoch is another
+ * execution of the item, with its own root. The dataset's id is the hash of its content, so that runs over the same
+ * questions can be compared, whatever the path of their file.
+ */
+function experimentAttributes(trace: ExportedTrace, { content, run }: OtlpOptions) {
+  if (trace.kind === "chat" || run === null) return { ofEachSpan: [], ofRoot: [] };
+  const { taskId, epoch, answer } = trace;
+  const ofEachSpan = toKeyValues({
+    "langfuse.experiment.id": text(run.id),
+    "langfuse.experiment.name": text(run.name ?? run.id),
+    "langfuse.experiment.dataset.id": text(run.dataset.sha256),
+    "langfuse.experiment.item.id": text(String(taskId)),
+    "langfuse.experiment.item.root_observation_id": text(rootSpanId(trace)),
+  });
+  const ofRoot = toKeyValues({
+    "langfuse.experiment.item.metadata.epoch": text(String(epoch)),
+    ...(content
+      ? {
+          "langfuse.observation.input": text(askedOf(trace)),
+          "langfuse.observation.output": text(answer ?? undefined),
+          "langfuse.experiment.item.expected_output": text(goldOf(trace) || undefined),
+        }
+      : {}),
+  });
+  return { ofEachSpan, ofRoot };
 }
 
 /** Identifies art-e as the source of spans. */
@@ -455,10 +493,10 @@ export function spanSource(): SpanSource {
 
 /** A trace as OTLP's TracesData on one line, in the format of the collector's otlpjsonfile receiver. */
 export const otlpFormat: LineFormat = {
-  *lines(traces, { options: { content }, toolsOf }) {
+  *lines(traces, { options: { content }, toolsOf, run }) {
     const { resource, scope, schemaUrl } = spanSource();
     for (const trace of traces) {
-      const spans = otlpSpans(trace, { content, tools: toolsOf(trace) });
+      const spans = otlpSpans(trace, { content, tools: toolsOf(trace), run });
       yield toWellFormedJson({ resourceSpans: [{ resource, scopeSpans: [{ scope, schemaUrl, spans }] }] });
     }
   },

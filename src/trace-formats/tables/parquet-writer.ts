@@ -1,3 +1,4 @@
+// Writes Parquet files, row group by row group.
 import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { type CellValue, type Column, type ColumnType, PARQUET_TABLE_KEY } from "../table-types.js";

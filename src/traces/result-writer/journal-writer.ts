@@ -1,3 +1,4 @@
+// Writes and deletes the paid replies of a task.
 import type { Db } from "../../store/open-store.js";
 import type { TaskId } from "../../tasks/question.js";
 

@@ -1,3 +1,4 @@
+// The thread of `threadedResultWriter`: saves each batch of finished tasks and paid replies in one transaction.
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { type RpcAnswer, type RpcCall, tellLoaded } from "../../platform/worker-rpc.js";
@@ -7,8 +8,6 @@ import { FILE_LOST, openRowWriter, type SaveCall, type SaveOutcome } from "../re
 import { openJournalWriter } from "./journal-writer.js";
 
 type Save = Exclude<SaveCall, { kind: "last" }>;
-
-/** The thread of `threadedResultWriter`: saves each batch of finished tasks and paid replies in one transaction. */
 
 /**
  * WAL pages between checkpoints (16 MB), four times the default. Each checkpoint waits for the disk and delays saves.

@@ -1,9 +1,10 @@
+// The comparison of two versions of an agent.
 import type { AgentVersionJson } from "../../server/response-shapes.js";
 import { h, minuteText, replaceChildren, select } from "../dom.js";
 import { lineDifferences } from "../report/differences.js";
 import { get } from "./api.js";
 import { loadLibraries } from "./libraries.js";
-import { labelled } from "./lists.js";
+import { labeled } from "./lists.js";
 
 /** Compares two versions of an agent, or is null if there is only one. `query` can contain `versions=2,5`. */
 export async function versionComparison(agentId: string, query: URLSearchParams): Promise<HTMLElement | null> {
@@ -33,7 +34,7 @@ export async function versionComparison(agentId: string, query: URLSearchParams)
   };
   const before = choose("version-before", linked[0] ?? String(previous.version));
   const after = choose("version-after", linked[1] ?? String(newest.version));
-  const lists = h("div.edit-form", labelled("From version", before), labelled("To version", after));
+  const lists = h("div.edit-form", labeled("From version", before), labeled("To version", after));
   return h(
     "details.edit",
     { open: linked.length > 0, toggle: () => void show() },

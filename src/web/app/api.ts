@@ -1,3 +1,4 @@
+// Calls the server's API from the pages, with its token, and reads event streams.
 import { presentProperties } from "../../platform/optional-values.js";
 import type { ChatEvent } from "../../server/chat-event.js";
 
@@ -160,8 +161,8 @@ async function* readEvents<T>(response: Response): AsyncGenerator<T> {
 const BY_REASON: Readonly<Record<string, string>> = {
   agent_unknown: "Unknown agent. See the list under Agents.",
   tool_unknown: "Unknown tool. See the list under Tools.",
-  run_unknown: "Unknown run. See the list under Runs.",
-  trace_unknown: "Unknown trace. See the list under Traces.",
+  run_unknown: "Unknown run. It might have been deleted. See the list under Runs.",
+  trace_unknown: "Unknown trace. Its run might have been deleted. See the list under Traces.",
   session_unknown: "This chat no longer exists. Start a new session.",
   session_bound: "This chat belongs to another mailbox or date. Start a new session.",
   mail_unknown: "This email was not imported.",

@@ -1,11 +1,15 @@
+// The chat section: choosing agent, mailbox and date, and the conversation while it is streamed.
 import { presentProperties } from "../../platform/optional-values.js";
+import { changesOf } from "../../scoring/goal-match.js";
 import type { ChatEvent } from "../../server/chat-event.js";
 import type { AgentJson, InboxesJson, ModelsJson } from "../../server/response-shapes.js";
 import { duration } from "../../text/format.js";
-import { h, select, untrustedInline, untrustedText } from "../dom.js";
+import { append, h, select, setText, untrustedInline, untrustedText } from "../dom.js";
+import { changeTable } from "../report/change-table.js";
+import { mailWords } from "../report/conversation.js";
 import { chatEvents, get } from "./api.js";
-import { errorNotice, labelled, mailLinks } from "./lists.js";
-import { feedbackForm, loadSessionTraces, mailWords, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
+import { errorNotice, labeled, mailLinks } from "./lists.js";
+import { feedbackForm, loadSessionTraces, type ToolCallCard, toolCallCard, traceToEvents } from "./trace.js";
 
 /** The log lives as long as the page, so that the conversation remains after a visit to another section. */
 let log: ChatLog | null = null;
@@ -172,10 +176,10 @@ function questionForm(fields: Fields, choices: Choices, log: ChatLog): HTMLEleme
     { submit, change, input: () => saveChoices(fields, question.value) },
     h(
       "div.choices",
-      labelled("Agent", agent),
-      labelled("Mailbox", inbox),
-      labelled("Date (hides later email)", day),
-      labelled("Model", model),
+      labeled("Agent", agent),
+      labeled("Mailbox", inbox),
+      labeled("Date (hides later email)", day),
+      labeled("Model", model),
     ),
     h("datalist", { id: "inboxes" }, ...choices.inboxes.inboxes.map((address) => h("option", { value: address }))),
     h("datalist", { id: "models" }, ...choices.models.models.map(({ id }) => h("option", { value: id }))),
@@ -207,8 +211,12 @@ class ChatLog {
   /** Number of the current session. */
   private conversation = 0;
 
+  /** Results of all tool calls of the session. */
+  private results: unknown[] = [];
+
   clear(): void {
     this.conversation++;
+    this.results = [];
     this.element.replaceChildren();
   }
 
@@ -243,7 +251,7 @@ class ChatLog {
 
   private addExchange(question: string): Exchange {
     const { conversation } = this;
-    const exchange = new Exchange(question, (session) => {
+    const exchange = new Exchange(question, this.results, (session) => {
       // An answer that arrives after the user started another session does not restore the old one.
       if (conversation === this.conversation) {
         updateChatState({ session });
@@ -263,7 +271,6 @@ class Exchange {
   private readonly status = h("p.hint", { role: "status" }, "Thinking …");
   private readonly outcome = h("div.outcome", this.status);
   private readonly calls = new Map<string, { name: string; card?: ToolCallCard; sources?: unknown }>();
-  private readonly results: unknown[] = [];
   /** The text of the current reply, or null between replies. */
   private text: HTMLElement | null = null;
   /** The answer in the arguments of a call, by the call's id. */
@@ -272,6 +279,7 @@ class Exchange {
 
   constructor(
     question: string,
+    private readonly results: unknown[],
     private readonly onSession: (sessionId: string) => void,
   ) {
     this.element = h(
@@ -287,10 +295,10 @@ class Exchange {
     switch (event.type) {
       case "text-delta":
         this.reasoning = null;
-        this.textElement(event.toolCallId).textContent += event.text;
+        append(this.textElement(event.toolCallId), [event.text]);
         break;
       case "text-replaced":
-        this.textElement(event.toolCallId).textContent = event.text;
+        setText(this.textElement(event.toolCallId), event.text);
         break;
       case "reasoning-delta":
         this.addReasoning(event.text);
@@ -311,7 +319,7 @@ class Exchange {
         this.showError(event.error);
         break;
       case "session-info":
-        this.showSession(event.sessionId, event.traceId);
+        this.showSession(event);
         break;
       case "retry":
         this.showRetry(event);
@@ -341,9 +349,9 @@ class Exchange {
     if (this.reasoning === null) {
       this.reasoning = untrustedText("", "reasoning", "p");
       this.steps.append(this.reasoning);
-      this.status.textContent = "Reasoning …";
+      setText(this.status, "Reasoning …");
     }
-    this.reasoning.textContent += text;
+    append(this.reasoning, [text]);
   }
 
   /** Text before a tool call is not the answer. */
@@ -358,7 +366,7 @@ class Exchange {
   private announceCall(id: string, name: string): void {
     this.moveTextToSteps();
     this.calls.set(id, { name });
-    this.status.textContent = name === "return_final_answer" ? "Answering …" : `Calling ${name} …`;
+    setText(this.status, name === "return_final_answer" ? "Answering …" : `Calling ${name} …`);
   }
 
   private showCall(id: string, args: unknown): void {
@@ -373,7 +381,7 @@ class Exchange {
     this.moveTextToSteps();
     call.card = toolCallCard(call.name, args);
     this.steps.append(call.card.element);
-    this.status.textContent = `Calling ${call.name} …`;
+    setText(this.status, `Calling ${call.name} …`);
   }
 
   private showResult(id: string, result: unknown): void {
@@ -385,18 +393,20 @@ class Exchange {
       this.outcome.append(h("p.hint", "Sources: ", mailLinks(sources.map(String), mailWords(this.results))));
     }
     this.text = null;
-    this.status.textContent = "Thinking …";
+    setText(this.status, "Thinking …");
   }
 
   /** Retries remain in the steps, because they explain the time. */
   private showRetry({ attempt, reason, waitMs }: Extract<ChatEvent, { type: "retry" }>): void {
     const wait = `attempt ${attempt + 1} after ${duration(waitMs)}`;
     this.steps.append(h("p.retry", `The model call failed; retrying (${wait}): `, untrustedInline(reason)));
-    this.status.textContent = `The model call failed. Retrying: ${wait} …`;
+    setText(this.status, `The model call failed. Retrying: ${wait} …`);
   }
 
-  private showSession(sessionId: string, traceId: string): void {
+  private showSession({ sessionId, traceId, actions }: Extract<ChatEvent, { type: "session-info" }>): void {
     this.onSession(sessionId);
+    const changes = changesOf({ kind: "chat", ...presentProperties({ actions }) });
+    append(this.outcome, [changeTable(changes, mailWords(this.results))]);
     const link = h("a", { href: `#trace/${encodeURIComponent(traceId)}` }, "Open the trace");
     this.outcome.append(h("div.after", link, feedbackForm(traceId)));
   }

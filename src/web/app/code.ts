@@ -1,6 +1,7 @@
+// The section for coding notes: what went wrong first in each trace.
 import { presentProperties } from "../../platform/optional-values.js";
 import type { CodingQueueJson, NoteCountJson, TraceDetailsJson } from "../../server/response-shapes.js";
-import { h, replaceChildren } from "../dom.js";
+import { h, replaceChildren, setText } from "../dom.js";
 import { get, post, RefusedRequest, remove } from "./api.js";
 import { DecisionPage, keyButton } from "./decision-page.js";
 import { answerSection, CHATS, ORDER_WORDS, stepsSection } from "./label.js";
@@ -54,9 +55,9 @@ class Coding {
     const [limit, seed, order] = ["limit", "seed", "order"].map((name) => this.query.get(name));
     const query = new URLSearchParams(presentProperties({ run_id: this.runId, limit, seed, order }));
     const queue = await get<CodingQueueJson>(`/api/evals/coding-queue?${query}`);
-    const how = ORDER_WORDS[order === "enriched" ? order : "random"];
+    const how = ORDER_WORDS[order === "random" ? order : "enriched"];
     this.queue = queue.queue;
-    this.page.source.textContent = `${queue.run_name ?? queue.run_id ?? "chats"}${how}`;
+    setText(this.page.source, `${queue.run_name ?? queue.run_id ?? "chats"}${how}`);
     this.offer(queue.notes);
     await this.showNext();
   }

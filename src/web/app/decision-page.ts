@@ -1,3 +1,4 @@
+// The page that labels, notes and reviews share: one item after another, decided with the keyboard.
 import { type Child, h, replaceChildren } from "../dom.js";
 import { statusLine } from "./lists.js";
 
@@ -91,7 +92,7 @@ export class DecisionPage {
   /** Shows an item with the form below it, and details next to both. */
   show(item: HTMLElement, below: Child, details: HTMLElement): void {
     const beside = h("div.label-beside", item, below, this.form);
-    replaceChildren(this.body, h("div.labelling", beside, details));
+    replaceChildren(this.body, h("div.labeling", beside, details));
     item.focus({ preventScroll: true });
     scrollTo(0, 0);
   }

@@ -1,5 +1,6 @@
+// The section for labeling traces. It shows neither scores nor evals.
 import { presentProperties } from "../../platform/optional-values.js";
-import { datasetText } from "../../reports/wording.js";
+import { datasetText } from "../../reports/figure-text.js";
 import type {
   LabelQueueJson,
   LabelSummaryJson,
@@ -8,12 +9,16 @@ import type {
   SessionPageJson,
   TraceDetailsJson,
 } from "../../server/response-shapes.js";
+import { RUN_FIELDS } from "../../traces/list-fields.js";
 import type { ChatTrace, Trace } from "../../traces/trace.js";
-import { type Child, h, minuteText, untrustedText } from "../dom.js";
+import { append, type Child, h, minuteText, setText, untrustedInline, untrustedText } from "../dom.js";
+import { mailWords } from "../report/conversation.js";
 import { get, patch, post, RefusedRequest, remove } from "./api.js";
 import { DecisionPage } from "./decision-page.js";
-import { clipped, type Fact, factList, filteredList, labelled, offsetPage, twoLines } from "./lists.js";
-import { endingText, mailboxFacts, mailWords, resultsOf, rightAnswer, traceSteps } from "./trace.js";
+import { OVERALL } from "./judgments.js";
+import { clipped, type Fact, factList, labeled, offsetPage, searchedList, twoLines } from "./lists.js";
+import { folded } from "./registry.js";
+import { endingText, mailboxFacts, resultsOf, rightAnswer, traceSteps } from "./trace.js";
 
 /** A run with traces to label, or null for the chats. */
 interface LabelLine {
@@ -31,13 +36,13 @@ export async function labelView(
   signal: AbortSignal,
   query: URLSearchParams,
 ): Promise<void> {
-  const labelling = new Labelling(readSubject(id, query));
-  await labelling.showNext();
-  labelling.page.listen(signal);
-  page.append(labelling.page.element);
+  const labeling = new Labeling(readSubject(id, query));
+  await labeling.showNext();
+  labeling.page.listen(signal);
+  page.append(labeling.page.element);
 }
 
-class Labelling {
+class Labeling {
   readonly page = new DecisionPage({
     title: "Label traces",
     name: "Label",
@@ -90,7 +95,10 @@ class Labelling {
       const how = ORDER_WORDS[order];
       const about = criterion === OVERALL ? "" : `, for ${criterion}`;
       const by = annotator === "" ? "" : `, by ${annotator}`;
-      this.page.source.textContent = `${name ?? found ?? "chats"}${about}${by}${how}${sentence === null ? "" : `: ${sentence}`}`;
+      setText(
+        this.page.source,
+        `${name ?? found ?? "chats"}${about}${by}${how}${sentence === null ? "" : `: ${sentence}`}`,
+      );
       this.showProgress(summary);
     }
     this.seen = null;
@@ -172,13 +180,15 @@ class Labelling {
   }
 
   private showProgress(summary: LabelSummaryJson | null): void {
-    this.page.progress.textContent = `${this.waiting} to label`;
+    setText(this.page.progress, `${this.waiting} to label`);
     if (summary === null) return;
     const { labels, sources, self_agreement: again } = summary;
     const others = ["import", "judge", "score"].reduce((sum, source) => sum + (sources[source] ?? 0), 0);
     this.total = Object.values(labels).reduce((sum, number) => sum + number, 0);
     const agreement = again.value === null ? "" : `; ${again.value * again.n} of ${again.n} repeated labels agree`;
-    this.page.progress.textContent += `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${others > 0 ? ` (${others} of them not by people, so they validate nothing)` : ""}${agreement}.`;
+    append(this.page.progress, [
+      `. Total: ${labels.good} good, ${labels.bad} bad, ${labels.skip} skipped${others > 0 ? ` (${others} of them not by people, so they validate nothing)` : ""}${agreement}.`,
+    ]);
   }
 }
 
@@ -220,7 +230,7 @@ function givenLabels(labels: QueuedTraceJson["labels"]): HTMLElement | string {
 }
 
 /** Lists the runs with traces to label, and the chats. */
-export async function labelList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+export async function labelList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
   const field = (id: string, value: string) => h("input", { id, type: "text", value, autocomplete: "off" });
   const [criterion, sentence, annotator] = [field("criterion", OVERALL), field("sentence", ""), field("annotator", "")];
   const enriched = h("input", { id: "enriched", type: "checkbox" });
@@ -236,67 +246,79 @@ export async function labelList(page: HTMLElement, query: URLSearchParams): Prom
         if (written !== "") await patch(`/api/evals/criteria/${encodeURIComponent(name())}`, { sentence: written });
         location.hash = subject();
       } catch (error) {
-        refused.textContent = (error as Error).message;
+        setText(refused, (error as Error).message);
       }
     };
     return h("a", { href: subject(), click: open }, text);
   };
-  const list = h("div");
-  /** Number of loaded runs without traces, which are not listed. */
-  let empty = 0;
-  await filteredList<LabelLine>(list, query, {
-    title: "Traces to label",
-    section: "label",
-    fields: [],
-    none: "No traces yet. Start a run with art-e run, or ask an agent.",
-    search: "Search runs",
-    async load(filter, next) {
-      const older = await offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs);
-      const chats = older.next === null ? await get<SessionPageJson>("/api/sessions?limit=1") : null;
-      const withTraces = older.lines.filter(({ tasks }) => tasks > 0);
-      if (next === null) empty = 0;
-      empty += older.lines.length - withTraces.length;
-      const lines = [...withTraces.map((run) => ({ run })), ...(chats?.total_count ? [{ run: null }] : [])];
-      return { ...older, lines, total: older.total - empty + (chats?.total_count ? 1 : 0) };
-    },
-    columns: [
-      {
-        title: "Traces of",
-        sort: ({ run }) => run?.name ?? run?.id ?? "chats",
-        cell: ({ run }) => link(run?.id ?? null, run?.name ?? run?.id ?? "chats"),
-      },
-      { title: "Agent, model", cell: ({ run }) => (run === null ? "any" : twoLines(run.agent_id, run.model)) },
-      { title: "Dataset", cell: ({ run }) => (run === null ? "–" : clipped(datasetText(run))) },
-      { title: "Tasks", cell: ({ run }) => (run === null ? "–" : `${run.tasks} of ${run.total_tasks}`) },
-      {
-        title: "Started",
-        sort: ({ run }) => run?.started_at ?? null,
-        cell: ({ run }) => (run === null ? "–" : minuteText(run.started_at)),
-      },
-    ],
-  });
-  page.append(
-    h("h2", "Label traces"),
-    h("p", "Label one trace after another as good or bad, with a reason. These labels select and validate evals."),
-    h(
-      "p",
-      "Unsure what goes wrong? Note the first failure in each trace: ",
-      h("a", { href: "#code/latest" }, "error analysis"),
-      ", then ",
-      h("a", { href: "#modes" }, "failure modes"),
-      ".",
-    ),
-    labelled("Failure mode (overall for none in particular)", criterion, "criterion"),
-    labelled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
-    labelled("Your name, if several people label", annotator, "criterion"),
+  const options = folded(
+    "Failure mode, name and order",
+    labeled("Failure mode (overall for none in particular)", criterion, "criterion"),
+    labeled("Property of a good trace, in one sentence (empty: unchanged)", sentence, "criterion"),
+    labeled("Your name, if several people label", annotator, "criterion"),
     h(
       "p.check",
       enriched,
       h("label", { for: enriched.id }, "Draw likely failures more often (all figures weight their labels)"),
     ),
     refused,
-    list,
   );
+  await searchedList<LabelLine>(page, query, signal, {
+    title: "Label traces",
+    section: "label",
+    intro: [
+      h(
+        "p",
+        "Choose a run, and label its traces as good or bad, with a reason. These labels select and validate evals.",
+      ),
+      h(
+        "p.hint",
+        "Unsure what goes wrong? Note the first failure in each trace: ",
+        h("a", { href: "#code/latest" }, "error analysis"),
+        ", then ",
+        h("a", { href: "#modes" }, "failure modes"),
+        ".",
+      ),
+      options,
+    ],
+    fields: RUN_FIELDS,
+    none: [
+      "No traces yet. Start a run with ",
+      h("code", "art-e run"),
+      ", or ",
+      h("a", { href: "#chat" }, "ask an agent"),
+      ".",
+    ],
+    search: "Search runs",
+    async load(query, next) {
+      const parameters = new URLSearchParams(query);
+      parameters.set("q", `${query.get("q") ?? ""} tasks>0`);
+      const page = await offsetPage("/api/runs", parameters, next, ({ runs }: RunPageJson) => runs);
+      const chats = page.next === null && !query.has("q") ? await get<SessionPageJson>("/api/sessions?limit=1") : null;
+      const lines = [...page.lines.map((run) => ({ run })), ...(chats?.total_count ? [{ run: null }] : [])];
+      return { ...page, lines, total: page.total + (chats?.total_count ? 1 : 0) };
+    },
+    columns: [
+      {
+        title: "Traces of",
+        sort: "run",
+        cell: ({ run }) => link(run?.id ?? null, run?.name ?? run?.id ?? "chats"),
+      },
+      {
+        title: "Agent, model",
+        sort: "agent",
+        cell: ({ run }) => (run === null ? "any" : twoLines(untrustedInline(run.agent_id), untrustedInline(run.model))),
+      },
+      { title: "Dataset", cell: ({ run }) => (run === null ? "–" : clipped(datasetText(run))) },
+      {
+        title: "Tasks",
+        sort: "tasks",
+        cell: ({ run }) => (run === null ? "–" : `${run.tasks} of ${run.total_tasks}`),
+        isNumeric: true,
+      },
+      { title: "Started", sort: "started", cell: ({ run }) => (run === null ? "–" : minuteText(run.started_at)) },
+    ],
+  });
 }
 
 /**
@@ -353,9 +375,6 @@ interface LabelSubject {
 }
 
 export const CHATS = "chats";
-
-/** The criterion for answers in general. */
-const OVERALL = "overall";
 
 /** Parses a URL fragment such as `#label/latest?criterion=tone`. */
 function readSubject(id: string, query: URLSearchParams): LabelSubject {

@@ -1,3 +1,4 @@
+// Loads the chart and diff libraries when a page first needs them.
 import { h } from "../dom.js";
 
 const loaded = new Map<string, Promise<void>>();

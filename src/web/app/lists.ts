@@ -1,23 +1,22 @@
+// Lists with a search, sorting and pages whose state is in the URL.
 import { compact } from "../../platform/optional-values.js";
 import type { OffsetPageJson } from "../../server/response-shapes.js";
-import { type Child, h, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
+import { exampleOf, type ListFields } from "../../store/list-query.js";
+import { type Child, h, replaceChildren, setText, untrustedInline, untrustedText } from "../dom.js";
 import { get } from "./api.js";
-
-/** A filter of a list. `name` is the API's parameter name. */
-export interface FilterField {
-  readonly name: string;
-  readonly label: string;
-  /** Options are values with their labels. */
-  readonly kind: "text" | "date" | readonly (readonly [value: string, label: string])[];
-}
 
 /** A column of a list, with at least one of the two functions. */
 export interface Column<Line> {
   readonly title: string;
-  /** Value to sort by, or null if it is missing. Columns without this function cannot be sorted. */
-  sort?(line: Line): string | number | null;
+  /**
+   * Value to sort by, or null if it is missing. In a list that the server sorts, the name of a field. Columns without
+   * it cannot be sorted.
+   */
+  readonly sort?: string | ((line: Line) => string | number | null);
   /** Content of a cell, by default the value to sort by. */
   cell?(line: Line): Child;
+  /** Whether its values are numbers, which are aligned to the right. */
+  readonly isNumeric?: boolean;
 }
 
 interface ListPage<Line> {
@@ -27,21 +26,25 @@ interface ListPage<Line> {
   readonly total: number;
 }
 
-interface FilteredList<Line> {
+interface SearchedList<Line> {
   readonly title: string;
   /** Name of the section in the URL fragment. */
   readonly section: string;
-  readonly fields: readonly FilterField[];
-  load(filter: URLSearchParams, next: string | null): Promise<ListPage<Line>>;
+  /** Shown below the title. */
+  readonly intro?: Child;
+  /** Fields by which the server searches and sorts. Null for a list that is complete in the page. */
+  readonly fields: ListFields | null;
+  /** `query` has the parameters `q` and `sort`. `limit` is the number of lines, if it is not the usual one. */
+  load(query: URLSearchParams, next: string | null): Promise<ListPage<Line>>;
   readonly columns: readonly Column<Line>[];
-  /** Placeholder of the field that searches the loaded lines. */
+  /** Placeholder of the search field. */
   readonly search: string;
   /** Shown above the table, such as actions for the selected lines. */
   readonly tools?: HTMLElement;
   /** Shown below the table. */
   footnote?(lines: readonly Line[]): Child;
-  /** Shown if the unfiltered list is empty. */
-  readonly none: string;
+  /** Shown if the list is empty without a search. It says what to do. */
+  readonly none: Child;
 }
 
 type Rows = readonly (readonly Child[])[];
@@ -55,98 +58,157 @@ interface LiveTable {
 /** A string is shown as untrusted text. Null is left out. */
 export type Fact = readonly [name: string, value: string | Node | null];
 
+/** Milliseconds after the last key press until the server searches. */
+const TYPING_MS = 250;
+
+/** Milliseconds between updates of a list. */
+const REFRESH_MS = 3_000;
+
+/** Maximum number of lines that are updated. The API returns no more at once. */
+const MAX_LIVE = 200;
+
 /**
- * Shows a list with a search field, filters, sortable columns and pages. All of them are in the URL fragment or the
- * state of the history entry, so that a reload and the Back button restore them.
+ * Shows a list with one search field, sortable columns and pages. Their state is in the URL fragment and in the history
+ * entry, so that a reload and the Back button restore it. New and changed lines appear by themselves.
  */
-export async function filteredList<Line extends object>(
+export async function searchedList<Line extends object>(
   page: HTMLElement,
   query: URLSearchParams,
-  list: FilteredList<Line>,
+  signal: AbortSignal,
+  list: SearchedList<Line>,
 ): Promise<void> {
-  const inputs = list.fields.map((field) => inputOf(field, query.get(field.name) ?? ""));
-  const search = h("input", { type: "search", "aria-label": list.search, placeholder: list.search, name: "search" });
-  search.value = query.get("search") ?? "";
+  const { fields } = list;
+  const search = h("input", {
+    type: "search",
+    name: "search",
+    "aria-label": list.search,
+    placeholder: fields === null ? list.search : `${list.search}: words, ${examplesOf(fields)} …`,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  search.value = query.get("q") ?? "";
   const status = h("p.hint", { role: "status" });
   const notice = h("div");
   const footnote = h("div");
   const more = h("button", { hidden: true, click: () => void loadNext() }, "Show more");
-  const shown = sortableTable(list.title, list.columns, query.get("sort") ?? "", () => show());
-  let lines: Line[] = [];
+  const shown = sortableTable(list.title, list.columns, query.get("sort") ?? "", () => void reload());
+  let lines: readonly Line[] = [];
   let next: string | null = null;
   let total = 0;
-  /** Number of filter changes, so that responses for an earlier filter are ignored. */
+  /** Number of changes of the search, so that responses for an earlier one are ignored. */
   let changes = 0;
 
-  const filter = () =>
-    new URLSearchParams(inputs.filter(({ value }) => value !== "").map(({ name, value }) => [name, value]));
+  const state = () =>
+    new URLSearchParams(
+      [
+        ["q", search.value.trim()],
+        ["sort", shown.order()],
+      ].filter(([, value]) => value !== ""),
+    );
 
   async function loadNext(): Promise<void> {
     const change = changes;
     try {
-      const loaded = await list.load(filter(), next);
+      const loaded = await list.load(state(), next);
       if (change !== changes) return;
       lines = [...lines, ...loaded.lines];
       ({ next, total } = loaded);
-      more.hidden = next === null;
-      notice.replaceChildren();
       show();
     } catch (error) {
-      if (change !== changes) return;
+      if (change !== changes || signal.aborted) return;
       more.hidden = true;
       replaceChildren(notice, errorNotice((error as Error).message));
     }
   }
 
-  function show(): void {
-    const found = searchLines(lines, search.value);
-    shown.setLines(found);
-    shown.element.hidden = found.length === 0;
-    status.textContent =
-      found.length === lines.length
-        ? `${lines.length} of ${total}`
-        : `${found.length} found in ${lines.length} of ${total}`;
-    const isFiltered = filter().size > 0 || search.value !== "";
-    const empty = isFiltered ? "Nothing matches this filter." : list.none;
-    replaceChildren(notice, found.length > 0 ? null : h("p.notice", { role: "status" }, empty));
-    replaceChildren(footnote, list.footnote?.(found) ?? null);
-    const words = filter();
-    if (search.value !== "") words.set("search", search.value);
-    if (shown.order() !== "") words.set("sort", shown.order());
-    rememberPlace(`#${list.section}${words.size === 0 ? "" : `?${words}`}`, lines.length);
+  /** Loads the shown lines again and shows what has changed. */
+  async function refresh(): Promise<void> {
+    const change = changes;
+    if (document.hidden || !shown.element.isConnected || lines.length > MAX_LIVE) return;
+    const limit = String(Math.max(PAGE_LINES, lines.length));
+    const loaded = await list.load(new URLSearchParams([...state(), ["limit", limit]]), null).catch(() => null);
+    if (loaded === null || change !== changes || signal.aborted) return;
+    const isSame = JSON.stringify(loaded.lines) === JSON.stringify(lines) && loaded.total === total;
+    ({ lines, next, total } = loaded);
+    if (!isSame) show();
   }
 
-  async function change(): Promise<void> {
+  function show(): void {
+    const found = fields === null ? searchLines(lines, search.value) : lines;
+    shown.setLines(found, fields !== null);
+    shown.element.hidden = found.length === 0;
+    const matching = found.length === lines.length ? "" : `${found.length} found in `;
+    setText(status, `${matching}${lines.length} of ${total}`);
+    more.hidden = next === null;
+    const clear = () => {
+      search.value = "";
+      void reload();
+    };
+    const empty =
+      search.value.trim() === ""
+        ? list.none
+        : ["Nothing matches. ", h("button.quiet", { click: clear }, "Clear the search")];
+    replaceChildren(notice, found.length > 0 ? null : h("div.notice", { role: "status" }, empty));
+    replaceChildren(footnote, list.footnote?.(found) ?? null);
+    const place = state();
+    rememberPlace(`#${list.section}${place.size === 0 ? "" : `?${place}`}`, lines.length);
+  }
+
+  async function reload(): Promise<void> {
+    if (fields === null) return show();
     changes++;
     lines = [];
     next = null;
     await loadNext();
   }
 
-  const labelOf = (i: number) => list.fields[i]?.label ?? "";
-  const form = h(
-    "form",
-    { submit: (event: Event) => event.preventDefault(), change },
-    ...inputs.map((input, i) => labelled(labelOf(i), input)),
-  );
-  const clear = () => {
-    for (const input of inputs) input.value = "";
-    void change();
-  };
-  form.append(h("div.clear", h("button", { click: clear }, "Clear the filter")));
-  search.addEventListener("input", show);
+  let typing: ReturnType<typeof setTimeout> | undefined;
+  search.addEventListener("input", () => {
+    clearTimeout(typing);
+    if (fields === null) show();
+    else typing = setTimeout(() => void reload(), TYPING_MS);
+  });
   const linesBefore = rememberedLines();
   do await loadNext();
   while (next !== null && lines.length < linesBefore);
+  if (fields !== null) {
+    const timer = setInterval(() => void refresh(), REFRESH_MS);
+    signal.addEventListener("abort", () => clearInterval(timer));
+  }
   page.append(
     h("h2", list.title),
+    ...(list.intro === undefined ? [] : [h("div", list.intro)]),
     h("div.list-tools", search, list.tools ?? "", status),
-    list.fields.length === 0 ? "" : h("details.filters", { open: filter().size > 0 }, h("summary", "Filter"), form),
+    fields === null ? "" : fieldHelp(fields, search),
     notice,
     shown.element,
     footnote,
     more,
   );
+}
+
+/** Lines per page, as in the API. */
+const PAGE_LINES = 50;
+
+function examplesOf(fields: ListFields): string {
+  const examples = Object.entries(fields).map(([name, field]) => exampleOf(name, field));
+  return examples.slice(1, 4).join(", ");
+}
+
+/** Lists the fields of the search. A click adds a condition. */
+function fieldHelp(fields: ListFields, search: HTMLInputElement): HTMLElement {
+  const add = (name: string, kind: string) => () => {
+    const condition = `${name}${kind === "number" ? ">" : kind === "date" ? ">=" : ":"}`;
+    search.value = `${search.value.trimEnd()} ${condition}`.trimStart();
+    search.focus();
+  };
+  const rows = Object.entries(fields).flatMap(([name, { kind, help }]) => [
+    h("dt", h("button.quiet", { click: add(name, kind) }, name)),
+    h("dd", help),
+  ]);
+  const rules = `All conditions must hold: words, "a phrase", tag:paper, score<0.5, failed>0, started>=2026-01-31. A minus
+    sign excludes: -status:running. The same works with art-e runs list.`;
+  return h("details.filters", h("summary", "Search by field"), h("p.hint", rules), h("dl.facts", rows));
 }
 
 /** Returns the lines that contain every search word. */
@@ -167,40 +229,48 @@ function rememberedLines(): number {
   return (history.state as { readonly lines?: number } | null)?.lines ?? 0;
 }
 
-/** A table whose lines can be sorted by its columns. `order` is a column title, after `-` if descending. */
+/** A table whose lines can be sorted by its columns. `order` is a field or a column title, after `-` if descending. */
 function sortableTable<Line>(
   caption: string,
   columns: readonly Column<Line>[],
   order: string,
   onOrder: () => void,
-): { readonly element: HTMLElement; setLines(lines: readonly Line[]): void; order(): string } {
+): { readonly element: HTMLElement; setLines(lines: readonly Line[], isSorted: boolean): void; order(): string } {
   let sorted = order;
-  const heads = columns.map(({ title, sort }) => {
-    if (sort === undefined) return title;
+  const nameOf = ({ sort, title }: Column<Line>) => (typeof sort === "string" ? sort : title);
+  const heads = columns.map((column) => {
+    if (column.sort === undefined) return column.title;
+    const name = nameOf(column);
     const click = () => {
-      sorted = sorted === title ? `-${title}` : title;
+      sorted = sorted === name ? `-${name}` : name;
       onOrder();
     };
-    return h("button.sort", { click }, title);
+    return h("button.sort", { click }, column.title);
   });
   const { element, setRows } = liveTable(
     caption,
     heads,
     columns.map(({ title }) => title),
+    columns.flatMap(({ isNumeric }, i) => (isNumeric ? [i] : [])),
   );
   return {
     element,
     order: () => sorted,
-    setLines(lines) {
-      const [title, sign] = sorted.startsWith("-") ? [sorted.slice(1), -1] : [sorted, 1];
-      const column = columns.find((each) => each.title === title);
+    setLines(lines, isSorted) {
+      const [name, sign] = sorted.startsWith("-") ? [sorted.slice(1), -1] : [sorted, 1];
+      const column = columns.find((each) => nameOf(each) === name);
       for (const [i, head] of [...element.querySelectorAll("th")].entries()) {
         if (columns[i]?.sort === undefined) continue;
         head.setAttribute("aria-sort", columns[i] !== column ? "none" : sign === 1 ? "ascending" : "descending");
       }
       const read = column?.sort;
-      const rows = read === undefined ? lines : lines.toSorted((a, b) => compareValues(read(a), read(b), sign));
-      setRows(rows.map((line) => columns.map(({ sort, cell = sort }) => cell?.(line) ?? null)));
+      const rows =
+        isSorted || typeof read !== "function"
+          ? lines
+          : lines.toSorted((a, b) => compareValues(read(a), read(b), sign));
+      const content = (line: Line, { sort, cell }: Column<Line>) =>
+        cell !== undefined ? cell(line) : typeof sort === "function" ? sort(line) : null;
+      setRows(rows.map((line) => columns.map((column) => content(line, column))));
     },
   };
 }
@@ -212,33 +282,19 @@ function compareValues(a: string | number | null, b: string | number | null, sig
 }
 
 /** Shows a field below its label. */
-export function labelled(text: string, field: HTMLElement, className: string | null = null): HTMLElement {
+export function labeled(text: string, field: HTMLElement, className: string | null = null): HTMLElement {
   return h("div", { class: className }, h("label", { for: field.id }, text), field);
-}
-
-function inputOf({ name, kind }: FilterField, value: string): HTMLInputElement | HTMLSelectElement {
-  const attributes = { id: `filter-${name}`, name };
-  const input =
-    typeof kind === "string"
-      ? h("input", { ...attributes, type: kind, autocomplete: "off", spellcheck: "false" })
-      : select(attributes, [["", "any"], ...kind]);
-  // A link can filter by an id that is not in the list.
-  if (value !== "" && typeof kind !== "string" && !kind.some(([option]) => option === value)) {
-    input.append(h("option", { value }, value));
-  }
-  input.value = value;
-  return input;
 }
 
 /** Loads a page of a list with offsets. `next` comes from the previous page, or is null for the first page. */
 export async function offsetPage<Page extends OffsetPageJson, Line>(
   path: string,
-  filter: URLSearchParams,
+  query: URLSearchParams,
   next: string | null,
   linesOf: (page: Page) => readonly Line[],
 ): Promise<ListPage<Line>> {
   const offset = Number(next ?? 0);
-  const page = await get<Page>(`${path}?${new URLSearchParams([...filter, ["offset", String(offset)]])}`);
+  const page = await get<Page>(`${path}?${new URLSearchParams([...query, ["offset", String(offset)]])}`);
   const lines = linesOf(page);
   return { lines, next: page.has_more ? String(offset + lines.length) : null, total: page.total_count };
 }
@@ -257,30 +313,46 @@ export function liveTable(
   caption: string,
   heads: readonly Child[],
   titles: readonly string[] = heads.map(String),
+  numeric: readonly number[] = [],
 ): LiveTable {
-  const body = h("tbody");
+  const body = h("tbody", { click: openRow });
+  const classOf = (column: number) => (numeric.includes(column) ? "number" : null);
   const element = h(
     "div.scroll",
     { role: "region", "aria-label": caption, tabindex: 0 },
     h(
       "table",
       h("caption.hidden", caption),
-      h("thead", h("tr", ...heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("thead", h("tr", ...heads.map((head, i) => h("th", { scope: "col", class: classOf(i) }, head)))),
       body,
     ),
   );
   return {
     element,
     setRows(rows) {
-      const focused = body.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
+      const held = body.contains(document.activeElement) ? document.activeElement : null;
+      const [name, focused] = nameOfControl(held);
       const row = (cells: Rows[number]) =>
-        h("tr", ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null }, cell)));
+        h("tr", ...cells.map((cell, i) => h("td", { "data-label": titles[i] ?? null, class: classOf(i) }, cell)));
       replaceChildren(body, ...rows.map(row));
       if (focused === null) return;
-      const links = [...body.querySelectorAll("a")];
-      links.find((link) => link.getAttribute("href") === focused)?.focus({ preventScroll: true });
+      const controls = [...body.querySelectorAll<HTMLElement>("a, input, button")];
+      controls.find((control) => control.getAttribute(name) === focused)?.focus({ preventScroll: true });
     },
   };
+}
+
+/** Returns the attribute that tells the controls of a table apart, with its value. */
+function nameOfControl(control: Element | null): [name: string, value: string | null] {
+  const name = control?.matches("a") ? "href" : "aria-label";
+  return [name, control?.getAttribute(name) ?? null];
+}
+
+/** Opens the first link of a row that is clicked anywhere, unless the user selects text. */
+function openRow({ target }: MouseEvent): void {
+  if (!(target instanceof Element) || target.closest("a, button, input, select, summary, label") !== null) return;
+  if (getSelection()?.isCollapsed === false) return;
+  target.closest("tr")?.querySelector("a")?.click();
 }
 
 /** Shows two values in a cell, the second below the first. */
@@ -341,7 +413,7 @@ export function statusLine() {
     element,
     say(text: string, isError = false): void {
       element.className = isError ? "bad" : "hint";
-      element.textContent = text;
+      replaceChildren(element, text);
     },
   };
 }

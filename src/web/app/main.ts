@@ -1,4 +1,6 @@
+// The served pages: chooses the section for the URL fragment, and restores drafts and scroll positions.
 import type { MailJson, SessionLineJson, SessionPageJson } from "../../server/response-shapes.js";
+import { SESSION_FIELDS } from "../../traces/list-fields.js";
 import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { listenForPageKeys } from "../page-keys.js";
 import { themeButton } from "../theme-button.js";
@@ -6,9 +8,9 @@ import { get, pageScope, type SectionName } from "./api.js";
 import { chatView, continueSession } from "./chat.js";
 import { codeView } from "./code.js";
 import { labelList, labelView } from "./label.js";
-import { type Column, clipped, errorNotice, filteredList, idLink, offsetPage } from "./lists.js";
+import { type Column, clipped, errorNotice, idLink, offsetPage, searchedList } from "./lists.js";
 import { modesView } from "./modes.js";
-import { agentFilter, agentList, agentView, toolList, toolView } from "./registry.js";
+import { agentList, agentView, toolList, toolView } from "./registry.js";
 import { reviewView } from "./review-view.js";
 import { runList } from "./run-list.js";
 import { compareView } from "./run-report.js";
@@ -20,7 +22,7 @@ import { confirmLeaving } from "./unsaved-edits.js";
 type Update = () => void;
 
 interface Section {
-  /** `query` comes from a URL fragment such as `#runs?status=running`. `signal` aborts when another section opens. */
+  /** `query` comes from a URL fragment such as `#runs?q=status:running`. `signal` aborts when another section opens. */
   list(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void>;
   /** Shows a fragment with an id, such as `#agents/ID`. */
   one?(page: HTMLElement, id: string, signal: AbortSignal, query: URLSearchParams): Promise<void>;
@@ -171,13 +173,13 @@ function removeOtherLinks(): void {
 }
 
 /** Lists earlier chats, which can all be continued. */
-async function sessionList(page: HTMLElement, query: URLSearchParams): Promise<void> {
-  await filteredList<SessionLineJson>(page, query, {
+async function sessionList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
+  await searchedList<SessionLineJson>(page, query, signal, {
     title: "Chats",
     section: "chats",
-    fields: [await agentFilter()],
-    none: "No chats yet. Ask an agent here, or with art-e ask.",
-    load: (filter, next) => offsetPage("/api/sessions", filter, next, ({ sessions }: SessionPageJson) => sessions),
+    fields: SESSION_FIELDS,
+    none: ["No chats yet. ", h("a", { href: "#chat" }, "Ask an agent"), " here, or with ", h("code", "art-e ask"), "."],
+    load: (query, next) => offsetPage("/api/sessions", query, next, ({ sessions }: SessionPageJson) => sessions),
     search: "Search chats",
     columns: SESSION_COLUMNS,
   });
@@ -191,20 +193,12 @@ async function sessionView(page: HTMLElement, id: string): Promise<void> {
 }
 
 const SESSION_COLUMNS: readonly Column<SessionLineJson>[] = [
-  { title: "Last asked", sort: ({ updated_at: at }) => at, cell: (line) => idLink("chats", line.id, lastAsked(line)) },
-  {
-    title: "First question",
-    sort: ({ question }) => question ?? null,
-    cell: ({ question }) => clipped(question ?? "–"),
-  },
-  { title: "Questions", sort: ({ chats }) => chats ?? 0 },
-  { title: "Agent", sort: ({ agent_id }) => agent_id },
-  {
-    title: "Mailbox",
-    sort: (line) => line.inbox_address,
-    cell: (line) => untrustedInline(line.inbox_address ?? "any"),
-  },
-  { title: "Date", sort: ({ query_date }) => query_date },
+  { title: "Last asked", sort: "updated", cell: (line) => idLink("chats", line.id, lastAsked(line)) },
+  { title: "First question", sort: "question", cell: ({ question }) => clipped(question ?? "–") },
+  { title: "Questions", sort: "chats", cell: ({ chats }) => chats ?? 0, isNumeric: true },
+  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id) },
+  { title: "Mailbox", sort: "mailbox", cell: (line) => untrustedInline(line.inbox_address ?? "any") },
+  { title: "Date", sort: "date", cell: ({ query_date }) => query_date },
 ];
 
 function lastAsked({ updated_at }: SessionLineJson): string {

@@ -1,3 +1,4 @@
+// The section that groups coding notes into failure modes.
 import type {
   ChangedModesJson,
   ModelsJson,
@@ -8,7 +9,7 @@ import type {
 import { costText, h, intervalText, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { get, post } from "./api.js";
 import { changeLock } from "./decision-page.js";
-import { labelled, statusLine, table } from "./lists.js";
+import { labeled, statusLine, table } from "./lists.js";
 
 type Proposal = ModeProposalJson["modes"][number];
 
@@ -89,7 +90,7 @@ function proposalForm(models: readonly string[], propose: (model: string) => voi
   const model = h("input", { id: "proposer", type: "text", value, list: "proposers", autocomplete: "off" });
   return h(
     "div.label-buttons",
-    labelled("Model that proposes modes", model),
+    labeled("Model that proposes modes", model),
     h("datalist", { id: "proposers" }, ...models.map((id) => h("option", { value: id }))),
     h("button", { click: () => propose(model.value.trim()) }, "Propose modes"),
   );
@@ -110,7 +111,7 @@ function proposedMode(proposal: Proposal, id: string, { apply, remove }: Proposa
     { "aria-label": `Proposed mode ${name}` },
     untrustedText(sentence, null, "p"),
     h("ul", ...notes.map(({ note, traces }) => h("li", untrustedInline(note), ` (${traces})`))),
-    labelled("Name of the proposed mode", mode),
+    labeled("Name of the proposed mode", mode),
     h("div.label-buttons", h("button.primary", { click: accept }, "Accept"), h("button", { click: skip }, "Skip")),
   );
   return section;
@@ -150,7 +151,7 @@ function notesForm(
     { open: actions === UNGROUPED },
     h("summary", title),
     h("ul.mode-notes", items),
-    labelled("Name of the failure mode, such as wrong_year", name),
+    labeled("Name of the failure mode, such as wrong_year", name),
     h("div.label-buttons", buttons),
   );
 }

@@ -1,10 +1,12 @@
+// The sections for agents and tools: lists, details and forms.
 import { REASONING_EFFORTS } from "../../models/reasoning-effort.js";
+import { TOOL_RESULTS } from "../../models/tool-results.js";
 import { presentProperties } from "../../platform/optional-values.js";
 import type { AgentJson, AgentToolJson, ToolJson } from "../../server/response-shapes.js";
-import { type Child, h, minuteText, replaceChildren, select, untrustedInline, untrustedText } from "../dom.js";
+import { type Child, h, minuteText, replaceChildren, select, setText, untrustedInline, untrustedText } from "../dom.js";
 import { versionComparison } from "./agent-versions.js";
 import { get, patch, post, remove } from "./api.js";
-import { clipped, type Fact, type FilterField, factList, filteredList, idLink, labelled, statusLine } from "./lists.js";
+import { clipped, type Fact, factList, idLink, labeled, searchedList, statusLine } from "./lists.js";
 import { discardEdits, trackEdits } from "./unsaved-edits.js";
 
 type ToolForm = Pick<ToolJson, "name" | "description" | "category" | "parameters_schema" | "handler_config">;
@@ -31,11 +33,11 @@ function open(kind: "agents" | "tools", id: string): string {
   return "";
 }
 
-export async function agentList(page: HTMLElement, query: URLSearchParams): Promise<void> {
-  await filteredList<AgentJson>(page, query, {
+export async function agentList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
+  await searchedList<AgentJson>(page, query, signal, {
     title: "Agents",
     section: "agents",
-    fields: [],
+    fields: null,
     none: "No agents yet. Create one below, or with art-e agents create.",
     search: "Search agents",
     load: async () => {
@@ -66,16 +68,6 @@ async function listAgents(): Promise<readonly AgentJson[]> {
   return (await get<{ agents: readonly AgentJson[] }>("/api/agents")).agents;
 }
 
-/** A pick-list of the agents. `others` are ids of agents that are not in the registry, such as external ones. */
-export async function agentFilter(others: readonly string[] = []): Promise<FilterField> {
-  const agents = await listAgents();
-  const names = new Map([
-    ...others.map((id) => [id, id] as const),
-    ...agents.map(({ id, name }) => [id, name] as const),
-  ]);
-  return { name: "agent_id", label: "Agent", kind: [...names] };
-}
-
 const NEW_AGENT: readonly Field[] = [
   { name: "name", label: "Name", kind: "text", value: "", isRequired: true },
   { name: "id", label: "Id (derived from the name if empty)", kind: "text", value: "" },
@@ -97,18 +89,29 @@ export async function agentView(
   const versions = h("div");
   const showVersions = async () => replaceChildren(versions, await versionComparison(id, query));
   await showVersions();
-  const changed = (now: AgentJson) => {
-    title.textContent = now.name;
-    version.textContent = versionText(now);
+  // The form's fields are based on this state. It does not move on when somebody else has changed them.
+  let loaded = agent;
+  const changed = (now: AgentJson, isSaved: boolean) => {
+    if (isSaved || formOf(now) === formOf(loaded)) loaded = now;
+    setText(title, now.name);
+    setText(version, versionText(now));
     void showVersions();
   };
   page.append(
     title,
     version,
     h("p", h("a.button", { href: `#chat/${encodeURIComponent(agent.id)}` }, "Ask this agent")),
-    ...(agent.builtin ? agentFacts(agent) : [agentForm(agent, changed)]),
+    ...(agent.builtin
+      ? agentFacts(agent)
+      : [
+          agentForm(
+            agent,
+            () => loaded,
+            (now) => changed(now, true),
+          ),
+        ]),
     h("h3", "Tools"),
-    toolsOfAgent(agent, tools, all.tools, changed),
+    toolsOfAgent(agent, tools, all.tools, (now) => changed(now, false)),
     versions,
     copyForm(agent, tools),
     agent.builtin
@@ -140,7 +143,7 @@ function agentFacts({ description, model, settings, prompt }: AgentJson): HTMLEl
 }
 
 function settingFields(settings: AgentJson["settings"]): Field[] {
-  const { maxTurns, maxTokens, toolCalls, toolChoice, ...optional } = settings;
+  const { maxTurns, maxTokens, toolCalls, toolChoice, toolResults, ...optional } = settings;
   const { reasoningTokens = "", reasoningEffort = "", temperature = "" } = optional;
   return [
     { name: "maxTurns", label: "Maximum model calls per task", kind: "number", value: maxTurns },
@@ -160,10 +163,16 @@ function settingFields(settings: AgentJson["settings"]): Field[] {
     { name: "temperature", label: "Temperature (provider default if empty)", kind: "number", value: temperature },
     { name: "toolCalls", label: "Tool calls per reply", kind: ["all", "first"], value: toolCalls },
     { name: "toolChoice", label: "Tool choice", kind: ["auto", "required"], value: toolChoice },
+    { name: "toolResults", label: "Tool results for the model", kind: TOOL_RESULTS, value: toolResults },
   ];
 }
 
-function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLElement {
+/** The part of an agent that its form edits. */
+function formOf({ name, model, description, prompt, settings }: AgentJson): string {
+  return JSON.stringify([name, model, description, prompt, settings]);
+}
+
+function agentForm(agent: AgentJson, loaded: () => AgentJson, saved: (now: AgentJson) => void): HTMLElement {
   const fields: readonly Field[] = [
     { name: "name", label: "Name", kind: "text", value: agent.name, isRequired: true },
     { name: "model", label: "Model (set per chat or run if empty)", kind: "text", value: agent.model ?? "" },
@@ -174,9 +183,9 @@ function agentForm(agent: AgentJson, changed: (now: AgentJson) => void): HTMLEle
   return editForm(fields, "Save", async ({ name, model, description, prompt, reasoningEffort: effort, ...others }) => {
     const settings = { ...others, reasoningEffort: effort === "" ? null : effort };
     const body = { name, description, prompt, settings, model: model === "" ? null : model };
-    const { version, updated_at } = agent;
+    const { version, updated_at } = loaded();
     const now = await patch<AgentJson>(pathOf("agents", agent.id), { ...body, version, updated_at });
-    changed(now);
+    saved(now);
     return `Saved: version ${now.version}.`;
   });
 }
@@ -193,6 +202,7 @@ function toolsOfAgent(
   // Receives the focus after a change, which removes the focused button from the page.
   status.element.tabIndex = -1;
   const section = h("div");
+  let shown = agent;
   const draw = (now: readonly AgentToolJson[]) => {
     const attachedList = h("ul.attached", ...now.map((tool) => h("li", ...toolItem(tool))));
     const rest = all.filter(({ id }) => !now.some((tool) => tool.tool_id === id));
@@ -208,6 +218,7 @@ function toolsOfAgent(
       get<{ tools: AgentToolJson[] }>(path),
       get<AgentJson>(pathOf("agents", agent.id)),
     ]);
+    shown = now;
     changed(now);
     draw(after);
     status.say(said);
@@ -229,7 +240,8 @@ function toolsOfAgent(
       folded(
         config === null ? "Config" : "Config (custom)",
         editForm([configField(`config-${id}`, text)], "Save config", async (values) => {
-          await patch(own, { config: values[`config-${id}`] });
+          const { version, updated_at } = shown;
+          await patch(own, { config: values[`config-${id}`], version, updated_at });
           return redraw(`Saved the config of ${id}.`);
         }),
       ),
@@ -275,7 +287,7 @@ function copyForm({ id, name, description, prompt, model, settings }: AgentJson,
   );
 }
 
-export async function toolList(page: HTMLElement, query: URLSearchParams): Promise<void> {
+export async function toolList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
   const { tools } = await get<{ tools: ToolJson[] }>("/api/tools");
   const handlers = [...new Set(["http", ...tools.map(({ handler_key }) => handler_key)])];
   const fields: readonly Field[] = [
@@ -283,10 +295,10 @@ export async function toolList(page: HTMLElement, query: URLSearchParams): Promi
     { name: "handler_key", label: "Handler (http calls a URL)", kind: handlers, value: "http" },
     ...toolFields(NEW_TOOL).filter(({ name }) => name !== "name"),
   ];
-  await filteredList<ToolJson>(page, query, {
+  await searchedList<ToolJson>(page, query, signal, {
     title: "Tools",
     section: "tools",
-    fields: [],
+    fields: null,
     none: "No tools yet. Create one below, or with art-e tools create.",
     search: "Search tools",
     load: async () => ({ lines: tools, next: null, total: tools.length }),
@@ -364,9 +376,11 @@ export async function toolView(page: HTMLElement, id: string): Promise<void> {
     );
     return;
   }
+  let saved = tool;
   page.append(
     editForm(toolFields(tool), "Save", async (body) => {
-      title.textContent = (await patch<ToolJson>(pathOf("tools", id), body)).name;
+      saved = await patch<ToolJson>(pathOf("tools", id), { ...body, updated_at: saved.updated_at });
+      setText(title, saved.name);
       return "Saved.";
     }),
     deleteButton("Delete this tool", "Delete the tool permanently?", pathOf("tools", id), "tools"),
@@ -403,7 +417,7 @@ export function editForm(
     button.disabled = false;
   };
   const rows = inputs.map(({ field: { label: name, kind }, input }) =>
-    labelled(name, input, kind === "prose" || kind === "json" ? "long" : null),
+    labeled(name, input, kind === "prose" || kind === "json" ? "long" : null),
   );
   const form = h("form.edit-form", { submit }, ...rows, h("div.long", button, status.element));
   const edits = trackEdits(

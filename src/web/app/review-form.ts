@@ -1,3 +1,4 @@
+// The parts of a question's review: its wording, cited emails and unsaved edits.
 import { compact } from "../../platform/optional-values.js";
 import type { QuestionCheck, QuestionWording } from "../../questions/provenance.js";
 import type { QuestionDetailsJson } from "../../server/response-shapes.js";

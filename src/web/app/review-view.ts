@@ -1,3 +1,4 @@
+// The section for reviewing questions, with the agreement of reviewers.
 import type { QuestionWording, ReviewDecision } from "../../questions/provenance.js";
 import type {
   QuestionDetailsJson,
@@ -6,7 +7,7 @@ import type {
   SavedReviewJson,
 } from "../../server/response-shapes.js";
 import { estimate } from "../../text/format.js";
-import { h, replaceChildren } from "../dom.js";
+import { h, replaceChildren, setText } from "../dom.js";
 import { get, post } from "./api.js";
 import { DecisionPage } from "./decision-page.js";
 import { table } from "./lists.js";
@@ -63,7 +64,7 @@ class Reviewing {
     this.reviewedDataset = reviewedDataset;
     this.questions = questions;
     const { source, progress, buttons, field } = this.page;
-    source.textContent = dataset;
+    setText(source, dataset);
     progress.after(this.agreement);
     buttons.after(this.editor.element);
     field.addEventListener("input", () => this.keep());
@@ -182,7 +183,7 @@ class Reviewing {
   }
 
   private showSummary(summary: ReviewSummaryJson): void {
-    this.page.progress.textContent = countsText(summary);
+    setText(this.page.progress, countsText(summary));
     replaceChildren(this.agreement, agreementSection(summary));
   }
 }

@@ -1,3 +1,4 @@
+// The buttons that steer a running run.
 import type { ControlChanges, ControlCommand, ControlledRun } from "../../runs/control-protocol.js";
 import type { RunProgress } from "../../traces/progress.js";
 import { h, replaceChildren } from "../dom.js";

@@ -1,7 +1,10 @@
-import { datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/wording.js";
+// The list of runs, from which runs can be compared.
+import { compact } from "../../platform/optional-values.js";
+import { datasetText, failedAsWrongText, runCostText, UNJUDGED } from "../../reports/figure-text.js";
 import type { RunLineJson, RunPageJson } from "../../server/response-shapes.js";
 import { count } from "../../text/format.js";
-import { isUnjudged, rankingValue } from "../../traces/headline-score.js";
+import { isUnjudged } from "../../traces/headline-score.js";
+import { RUN_FIELDS } from "../../traces/list-fields.js";
 import {
   type Child,
   costText,
@@ -13,56 +16,41 @@ import {
   scoreText,
   untrustedInline,
 } from "../dom.js";
-import { get, isRunPage, pageScope } from "./api.js";
-import { type Column, clipped, type FilterField, filteredList, idLink, offsetPage, twoLines } from "./lists.js";
-import { agentFilter } from "./registry.js";
-
-const FIELDS: readonly FilterField[] = [
-  { name: "model", label: "Model contains", kind: "text" },
-  { name: "dataset", label: "Dataset contains", kind: "text" },
-  {
-    name: "status",
-    label: "Status",
-    kind: [
-      ["running", "running"],
-      ["completed", "completed"],
-      ["interrupted", "interrupted"],
-    ],
-  },
-  { name: "tag", label: "Tag", kind: "text" },
-  { name: "text", label: "Name or note contains", kind: "text" },
-  { name: "since", label: "From (date, UTC)", kind: "date" },
-  { name: "before", label: "Before (date, UTC)", kind: "date" },
-];
+import { pageScope } from "./api.js";
+import { type Column, clipped, idLink, offsetPage, searchedList, twoLines } from "./lists.js";
 
 /** Lists the runs. Selected runs can be compared. */
-export async function runList(page: HTMLElement, query: URLSearchParams): Promise<void> {
-  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
-  const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
+export async function runList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
+  const canCompare = pageScope.sections.has("compare");
   const selected: string[] = [];
   const compare = h("span.compare");
-  const showCompare = () => runs.length > 1 && replaceChildren(compare, compareLink(selected));
+  const showCompare = () => canCompare && replaceChildren(compare, compareLink(selected));
   const toggle = (id: string, isSelected: boolean) => {
     if (isSelected) selected.push(id);
     else selected.splice(selected.indexOf(id), 1);
     showCompare();
   };
   showCompare();
-  return filteredList<RunLineJson>(page, query, {
+  return searchedList<RunLineJson>(page, query, signal, {
     title: "Runs",
     section: "runs",
-    fields: [...agents, ...FIELDS],
-    none: "No runs yet. Start one with art-e run.",
+    fields: RUN_FIELDS,
+    none: [
+      "No runs yet. Start one with ",
+      h("code", "art-e run --agent email-search"),
+      ", or try ",
+      h("code", "art-e demo"),
+      ".",
+    ],
     search: "Search runs",
-    load: (filter, next) => offsetPage("/api/runs", filter, next, ({ runs }: RunPageJson) => runs),
-    columns: pageScope.sections.has("compare") ? [selectColumn(selected, toggle), ...COLUMNS] : COLUMNS,
+    load: (query, next) => offsetPage("/api/runs", query, next, ({ runs }: RunPageJson) => runs),
+    columns: canCompare ? [selectColumn(selected, toggle), ...COLUMNS] : COLUMNS,
     tools: compare,
     footnote: (runs) => (runs.some(({ score }) => isUnjudged(score?.scorer)) ? h("p.hint", UNJUDGED) : null),
   });
 }
 
 function compareLink(selected: readonly string[]): Child {
-  if (!pageScope.sections.has("compare")) return null;
   if (selected.length < 2) return h("span.hint", "Select two or more runs to compare them.");
   const ids = encodeURIComponent(selected.join(","));
   return h("a.button", { href: `#compare/${ids}` }, `Compare ${selected.length} runs`);
@@ -84,18 +72,28 @@ function selectColumn(
 }
 
 const COLUMNS: readonly Column<RunLineJson>[] = [
-  { title: "Run", sort: ({ id, name }) => name ?? id, cell: ({ id, name }) => idLink("runs", id, name ?? id) },
-  { title: "Agent", sort: ({ agent_id }) => agent_id },
-  { title: "Model", sort: ({ model }) => model, cell: ({ model }) => untrustedInline(model) },
-  { title: "Dataset", sort: datasetText, cell: (run) => clipped(datasetText(run)) },
-  { title: "Score", sort: ({ score }) => (score === null ? null : rankingValue(score)), cell: headline },
-  { title: "Tasks", sort: ({ tasks }) => tasks, cell: tasksDone },
-  { title: "Failed", sort: ({ failed_tasks }) => failed_tasks, cell: failures },
-  { title: "Cost", sort: ({ total_cost_usd }) => total_cost_usd, cell: cost },
-  { title: "Tokens", sort: ({ tokens }) => tokens, cell: ({ tokens }) => count(tokens) },
-  { title: "Duration", sort: ({ duration_ms: ms }) => ms, cell: ({ duration_ms: ms }) => durationText(ms) },
-  { title: "Started", sort: ({ started_at }) => started_at, cell: ({ started_at }) => minuteText(started_at) },
+  { title: "Run", sort: "run", cell: nameAndTags },
+  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id) },
+  { title: "Model", sort: "model", cell: ({ model }) => untrustedInline(model) },
+  { title: "Dataset", sort: "dataset", cell: (run) => clipped(datasetText(run)) },
+  { title: "Score", sort: "score", cell: headline, isNumeric: true },
+  { title: "Tasks", sort: "tasks", cell: tasksDone, isNumeric: true },
+  { title: "Failed", sort: "failed", cell: failures },
+  { title: "Cost", sort: "cost", cell: cost, isNumeric: true },
+  { title: "Tokens", sort: "tokens", cell: ({ tokens }) => count(tokens), isNumeric: true },
+  { title: "Total time", sort: "took", cell: ({ duration_ms: ms }) => durationText(ms), isNumeric: true },
+  { title: "Started", sort: "started", cell: ({ started_at }) => minuteText(started_at) },
 ];
+
+/** The run's name, with its tags and note below. */
+function nameAndTags({ id, name, tags, note }: RunLineJson): Child {
+  const link = idLink("runs", id, name ?? id);
+  const about = compact([
+    ...tags.map((tag) => h("a.chip", { href: `#runs?${new URLSearchParams({ q: `tag:${tag}` })}` }, tag)),
+    note !== null && clipped(note),
+  ]);
+  return about.length === 0 ? link : twoLines(link, about);
+}
 
 function tasksDone({ tasks, total_tasks, status }: RunLineJson): Child {
   return twoLines(`${count(tasks)} of ${count(total_tasks)}`, status);

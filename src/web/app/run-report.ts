@@ -1,3 +1,4 @@
+// Shows the report of stored runs inside the served pages.
 import { compact } from "../../platform/optional-values.js";
 import type { ReportHead, ReportTasks, TraceView } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
@@ -7,6 +8,7 @@ import { readTasks, type Task, TraceMissing, type TraceSource } from "../report/
 import { ReportView } from "../report/report-view.js";
 import { setPlace } from "../report/view-state.js";
 import { get, isRunPage } from "./api.js";
+import { judgmentPanel } from "./judgments.js";
 import { loadLibraries } from "./libraries.js";
 import { askAgainLink, errorNotice, idLink, labelLink } from "./lists.js";
 import { loadMail } from "./trace.js";
@@ -129,6 +131,7 @@ function taskLinks(task: Task, trace: TraceView | null, head: ReportHead): Child
   return compact([
     trace !== null && idLink("trace", trace.traceId, "Trace"),
     !isRunPage && trace !== null && labelLink(run.runId, trace.traceId),
+    !isRunPage && trace !== null && judgmentPanel(trace.traceId),
     !isRunPage && task.suite === null && askAgainLink({ ...task, agent: run.agentId, day: task.date }),
   ]);
 }

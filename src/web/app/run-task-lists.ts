@@ -1,6 +1,7 @@
+// The running and failed tasks of a run, updated with every state.
 import { count, duration } from "../../text/format.js";
 import type { RunProcessState, RunProgress } from "../../traces/progress.js";
-import { type Child, h } from "../dom.js";
+import { type Child, h, setText } from "../dom.js";
 import { clipped, liveTable } from "./lists.js";
 
 /** A part of a run's page that is updated with every state. */
@@ -125,7 +126,7 @@ export function tableSection(title: string, heads: readonly string[]) {
     element: section,
     /** Rebuilds the rows only if `items` have changed. */
     show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
-      if (hint.textContent !== line) hint.textContent = line;
+      setText(hint, line);
       element.hidden = items.length === 0;
       section.hidden = items.length === 0 && line === "";
       const key = JSON.stringify(items);

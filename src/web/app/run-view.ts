@@ -1,8 +1,9 @@
+// The section of one run: its progress while it is running, its report afterwards.
 import { compact } from "../../platform/optional-values.js";
-import { runCostText } from "../../reports/wording.js";
+import { failedAsWrongText, runCostText } from "../../reports/figure-text.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
-import { costText, h, intervalText, minuteText, replaceChildren, scoreText, svg } from "../dom.js";
+import { costText, h, intervalText, minuteText, replaceChildren, scoreText, setText, svg } from "../dom.js";
 import { spaceWords } from "../report/header.js";
 import { getEvents, isRunPage, post, RefusedRequest } from "./api.js";
 import { errorNotice } from "./lists.js";
@@ -10,8 +11,8 @@ import { runControls } from "./run-controls.js";
 import { RunReport } from "./run-report.js";
 import { type RunPanel, tableSection, tasksUnderWay } from "./run-task-lists.js";
 
-/** `ended` means that the server closed the event stream and sends nothing more. */
-type Connection = "open" | "lost" | "ended";
+/** `ended` means that the server closed the event stream and sends nothing more, `deleted` that the run is gone. */
+type Connection = "open" | "lost" | "ended" | "deleted";
 
 interface RunListener {
   onProgress(progress: RunProgress): void;
@@ -41,10 +42,10 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   let progress: RunProgress | null = null;
   const show = () => {
     if (progress === null) return;
-    title.textContent = progress.name ?? `${progress.agentId} with ${progress.model}`;
+    setText(title, progress.name ?? `${progress.agentId} with ${progress.model}`);
     setText(status, statusText(progress, connection));
     statusLine.className = `run-status ${connection === "open" ? progress.status : connection}`;
-    done.textContent = doneText(progress);
+    setText(done, doneText(progress));
     replaceChildren(facts, factsText(progress));
     for (const part of parts) part.show(progress, connection === "open");
     report.element.classList.toggle("running", progress.status === "running");
@@ -104,6 +105,8 @@ function statusText({ status, process }: RunProgress, connection: Connection): s
       return isRunPage
         ? `${STATUS[status]} Its server has stopped too, so the page shows the last state. To open its tasks, use art-e serve.`
         : "The server has stopped. The page shows the last received state.";
+    case "deleted":
+      return "This run was deleted. The page shows the last received state.";
     case "open":
       return process?.stopping ? "Stopping: running tasks finish, but no other task starts." : STATUS[status];
   }
@@ -119,11 +122,6 @@ const STATUS: Readonly<Record<RunProgress["status"], string>> = {
   completed: "Completed.",
   interrupted: "Interrupted before its last task. It can be resumed.",
 };
-
-/** Avoids setting the same text twice, because screen readers would read it again. */
-function setText(element: HTMLElement, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
-}
 
 /** For a training environment's run: reward and tokens of its episodes over time, and their endings. */
 function episodeCourse(): RunPanel {
@@ -177,7 +175,7 @@ function runActions(runId: string): HTMLElement {
   return h(
     "p.run-actions",
     h("button", { click }, "Open the report as one file"),
-    h("a", { href: `#traces?run_id=${id}` }, "Traces of this run"),
+    h("a", { href: `#traces?q=run:${id}` }, "Traces of this run"),
     h("a", { href: `#code/${id}` }, "Error analysis"),
     h("a", { href: `#label/${id}` }, "Label traces"),
     failure,
@@ -220,12 +218,11 @@ function progressFigures(): RunPanel {
 }
 
 function figuresOf(progress: RunProgress): [name: string, value: string, note: string][] {
-  const { scores, spentUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
-  const [headline] = scores;
+  const { headline, doneTasks, spentUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
   return compact([
-    headline === undefined
+    headline === null
       ? ["Score", "–", "no task is scored yet"]
-      : [headline.label, scoreText(headline.value), intervalText(headline)],
+      : [headline.label, scoreText(headline.value), headlineNote(headline, doneTasks)],
     [
       "Cost",
       runCostText(progress, costText),
@@ -235,6 +232,12 @@ function figuresOf(progress: RunProgress): [name: string, value: string, note: s
     ["Tokens", count(tokens), ""],
     ["Retries", count(retries), ""],
   ]);
+}
+
+/** The interval of a score, its number of tasks if some do not have it, and the score with failed tasks as wrong. */
+function headlineNote(headline: NonNullable<RunProgress["headline"]>, doneTasks: number): string {
+  const scored = headline.n < doneTasks ? `, n ${count(headline.n)}` : "";
+  return `${intervalText(headline)}${scored}${failedAsWrongText(headline)}`;
 }
 
 function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string, string, string] {
@@ -265,6 +268,8 @@ async function followRun(id: string, listener: RunListener, signal: AbortSignal)
       return;
     } catch (error) {
       if (signal.aborted) return;
+      const isDeleted = error instanceof RefusedRequest && error.details?.reason === "run_unknown";
+      if (isConnected && isDeleted) return listener.onConnection("deleted");
       if (error instanceof RefusedRequest || !isConnected) throw error;
       listener.onConnection("lost");
       await pause(waitMs);

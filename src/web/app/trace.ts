@@ -1,16 +1,14 @@
+// The list of traces and the view of one trace.
+
+import { attackReport } from "../../attacks/obedience.js";
 import type { MailView, StepView } from "../../reports/report-data.js";
 import { readToolResult, stepsOf } from "../../reports/trace-view.js";
+import { changesOf } from "../../scoring/goal-match.js";
 import type { ChatEvent } from "../../server/chat-event.js";
-import type {
-  MailJson,
-  RunPageJson,
-  TraceDetailsJson,
-  TraceLineJson,
-  TracePageJson,
-} from "../../server/response-shapes.js";
-import { ENDINGS } from "../../tasks/ending.js";
+import type { MailJson, TraceDetailsJson, TraceLineJson, TracePageJson } from "../../server/response-shapes.js";
 import { duration } from "../../text/format.js";
 import type { TextSpan } from "../../text/passages.js";
+import { TRACE_FIELDS } from "../../traces/list-fields.js";
 import { turnsText } from "../../traces/observed-work.js";
 import type { ChatTrace, Trace, Turn } from "../../traces/trace.js";
 import {
@@ -25,28 +23,38 @@ import {
   untrustedInline,
   untrustedText,
 } from "../dom.js";
-import { addressList, callItem, conversation, mailCard, openedMails, type ShownMails } from "../report/conversation.js";
+import { attackTable } from "../report/attack-table.js";
+import { changeTable } from "../report/change-table.js";
+import {
+  addressList,
+  callItem,
+  conversation,
+  mailCard,
+  mailWords,
+  openedMails,
+  type ShownMails,
+} from "../report/conversation.js";
 import { spaceWords } from "../report/header.js";
+import { type SelectionRow, selectionTable } from "../report/selection-table.js";
 import { copyButtons, scoreList } from "../report/task-view.js";
 import { get, isRunPage, post } from "./api.js";
+import { judgmentPanel } from "./judgments.js";
 import {
   askAgainLink,
   type Column,
   clipped,
   type Fact,
-  type FilterField,
   factList,
-  filteredList,
   idLink,
   labelLink,
   mailLinks,
   runTaskLink,
+  searchedList,
   statusLine,
   twoLines,
 } from "./lists.js";
-import { agentFilter } from "./registry.js";
 
-type TraceHead = Omit<TraceLineJson, "rating" | "score">;
+type TraceHead = Omit<TraceLineJson, "rating" | "score" | "run_name">;
 
 export interface ToolCallCard {
   readonly element: HTMLElement;
@@ -57,7 +65,7 @@ type ShownMail = Omit<MailJson, "message_id" | "bcc"> & Partial<Pick<MailJson, "
 
 export async function traceView(page: HTMLElement, id: string): Promise<void> {
   const details = await get<TraceDetailsJson>(`/api/traces/${encodeURIComponent(id)}`);
-  const { trace, feedback, scores, ...line } = details;
+  const { trace, feedback, scores, labels, notes, ...line } = details;
   append(page, [
     h("h2", "Trace"),
     h("p.hint.mono", line.id),
@@ -65,6 +73,7 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
     untrustedText(line.question, "question", "p"),
     untrustedText(line.answer ?? "No answer.", "answer", "p"),
     factList(factsOf(line, trace)),
+    isRunPage ? null : judgmentPanel(line.id, { labels, notes }),
     isRunPage ? null : feedbackForm(line.id),
     feedback.length === 0
       ? null
@@ -83,10 +92,21 @@ export async function traceView(page: HTMLElement, id: string): Promise<void> {
           null,
         ),
     ),
+    attackTable(trace.kind === "question" ? attackReport(trace) : null),
+    changeTable(changesOf(trace), mailWords(resultsOf(trace))),
+    selectionTable(selectionOf(trace)),
     h("h3", "Conversation"),
     traceSteps(trace),
     h("details", h("summary", "Complete trace as JSON"), untrustedText(JSON.stringify(trace, null, 2), null, "pre")),
   ]);
+}
+
+function selectionOf(trace: Trace | ChatTrace): SelectionRow[] {
+  const words = mailWords(resultsOf(trace));
+  const selection = trace.kind === "question" ? (trace.selection ?? []) : [];
+  return selection.map(({ state, message_id, evidence }) => {
+    return { state, email: mailLinks([message_id], words), evidence: mailLinks(evidence, words) };
+  });
 }
 
 /** Links to label the trace and to ask its question again, and buttons that copy its parts. */
@@ -124,20 +144,6 @@ function taskOfRun({ runId, taskId, epoch }: Trace): HTMLElement {
   return h("a", { href: runTaskLink(runId, taskId, epoch) }, `${taskId}${epoch === 1 ? "" : `, epoch ${epoch}`}`);
 }
 
-/** Describes an email by subject, sender and time if a tool result contains it, otherwise by its Message-ID. */
-export function mailWords(results: readonly unknown[]): (messageId: string) => string {
-  const seen = new Map<string, string>();
-  for (const result of results) {
-    const view = readToolResult(result);
-    const mails = view.kind === "mail" ? [view.mail] : view.kind === "hits" ? view.hits : [];
-    for (const { messageId, subject, sender, date } of mails) {
-      const words = [subject || "(no subject)", sender, date === null ? null : minuteText(date)];
-      seen.set(messageId, words.filter((word) => word !== null).join(", "));
-    }
-  }
-  return (messageId) => seen.get(messageId) ?? messageId;
-}
-
 /** Facts about the mailbox of a task or chat. */
 export function mailboxFacts(trace: Trace | ChatTrace): Fact[] {
   if (trace.kind === "suite") return [];
@@ -158,7 +164,8 @@ function askedIn(trace: Trace | ChatTrace): { readonly inbox: string | null; rea
 /** The gold answer, or the reason for the grade of a suite task. Chats have neither. */
 export function rightAnswer(trace: Trace | ChatTrace): Fact[] {
   if (trace.kind === "chat") return [];
-  return trace.kind === "suite" ? [["Grade", trace.grade.reason]] : [["Gold answer", trace.task.answer]];
+  if (trace.kind === "suite") return [["Grade", trace.grade.reason]];
+  return trace.task.goal === undefined && trace.task.select === undefined ? [["Gold answer", trace.task.answer]] : [];
 }
 
 function retriesText({ turns }: Trace | ChatTrace): string | null {
@@ -237,77 +244,56 @@ export function* traceToEvents(trace: ChatTrace): Generator<ChatEvent> {
     const errorText = trace.error || `No answer: ${spaceWords(trace.ending)}.`;
     yield { type: "error", errorText, errorCategory: trace.ending, retryable: false };
   }
-  yield { type: "session-info", sessionId: trace.sessionId, traceId: trace.traceId };
+  const { sessionId, traceId, actions } = trace;
+  yield { type: "session-info", sessionId, traceId, ...(actions === undefined ? {} : { actions }) };
 }
 
 function* retryEvents(retries: Turn["retries"] = []): Generator<ChatEvent> {
   for (const { attempt, reason, waitedMs } of retries) yield { type: "retry", attempt, reason, waitMs: waitedMs };
 }
 
-async function filterFields(runs: RunPageJson["runs"]): Promise<readonly FilterField[]> {
-  // The page of a run has no list of agents.
-  const agents = isRunPage ? [] : [await agentFilter(runs.map(({ agent_id }) => agent_id))];
-  return [
-    ...agents,
-    {
-      name: "run_id",
-      label: "Run",
-      kind: runs.map(({ id, name, model }) => [id, name ?? `${id} (${model})`] as const),
-    },
-    { name: "ending", label: "Ending", kind: ENDINGS.map((ending) => [ending, spaceWords(ending)] as const) },
-    {
-      name: "rating",
-      label: "Rated",
-      kind: ["positive", "neutral", "negative"].map((rating) => [rating, rating] as const),
-    },
-    { name: "date_from", label: "From (date, UTC)", kind: "date" },
-    { name: "date_to", label: "Before (date, UTC)", kind: "date" },
-  ];
-}
-
-export async function traceList(page: HTMLElement, query: URLSearchParams): Promise<void> {
-  const { runs } = await get<RunPageJson>("/api/runs?limit=200");
-  const names = new Map(runs.map(({ id, name }) => [id, name ?? id]));
-  await filteredList<TraceLineJson>(page, query, {
+export async function traceList(page: HTMLElement, query: URLSearchParams, signal: AbortSignal): Promise<void> {
+  await searchedList<TraceLineJson>(page, query, signal, {
     title: "Traces",
     section: "traces",
-    fields: await filterFields(runs),
-    none: "No traces yet. Ask an agent, or start a run with art-e run.",
-    async load(filter, next) {
+    fields: TRACE_FIELDS,
+    none: [
+      "No traces yet. ",
+      isRunPage ? null : [h("a", { href: "#chat" }, "Ask an agent"), ", or start"],
+      " a run with ",
+      h("code", "art-e run"),
+      ".",
+    ],
+    async load(query, next) {
       const cursor: [string, string][] = next === null ? [] : [["cursor", next]];
-      const path = `/api/traces?${new URLSearchParams([...filter, ...cursor])}`;
+      const path = `/api/traces?${new URLSearchParams([...query, ...cursor])}`;
       const { traces, next_cursor, total_count } = await get<TracePageJson>(path);
       return { lines: traces, next: next_cursor, total: total_count };
     },
     search: "Search traces",
-    columns: traceColumns(names),
+    columns: TRACE_COLUMNS,
   });
 }
 
-/** `names` are the names of the runs by id. */
-const traceColumns = (names: ReadonlyMap<string, string>): readonly Column<TraceLineJson>[] => [
-  { title: "Started", sort: ({ started_at }) => started_at, cell: (line) => idLink("trace", line.id, startOf(line)) },
-  { title: "Agent", sort: ({ agent_id }) => agent_id },
-  {
-    title: "Run, task",
-    sort: ({ run_id, task_id }) => run_id && `${run_id}/${task_id}`,
-    cell: (line) => runAndTask(line, names),
-  },
-  { title: "Question", sort: ({ question }) => question, cell: ({ question }) => clipped(question) },
-  { title: "Answer", sort: ({ answer }) => answer, cell: ({ answer }) => clipped(answer ?? "–") },
-  { title: "Score", sort: ({ score }) => score?.value ?? null, cell: scoreCell },
-  { title: "Ending", sort: ({ ending }) => spaceWords(ending) },
-  { title: "Took", sort: ({ duration_ms }) => duration_ms, cell: ({ duration_ms }) => duration(duration_ms) },
-  { title: "Rated", sort: ({ rating }) => rating },
+const TRACE_COLUMNS: readonly Column<TraceLineJson>[] = [
+  { title: "Started", sort: "started", cell: (line) => idLink("trace", line.id, startOf(line)) },
+  { title: "Agent", sort: "agent", cell: ({ agent_id }) => untrustedInline(agent_id) },
+  { title: "Run, task", sort: "run", cell: runAndTask },
+  { title: "Question", sort: "question", cell: ({ question }) => clipped(question) },
+  { title: "Answer", sort: "answer", cell: ({ answer }) => clipped(answer ?? "–") },
+  { title: "Score", sort: "score", cell: scoreCell, isNumeric: true },
+  { title: "Ending", sort: "ending", cell: ({ ending }) => spaceWords(ending) },
+  { title: "Took", sort: "took", cell: ({ duration_ms }) => duration(duration_ms), isNumeric: true },
+  { title: "Rated", sort: "rating", cell: ({ rating }) => rating },
 ];
 
 function startOf({ started_at }: TraceLineJson): string {
   return minuteText(started_at);
 }
 
-function runAndTask({ run_id, task_id }: TraceLineJson, names: ReadonlyMap<string, string>): Child {
+function runAndTask({ run_id, run_name, task_id }: TraceLineJson): Child {
   if (run_id === null) return "chat";
-  return twoLines(idLink("runs", run_id, names.get(run_id)), `task ${String(task_id).slice(0, 8)}`);
+  return twoLines(idLink("runs", run_id, run_name ?? run_id), `task ${String(task_id).slice(0, 8)}`);
 }
 
 function scoreCell({ score }: TraceLineJson): Child {

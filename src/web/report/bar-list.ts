@@ -1,4 +1,6 @@
+// Tables and bars of a report: scores, effort, evals, endings and outcomes.
 import { compact } from "../../platform/optional-values.js";
+import { failedAsWrong, runCostText } from "../../reports/figure-text.js";
 import {
   type EvalFigures,
   type Figure,
@@ -8,7 +10,6 @@ import {
   type RunFigures,
   STAGES,
 } from "../../reports/report-data.js";
-import { runCostText } from "../../reports/wording.js";
 import { count, duration } from "../../text/format.js";
 import {
   axisEnd,
@@ -58,7 +59,18 @@ interface OutcomeCell {
 /** The scores with intervals and number of tasks, one line per run. */
 export function scoreTable(head: ReportHead): HTMLElement {
   const several = head.runs.length > 1;
-  const columns = compact(["Score", several && "Run", "Value", "95% interval", "", "Tasks"]);
+  const hasFailed = head.runs.some(({ scores }) =>
+    Object.values(scores).some((score) => failedAsWrong(score) !== null),
+  );
+  const columns = compact([
+    "Score",
+    several && "Run",
+    "Value",
+    "95% interval",
+    "",
+    "Tasks",
+    hasFailed && "With failed as wrong",
+  ]);
   const caption = "Scores with 95% intervals, over the completed tasks";
   const table = h(
     "table.scores",
@@ -91,6 +103,7 @@ export function scoreTable(head: ReportHead): HTMLElement {
               i >= head.runs.length - 1 && axisLine(axis),
             ),
             h("td.figure.muted", count(figure.n)),
+            hasFailed && h("td.figure", scoreText(failedAsWrong(run.scores[name]))),
           );
         }),
       );
@@ -107,6 +120,7 @@ export function effortTable(head: ReportHead): HTMLElement {
     "Failed",
     "Cost",
     "Agent, per 1,000",
+    "Time per task",
     "Median time",
     "95% within",
     "Waiting",
@@ -121,6 +135,7 @@ export function effortTable(head: ReportHead): HTMLElement {
       count(run.failed),
       runCostText(run, costText),
       costText(costOfThousand(run)),
+      durationText(run.latency.mean),
       durationText(run.latency.p50),
       durationText(run.latency.p95),
       durationText(run.latency.waiting),

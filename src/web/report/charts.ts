@@ -1,4 +1,6 @@
+// The charts of a report, as Plot figures: scores, turns, cost and time, one facet per run.
 import type * as PlotLibrary from "@observablehq/plot";
+import { stripControls } from "../../platform/control-characters.js";
 import type { Figure, ReportHead, RunFigures, ScoreMeaning } from "../../reports/report-data.js";
 import { count, duration } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
@@ -420,6 +422,9 @@ export function figureOf({ title, description, draw, heading, rows }: Chart): HT
     for (const group of picture.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
     // The served pages allow only their own style file, which contains the rules of these elements.
     for (const style of picture.querySelectorAll("style")) style.remove();
+    // Plot shows names as they are.
+    const texts = document.createTreeWalker(picture, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) texts.currentNode.nodeValue = stripControls(texts.currentNode.nodeValue ?? "");
     canvas.replaceChildren(picture);
   }).observe(canvas);
   return h(

@@ -1,16 +1,18 @@
+// Compares runs with the first one: verdicts, figures, and answers next to one another.
 import type { MetricComparison } from "../../analysis/paired-comparison.js";
-import type { ReportComparison, ReportHead, RunFigures } from "../../reports/report-data.js";
 import {
   clustersText,
   counted,
   differenceText,
   metricFormat,
+  onlyInLines,
   pText,
   significanceText,
   type TaskNoun,
   verdictOf,
   verdictSentence,
-} from "../../reports/wording.js";
+} from "../../reports/figure-text.js";
+import type { ReportComparison, ReportHead, RunFigures } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
 import { type Child, factLine, h, scoreText, untrustedInline, untrustedText } from "../dom.js";
 import { COST, figureOf, LATENCY, scoreChooser, tradeOffChart } from "./charts.js";
@@ -93,6 +95,7 @@ function findings(comparison: ReportComparison, head: ReportHead): Child[] {
       : h("p", { class: `finding verdict-${verdictOf(metric) ?? "open"}` }, verdictSentence(metric, noun)),
     h("p.meta", untrustedInline(coverageText(comparison, noun))),
     comparisonTable(comparison, head.runs, noun),
+    ...onlyInLines(comparison.onlyIn).map((line) => h("p.meta", untrustedInline(line))),
     settingsTable(comparison, head.runs),
     metric === undefined ? null : differencesLink(metric, head.runs[candidate]?.runId ?? null, noun),
   ];

@@ -1,3 +1,4 @@
+// Shows the messages, tool calls and emails of a trace.
 import type { CallView, MailView, StepView, TraceView, TurnView } from "../../reports/report-data.js";
 import { type Hit, readMachineResult, readToolResult } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";
@@ -46,6 +47,20 @@ export function openedMails(steps: readonly StepView[]): Map<string, MailView> {
     if (view.kind === "mail" && !opened.has(view.mail.messageId)) opened.set(view.mail.messageId, view.mail);
   }
   return opened;
+}
+
+/** Describes an email by subject, sender and time if a tool result contains it, otherwise by its Message-ID. */
+export function mailWords(results: readonly unknown[]): (messageId: string) => string {
+  const seen = new Map<string, string>();
+  for (const result of results) {
+    const view = readToolResult(result);
+    const mails = view.kind === "mail" ? [view.mail] : view.kind === "hits" ? view.hits : [];
+    for (const { messageId, subject, sender, date } of mails) {
+      const words = [subject || "(no subject)", sender, date === null ? null : minuteText(date)];
+      seen.set(messageId, words.filter((word) => word !== null).join(", "));
+    }
+  }
+  return (messageId) => seen.get(messageId) ?? messageId;
 }
 
 /** Shows all messages and tool calls in order. */
@@ -110,12 +125,13 @@ export function callItem(call: CallView, gold: ReadonlySet<string>, mails: Shown
 
 /** Shows arguments by name, or unchanged if they are not an object. */
 function argumentList(args: unknown): HTMLElement {
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return untrustedText(textOf(args), "text code");
+  if (typeof args !== "object" || args === null || Array.isArray(args))
+    return untrustedText(shownValue(args), "text code");
   return h(
     "dl.arguments",
     ...Object.entries(args).flatMap(([name, value]) => [
       h("dt", untrustedInline(name)),
-      h("dd", isCode(name, value) ? untrustedText(textOf(value), "text code") : untrustedInline(textOf(value))),
+      h("dd", isCode(name, value) ? untrustedText(shownValue(value), "text code") : untrustedInline(shownValue(value))),
     ]),
   );
 }
@@ -133,7 +149,7 @@ function result(call: CallView, gold: ReadonlySet<string>, mails: ShownMails): H
   const view = readToolResult(call.result);
   if (view.kind === "mail") return mails.card(view.mail, gold.has(view.mail.messageId) ? ["gold"] : [], false);
   if (view.kind === "hits") return hitList(view.hits, view.total, gold, mails);
-  const text = textOf(view.value);
+  const text = shownValue(view.value);
   return text.length <= LONG
     ? untrustedText(text, "text code")
     : h("details", h("summary", `${count(text.length)} characters`), untrustedText(text, "text code"));
@@ -191,7 +207,7 @@ function openInPlace({ messageId }: Hit, { known, load, card }: ShownMails): HTM
 }
 
 /** Formats JSON in one line if it is short. */
-function textOf(value: unknown): string {
+function shownValue(value: unknown): string {
   if (typeof value === "string") return value;
   const line = JSON.stringify(value) ?? "";
   return line.length <= SHORT ? line : JSON.stringify(value, null, 2);

@@ -1,3 +1,4 @@
+// Marks the words and lines in which two texts differ.
 import type * as DiffLibrary from "diff";
 import { type Child, h, untrustedText } from "../dom.js";
 

@@ -1,3 +1,4 @@
+// A table of figures that fits phones and print.
 import { type Child, h, untrustedInline } from "../dom.js";
 
 interface Column {

@@ -1,7 +1,8 @@
+// The title of a report, the facts about each run, and the words for outcomes, stages and states.
 import { isPass } from "../../evals/eval-outcome.js";
 import { compact } from "../../platform/optional-values.js";
+import { failedAsWrongText, runCostText, stateName, untilText } from "../../reports/figure-text.js";
 import type { Outcome, ReportHead, RunFigures, Stage } from "../../reports/report-data.js";
-import { runCostText, stateName, untilText } from "../../reports/wording.js";
 import { count } from "../../text/format.js";
 import type { SliceName } from "../../traces/task-slices.js";
 import { type Child, costText, durationText, h, minuteText, scoreText, untrustedInline } from "../dom.js";
@@ -71,16 +72,15 @@ export function tiles({ scores, leading, runs }: ReportHead): HTMLElement | null
   const [run] = runs;
   if (run === undefined || runs.length > 1) return null;
   const { latency, costUsd, tasks, failed, suite } = run;
-  const named = [leading, suite === null ? "sourcesCorrect" : "taskSolved"].flatMap(
-    (name) => scores.find((score) => score.name === name) ?? [],
-  );
+  const names = new Set([leading, suite === null ? "sourcesCorrect" : "taskSolved"]);
+  const named = [...names].flatMap((name) => scores.find((score) => score.name === name) ?? []);
   return h(
     "dl.tiles",
     ...named.map(({ name, label }) => {
       const figure = run.scores[name];
       const { low = null, high = null, n = 0 } = figure ?? {};
       const interval = low === null || high === null ? "" : `${scoreText(low)} to ${scoreText(high)}, `;
-      return tile(label, scoreText(figure?.value), `${interval}n ${count(n)}`);
+      return tile(label, scoreText(figure?.value), `${interval}n ${count(n)}${failedAsWrongText(figure)}`);
     }),
     tile(
       "Time per task",

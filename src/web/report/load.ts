@@ -1,3 +1,4 @@
+// Reads the data embedded in a report, and its conversations when they are opened.
 import {
   type MailView,
   type Outcome,

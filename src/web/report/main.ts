@@ -1,3 +1,4 @@
+// Entry point of a report in its own file.
 import { h } from "../dom.js";
 import { listenForPageKeys } from "../page-keys.js";
 import { themeButton } from "../theme-button.js";

@@ -1,3 +1,4 @@
+// The outcome of each task against the first run, and the filter by outcome.
 import type { ReportHead, TaskKey } from "../../reports/report-data.js";
 import type { Task } from "./load.js";
 

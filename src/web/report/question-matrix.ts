@@ -1,6 +1,7 @@
+// The compared questions with a column per run.
 import type { ReportHead } from "../../reports/report-data.js";
 import { count } from "../../text/format.js";
-import { type Child, h, replaceChildren, scoreText, untrustedInline, untrustedText } from "../dom.js";
+import { type Child, h, replaceChildren, scoreText, setText, untrustedInline, untrustedText } from "../dom.js";
 import { outcomeBody } from "./comparison.js";
 import { wide } from "./figure-table.js";
 import { outcomeColour, runName } from "./header.js";
@@ -76,7 +77,7 @@ export class QuestionMatrix {
     this.visible = this.rows.filter(({ tasks: ofRuns }) =>
       ofRuns.some((ofRun) => ofRun.some((task) => shown.has(task))),
     );
-    this.summary.textContent = `${count(this.visible.length)} of ${count(this.rows.length)}`;
+    setText(this.summary, `${count(this.visible.length)} of ${count(this.rows.length)}`);
     replaceChildren(this.body);
     this.addPage();
   }

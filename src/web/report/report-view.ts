@@ -1,3 +1,4 @@
+// Puts the sections of a report together with its task table and dialog.
 import { compact } from "../../platform/optional-values.js";
 import type { ReportHead, RunFigures } from "../../reports/report-data.js";
 import { SLICES, type SliceName } from "../../traces/task-slices.js";
@@ -20,7 +21,8 @@ import { PairOutcomes } from "./pair-outcomes.js";
 import { QuestionMatrix } from "./question-matrix.js";
 import { section } from "./section.js";
 import { suiteSections } from "./suite.js";
-import { type FirstTasks, TaskControls, TaskTable, taskFilter } from "./task-table.js";
+import { TaskControls, taskFilter } from "./task-controls.js";
+import { type FirstTasks, TaskTable } from "./task-table.js";
 import { TaskDialog, type TaskLinks } from "./task-view.js";
 import { EMPTY_VIEW, findTask, isOfThisPlace, readView, taskName, type ViewState, writeView } from "./view-state.js";
 

@@ -1,3 +1,4 @@
+// A section of a report with a heading that links can refer to.
 import { type Child, h } from "../dom.js";
 
 /** A section of the page with a heading that links can refer to. */

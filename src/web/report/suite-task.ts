@@ -1,3 +1,4 @@
+// What the dialog shows of a suite task: grade, effort, images, and results of machine tools.
 import type { PictureView, ReportHead, TraceView } from "../../reports/report-data.js";
 import type { MachineResultView } from "../../reports/trace-view.js";
 import { count, duration } from "../../text/format.js";

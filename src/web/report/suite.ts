@@ -1,7 +1,8 @@
+// The sections of a report about suite runs.
 import type { GuidanceComparison } from "../../analysis/analyse-suite.js";
+import { differenceText, pText } from "../../reports/figure-text.js";
 import type { ReportHead, RunFigures, SuiteFigures } from "../../reports/report-data.js";
 import { leftOut, TEST_NAMES } from "../../reports/suite-text.js";
-import { differenceText, pText } from "../../reports/wording.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import { type Child, h, scoreText } from "../dom.js";
 import { CHART_STYLE, type Chart, facetsOf, figureOf } from "./charts.js";

@@ -1,11 +1,9 @@
+// The task table of a report: renders only the visible rows, sorts them, and moves between them with the keyboard.
 import type { ReportHead, TaskKey } from "../../reports/report-data.js";
-import { count, duration } from "../../text/format.js";
-import { type Child, costText, h, replaceChildren, scoreText, select, untrustedInline } from "../dom.js";
-import { outcomeOptions, outcomeWords } from "./comparison.js";
-import { OUTCOME_WORDS, runDot, SLICE_WORDS, STAGE_SHORT, STAGE_WORDS, spaceWords, stateWords } from "./header.js";
+import { count } from "../../text/format.js";
+import { h, replaceChildren } from "../dom.js";
 import type { Task } from "./load.js";
-import type { PairOutcomes } from "./pair-outcomes.js";
-import { activeFilters, type FilterName, type ViewState } from "./view-state.js";
+import { type Column, columnsOf } from "./task-columns.js";
 
 /** The tasks at the top of the table before the user sorts it. */
 export type FirstTasks = "byId" | "worst";
@@ -18,18 +16,6 @@ interface TableActions {
   readonly signal: AbortSignal;
 }
 
-interface Column {
-  readonly key: string;
-  readonly title: string;
-  readonly className: string;
-  /** False if the column does not apply to the runs. */
-  readonly isShown?: boolean;
-  /** Returns the value to sort by, or null if it is missing. */
-  sort(task: Task, score: number): string | number | null;
-  /** Returns the content of a cell, by default the value to sort by. */
-  cell?(task: Task, score: number): Child;
-}
-
 interface Order {
   /** Key of a column, or `worst` for failed tasks first, then the lowest scores. */
   readonly key: string;
@@ -38,8 +24,10 @@ interface Order {
 
 /** Row height in pixels. All rows have the same height, so that positions can be computed. */
 const ROW = 56;
+
 /** Rows rendered above and below the visible ones. */
 const SPARE = 8;
+
 /** Maximum number of printed rows, because all of them are rendered. */
 const PRINTED = 200;
 
@@ -239,287 +227,6 @@ export class TaskTable {
   }
 }
 
-const TITLES: Readonly<Record<FilterName, string>> = {
-  ...SLICE_WORDS,
-  realism: "Realism",
-  year: "Year",
-  difficulty: "Actions",
-  run: "Run",
-  compared: "Compared",
-  outcome: "Outcome",
-  state: "State",
-  stage: "Gold email",
-  ending: "Ending",
-  eval: "Fails",
-};
-
-/** Filters with a drop-down list. Links in the charts set the other filters. */
-const LISTED: readonly FilterName[] = [
-  "run",
-  "compared",
-  "outcome",
-  "state",
-  "tool",
-  "guidance",
-  "stage",
-  "ending",
-  "eval",
-  "inbox",
-];
-
-const SORTED: ReadonlySet<FilterName> = new Set(["inbox", "ending", "eval", "state", "tool", "guidance"]);
-
-/** The search field, the filter lists, and the active filters, each with a button to remove it. */
-export class TaskControls {
-  readonly element: HTMLElement;
-  private readonly search = h("input", {
-    type: "search",
-    placeholder: "Search tasks and answers",
-    "aria-label": "Search tasks",
-    autocomplete: "off",
-    spellcheck: "false",
-  });
-  private readonly lists = new Map<FilterName, HTMLSelectElement>();
-  private readonly chips = h("div.chips");
-  private view: ViewState | null = null;
-
-  constructor(
-    private readonly head: ReportHead,
-    tasks: readonly Task[],
-    private readonly onChange: (view: Pick<ViewState, "search" | "filters">) => void,
-  ) {
-    for (const name of LISTED) {
-      const values =
-        name === "compared"
-          ? outcomeOptions(head)
-          : [...new Set(tasks.flatMap((task) => filterValues(task, name, head)))];
-      if (values.length < 2) continue;
-      if (SORTED.has(name)) values.sort();
-      const list = select({ "aria-label": TITLES[name], change: () => this.set(name, list.value) }, [
-        ["", `${TITLES[name]}: all`],
-        ...values.map((value) => [value, this.words(name, value)] as const),
-      ]);
-      this.lists.set(name, list);
-    }
-    this.search.addEventListener("input", () => this.notify({ search: this.search.value }));
-    this.element = h(
-      "div.controls",
-      { role: "search", "aria-label": "Tasks" },
-      this.search,
-      ...this.lists.values(),
-      this.chips,
-    );
-  }
-
-  show(view: ViewState): void {
-    this.view = view;
-    if (this.search.value !== view.search) this.search.value = view.search;
-    for (const [name, list] of this.lists) list.value = view.filters[name] ?? "";
-    replaceChildren(
-      this.chips,
-      ...activeFilters(view.filters).map(({ name, value }) =>
-        h(
-          "button.chip",
-          { click: () => this.set(name, "") },
-          `${TITLES[name]}: `,
-          untrustedInline(this.words(name, value)),
-          h("span", { "aria-hidden": "true" }, " ×"),
-          h("span.hidden", ", remove"),
-        ),
-      ),
-    );
-  }
-
-  private set(name: FilterName, value: string): void {
-    const { [name]: _, ...rest } = this.view?.filters ?? {};
-    this.notify({ filters: value === "" ? rest : { ...rest, [name]: value } });
-  }
-
-  private notify(change: Partial<ViewState>): void {
-    this.onChange({ search: this.view?.search ?? "", filters: this.view?.filters ?? {}, ...change });
-  }
-
-  private words(name: FilterName, value: string): string {
-    if (name === "run") return this.head.runs.find(({ runId }) => runId === value)?.label ?? value;
-    if (name === "compared") return outcomeWords(value, this.head);
-    if (name === "outcome") return (OUTCOME_WORDS as Readonly<Record<string, string>>)[value] ?? value;
-    if (name === "stage") return (STAGE_WORDS as Readonly<Record<string, string>>)[value] ?? value;
-    if (name === "state") return stateWords(value);
-    return name === "ending" ? spaceWords(value) : value;
-  }
-}
-
-/** Returns the columns of the task table for these runs. */
-function columnsOf({ runs, evals }: ReportHead): readonly Column[] {
-  const hasQuestions = runs.some(({ suite }) => suite === null);
-  const hasSuites = runs.some(({ suite }) => suite !== null);
-  const hasEvals = evals.length > 0;
-  const all: readonly Column[] = [
-    { key: "task", title: "Task", className: "figure id", sort: ({ taskId }) => taskId, cell: taskLabel },
-    {
-      key: "run",
-      title: "Run",
-      className: "run",
-      isShown: runs.length > 1,
-      sort: ({ run }) => run,
-      cell({ run }) {
-        const label = runs[run]?.label ?? "";
-        return h("span", { title: label }, runDot(run), h("span.hidden", label));
-      },
-    },
-    {
-      key: "question",
-      title: hasQuestions ? "Question and answer" : "Task and reason for its score",
-      className: "question",
-      sort: ({ question }) => question.toLowerCase(),
-      cell: (task) => [untrustedInline(task.question, "asked"), secondLine(task)],
-    },
-    {
-      key: "inbox",
-      title: "Mailbox",
-      className: "inbox wide",
-      isShown: hasQuestions,
-      sort: ({ inbox }) => inbox,
-      cell: ({ inbox }) => untrustedInline(inbox.split("@")[0] ?? ""),
-    },
-    {
-      key: "tool",
-      title: "Tool",
-      className: "tool wide",
-      isShown: hasSuites,
-      sort: ({ suite }) => suite?.tool ?? null,
-      cell: ({ suite }) => untrustedInline(suite?.tool ?? ""),
-    },
-    {
-      key: "score",
-      title: "Score",
-      className: "figure score",
-      sort: ({ scores }, score) => scores[score] ?? null,
-      cell: ({ outcome, scores }, score) =>
-        h("span", { class: `value outcome-text-${outcome}` }, scoreText(scores[score])),
-    },
-    {
-      key: "evals",
-      title: "Evals failed",
-      className: "evals wide",
-      isShown: hasEvals,
-      sort: ({ failedEvals }) => failedEvals.length,
-      cell: ({ failedEvals }) => evalLines(failedEvals).map((line) => h("span", line)),
-    },
-    {
-      key: "stage",
-      title: "Gold email",
-      className: "stage",
-      isShown: hasQuestions,
-      sort: ({ stage }) => STAGE_ORDER[stage],
-      cell: ({ stage }) => h("span", { class: `stage-${stage}`, title: STAGE_WORDS[stage] }, STAGE_SHORT[stage]),
-    },
-    {
-      key: "state",
-      title: "State",
-      className: "state",
-      isShown: hasSuites,
-      sort: ({ suite }) => suite?.state ?? null,
-      cell: ({ suite }) => suite !== null && stateWords(suite.state),
-    },
-    {
-      // The column does not fit next to the evals. The view of a task shows its ending.
-      key: "ending",
-      title: "Ending",
-      className: "ending wide",
-      isShown: hasQuestions && !hasEvals,
-      sort: ({ ending }) => ending,
-      cell: ({ ending }) => spaceWords(ending),
-    },
-    { key: "turns", title: "Turns", className: "figure wide turns", sort: ({ turns }) => turns },
-    {
-      key: "toolCalls",
-      title: "Calls",
-      className: "figure wide turns",
-      isShown: hasSuites,
-      sort: ({ suite }) => suite?.toolCalls ?? null,
-      cell: ({ suite }) => suite !== null && String(suite.toolCalls ?? "–"),
-    },
-    {
-      key: "ms",
-      title: "Time",
-      className: "figure wide time",
-      sort: ({ ms }) => ms,
-      cell: ({ ms }) => duration(ms),
-    },
-    {
-      key: "costUsd",
-      title: "Cost",
-      className: "figure wide cost",
-      sort: ({ costUsd }) => costUsd,
-      cell: ({ costUsd }) => costText(costUsd),
-    },
-  ];
-  return all.filter(({ isShown = true }) => isShown);
-}
-
-/** The start of a suite's long ids is enough to distinguish them. */
-function taskLabel({ taskId, epoch }: Task): string {
-  const id = typeof taskId === "number" ? String(taskId) : taskId.slice(0, 8);
-  return epoch === 1 ? id : `${id}/${epoch}`;
-}
-
-/** Two names fit into a row. */
-function evalLines(names: readonly string[]): readonly string[] {
-  if (names.length === 0) return ["none"];
-  return names.length <= 2 ? names : [names[0] ?? "", `and ${names.length - 1} more`];
-}
-
-/** Returns the answer to a question, or the reason why a suite task is not solved. */
-function secondLine({ answer, error, suite }: Task): HTMLElement {
-  const said = suite === null ? answer : suite.reason || (error ?? answer);
-  if (said !== "") return untrustedInline(said, "meta answer");
-  return h("span.meta.answer.none", error === null ? "no answer" : untrustedInline(error));
-}
-
-/** Returns a task's values for a filter. Empty if the filter does not apply to this kind of task. */
-function filterValues(task: Task, name: Exclude<FilterName, "compared">, { runs }: ReportHead): readonly string[] {
-  const { suite } = task;
-  switch (name) {
-    case "run":
-      return [runs[task.run]?.runId ?? ""];
-    case "outcome":
-    case "ending":
-      return [task[name]];
-    case "stage":
-    case "inbox":
-    case "realism":
-    case "sources":
-    case "year":
-      return suite === null ? [task[name]] : [];
-    case "eval":
-      return task.failedEvals;
-    case "app":
-      return suite?.apps ?? [];
-    case "tag":
-      return suite?.tags ?? [];
-    default:
-      return suite === null ? [] : [suite[name]];
-  }
-}
-
-/** Returns whether a task contains every search word and matches all filters. */
-export function taskFilter(
-  { search, filters }: ViewState,
-  head: ReportHead,
-  outcomes: PairOutcomes,
-): (task: Task) => boolean {
-  const words = search
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  const active = activeFilters(filters);
-  return (task) =>
-    active.every(({ name, value }) =>
-      name === "compared" ? outcomes.matches(task, value) : filterValues(task, name, head).includes(value),
-    ) && words.every((word) => task.words.includes(word));
-}
-
 /** Returns the tasks sorted by a value, equal ones by id. Tasks without a value come last in both directions. */
 function sorted(tasks: readonly Task[], read: Column["sort"], down: boolean, score: number): Task[] {
   const sign = down ? -1 : 1;
@@ -550,5 +257,3 @@ function compareIds(a: TaskKey, b: TaskKey): number {
 function badness({ stage, scores }: Task, score: number): number | null {
   return stage === "failed" ? Number.NEGATIVE_INFINITY : (scores[score] ?? null);
 }
-
-const STAGE_ORDER = { read: 0, found: 1, missed: 2, unknown: 3, none: 4, failed: 5 } as const;

@@ -1,3 +1,4 @@
+// The dialog with one task: scores, time line, conversation and gold emails.
 import { compact } from "../../platform/optional-values.js";
 import type { MailView, ReportHead, TraceView } from "../../reports/report-data.js";
 import { TIMELINE_WORDS } from "../../reports/trace-text.js";
@@ -15,11 +16,14 @@ import {
   untrustedInline,
   untrustedText,
 } from "../dom.js";
+import { attackTable } from "./attack-table.js";
+import { changeTable } from "./change-table.js";
 import { answerColumns } from "./comparison.js";
-import { conversation, type LoadMail, mailCard, openedMails, type ShownMails } from "./conversation.js";
+import { conversation, type LoadMail, mailCard, mailWords, openedMails, type ShownMails } from "./conversation.js";
 import { outcomeColour, runDot, runName, STAGE_WORDS, spaceWords } from "./header.js";
 import { scoreOf, type Task, TraceMissing, type TraceSource } from "./load.js";
 import type { PairOutcomes } from "./pair-outcomes.js";
+import { selectionTable } from "./selection-table.js";
 import { headingOf, pictureColumn, suiteSummary } from "./suite-task.js";
 import { taskLink, taskName } from "./view-state.js";
 
@@ -115,7 +119,7 @@ export class TaskDialog {
     const index = rows.indexOf(task);
     replaceChildren(this.position, index < 0 ? "" : `${count(index + 1)} of ${count(rows.length)}`);
     const scores = h("div", ...this.scores(task, null));
-    const links = h("p.task-links", ...this.links(task, null), ...this.copyButtons(task, null));
+    const links = h("div.task-links", ...this.links(task, null), ...this.copyButtons(task, null));
     const columns = h("div", { "aria-live": "polite" }, h("p.meta", "Loading the conversation…"));
     replaceChildren(
       this.content,
@@ -139,7 +143,21 @@ export class TaskDialog {
       replaceChildren(scores, ...this.scores(task, trace));
       replaceChildren(links, ...this.links(task, trace), ...this.copyButtons(task, trace));
       const mails = shownMails(trace, task, this.source.loadMail?.bind(this.source) ?? null);
-      replaceChildren(columns, timeline(trace.timeline), traceColumns(trace, mails, this.runLabel(task, " of ", "")));
+      const words = mailWords(trace.steps.flatMap(({ calls }) => calls.map(({ result }) => result)));
+      replaceChildren(
+        columns,
+        attackTable(trace.attack),
+        changeTable(trace.changes, words),
+        selectionTable(
+          trace.selection.map(({ state, email, evidence }) => ({
+            state,
+            email: untrustedInline(email),
+            evidence: untrustedInline(evidence.join("; ")),
+          })),
+        ),
+        timeline(trace.timeline),
+        traceColumns(trace, mails, this.runLabel(task, " of ", "")),
+      );
     } catch (error) {
       if (this.task !== task) return;
       const reason = error instanceof TraceMissing ? error.message : "The conversation could not be read.";
@@ -246,7 +264,8 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
   }
   const facts = factLine(
     spaceWords(task.ending),
-    STAGE_WORDS[task.stage],
+    // A task that asks for actions has no gold answer and no gold emails.
+    task.gold === "" ? null : STAGE_WORDS[task.stage],
     task.turns === null ? null : `${task.turns} turns`,
     duration(task.ms),
     task.costUsd === null ? null : costText(task.costUsd),
@@ -268,7 +287,8 @@ function taskSummary(task: Task, head: ReportHead, tasks: readonly Task[], outco
             ),
           ]
         : answerColumns(ofRuns, task, head.leading, head)),
-      h("section.gold-answer", h("h3", "Gold answer"), untrustedText(task.gold)),
+      // A task that asks for actions has a table of changes instead.
+      task.gold === "" ? null : h("section.gold-answer", h("h3", "Gold answer"), untrustedText(task.gold)),
     ),
     otherLines,
   );

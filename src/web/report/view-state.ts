@@ -1,3 +1,4 @@
+// The state of a report in the URL fragment.
 import type { ReportHead } from "../../reports/report-data.js";
 import { SLICES } from "../../traces/task-slices.js";
 import type { Task } from "./load.js";

@@ -65,7 +65,7 @@ describe("comparing runs", () => {
       );
     });
 
-    it("refuses runs over different mail or with different cutoffs unless forced", async () => {
+    it("rejects runs over different mail or with different cutoffs unless forced", async () => {
       const other = { ...readJson("short.json"), runId: "run_other", corpusFingerprint: "0".repeat(64) };
       write("other.json", JSON.stringify({ ...other, settings: { ...other.settings, cutoff: "off" } }));
       const refused = await artE("compare full.json other.json");
@@ -85,7 +85,7 @@ describe("comparing runs", () => {
       ["compare full.json broken.json", "broken.json is not a results file of art-e: runId: "],
       ["compare full.json short.json --metric f1", 'Unknown metric "f1".'],
       ["compare full.json short.json --flips -1", "--flips: expected a whole number"],
-    ])("refuses %s", async (line, message) => {
+    ])("rejects %s", async (line, message) => {
       write("broken.json", "{}");
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -94,7 +94,7 @@ describe("comparing runs", () => {
   });
 
   describe("art-e stats", () => {
-    it("describes the latest run by default", async () => {
+    it("describes the newest run by default", async () => {
       const { stdout } = await artE("stats --run latest --json");
       const named = { code: 0, stdout, stderr: "" };
       expect(await artE("stats latest --json")).toEqual(named);
@@ -126,7 +126,7 @@ describe("comparing runs", () => {
         "--by: expected inbox or realism or sources or year or tool or difficulty or guidance or app or tag.",
       ],
       ["stats --run latest --by year --metric x", 'Unknown metric "x".'],
-    ])("refuses %s", async (line, message) => {
+    ])("rejects %s", async (line, message) => {
       const { code, stderr } = await artE(line);
       expect(code).toBe(2);
       expect(stderr).toContain(`art-e: ${message}`);
@@ -201,7 +201,7 @@ describe("gates", () => {
       expect(stdout).toContain("sourcesCorrect is 0 in all tasks of both runs, which is not evidence: ");
     });
 
-    it("writes JUnit XML for the requested metric, with wrong answers as failures on request", async () => {
+    it("writes JUnit XML for the requested score, with wrong answers as failures on request", async () => {
       expect(await artE("gate base.json --junit gates.xml")).toMatchObject({ code: 0 });
       expect(read("gates.xml")).toContain('<testsuites name="art-e" tests="30" failures="0" errors="0"');
       const { code, stdout } = await artE("gate base.json --junit junit.xml --junit-tasks --metric sources");
@@ -215,7 +215,7 @@ describe("gates", () => {
       expect(read("junit.xml").match(/<testcase /g)).toHaveLength(30);
     });
 
-    it("refuses an unfinished run", async () => {
+    it("rejects an unfinished run", async () => {
       expect(await artE(`${RUN} --max-time 0.000000001 -o partial.json --quiet`)).toMatchObject({
         code: 1,
       });
@@ -235,7 +235,7 @@ describe("gates", () => {
     it.each([
       ["gate base.json", "gate needs a gate."],
       ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
-      ["gate base.json --fail-under f1=0.5", 'Unknown metric "f1".'],
+      ["gate base.json --fail-under f2=0.5", 'Unknown metric "f2".'],
       ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],
       ["gate base.json --junit a.xml --min-coverage 0.5", "--min-coverage goes with --fail-under or --baseline."],
       ["gate base.json --baseline base.json --junit-tasks", "--junit-tasks goes with --junit."],
@@ -249,7 +249,7 @@ describe("gates", () => {
       ],
       ["gate base.json --baseline none.json", "Results file none.json does not exist."],
       ["gate base.json --junit no/where.xml", "--junit: Cannot write no/where.xml: the folder no does not exist."],
-    ])("refuses %s", async (line, message) => {
+    ])("rejects %s", async (line, message) => {
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain(`art-e: ${message}`);
@@ -260,7 +260,8 @@ describe("gates", () => {
     it("applies the gates to the finished run, and shows them in the exit code, box, document, JUnit file and step summary", async () => {
       const line = `${RUN} --fail-under sources=0.99 --baseline base.json --no-worse-than 0.2 --junit run.xml -o gated.json`;
       const summary = path("summary.md");
-      write("summary.md", "before\n");
+      // Another step might leave out the end of its last line.
+      write("summary.md", "before");
       const { code, stdout, stderr } = await artE(line, { GITHUB_STEP_SUMMARY: summary });
       expect(code).toBe(3);
       expect(stdout).toMatch(/^Gate: {5}missed {2}sources \(sourcesCorrect\) .+ required: at least 0\.99$/m);
@@ -268,7 +269,7 @@ describe("gates", () => {
       expect(stdout).toMatch(/^JUnit: {4}run\.xml$/m);
       expect(stderr).toMatch(/^art-e: Run run_\S+ missed 1 of 2 gates: sources /m);
       expect(read("run.xml")).toMatch(/ tests="32" failures="1" /);
-      expect(read("summary.md")).toMatch(/^before\n### ART-E: baseline &#40;offline&#47;baseline&#41;\n/);
+      expect(read("summary.md")).toMatch(/^before\n+### ART-E: baseline &#40;offline&#47;baseline&#41;\n/);
       expect(readJson("gated.json").totalTasks).toBe(30);
     });
 
@@ -292,7 +293,7 @@ describe("gates", () => {
       expect(stderr).toContain(
         "--baseline base.json: cannot compare it with this run. They differ in the cutoff: query_date and off.",
       );
-      expect((await artE(`${RUN} --fail-under f1=1`)).code).toBe(2);
+      expect((await artE(`${RUN} --fail-under f2=1`)).code).toBe(2);
       expect(await runs()).toBe(before);
     });
   });

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 describe("art-e reliability", () => {
-  it("finds the perturbed repeats of a repeat, and is 1 in every consistency property of a deterministic agent", async () => {
+  it("finds the perturbed repeats of a run, and reports 1 for each consistency property of a deterministic agent", async () => {
     const card = JSON.parse(await done("reliability plain --json"));
     expect(card.perturbedRuns.map(({ perturbation }: { perturbation: string }) => perturbation).sort()).toEqual([
       "reworded",
@@ -51,14 +51,14 @@ describe("art-e reliability", () => {
       /Run run_\S+ is perturbed \(shuffled\)\.\n +Pass the plain run first: art-e reliability run_/,
     ],
     ["reliability plain other-agent", /differs from run_\S+ in agentId; prompt; toolsDigest/],
-  ])("refuses %s", async (line, message) => {
+  ])("rejects %s", async (line, message) => {
     const { code, stderr } = await artE(line);
     expect({ line, code, stderr }).toEqual({ line, code: 2, stderr: expect.stringMatching(message) });
   });
 });
 
 describe("a perturbed run", () => {
-  it("is recognizable in the list of runs, in its details, and next to the published figures", async () => {
+  it("shows its perturbation in the list of runs, in its details, and next to the published figures", async () => {
     const runs: { name: string; perturbation: string | null }[] = JSON.parse(await done("runs list --json"));
     expect(runs.map(({ name, perturbation }) => [name, perturbation])).toEqual([
       ["other-agent", "shuffled"],
@@ -72,7 +72,7 @@ describe("a perturbed run", () => {
     expect(await done("compare mixed --published")).toContain("--perturb shuffled, not the default");
   });
 
-  it("is shown with the plain run's reliability in a Markdown report", async () => {
+  it("appears with the plain run's reliability in a Markdown report", async () => {
     await done("report plain words --format md -o both.md");
     const text = read("both.md");
     expect(text).toMatch(/^### Reliability of run_\S+: sourcesCorrect, 20 questions, 40 tasks$/m);
@@ -83,7 +83,7 @@ describe("a perturbed run", () => {
     expect(read("one.md")).not.toContain("Reliability");
   });
 
-  it("answers the same over a queue as on this machine", needs("redis"), async () => {
+  it("gives the same answers with a queue as without one", needs("redis"), async () => {
     const redis: RedisServer = await startRedis({});
     const workers = new Workers(folder, () => redis.url);
     try {

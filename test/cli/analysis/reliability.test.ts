@@ -105,8 +105,13 @@ describe("art-e reliability", () => {
     ["reliability plain --metric goldRank", "not limited to 0 to 1"],
     ["run --resume plain --perturb latency", "--perturb does not apply to a resumed run"],
     ["run --agent-command true -l 1 --perturb latency", "--perturb does not apply to an external agent"],
-    ["run -a email-search --perturb quietly", "--perturb: expected reworded or tool-error or latency or shuffled"],
-  ])("refuses %s", async (line, message) => {
+    [
+      "run -a email-search --perturb quietly",
+      "--perturb: expected one of reworded, tool-error, latency, shuffled, hostile, hostile-control",
+    ],
+    ["run -a email-search --perturb hostile=flattery", 'unknown kind of attack "flattery". Available: '],
+    ["run -a email-search --perturb latency=forward", "latency does not have kinds"],
+  ])("rejects %s", async (line, message) => {
     const { code, stderr } = await artE(line, variables());
     expect({ line, code, stderr }).toEqual({ line, code: 2, stderr: expect.stringContaining(message) });
   });

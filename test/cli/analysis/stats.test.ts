@@ -114,7 +114,7 @@ describe("art-e stats of runs", () => {
     expect(totalsSchema.parse(JSON.parse(byBeginning.stdout))).toMatchObject({ runId: first, totalTasks: 2 });
   });
 
-  it("refuses an id prefix that several runs share", async () => {
+  it("rejects an id prefix that several runs share", async () => {
     const { code, stderr } = await artE("stats --run run_");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^art-e: More than one run starts with "run_"\.\n {7}\S/);

@@ -60,9 +60,9 @@ const LINES = [
 ];
 
 describe("open coding in the terminal", () => {
-  it("saves a note per trace, offers earlier notes by number, and can be undone", async () => {
+  it("saves a note per trace, offers earlier notes by number, and reverts a note on request", async () => {
     const { result, stderr } = await typed(
-      ["evals", "code", "--limit", "20"],
+      ["evals", "code", "--random", "--limit", "20"],
       [...LINES, "too much", "u", "no source"],
     );
     // Six new traces are left, and one repetition.
@@ -79,19 +79,19 @@ describe("open coding in the terminal", () => {
 
   it("continues the pass with the remaining traces, and shows an entire trace", async () => {
     const { result, stderr } = await typed(
-      ["evals", "code", "--limit", "20"],
+      ["evals", "code", "--random", "--limit", "20"],
       ["t", "u", "", "n", "n", "n", "n", "n", "n"],
     );
     expect(result).toMatchObject({ coded: 6, left: 0, taxonomy: { coded: 20, nothingWrong: 12 } });
     expect(stderr).toContain("Nothing to undo.");
     expect(stderr).toContain("Cannot save the note: expected a note.");
-    const { code, stderr: complete } = await typed(["evals", "code", "--limit", "20"], ["n"]);
+    const { code, stderr: complete } = await typed(["evals", "code", "--random", "--limit", "20"], ["n"]);
     expect([code, complete]).toEqual([2, expect.stringContaining("All traces of the pass are coded.")]);
   });
 });
 
-describe("failure modes", () => {
-  it("are made from parts of notes, and give every grouped trace a label for every mode", async () => {
+describe("the failure modes of a run", () => {
+  it("come from parts of notes, and give every grouped trace a label for every mode", async () => {
     expect(await json("modes assign wrong_year year")).toEqual({ mode: "wrong_year", traces: 4 });
     expect(await json("modes assign unsourced source")).toEqual({ mode: "unsourced", traces: 3 });
     // One note is not grouped yet, so its trace does not have labels.
@@ -108,7 +108,7 @@ describe("failure modes", () => {
     expect(found[0].rate.high).toBeCloseTo(0.416, 3);
   });
 
-  it("are listed with a bar chart", async () => {
+  it("appear with a bar chart", async () => {
     const { stdout } = await artE("modes list");
     expect(stdout).toContain("20 coded traces, 12 with nothing wrong");
     expect(stdout).toMatch(/wrong_year\s+4\s+0\.200.*█{24}/);
@@ -116,7 +116,7 @@ describe("failure modes", () => {
     expect(stdout).toContain("Every coded trace has a label for every mode.");
   });
 
-  it("are renamed, split and merged with their labels", async () => {
+  it("keep their labels if renamed, split or merged", async () => {
     expect(await json("modes rename wrong_year old_year")).toEqual({ mode: "old_year", traces: 4 });
     expect(await labelsOf("wrong_year")).toEqual({});
     expect(await labelsOf("old_year")).toEqual({ bad: 4, good: 16 });
@@ -137,7 +137,7 @@ describe("failure modes", () => {
     await artE("modes assign long too");
   });
 
-  it("are named in errors about unknown modes and notes", async () => {
+  it("appear in errors about unknown modes and notes", async () => {
     const errorOf = async (line: string) => (await artE(line)).stderr;
     expect(await errorOf("modes delete tone")).toContain('Unknown failure mode "tone".');
     expect(await errorOf("modes delete tone")).toContain("Available: long, old_year, unsourced.");
@@ -148,7 +148,7 @@ describe("failure modes", () => {
   });
 
   it("get a note's modes for later traces with the same note", async () => {
-    const { result } = await typed(["evals", "code", "--limit", "21"], ["NO source"]);
+    const { result } = await typed(["evals", "code", "--random", "--limit", "21"], ["NO source"]);
     expect(result.taxonomy).toMatchObject({ coded: 21, ungrouped: [] });
     expect(await labelsOf("unsourced")).toEqual({ bad: 4, good: 17 });
   });
@@ -234,7 +234,7 @@ describe("modes propose", () => {
     expect(found).toContainEqual(expect.objectContaining({ name: "verbose", traces: 1 }));
   });
 
-  it("refuses a reply that is not a proposal", async () => {
+  it("rejects a reply that is not a proposal", async () => {
     reply = { modes: [{ name: "Not a name", sentence: "x", notes: [1] }] };
     const { code, stderr } = await propose(["y"]);
     expect(code).toBe(1);

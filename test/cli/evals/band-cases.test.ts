@@ -141,7 +141,7 @@ describe("art-e evals cases", () => {
     expect(await json("evals cases latest --by semanticScore")).toMatchObject({ labeled: 0, counts: { low: 1 } });
   });
 
-  it("leaves out a trace that was skipped while labeling", async () => {
+  it("omits a trace that was skipped while labeling", async () => {
     const before = await json("evals cases latest");
     const trace = before.low.bugs[0].from.trace;
     write("skip.jsonl", `${JSON.stringify({ trace, source: "person", label: "skip" })}\n`);
@@ -152,7 +152,7 @@ describe("art-e evals cases", () => {
     });
   });
 
-  it("also makes cases with evals suggest if there are too few labels for templates", async () => {
+  it("makes cases with evals suggest too if there are too few labels for templates", async () => {
     const { evals, tooFew } = await json("evals suggest --cases");
     expect(tooFew).toContain("labels");
     expect(evals).toHaveLength(1);
@@ -209,13 +209,13 @@ describe("art-e evals cases", () => {
     expect(made.evals.filter(({ kind }: { kind: string }) => kind === "cases")).toEqual([]);
   });
 
-  it("refuses a score whose low values are good", async () => {
+  it("rejects a score whose low values are good", async () => {
     const { code, stderr } = await artE("evals cases latest --by falseAbstention");
     expect(code).toBe(2);
     expect(stderr).toContain("--by: expected a score for which higher is better");
   });
 
-  it("refuses an unknown run and an unknown score", async () => {
+  it("rejects an unknown run and an unknown score", async () => {
     expect((await artE("evals cases run_nosuch")).code).toBe(2);
     expect((await artE("evals cases latest --by nosuch")).stderr).toContain('Unknown score "nosuch"');
   });

@@ -25,7 +25,7 @@ const typed = [...PAGE.matchAll(/```console\n(.*?)```/gs)].flatMap(([, block = "
 /** The page shows two missed gates. */
 const GATES = /--fail-under/;
 
-describe("the documentation of evals", () => {
+describe("the pages about evals", () => {
   beforeAll(() => symlinkSync(join(ROOT, "fixtures"), path("fixtures")));
 
   it("shows commands with their actual output", async () => {

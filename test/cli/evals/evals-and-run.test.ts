@@ -3,7 +3,7 @@ import { slow } from "../../machine-requirements.js";
 import { QUESTIONS, workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
-const { artE, readJson, start, write } = workFolder({ demo: "labelled" });
+const { artE, readJson, start, write } = workFolder({ demo: "labeled" });
 
 const json = jsonOf(artE);
 
@@ -56,19 +56,19 @@ describe.each(["run", "watch"])("evals %s with a run as argument", (command) => 
     ["a name of neither an eval nor a run", "brief nosuch", 'Unknown eval or run "nosuch" in ./art-e.db.'],
     ["two runs", "brief first latest", "Cannot use several runs: first, latest."],
     ["another run as --run", "brief first --run latest", "RUN (first) and --run (latest) differ."],
-  ])("refuses %s", async (_, words, message) => {
+  ])("rejects %s", async (_, words, message) => {
     const { code, stderr } = await artE(`evals ${command} ${words}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 });
 
-it("evals run refuses a run without an eval", async () => {
+it("evals run rejects a run without an eval", async () => {
   const { code, stderr } = await artE("evals run first");
   expect(code).toBe(2);
   expect(stderr).toContain("evals run needs the name of an eval. first is a run.");
 });
 
-it("evals watch watches all validated evals in use with a run name", async () => {
+it("evals watch with a run name watches all validated active evals", async () => {
   const { runId, evals } = await json("evals watch first");
   expect(runId).toBe(first);
   expect(evals).toMatchObject([{ name: "brief", version: 1 }]);

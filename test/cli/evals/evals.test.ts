@@ -56,7 +56,7 @@ describe("art-e evals with labels", () => {
         neutral: 0,
         skip: 0,
       },
-      unlabelled: 0,
+      unlabeled: 0,
       score: "sourcesCorrect",
     });
     const mean = await json("evals label latest --from scores --score semanticScore --criterion similar");
@@ -79,11 +79,16 @@ describe("art-e evals with labels", () => {
       '{"trace": "latest/1", "label": "good"}\n{"trace": "latest/1", "label": "bad"}',
       /odd.jsonl: line 1 labels latest\/1 good, but line 2 labels it bad/,
     ],
-  ])("refuses a label file that contains %j, and names the line", async (content, message) => {
+  ])("rejects a label file that contains %j, and names the line", async (content, message) => {
     write("odd.jsonl", content);
     const { code, stderr } = await artE("evals label --from odd.jsonl");
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
+  });
+
+  it("rejects a label file that does not exist", async () => {
+    const { code, stderr } = await artE("evals label --from nowhere.jsonl");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("Cannot read nowhere.jsonl: ") });
   });
 
   it("accepts conflicting labels in a file if a person labeled a trace again, or if another person did", async () => {
@@ -96,7 +101,7 @@ describe("art-e evals with labels", () => {
 });
 
 describe("an eval made from labels", () => {
-  it("is selected on the training half and validated on the held-out half, and its validations are counted", async () => {
+  it("comes from the training half, is validated on the held-out half, and counts its validations", async () => {
     await json("evals label --from labels.jsonl");
     const { evals, candidates } = await json("evals suggest --cases");
     expect(evals.map(({ stored }: { stored: { definition: { name: string } } }) => stored.definition.name)).toEqual([
@@ -143,10 +148,10 @@ describe("an eval made from labels", () => {
     expect((await artE("evals use short_answer")).stderr).toContain("have changed since the test");
     await json("evals label --from labels.jsonl");
     expect(await isStale()).toBe(false);
-    expect(await json("evals use short_answer")).toEqual({ name: "short_answer", version: 1, retired: null });
+    expect(await json("evals use short_answer")).toEqual([{ name: "short_answer", version: 1, retired: null }]);
   });
 
-  it("scores a stored run, and the rate is corrected for the eval's errors", async () => {
+  it("scores a stored run, and its errors correct the rate", async () => {
     const { evals, traces } = await json(`evals run short_answer --run ${runId}`);
     expect(traces).toBe(73);
     expect(evals).toHaveLength(1);
@@ -173,7 +178,7 @@ describe("an eval made from labels", () => {
     expect(await artE(`report ${runId} -o report.md --format md`)).toMatchObject({ code: 0 });
   });
 
-  it("works next to other scorers in run and score, and its version is recorded", async () => {
+  it("works next to other scorers in run and score, and the run records its version", async () => {
     const line = `run -a baseline --dataset ${QUESTIONS} -l 3 --scorers eval:short_answer,tokenF1 -o three.json --quiet`;
     expect(await artE(line)).toMatchObject({ code: 0, stderr: "" });
     const { settings, taskResults } = readJson("three.json");
@@ -199,7 +204,7 @@ describe("an eval made from labels", () => {
     expect((await artE("evals test regression_cases")).stderr).toContain("so nothing is held out");
   });
 
-  it("is not validated if the labels have another criterion or contradictory lines", async () => {
+  it("fails validation if the labels have another criterion or contradictory lines", async () => {
     await json("evals label --from reversed.jsonl --criterion reversed");
     expect((await artE("evals test short_answer --criterion reversed")).code).toBe(3);
     expect((await artE("evals use short_answer")).stderr).toContain("was tested for overall and reversed");
@@ -215,11 +220,11 @@ describe("an eval made from labels", () => {
     );
   });
 
-  it("is not measured if there are few labels", async () => {
+  it("gets no measured rates if there are few labels", async () => {
     write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 12).join("\n"));
     await json("evals label --from few.jsonl --criterion few");
     expect((await artE("evals suggest --criterion few")).stderr).toMatch(
-      /the training half has \d+ good and \d+ bad traces for few \(minimum 5 of each\)/,
+      /the training half has \d+ good and \d+ bad traces for few \(minimum 4 of each\)/,
     );
     expect((await artE("evals test short_answer --criterion few")).stderr).toContain("the held-out half has");
     const { stderr } = await artE("evals suggest --criterion few");
@@ -227,7 +232,7 @@ describe("an eval made from labels", () => {
     expect(stderr).not.toContain("--from scores");
   });
 
-  it("has the criterion of its labels in the next command", async () => {
+  it("keeps the criterion of its labels in the next command", async () => {
     await json("evals label --from labels.jsonl --criterion hinted");
     expect((await artE("evals suggest --criterion hinted")).stdout).toContain(
       "next: art-e evals test short_answer@1 --criterion hinted",
@@ -236,8 +241,8 @@ describe("an eval made from labels", () => {
   });
 });
 
-describe("versions of an eval", () => {
-  it("retire their predecessor when used", async () => {
+describe("the versions of an eval", () => {
+  it("retire their predecessor when activated", async () => {
     write("brief.json", EVAL());
     await json("evals import brief.json");
     const review = await json("evals review brief");
@@ -257,7 +262,7 @@ describe("versions of an eval", () => {
       code: 2,
       stderr: expect.stringContaining("Cannot gate on eval:brief: the eval's newest test rejected it."),
     });
-    expect(await json("evals use brief --anyway")).toEqual({ name: "brief", version: 2, retired: 1 });
+    expect(await json("evals use brief --anyway")).toEqual([{ name: "brief", version: 2, retired: 1 }]);
     const listed = await json("evals list --all");
     expect(
       listed.filter(({ name }: { name: string }) => name === "brief").map(({ status }: { status: string }) => status),
@@ -269,7 +274,7 @@ describe("versions of an eval", () => {
     expect(stdout).toContain("if value is not None and value > 25:");
   });
 
-  it("are no longer refined, and the error names the replacement", async () => {
+  it("cannot be refined once retired, and the error names the replacement", async () => {
     expect(await artE("evals refine brief")).toMatchObject({
       code: 2,
       stderr:
@@ -278,12 +283,11 @@ describe("versions of an eval", () => {
   });
 
   it("have a history of changes and test results", async () => {
-    const history = await json("evals history brief");
-    const text = JSON.stringify(history);
-    expect(text).toContain('"version":1');
-    expect(text).toContain('"version":2');
-    expect((await artE("evals history brief")).stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d {2}version 1, by /m);
-    expect((await artE("evals history nothing")).code).toBe(2);
+    const { versions } = await json("evals show brief");
+    expect(versions.map(({ version }: { version: number }) => version)).toEqual([1, 2]);
+    expect((await artE("evals show brief")).stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d {2}version 1, by /m);
+    expect((await artE("evals show nothing")).code).toBe(2);
+    expect((await artE("evals history brief")).stderr).toContain("art-e evals show NAME");
   });
 
   it("leave a list of bad traces that no eval fails", async () => {
@@ -294,8 +298,8 @@ describe("versions of an eval", () => {
   });
 });
 
-describe("eval files", () => {
-  it("are the same after an export and an import", async () => {
+describe("an eval file", () => {
+  it("stays the same after an export and an import", async () => {
     const { files } = await json("evals export short_answer -o out");
     expect(files).toEqual(["out/short_answer.json"]);
     const [imported] = await json("evals import out");
@@ -309,7 +313,7 @@ describe("eval files", () => {
     });
   });
 
-  it("contain their test results, for a database without labels, unless they were changed since", async () => {
+  it("contains its test results, for a database without labels, unless it changed since", async () => {
     await json("evals export short_answer -o proved");
     const file = readJson("proved/short_answer.json");
     expect(file.validation).toMatchObject({ criterion: "overall", thresholds: "usable", rejections: [] });
@@ -346,7 +350,7 @@ describe("eval files", () => {
     );
   });
 
-  it("are imported, run and exported together", async () => {
+  it("imports, runs and exports several evals together", async () => {
     write("one.json", EVAL({ name: "brief_one" }));
     write("two.json", EVAL({ name: "brief_two", pass: { all: [{ feature: "answer_words", at_most: 10 }] } }));
     const imported = await json("evals import one.json two.json");
@@ -365,14 +369,14 @@ describe("eval files", () => {
     [EVAL({ pass: { all: [{ feature: "luck", at_most: 1 }] } }), /unknown feature "luck"/],
     [EVAL({ pass: { all: [{ feature: "turns" }] } }), /expected a feature with at_least or at_most/],
     [EVAL({ extra: 1 }), /extra/],
-  ])("are refused if they contain %j", async (content, message) => {
+  ])("causes an error if it contains %j", async (content, message) => {
     write("odd.json", content);
     const { code, stderr } = await artE("evals import brief.json odd.json");
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
 
-  it("are refused if the file is missing or the folder is empty", async () => {
+  it("causes an error if it is missing or if its folder is empty", async () => {
     mkdirSync(path("empty"));
     expect((await artE("evals import empty")).stderr).toContain("does not contain .json, .py, .ts or .js files");
     expect((await artE("evals import nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
@@ -382,7 +386,7 @@ describe("eval files", () => {
     );
   });
 
-  it("can be TypeScript, which is tested and exported like other evals", async () => {
+  it("can contain TypeScript, tested and exported like other evals", async () => {
     write(
       "briefAnswer.ts",
       [
@@ -411,8 +415,8 @@ describe("eval files", () => {
   });
 });
 
-describe("the evals commands", () => {
-  it("use and run a template even if there are no labels", async () => {
+describe("evals commands", () => {
+  it("activate and run a template even if there are no labels", async () => {
     expect(await json("evals add has_source")).toMatchObject({
       name: "has_source",
       version: 1,
@@ -497,12 +501,12 @@ describe("the evals commands", () => {
   });
 });
 
-describe("a criterion", () => {
-  it("is a sentence that a person writes and revises", async () => {
+describe("a criterion for evals", () => {
+  it("consists of a sentence that a person writes and revises", async () => {
     expect((await artE("evals criteria polite")).stderr).toContain('Unknown criterion "polite"');
     await json(["evals", "criteria", "polite", "The answer is polite."]);
     expect(await json("evals criteria polite")).toEqual([
-      { name: "polite", sentence: "The answer is polite.", labelled: 0 },
+      { name: "polite", sentence: "The answer is polite.", labeled: 0 },
     ]);
     expect((await artE("evals add kind_words --rubric anthropic/claude-haiku-5-5 --criterion rude")).stderr).toContain(
       "the criterion rude does not have a description",

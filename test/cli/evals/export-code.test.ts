@@ -6,7 +6,7 @@ import { needs } from "../../machine-requirements.js";
 import { workFolder } from "../art-e.js";
 import { jsonOf } from "./json-output.js";
 
-const { artE, path, read, write } = workFolder({ demo: "labelled" });
+const { artE, path, read, write } = workFolder({ demo: "labeled" });
 const choice = await chooseSandbox();
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
@@ -77,7 +77,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     }
   }
 
-  it("give the same verdict on every trace as the rules when real Python runs them", async () => {
+  it("give the same verdict on every trace as the rules in real Python", async () => {
     await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format python -o code`);
     for (const name of names) {
       const lines = python([`code/${name}.py`, "traces.jsonl"]).map((line) => JSON.parse(line));
@@ -93,7 +93,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(read("code/short.py")).not.toContain("def contains_term");
   });
 
-  it("can be imported again as Python evals, and give the same verdicts in the sandbox", async () => {
+  it("return as Python evals, and give the same verdicts in the sandbox", async () => {
     const imported = await json("evals import code");
     expect(imported.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
     for (const { name, version } of imported) expect({ name, version }).toEqual({ name, version: 2 });
@@ -103,7 +103,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expectSameVerdicts("again.jsonl");
   });
 
-  it("can be imported again from TypeScript files, and give the same verdicts in their own process", async () => {
+  it("return from TypeScript files, and give the same verdicts in their own process", async () => {
     await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format typescript -o typescript`);
     const imported: { name: string; version: number }[] = await json("evals import typescript");
     expect(imported.map(({ name }) => name).sort()).toEqual([...names].sort());
@@ -114,7 +114,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expectSameVerdicts("third.jsonl");
   }, 120_000);
 
-  it("are Python source code if exported as Inspect scorers", async () => {
+  it("contain Python source code in Inspect's format", async () => {
     await json("evals export short@1 polite@1 --format inspect -o scorers");
     expect(read("scorers/short_scorer.py")).toContain('@scorer(metrics=[accuracy(), stderr()], name="short")');
     for (const name of ["short", "polite"])
@@ -174,7 +174,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     expect(python(["-B", "-c", program.join("\n")])).toEqual(["1.0 it is", "0.0 It is rude.", "None"]);
   });
 
-  it("cannot have an unknown or a removed format", async () => {
+  it("reject an unknown or a removed format", async () => {
     expect((await artE("evals export --format xml")).stderr).toContain(
       "--format: expected json or python or typescript or inspect.",
     );

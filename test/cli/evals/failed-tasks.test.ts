@@ -32,7 +32,7 @@ const ASKS_WHEN = /^(when|what (time|day|date)|on what)\b/i;
 /** Questions that ask when, of the tasks that ended. The only answer contains neither a date nor a source. */
 const askWhen = demoQuestions.filter(({ id, question }) => !fails(id) && ASKS_WHEN.test(question)).length;
 
-it("art-e run, art-e evals run, art-e score and art-e gate let a failed task fail an eval, but never pass one", async () => {
+it("lets a failed task fail an eval, but never pass one, in art-e run, evals run, score and gate", async () => {
   const variables = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
   const rules = (name: string, condition: object) => ({
     name,

@@ -11,8 +11,11 @@ import { demoQuestions, QUESTIONS, workFolder } from "../art-e.js";
 const { artE, path, readJson, start, write } = workFolder({ demo: "answered" });
 const choice = await chooseSandbox();
 
-/** Every call uses 100 input tokens and 20 output tokens, at one dollar per million. */
-const CALL_USD = 120 / 1_000_000;
+/** Consumption of every call. Less than 1% of the longest prompt would count as unknown. */
+const USAGE = { inputTokens: 1_000, outputTokens: 20, cachedInputTokens: 0 };
+
+/** At one dollar per million tokens. */
+const CALL_USD = 1_020 / 1_000_000;
 
 const python = (...lines: string[]) =>
   ["def eval_function(task, task_metadata, trace, ctx):", ...lines.map((line) => `    ${line}`), ""].join("\n");
@@ -38,6 +41,10 @@ const WRITERS: Readonly<Record<Variation, (request: ParsedRequest, isReflection:
 };
 
 function reply(request: ParsedRequest): Answer {
+  return { usage: USAGE, ...writtenReply(request) };
+}
+
+function writtenReply(request: ParsedRequest): Answer {
   const [tool] = request.tools;
   if (tool === "record_criteria")
     return { toolCalls: [{ name: tool, arguments: { criteria: ["Answers are short."] } }] };
@@ -113,7 +120,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(provider.requests).toHaveLength(0);
   });
 
-  it("is retried after 429 and fixes broken code, but its refused, repeated or copied evals are not saved", async () => {
+  it("receives a request again after 429 and fixes broken code, but its rejected, repeated or copied evals are not saved", async () => {
     let refusals = 1;
     answer = (request) =>
       refusals-- > 0 ? { fail: "status", status: 429, headers: { "retry-after": "0" } } : reply(request);
@@ -152,7 +159,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(all.some((body) => body.includes("key-of-a-test"))).toBe(false);
   });
 
-  it("is not called again for the same request", async () => {
+  it("receives the same request only once", async () => {
     const before = provider.requests.length;
     const again = await generate();
     expect(again).toMatchObject({ calls: 0, spentUsd: 0 });
@@ -160,7 +167,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(again.variations[0]).toMatchObject({ name: "generated_correctness", version: 1 });
   });
 
-  it("writes evals that are validated on the held-out half, and a rubric that is applied to each trace", async () => {
+  it("writes evals for validation on the held-out half, and a rubric for each trace", async () => {
     const tested = async (name: string) => {
       const { code, stdout } = await artE(`evals test ${name} --json`, variables());
       expect(code).toBe(0);
@@ -197,7 +204,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       expect(scores["eval:generated_safety"]).toBe(agentAnswer.split(/\s+/).length <= 14 ? 1 : 0);
   });
 
-  it("is not paid twice for a reply if the program was killed afterwards", async () => {
+  it("costs nothing again for a reply if the program was killed afterwards", async () => {
     const answered = new Set<string>();
     let left = 3;
     answer = (request) => {
@@ -219,7 +226,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     expect(variations[0]).toMatchObject({ name: "killed_correctness", rejection: null });
   });
 
-  it("is reported in one line if its reply is unusable", async () => {
+  it("causes one line about an unusable reply", async () => {
     answer = () => ({ fail: "status", status: 401 });
     const refused = await artE("evals generate --model openai/other --price 1,1", variables());
     expect(refused).toMatchObject({

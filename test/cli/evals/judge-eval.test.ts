@@ -6,8 +6,9 @@ import { QUESTIONS, workFolder } from "../art-e.js";
 const { artE, path, read, readJson, write } = workFolder({ demo: "answered" });
 
 /** People call answers of more than 14 words bad. The judge accepts up to 16, so it makes errors. */
-const LONG = 14;
+const LONG = 15;
 const ALLOWED = 16;
+let allowed = ALLOWED;
 /** The judge is stricter if the answer comes before the gold answer. */
 let allowedFirst = LONG;
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
   provider = await startFakeProvider(({ model, question }) => {
     if (!model.startsWith("gpt")) return { fail: "status", status: 404 };
     const { answer, isFirst } = promptOf(question);
-    const isGood = lengthOf(answer) <= (isFirst ? allowedFirst : ALLOWED);
+    const isGood = lengthOf(answer) <= (isFirst ? allowedFirst : allowed);
     return {
       toolCalls: [{ name: "record_verdict", arguments: { reason: "counted", verdict: isGood ? "correct" : "wrong" } }],
     };
@@ -94,7 +95,7 @@ describe("a judge as an eval", () => {
     },
   );
 
-  it("is tested on people's held-out labels, with other forms of its prompt and its cost", async () => {
+  it("faces people's held-out labels, with other forms of its prompt and its cost", async () => {
     const { stdout } = await artE("evals test judge --json", env());
     const test = JSON.parse(stdout);
     const heldOut = judged.filter(({ traceId }) => half("heldout").has(traceId));
@@ -135,6 +136,21 @@ describe("a judge as an eval", () => {
     },
   );
 
+  it("decides no gate with --require-validated after its test rejected it, and none without a word", async () => {
+    allowed = Number.POSITIVE_INFINITY;
+    const test = await artE("evals test judge --fresh --json", env());
+    allowed = ALLOWED;
+    expect(JSON.parse(test.stdout).rejections).not.toEqual([]);
+    const rejected = "the eval's newest test rejected it";
+    for (const metric of ["accuracy", "judgeCorrect", "judgeCorrect:corrected"]) {
+      const { code, stderr } = await artE(`gate latest --fail-under ${metric}=0.1 --require-validated`);
+      expect({ metric, code, stderr }).toEqual({ metric, code: 2, stderr: expect.stringContaining(rejected) });
+      const { stdout } = await artE(`gate latest --fail-under ${metric}=0.1`);
+      expect(stdout).toMatch(new RegExp(`^(passed|missed) +${metric}.*; not validated: ${rejected}`));
+    }
+    expect((await artE("evals test judge", env())).code).toBe(0);
+  });
+
   it("warns if the results depend on the position of the answer in the prompt", async () => {
     allowedFirst = 0;
     const { stdout } = await artE("evals test judge --fresh --json", env());
@@ -174,7 +190,7 @@ describe("a judge as an eval", () => {
     expect(stderr).toContain("Cannot correct judgeCorrect: the database does not contain an eval of the run's judge.");
   });
 
-  it("is never tested on a judge's own labels", async () => {
+  it("never faces a judge's own labels", async () => {
     await json(`evals label ${runId} --from judge --criterion right`);
     const { stderr } = await artE("evals test judge --criterion right", env());
     expect(stderr).toContain("the held-out half has 0 good and 0 bad traces for right");
@@ -196,7 +212,7 @@ describe("a judge as an eval", () => {
     for (const { text } of tests) expect(text.match(/<example_question id/g)).toHaveLength(4);
 
     const calls = provider.requests.length;
-    const line = `run -a baseline --dataset ${QUESTIONS} --judge eval:judge@2 -o again.json --quiet`;
+    const line = `run -a baseline --dataset ${QUESTIONS} -l 0 --judge eval:judge@2 -o again.json --quiet`;
     expect((await artE(line, env())).code).toBe(0);
     expect(readJson("again.json").settings.judge.examples).toEqual(examples);
     const shown = provider.requests
@@ -220,7 +236,7 @@ describe("a judge as an eval", () => {
     expect(stderr).toContain("Too few labels for 4 examples: people labeled 0 good and 0 bad answers");
   });
 
-  it("is not imported from a file that sends the key to another server", async () => {
+  it("cannot come from a file that sends the key to another server", async () => {
     await artE("evals export judge@1 -o exported");
     expect((await artE("evals import exported", env())).code).toBe(0);
     const file = JSON.parse(read("exported/judge.json"));
@@ -237,13 +253,13 @@ describe("a judge as an eval", () => {
   });
 });
 
-it("judge calibrate recommends the eval", async () => {
+it("recommends the eval in judge calibrate", async () => {
   const { code, stderr } = await artE("judge calibrate labels.jsonl");
   expect(code).toBe(2);
   expect(stderr).toContain("art-e evals add judge --judge MODEL");
 });
 
-it("evals add takes the judge of a run by the run's name", async () => {
+it("takes the judge of a run by the run's name in evals add", async () => {
   await json(`runs rename ${runId} judged`);
   const named = await json("evals add named_judge --judge judged");
   expect(named.judge).toEqual((await json("evals show judge@1")).judge);

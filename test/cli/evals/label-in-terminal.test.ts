@@ -27,7 +27,7 @@ async function label(lines: readonly string[], flags: readonly string[] = []) {
 describe("labeling in the terminal", () => {
   it("saves each label immediately, explains unknown input, and stops at the end of the input", async () => {
     const { summary, stderr } = await label(["g", "b the price is of another year", "x", "s", "t", "good"]);
-    expect(summary).toMatchObject({ labelled: 4, labels: { good: 2, bad: 1, neutral: 0, skip: 1 } });
+    expect(summary).toMatchObject({ labeled: 4, labels: { good: 2, bad: 1, neutral: 0, skip: 1 } });
     expect(stderr).toContain('Unknown key "x". Press g, b, s, t or q.');
     expect(stderr).toContain("Gold:");
   });
@@ -35,7 +35,7 @@ describe("labeling in the terminal", () => {
   it("shows a tenth of the traces twice, and reports how often the labels agree", async () => {
     const { summary, stderr } = await label([...Array.from({ length: 20 }, () => "g"), "q"]);
     expect(stderr).toContain("asked again");
-    expect(summary.labelled).toBe(20);
+    expect(summary.labeled).toBe(20);
     // The first session starts without labels, so the first repeat comes later.
     expect(summary.selfAgreement.n).toBeGreaterThanOrEqual(1);
     expect(summary.selfAgreement.value).toBeLessThanOrEqual(1);
@@ -52,7 +52,7 @@ describe("labeling in the terminal", () => {
   it("draws likely failures more often, says so, and keeps the probabilities in a labels file", async () => {
     const { summary, stderr } = await label(["b", "g", "g"], ["--criterion", "rich", "--enriched"]);
     expect(stderr).toContain("likely failures more often (by score, judge, evals and length)");
-    expect(summary).toMatchObject({ labelled: 3, drawn: { random: 0, enriched: 3 } });
+    expect(summary).toMatchObject({ labeled: 3, drawn: { random: 0, enriched: 3 } });
     expect((await label(["g"], ["--criterion", "plain"])).stderr).toContain(
       "Traces in random order. Each has the same",
     );
@@ -69,7 +69,7 @@ describe("labeling in the terminal", () => {
     );
   });
 
-  describe("of two annotators", () => {
+  describe("disagreements of two annotators", () => {
     const by = (name: string) => ["--criterion", "brief", "--annotator", name];
     const disagreements = async () =>
       JSON.parse((await artE("evals labels --criterion brief --disagreements --json")).stdout).disagreements;
@@ -79,7 +79,7 @@ describe("labeling in the terminal", () => {
       await label(["g", "g", "b it rambles", "g"], by("ben"));
     });
 
-    it("are listed if they differ, with the reasons", async () => {
+    it("appear in a list, with the reasons", async () => {
       const listed = await artE("evals labels --criterion brief --disagreements");
       expect(listed.stdout).toContain("art-e evals label --adjudicate --criterion brief");
       const found = await disagreements();
@@ -94,12 +94,12 @@ describe("labeling in the terminal", () => {
       });
     });
 
-    it("are adjudicated, and the decision counts above later labels of the annotators", async () => {
+    it("end with a decision that counts above later labels of the annotators", async () => {
       const { summary, stderr } = await label(["b it is too long", "b"], ["--criterion", "brief", "--adjudicate"]);
       expect(stderr).toContain("ann: bad, because too long");
       expect(stderr).toContain("ben: good");
       // Both disagree on one trace in each direction. One trace is good for both, and one is skipped by ann.
-      expect(summary).toMatchObject({ labelled: 2, labels: { good: 2, bad: 2 } });
+      expect(summary).toMatchObject({ labeled: 2, labels: { good: 2, bad: 2 } });
       expect(summary.betweenAnnotators).toMatchObject({ n: 3, value: 1 / 3 });
       // Both disagreements are decided. Only the label from one person can still be wrong.
       expect(summary.resolved).toBe(3 / 4);
@@ -120,7 +120,7 @@ describe("labeling in the terminal", () => {
       expect(after).toMatchObject({ labels: { good: 2, bad: 2 } });
     });
 
-    it("can be adjudicated only if they differ", async () => {
+    it("must exist for a decision", async () => {
       const { code, stderr } = await label(["g"], ["--criterion", "brief", "--adjudicate"]);
       expect(code).toBe(2);
       expect(stderr).toContain("No two annotators disagree on a trace that is not adjudicated.");

@@ -41,8 +41,8 @@ beforeAll(async () => {
   await artE("evals test brief");
 });
 
-describe("the corrected rate of a run", () => {
-  it("is estimated from the run's own random labels", async () => {
+describe("a run's corrected rate", () => {
+  it("follows from the run's own random labels", async () => {
     const { evals } = await json(`evals run brief@1 --run ${runId}`);
     const [{ corrected, passRate, labelsOfRun, otherAgents }] = evals;
     expect(labelsOfRun).toBeGreaterThanOrEqual(20);
@@ -57,7 +57,7 @@ describe("the corrected rate of a run", () => {
     );
   });
 
-  it("is estimated from enriched labels, weighted by the probabilities of their draws", async () => {
+  it("follows from enriched labels, weighted by the probabilities of their draws", async () => {
     const drawn = labels.map((line, i) => ({
       // As if traces with an even number had been drawn with twice the probability of the others.
       ...line,

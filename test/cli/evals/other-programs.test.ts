@@ -21,7 +21,7 @@ function foreign(value: unknown): unknown {
 
 const EVALS = ["numbers_from_mail", "no_repeated_call", "addresses_from_tools", "short_answer"];
 
-describe.each(["otlp", "atif"])("traces from another program, imported as %s,", (format) => {
+describe.each(["otlp", "atif"])("traces imported from another program as %s", (format) => {
   const db = `${format}.db`;
   let answers: { traceId: string; answer: string }[] = [];
 
@@ -63,7 +63,7 @@ describe.each(["otlp", "atif"])("traces from another program, imported as %s,", 
     expect(Object.keys(scores)).toEqual(expect.arrayContaining(EVALS.map((name) => `eval:${name}`)));
   });
 
-  it("can be labeled, and evals can be validated with them", async () => {
+  it("can have labels, which validate evals", async () => {
     const lines = answers.map(({ traceId, answer }) =>
       JSON.stringify({
         trace: traceId,
@@ -83,7 +83,7 @@ describe.each(["otlp", "atif"])("traces from another program, imported as %s,", 
   });
 });
 
-it("evals run refuses to judge chats, a run and a trace together", async () => {
+it("evals run rejects a mix of chats, a run and a trace", async () => {
   expect(await artE("evals run has_source --chats --run latest")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("A run, --chats and --trace cannot be combined"),

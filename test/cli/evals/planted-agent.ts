@@ -1,3 +1,4 @@
+import { withoutDataMarks } from "../../../src/models/tool-results.js";
 import type { JsonValue } from "../../../src/platform/json.js";
 import type { ProviderReply } from "../../providers/wire-reply.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
@@ -44,7 +45,7 @@ export class PlantedAgent {
     const bad = this.planted.get(key) === true;
     const search = call("email_search", { query: text, limit: 20, inbox_id: questions.get(text)?.inbox_address ?? "" });
     if (turn === 0) return search;
-    const found = messages.flatMap((message) => (message.role === "tool" ? [JSON.parse(message.content)] : []));
+    const found = messages.flatMap((message) => (message.role === "tool" ? [parsedResult(message.content)] : []));
     const listed = ((found[0] as { emails?: Listed[] }).emails ?? []).toSorted((a, b) => (a.date < b.date ? 1 : -1));
     if (turn === 1) {
       if (bad && mode === "premature_abstention") return answer("I don't know.", []);
@@ -52,7 +53,7 @@ export class PlantedAgent {
       const first = this.toOpen(key, mode, bad, listed);
       return call("email_get", { message_id: first.message_id });
     }
-    const opened = results.flatMap(({ content }) => JSON.parse(content))[0] as { message_id?: string; body?: string };
+    const opened = results.flatMap(({ content }) => parsedResult(content))[0] as { message_id?: string; body?: string };
     if (opened.message_id === undefined) return call("email_get", { message_id: listed[0]?.message_id ?? "" });
     const number = /(?<![\w.,:$/-])\d+(?![\w.,:/-])/.exec(opened.body ?? "")?.[0];
     const said = number === undefined ? "It is as the mail says." : `The mail says ${number}.`;
@@ -77,6 +78,10 @@ export class PlantedAgent {
     if (older === undefined) this.planted.set(key, false);
     return older ?? newest;
   }
+}
+
+function parsedResult(content: string) {
+  return JSON.parse(withoutDataMarks(content));
 }
 
 /** The prompt contains more lines than the question. */

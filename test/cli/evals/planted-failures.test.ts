@@ -17,7 +17,7 @@ afterAll(() => provider.close());
 const json = jsonOf(artE);
 
 describe("the template for a planted failure", () => {
-  it.each(MODES)("is chosen and validated: %s", async (mode) => {
+  it.each(MODES)("passes validation (%s)", async (mode) => {
     const variables = { OPENAI_API_KEY: "key", OPENAI_BASE_URL: provider.baseUrl("openai-chat") };
     const line = `run -a email-search --model-id openai/${mode} --price 1,1 --dataset ${QUESTIONS} -l 60 -o ${mode}.json --quiet --no-judge`;
     expect(await artE(line, variables)).toMatchObject({ code: 0, stderr: "" });

@@ -35,7 +35,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     write("gold.py", `REFERENCE = True\n${SHORT}`.replace("words <= 14", 'task_metadata["expected_output"] != ""'));
   });
 
-  it("are imported from files, and their inputs are declared in the code", async () => {
+  it("declare their inputs in the code when imported from files", async () => {
     const imported = await json("evals import brief.py raises.py gold.py");
     expect(imported.map(({ name, version }: { name: string; version: number }) => [name, version])).toEqual([
       ["brief", 1],
@@ -61,7 +61,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     );
   });
 
-  it("are validated, used and run as scores like other evals", async () => {
+  it("pass validation, become active and run as scores like other evals", async () => {
     const { agreement, passed, latencyMs } = await json("evals test brief");
     expect({ passed, errors: agreement.errors, tpr: agreement.truePositiveRate.value }).toEqual({
       passed: true,
@@ -93,7 +93,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(await scoresOfChat()).not.toHaveProperty("eval:gold");
   });
 
-  it("are refused with the reason if they raise an error during the test, which does not count as score 0", async () => {
+  it("cause an error with the reason if they raise one during the test, which does not count as score 0", async () => {
     expect((await artE("evals test raises")).stderr).toMatch(
       /raises@1: it failed on \d+ of \d+ held-out traces: KeyError: 'nothing' \(line 3\)\./,
     );
@@ -108,7 +108,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     });
   });
 
-  it.each([
+  const FAULTY: readonly (readonly [name: string, line: string, message: string])[] = [
     ["flaky", 'return float(__import__("random").random() < 0.5), "by chance"', "changed in a second run"],
     [
       "relative",
@@ -121,16 +121,40 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
       "changed in a second run",
     ],
     ["silent", 'return (1.0, "short") if words <= 14 else (None, "no idea")', "bad held-out traces."],
-  ])("are refused if they are %s, whatever their accuracy", async (name, line, message) => {
+  ];
+  const REJECTED = "are rejected if they are %s, whatever their accuracy";
+  const isSlow = ([name]: (typeof FAULTY)[number]) => name === "relative" || name === "counting";
+  it.each(FAULTY.filter((one) => !isSlow(one)))(REJECTED, expectRejection);
+  it.each(FAULTY.filter(isSlow))(REJECTED, { tags: ["slow"] }, expectRejection);
+
+  async function expectRejection(name: string, line: string, message: string): Promise<void> {
     write(`${name}.py`, SHORT.replace(/return .*/, line));
     await json(`evals import ${name}.py`);
     const { code, stderr } = await artE(`evals test ${name}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect(stderr).not.toContain("Label more");
     expect((await artE(`evals use ${name}`)).stderr).toContain("was never tested");
+  }
+
+  it("fail validation if they list the ids of bad traces or tasks", async () => {
+    const { taskResults } = readJson("results.json");
+    const bad = (taskResults as { traceId: string; taskId: number; agentAnswer: string }[]).filter(
+      ({ agentAnswer }) => agentAnswer.split(/\s+/).length > 14,
+    );
+    const listed = (ids: readonly unknown[]) => JSON.stringify(ids);
+    await expectRejection(
+      "by_trace",
+      `return float(trace["traceId"] not in ${listed(bad.map(({ traceId }) => traceId))}), "listed"`,
+      "with other ids and start times",
+    );
+    await expectRejection(
+      "by_task",
+      `return float(trace["taskId"] not in ${listed(bad.map(({ taskId }) => taskId))}), "listed"`,
+      "with other ids and start times",
+    );
   });
 
-  it("are rejected if they abstain on many bad traces", async () => {
+  it("fail validation if they abstain on many bad traces", async () => {
     const some = 'return (1.0, "short") if words <= 14 else (None, "no idea") if words % 2 == 0 else (0.0, "long")';
     write("half.py", SHORT.replace(/return .*/, some));
     await json("evals import half.py");
@@ -179,7 +203,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(JSON.parse(stdout).agreement.trueNegativeRate.value).toBe(0);
   });
 
-  it("are unchanged after an export to a folder of JSON files and an import", async () => {
+  it("stay the same after an export to a folder of JSON files and an import", async () => {
     await json("evals export brief -o exported");
     expect(readJson("exported/brief.json")).toMatchObject({ kind: "python", code: SHORT });
     expect(await json("evals import exported")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);

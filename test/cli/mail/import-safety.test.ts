@@ -1,33 +1,22 @@
 import {
   appendFileSync,
-  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
-  writeSync,
 } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
+import { writeKaggleCsv } from "../../../bench/synthetic-corpus.js";
 import { checkHealth } from "../../../src/mail/integrity.js";
 import { openStore } from "../../../src/store/open-store.js";
 import { Database } from "../../../src/store/sqlite.js";
-import { seeded } from "../../bench/random.js";
-import { writeKaggleCsv } from "../../bench/synthetic-corpus.js";
-import {
-  authoredMails,
-  csv,
-  expectedMails,
-  kaggleCsv,
-  mailEntries,
-  writeParquet,
-  writeTar,
-} from "../../mail/corpus-fixtures.js";
+import { authoredMails, csv, mailEntries, writeTar } from "../../mail/corpus-fixtures.js";
+import { seeded } from "../../random.js";
 import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from "../art-e.js";
 
 /**
@@ -38,7 +27,7 @@ import { BIN, type Ended, MAIL, type Started, startProgram, workFolder } from ".
 const { artE, path, read, start, write } = workFolder();
 /** Only the stress cases use a 4 MB file. */
 const isSlow = process.env.ART_E_SLOW === "1";
-const [MAILS, MANY] = process.env.ART_E_LONG === undefined ? [isSlow ? 3_000 : 1_500, 12] : [15_000, 50];
+const [MAILS, MANY] = process.env.ART_E_LONG === undefined ? [isSlow ? 3_000 : 1_000, 12] : [15_000, 50];
 const LONG = { timeout: MANY * 60_000 };
 const STRESS = { ...LONG, tags: ["slow"] };
 /** Duration of an import of `big.csv` on this machine in milliseconds, to choose moments for killing it. */
@@ -147,8 +136,8 @@ describe("an import killed at any moment", () => {
 
   const NEW = "leaves either no new file or a complete one, and the next import succeeds";
   const EXISTING = "leaves either the old mail or all new mail in an existing file, and the next import succeeds";
-  it(NEW, LONG, () => killedOnNewFile(2));
-  it(EXISTING, LONG, () => killedOnExistingFile(2));
+  it(NEW, LONG, () => killedOnNewFile(1));
+  it(EXISTING, LONG, () => killedOnExistingFile(1));
   it(`${NEW}, ${MANY} times`, STRESS, () => killedOnNewFile(MANY));
   it(`${EXISTING}, ${MANY} times`, STRESS, () => killedOnExistingFile(MANY));
 });
@@ -186,19 +175,23 @@ describe("a file that an import writes to", () => {
     doctor("twice.db");
   });
 
-  it("refuses a second import after a timeout, and the error names the process that has it open", LONG, async () => {
-    copyFileSync(path("old.db"), path("held.db"));
-    const holder = new Database(path("held.db"));
-    holder.pragma("journal_mode = WAL");
-    holder.exec("BEGIN IMMEDIATE");
-    const ended = await artE("import big.csv --db held.db --quiet");
-    holder.close();
-    expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expectClear(ended, /^art-e: Cannot import into .*held\.db: another process or import is writing to it\./);
-    expect(fingerprint("held.db")).toBe(fingerprints.old);
-  });
+  it(
+    "rejects a second import after a timeout, and the error names the process that has the file open",
+    LONG,
+    async () => {
+      copyFileSync(path("old.db"), path("held.db"));
+      const holder = new Database(path("held.db"));
+      holder.pragma("journal_mode = WAL");
+      holder.exec("BEGIN IMMEDIATE");
+      const ended = await artE("import big.csv --db held.db --quiet");
+      holder.close();
+      expect(ended).toMatchObject({ code: 1, stdout: "" });
+      expectClear(ended, /^art-e: Cannot import into .*held\.db: another process or import is writing to it\./);
+      expect(fingerprint("held.db")).toBe(fingerprints.old);
+    },
+  );
 
-  it("refuses a second import while the first one is creating it", async () => {
+  it("rejects a second import while the first one is creating the file", async () => {
     const partial = path("made.db.partial");
     const holder = new Database(partial);
     holder.exec("CREATE TABLE t (x); BEGIN EXCLUSIVE");
@@ -210,8 +203,8 @@ describe("a file that an import writes to", () => {
     expect(filesOf("made.db")).toEqual([]);
   });
 
-  it("is complete if two imports write to it concurrently when it is new", LONG, async () => {
-    for (let i = 0; i < 2; i++) {
+  it("contains the mail of two concurrent imports into a new file", LONG, async () => {
+    for (let i = 0; i < (isSlow ? 5 : 1); i++) {
       const ended = await Promise.all([1, 2].map(() => artE(`import ${MAIL} --db race.db --quiet`)));
       const refused = ended.filter(({ code }) => code !== 0);
       expect(refused.length, JSON.stringify(ended)).toBeLessThan(2);
@@ -275,14 +268,14 @@ describe("a full disk", () => {
 });
 
 describe("an unwritable folder", () => {
-  it("is reported before any mail is read", async () => {
+  it("causes an error before the import reads any mail", async () => {
     write("file", "");
     const ended = await artE("import big.csv --db file/art-e.db --quiet");
     expect(ended.code).not.toBe(0);
     expectClear(ended, /^art-e: .*file\/art-e\.db/);
   });
 
-  it("is reported if its permissions are the cause", async () => {
+  it("causes an error about its permissions if they are the cause", async () => {
     mkdirSync(path("locked"), { mode: 0o555 });
     // Root can write anywhere except to the kernel's own file systems.
     const folder = process.getuid?.() === 0 ? "/sys" : "locked";
@@ -293,33 +286,17 @@ describe("an unwritable folder", () => {
 });
 
 describe("a source that ends early", () => {
-  const kaggle = () => kaggleCsv(authoredMails());
-  const makers: Record<string, () => unknown> = {
-    "cut.tar.gz": async () => {
-      await writeTar(path("whole.tar"), mailEntries(authoredMails()), false);
-      const whole = gzipSync(readFileSync(path("whole.tar")));
-      write("cut.tar.gz", whole.subarray(0, whole.length / 2));
-    },
-    "cut.parquet": () => {
-      writeParquet(path("whole.parquet"), expectedMails());
-      write("cut.parquet", readFileSync(path("whole.parquet")).subarray(0, -100));
-    },
-    "quotes.csv": () => write("quotes.csv", `${kaggle()}"alder-m/inbox/99.","Subject: never closed\n`),
-  };
-
-  it.each([
-    ["cut.tar.gz", /^art-e: cut\.tar\.gz is truncated or damaged after \d+ complete entries \(\d+ of \d+ bytes/],
-    ["cut.parquet", /^art-e: cut\.parquet \(\d+ bytes\) is not a complete Parquet file: /],
-    ["quotes.csv", /^art-e: quotes\.csv is truncated in row 14: a quoted field is not closed/],
-  ])("is reported with its position, and leaves nothing in the database: %s", async (source, message) => {
-    await makers[source]?.();
-    const ended = await artE(["import", source, "--db", `${source}.db`, "--quiet"]);
+  it("causes an error with its position, and leaves nothing in the database", async () => {
+    await writeTar(path("whole.tar"), mailEntries(authoredMails()), false);
+    const whole = gzipSync(readFileSync(path("whole.tar")));
+    write("cut.tar.gz", whole.subarray(0, whole.length / 2));
+    const ended = await artE("import cut.tar.gz --db cut.db --quiet");
     expect(ended).toMatchObject({ code: 2, stdout: "" });
-    expectClear(ended, message);
-    expect(filesOf(`${source}.db`)).toEqual([]);
+    expectClear(ended, /^art-e: cut\.tar\.gz is truncated or damaged after \d+ complete entries \(\d+ of \d+ bytes/);
+    expect(filesOf("cut.db")).toEqual([]);
   });
 
-  it("is not imported if it grows while being read", LONG, async () => {
+  it("causes an error if it grows during the import", LONG, async () => {
     copyFileSync(path("big.csv"), path("growing.csv"));
     const run = start("import growing.csv --db growing.db --quiet");
     await untilThere("growing.db.partial", 0, run);
@@ -341,58 +318,6 @@ describe("a source that ends early", () => {
 describe("an import from a source with unusable parts", () => {
   const good = (n: number) => `Message-ID: <${n}@example.com>\nFrom: a@example.com\nSubject: mail ${n}\n\nHello.\n`;
 
-  async function imported(source: string) {
-    const db = `${source}.db`;
-    const ended = await artE(["import", source, "--db", db, "--json", "--quiet"]);
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    doctor(db);
-    const list = existsSync(path(`${db}.skipped.tsv`)) ? read(`${db}.skipped.tsv`) : "";
-    expect(filesOf(db)).toEqual(list === "" ? [db] : [db, `${db}.skipped.tsv`]);
-    return { summary: JSON.parse(ended.stdout), skipped: list.split("\n").filter(Boolean) };
-  }
-
-  it("lists a CSV field of more than 64 MB as skipped, and imports the rest", LONG, async () => {
-    const file = openSync(path("wide.csv"), "w");
-    writeSync(
-      file,
-      csv([
-        ["file", "message"],
-        ["a/inbox/1.", good(1)],
-      ]),
-    );
-    writeSync(file, '"a/inbox/2.","Subject: huge\n\n');
-    const piece = Buffer.alloc(1 << 20, "words and words, ");
-    for (let i = 0; i < 65; i++) writeSync(file, piece);
-    writeSync(file, `"\n${csv([["a/inbox/3.", good(3)]])}`);
-    closeSync(file);
-    const { summary, skipped } = await imported("wide.csv");
-    rmSync(path("wide.csv"));
-    expect(summary).toMatchObject({ read: 3, stored: 2, skipped: { mails: 1 } });
-    expect(skipped).toEqual(["wide.csv row 3\tit is larger than 64 MB"]);
-  });
-
-  it("lists CSV rows that contain NULs, too few fields or no fields as skipped", async () => {
-    const rows = [
-      ["file", "message"],
-      ["a/inbox/1.", good(1).replace("Hello", "Hel\0lo")],
-      ["a/inbox/2.", "\0\0\0\0"],
-      ["a/inbox/3."],
-      ["a/inbox/4.", ""],
-      ["a/inbox/5.", good(5)],
-    ];
-    write("nul.csv", csv(rows));
-    const { summary, skipped } = await imported("nul.csv");
-    expect(summary).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
-    expect(skipped).toEqual([
-      "nul.csv row 3\tit is binary data, not an email",
-      "nul.csv row 4\tit has 1 fields, but the header has 2",
-      "nul.csv row 5\tit is empty",
-    ]);
-    const db = new Database(path("nul.csv.db"), { readonly: true });
-    expect(db.prepare("SELECT body FROM emails ORDER BY message_id").pluck().all()).toEqual(["Hel\ufffdlo.", "Hello."]);
-    db.close();
-  });
-
   it("lists archive entries whose path is outside the archive as skipped, and writes nothing there", async () => {
     const content = Buffer.from(good(9));
     await writeTar(
@@ -406,9 +331,11 @@ describe("an import from a source with unusable parts", () => {
       ],
       false,
     );
-    const { summary, skipped } = await imported("evil.tar");
-    expect(summary).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
-    expect(skipped).toEqual([
+    const ended = await artE("import evil.tar --db evil.db --json --quiet");
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    doctor("evil.db");
+    expect(JSON.parse(ended.stdout)).toMatchObject({ read: 5, stored: 2, skipped: { mails: 3 } });
+    expect(read("evil.db.skipped.tsv").split("\n").filter(Boolean)).toEqual([
       "evil.tar entry ../escaped\tits path leads out of the archive",
       `evil.tar entry ${path("absolute")}\tits path is absolute`,
       "evil.tar entry maildir/a/inbox/link\tit is a link, which is not followed",

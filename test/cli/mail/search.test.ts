@@ -61,7 +61,7 @@ describe("art-e search and show", () => {
       expect(emails[0].snippet).toMatch(/Merriwell/);
     });
 
-    it("refuses to explain scores if the emails are sorted by date", async () => {
+    it("rejects --explain if the emails are sorted by date", async () => {
       const { code, stderr } = await artE(`search ${MARCUS} quantity --order newest --explain`);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--explain cannot be combined with --order newest")]);
     });
@@ -79,8 +79,8 @@ describe("art-e search and show", () => {
       const found = async (words: string[]) => JSON.parse((await artE(["search", MARCUS, "--json", ...words])).stdout);
       expect(await found(["--", "-40", "quantity"])).toEqual(await found(["quantity", "40"]));
       expect(await found(["quantity", "--", "--limit"])).toEqual(await found(["quantity", "limit"]));
-      const { code, stderr } = await artE(["runs", "list", "--", "--nonsense"]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining("runs list does not take --nonsense")]);
+      const { code, stderr } = await artE(["agents", "list", "--", "--nonsense"]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("agents list does not take --nonsense")]);
     });
 
     it("accepts quotes, operators and numbers among the words", async () => {
@@ -89,7 +89,7 @@ describe("art-e search and show", () => {
       expect(JSON.parse(stdout).total).toBeGreaterThan(0);
     });
 
-    it("searches like ART with --order newest: for all words, newest emails first", async () => {
+    it("searches like ART with --order newest for all words, newest emails first", async () => {
       const { code, stdout } = await artE(`search ${MARCUS} base quantity --order newest --json`);
       expect(code).toBe(0);
       const found: Hit[] = JSON.parse(stdout);
@@ -127,10 +127,26 @@ describe("art-e search and show", () => {
       const mail = JSON.parse(json);
       expect(mail).toMatchObject({ sender: expect.stringContaining("@"), to: [expect.stringContaining("@")] });
       expect(mail).not.toHaveProperty("mailId");
-      expect(stdout.trimEnd().endsWith(mail.body.trimEnd())).toBe(true);
+      const [, text = ""] = stdout.split(/\n\n(.*)/s);
+      expect(text.replace(/\n\nThread of \d+ emails:\n.*$/s, "").trimEnd()).toBe(mail.body.trimEnd());
     });
 
-    it("prints a trace: the question, the messages and tool calls, and the answer next to the gold answer", async ({
+    it("lists the thread of an email", async () => {
+      const { stdout } = await artE(["show", "<14965807.1075840220174.JavaMail.demo@kestrel>"]);
+      expect(stdout.slice(stdout.indexOf("Thread of"))).toBe(`Thread of 3 emails:
+  2001-12-03 15:40  ruth.whitlock@kestrelplains.example  Your group
+    <14162357.1075840734198.JavaMail.demo@kestrel>
+* 2001-12-03 16:12  marcus.hale@kestrelplains.example  RE: Your group
+  2001-12-03 17:30  ruth.whitlock@kestrelplains.example  RE: Your group
+    <19927535.1075840733376.JavaMail.demo@kestrel>
+`);
+      const [first = ""] = demoQuestion(3).message_ids;
+      const mail = JSON.parse((await artE(["show", first, "--json"])).stdout);
+      const { date, sender, subject } = mail;
+      expect(mail.thread).toContainEqual({ messageId: expect.stringMatching(/^<.+>$/), date, sender, subject });
+    });
+
+    it("prints a trace with its question, its messages and tool calls, and its answer next to the gold answer", async ({
       expect,
     }) => {
       await artE(`run -a baseline --dataset ${QUESTIONS} --ids 3 --quiet`);
@@ -156,7 +172,7 @@ describe("art-e search and show", () => {
     });
   });
 
-  describe("an email that contains control characters and bidi marks", () => {
+  describe("an email with control characters and bidi marks", () => {
     const NASTY = "\u001b[2J zebra \u0007bell \u009b31m \u202eevil\u202c \u200fmark \u2066isolate";
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain them.
     const RAW = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}]/u;
@@ -180,14 +196,14 @@ describe("art-e search and show", () => {
     it.each([
       ["search", ["search", OWNER, "zebra"]],
       ["show", ["show", id]],
-    ])("is escaped by %s in the terminal", async (_, words) => {
+    ])("appears without them in %s in the terminal", async (_, words) => {
       const { code, stdout } = await artE([...words, "--db", "nasty.db"]);
       expect(code).toBe(0);
       expect(stdout).toContain("␛[2J zebra ␇bell");
       expect(stdout).not.toMatch(RAW);
     });
 
-    it("is escaped in the trace of an agent that read it", async () => {
+    it("appears without them in the trace of an agent that read it", async () => {
       const question = { ...demoQuestion(1), question: "What of the zebra?", inbox_address: OWNER, message_ids: [id] };
       write("nasty.jsonl", JSON.stringify({ ...question, query_date: "2001-06-01" }));
       await artE("run -a baseline --dataset nasty.jsonl --db nasty.db --quiet");

@@ -5,7 +5,7 @@ import { type Question, questionSchema } from "../../../src/tasks/question.js";
 import { encodeTable, questionsTable, TABLE_FORMATS } from "../../../src/trace-formats/tables.js";
 import { demoQuestions, jsonLines, MAIL, MARCUS, workFolder } from "../art-e.js";
 
-describe("question files", () => {
+describe("files of questions", () => {
   /** Datasets in each readable format, and estimates for making questions. */
 
   const { artE, path, read, write } = workFolder({ mail: MAIL });
@@ -140,7 +140,7 @@ describe("art-e questions review", () => {
     ["a missing file", "none.jsonl", /no such file/],
     ["unreadable decisions", "broken.jsonl", /Cannot read broken\.review\.jsonl: line 1: id:/],
     ["a reviewed file that belongs to another dataset", "taken.jsonl", /taken\.reviewed\.jsonl exists/],
-  ])("refuses %s", async (_, file, message) => {
+  ])("rejects %s", async (_, file, message) => {
     for (const name of ["broken.jsonl", "taken.jsonl"]) write(name, JSON.stringify(demoQuestions[0]));
     write("broken.review.jsonl", '{"decision":"accepted"}\n');
     write("taken.reviewed.jsonl", "mine\n");

@@ -50,7 +50,7 @@ describe("making and checking questions", () => {
       }
     });
 
-    it("says that they are for English if the mail is in another language", async () => {
+    it("reports that they are for English if the mail is in another language", async () => {
       mkdirSync(path("german"));
       for (let i = 0; i < 4; i++) {
         const text = `Guten Tag, die Lieferung Nummer ${i} kommt erst in der nächsten Woche, weil der Hafen geschlossen ist.`;
@@ -87,7 +87,7 @@ describe("making and checking questions", () => {
       expect([...splits.values()].map((one) => [...one].join()).sort()).toEqual(["test", "test", "train"]);
     });
 
-    it("says if the mail yields no more questions", async () => {
+    it("reports when the mail yields no more questions", async () => {
       const { code, stdout } = await artE(`questions make --inbox ${MARCUS} -n 500 -o all.jsonl`);
       expect(code).toBe(0);
       expect(stdout).toContain("(no more questions can be made from the mail)");
@@ -121,13 +121,13 @@ describe("making and checking questions", () => {
         /price of openai\/unheard-of is unknown/,
       ],
       ["a missing output path", "", /--output/],
-    ])("refuses %s", async (_, flags, message) => {
+    ])("rejects %s", async (_, flags, message) => {
       const { code, stderr } = await artE(`questions make ${flags}`);
       expect(code).toBe(2);
       expect(stderr).toMatch(message);
     });
 
-    it("refuses to overwrite a file of another kind", async () => {
+    it("does not overwrite a file of another kind", async () => {
       write("notes.jsonl", '{"mine":1}\n');
       expect(await artE("questions make -n 1 -o notes.jsonl")).toMatchObject({ code: 2 });
       expect(read("notes.jsonl")).toBe('{"mine":1}\n');
@@ -234,7 +234,7 @@ describe("making and checking questions", () => {
         "no cited email contains the number 987654321 from the answer",
       ],
       ["has an unknown kind", { kind: "why" }, "the model wrote an incomplete question"],
-    ])("refuses a question that %s", async (_, changes, reason) => {
+    ])("rejects a question that %s", async (_, changes, reason) => {
       await serve({ write: (request, batch) => [written(request, batch, changes)] });
       const { code, stderr } = await make(
         `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --seed ${reason.length}`,
@@ -257,7 +257,7 @@ describe("making and checking questions", () => {
         "correct",
         "the answer is known without any email",
       ],
-    ])("refuses a question if %s", async (_, check, verdict, reason) => {
+    ])("rejects a question if %s", async (_, check, verdict, reason) => {
       await serve({ write: (request, batch) => [written(request, batch)], ...(check && { check }), verdict });
       const { code, stderr } = await make(
         `--inbox ${MARCUS} -n 2 --unanswerable 0 -o refused.jsonl --cache-dir ${verdict}${reason.length}`,
@@ -282,7 +282,7 @@ describe("making and checking questions", () => {
       expect(gold.length).toBeLessThan(11);
     });
 
-    it("replaces a refused question with a similar one, and warns if the price is unknown", async () => {
+    it("replaces a rejected question with a similar one, and warns if the price is unknown", async () => {
       await serve({
         write: (request, batch) => [
           ...[1, 2, 3].map(() => written(request, batch, { answer: "It said 987654321" })),
@@ -497,25 +497,25 @@ describe("a question that cites two emails", () => {
   it.each([
     ["are both needed", { earlier: false, later: false }, "each_mail: all cited emails are needed"],
     ["both give the answer", { earlier: true, later: true }, "each_mail: each cited email is enough"],
-  ])("is kept if the emails %s", async (_, answers, reason) => {
+  ])("enters the dataset if the emails %s", async (_, answers, reason) => {
     const { questions, checks } = await make("what", answers);
     expect(questions).toBe(1);
     expect(checks).toContain(reason);
   });
 
-  it("is refused if one of the emails is superfluous", async () => {
+  it("stays out of the dataset if one of the emails is superfluous", async () => {
     const { questions, refused } = await make("what", { earlier: false, later: true });
     expect(questions).toBe(0);
     expect(refused).toContain("some cited emails are superfluous");
   });
 
-  it("is kept if it is about a change that the later email made", async () => {
+  it("enters the dataset if it is about a change that the later email made", async () => {
     const { questions, checks } = await make("change", { earlier: false, later: true });
     expect(questions).toBe(1);
     expect(checks).toContain("earlier_mails: the latest email changed the answer");
   });
 
-  it("is refused if the earlier email already contains the change, or if no email is cited", async () => {
+  it("stays out of the dataset if the earlier email already contains the change, or if no email is cited", async () => {
     expect((await make("change", { earlier: true, later: true })).refused).toContain(
       "the earlier emails already give the gold answer",
     );

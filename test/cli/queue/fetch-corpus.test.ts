@@ -179,7 +179,7 @@ describe("art-e worker --fetch-corpus", needs("redis"), () => {
       /its mail does not match the announced fingerprint/,
     ],
     ["sends more mail than announced", { bytes: 4_096 }, /it is larger than announced/],
-  ])("refuses a server that %s", async (_, changes, message) => {
+  ])("rejects a server that %s", async (_, changes, message) => {
     const cache = `refusing-${servers.length}`;
     const { code, stderr } = await artE(line(await lyingServer(changes), cache), queue());
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(message) });

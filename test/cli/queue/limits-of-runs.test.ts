@@ -21,7 +21,7 @@ const ANSWER: Answer = {
 };
 const LINE = `run -a email-search --dataset ${QUESTIONS} --model-id anthropic/claude-sonnet-4-5 --no-judge --quiet`;
 
-describe("a run over a queue with two workers", needs("redis"), () => {
+describe("a queued run with two workers", needs("redis"), () => {
   let redis: RedisServer;
   let provider: FakeProvider;
   let answer: (request: ParsedRequest) => Answer | Promise<Answer>;
@@ -64,7 +64,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect((times[7] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_500);
   });
 
-  it("waits when the --tpm limit is reached, but lets running calls finish", async () => {
+  it("waits when the --tpm limit is reached, but lets running calls finish", { tags: ["slow"] }, async () => {
     const run = start(`${LINE} -l 20 --tpm 3000`, variables());
     const waiting = async () =>
       (await listWorkers(redis.client)).map(({ runs }) => Object.values(runs).map(({ waitingFor }) => waitingFor));
@@ -144,7 +144,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(times.length).toBe(totalTasks);
   });
 
-  it("slows both workers when the server refuses a request", async () => {
+  it("slows both workers when the server rejects a request", { tags: ["slow"] }, async () => {
     let refusedAt = 0;
     answer = async () => {
       if (times.length === 12) {
@@ -186,7 +186,7 @@ describe("a run over a queue with two workers", needs("redis"), () => {
     expect(times.length / 2).toBeLessThanOrEqual(7 + SLOTS);
   });
 
-  it("can be repeated without another request if --cache is given, and uses the coordinator's evals", async () => {
+  it("sends no further request in a repeat with --cache, and uses the coordinator's evals", async () => {
     const brief = {
       name: "has_answer",
       version: 1,

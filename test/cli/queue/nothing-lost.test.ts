@@ -68,7 +68,7 @@ const expectedIds = demoQuestions
 /** Redis keys that do not belong to live workers. */
 const leftInRedis = async () => (await redis.client.keys("*")).filter((key) => !/^art-e:(worker|pause)/.test(key));
 
-describe("a run over a queue", needs("redis"), () => {
+describe("a queued run after a failure", needs("redis"), () => {
   beforeAll(async () => {
     copyFileSync(path("art-e.db"), path("mail.db"));
     provider = await startFakeProvider(answer);
@@ -101,7 +101,7 @@ describe("a run over a queue", needs("redis"), () => {
     return () => count() - before;
   }
 
-  describe("with two workers, one of which survives,", () => {
+  describe("with two workers, one of which survives", () => {
     let dying: Worker;
     beforeAll(() => {
       [dying] = [worker("a"), worker("b")];
@@ -140,7 +140,7 @@ describe("a run over a queue", needs("redis"), () => {
       expect(provider.requests.length - before).toBe(TASKS);
     });
 
-    it("adds the missing tasks again after Redis lost everything", async () => {
+    it("adds the missing tasks again after Redis lost everything", { tags: ["slow"] }, async () => {
       const asked = countAsked();
       const run = artE(LINE, variables());
       await provider.received(provider.requests.length + 12);
@@ -174,7 +174,7 @@ describe("a run over a queue", needs("redis"), () => {
       return usage.inputTokens;
     }
 
-    it("continues a killed worker's tasks with the replies that it has paid for", async () => {
+    it("continues a killed worker's tasks with the stored replies", async () => {
       const asked = countAsked();
       const dying = worker("d");
       let ofDying = 0;
@@ -195,7 +195,9 @@ describe("a run over a queue", needs("redis"), () => {
       expect(await tokensUsed()).toBe(TASKS * CALLS * 100);
     });
 
-    it("keeps the replies of unfinished tasks when a limit stops it, also for a resume without a queue", async () => {
+    it("keeps the replies of unfinished tasks when a limit stops it, also for a resume without a queue", {
+      tags: ["slow"],
+    }, async () => {
       const asked = countAsked();
       worker("f");
       const stopped = await artE(`${LINE} --max-run-tokens 250`, variables());
@@ -247,7 +249,7 @@ describe("a run over a queue", needs("redis"), () => {
         await delay(60_000, undefined, { ref: false });
       };
       worker("p", ONE_BY_ONE);
-      expect(await start(LINE, variables()).ended).toMatchObject({ code: 0 });
+      expect(await artE(LINE, variables())).toMatchObject({ code: 0 });
       expect(deaths).toBe(3);
       const failed = results().filter((result) => result.failed);
       expect(failed).toEqual([{ id: expectedIds[5], failed: 1, error: expect.stringContaining("three times") }]);

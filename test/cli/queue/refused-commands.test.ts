@@ -11,15 +11,15 @@ import { type Worker, Workers } from "./queue-setup.js";
 /** A Redis server that refuses commands or is away for some seconds costs neither an answer nor a paid token. */
 
 const folder = workFolder({ mail: MAIL });
-const { path, readJson, start } = folder;
-const TASKS = 64;
+const { artE, path, readJson, start } = folder;
+const TASKS = 32;
 const USAGE = { inputTokens: 200, outputTokens: 50, cachedInputTokens: 0 };
 const TOKENS_PER_CALL = USAGE.inputTokens + USAGE.outputTokens;
 const LINE = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --model-id anthropic/claude-sonnet-4-5 --no-progress`;
 /** Several reconnection attempts fit into this time. */
 const REFUSED_MS = 3_000;
 
-describe("a queue whose Redis refuses commands", needs("redis"), () => {
+describe("a queue whose Redis rejects commands", needs("redis"), () => {
   let redis: RedisServer;
   let provider: FakeProvider;
   let workers: Workers;
@@ -45,12 +45,15 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     replyMs = 50;
     redis = await startRedis({ isDurable: true });
     workers = new Workers(folder, () => redis.url);
-    both = ["a", "b"].map((name) => {
+  });
+
+  const startWorkers = async (flags = "", names = ["a", "b"]) => {
+    both = names.map((name) => {
       const own = { ...variables(), ANTHROPIC_API_KEY: `key-of-${name}` };
-      return workers.start(name, "--concurrency 4", own);
+      return workers.start(name, `--concurrency ${8 / names.length} ${flags}`, own);
     });
     for (const worker of both) await expect.poll(worker.said).toContain("takes tasks from");
-  });
+  };
   afterEach(async () => {
     await workers.close();
     await redis?.close();
@@ -64,12 +67,13 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
 
   const losesNoToken = async (kind: string, refuse: (typeof REFUSALS)[string]) => {
     const before = provider.requests.length;
-    const run = start(`${LINE} -o ${kind}.json`, variables());
+    await startWorkers();
+    const run = artE(`${LINE} -o ${kind}.json`, variables());
     await provider.received(before + 20);
     const accept = await refuse(redis.client);
     await delay(REFUSED_MS);
     await accept();
-    const { code } = await run.ended;
+    const { code } = await run;
     const { totalTasks, failedTasks, usage } = readJson(`${kind}.json`);
     expect({
       tokens: usage.inputTokens + usage.outputTokens,
@@ -90,27 +94,26 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
   };
 
   const all = Object.entries(REFUSALS);
-  it.each(all.slice(0, 1))("loses no paid token while Redis answers %s", losesNoToken);
-  it.each(all.slice(1))("loses no paid token while Redis answers %s", { tags: ["slow"] }, losesNoToken);
+  it.each(all.slice(0, 1))("loses no billed token while Redis answers %s", losesNoToken);
+  it.each(all.slice(1))("loses no billed token while Redis answers %s", { tags: ["slow"] }, losesNoToken);
 
-  it("loses no paid token if Redis refuses commands for longer than the task locks last", {
+  it("loses no billed token if Redis rejects commands for longer than the task locks last", {
     tags: ["slow"],
   }, async () => {
-    await workers.close();
-    both = ["f", "g"].map((name) => workers.start(name, "--concurrency 4 --lock 2", variables()));
+    await startWorkers("--lock 2");
     const before = provider.requests.length;
-    const run = start(`${LINE} -o long.json`, variables());
+    const run = artE(`${LINE} -o long.json`, variables());
     await provider.received(before + 20);
     const accept = await REFUSALS.OOM?.(redis.client);
     await delay(3 * REFUSED_MS);
     await accept?.();
-    expect((await run.ended).code).toBe(0);
+    expect((await run).code).toBe(0);
     const { usage } = readJson("long.json");
     expect(usage.inputTokens + usage.outputTokens).toBe((provider.requests.length - before) * TOKENS_PER_CALL);
     expect(provider.requests.length - before).toBe(2 * TASKS);
   });
 
-  describe("if a signal comes while Redis is unavailable", () => {
+  describe("after a signal while Redis is unavailable", () => {
     /** Kills Redis while most of the first eight tasks are in their second and last call. */
     const loseRedis = async () => {
       const before = provider.requests.length;
@@ -121,14 +124,15 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
       return run;
     };
 
-    it("ends a worker after its grace period, and reports results that it could not send", async () => {
+    it("ends a worker after its grace period, and reports results that it could not send", {
+      tags: ["slow"],
+    }, async () => {
       // This worker gets all tasks.
-      await workers.close();
-      const brief = workers.start("c", "--concurrency 8 --grace 1", variables());
-      both = [brief];
+      await startWorkers("--grace 1", ["a"]);
       const run = await loseRedis();
-      brief.child.kill("SIGTERM");
-      const { code, stderr } = await brief.ended;
+      const [brief] = both;
+      brief?.child.kill("SIGTERM");
+      const { code, stderr } = (await brief?.ended) ?? {};
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr: expect.stringMatching(/Cannot send \d results?: the queue/),
@@ -139,9 +143,9 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     it.each<[string, () => unknown]>([
       ["is killed", () => redis.kill()],
       ["hangs", () => redis.freeze()],
-    ])("ends a worker and a run at the second signal if Redis %s", async (_, lose) => {
+    ])("ends a worker and a run at the second signal if Redis %s", { tags: ["slow"] }, async (_, lose) => {
       const before = provider.requests.length;
-      both = ["d", "e"].map((name) => workers.start(name, "--concurrency 4 --grace 86400", variables()));
+      await startWorkers("--grace 86400");
       const run = start(LINE, variables());
       await provider.received(before + 20);
       await lose();
@@ -153,12 +157,13 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
 
     it("ends a run at the first signal, and a resume answers only the missing tasks", async () => {
       const before = provider.requests.length;
+      await startWorkers();
       const run = await loseRedis();
       run.child.kill("SIGINT");
       const { code, stderr } = await run.ended;
       expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining("art-e run --resume") });
       await redis.start();
-      const resumed = await start("run --resume latest -o resumed.json --no-progress", variables()).ended;
+      const resumed = await artE("run --resume latest -o resumed.json --no-progress", variables());
       expect(resumed.code).toBe(0);
       const { totalTasks, failedTasks } = readJson("resumed.json");
       expect({ totalTasks, failedTasks }).toEqual({ totalTasks: TASKS, failedTasks: 0 });
@@ -166,11 +171,12 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
     });
   });
 
-  describe("if the fault does not pass", () => {
-    it("ends both a worker and a run with one line if a key has the wrong type", async () => {
+  describe("with a permanent fault", () => {
+    it("ends both a worker and a run with one line if a key has the wrong type", { tags: ["slow"] }, async () => {
       const before = provider.requests.length;
       // The run lasts long enough for both to join it.
       replyMs = 500;
+      await startWorkers();
       const run = start(LINE, variables());
       // A worker without a task would not see the fault, and one of the two can join the run a second later.
       const keys = () => new Set(provider.requests.slice(before).map(({ headers }) => headers["x-api-key"]));
@@ -185,7 +191,8 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
       }
     });
 
-    it("ends a worker if Redis forbids a command", async () => {
+    it("ends a worker if Redis forbids a command", { tags: ["slow"] }, async () => {
+      await startWorkers();
       await redis.client.call("ACL", "SETUSER", "default", "-sadd");
       for (const { ended } of both) {
         const { code, stderr } = await ended;
@@ -195,17 +202,18 @@ describe("a queue whose Redis refuses commands", needs("redis"), () => {
       }
     });
 
-    it("skips a run whose description has the wrong type, and answers the others", async () => {
+    it("skips a run whose description has the wrong type, and answers the others", { tags: ["slow"] }, async () => {
+      await startWorkers();
       await redis.client.hset("art-e:runs", "run_x", "attempt");
       await redis.client.lpush("art-e:{run_x}:manifest", "x");
       for (const worker of both) {
         await expect.poll(worker.said).toMatch(/run run_x is left to other workers: Cannot use the queue .*WRONGTYPE/);
       }
-      const status = await start("queue status", variables()).ended;
+      const status = await artE("queue status", variables());
       expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining("WRONGTYPE") });
-      const run = await start(LINE.replace(`-l ${TASKS}`, "-l 4"), variables()).ended;
+      const run = await artE(LINE.replace(`-l ${TASKS}`, "-l 4"), variables());
       expect(run.code).toBe(0);
-      expect(await start("queue clean run_x", variables()).ended).toMatchObject({ code: 0 });
+      expect(await artE("queue clean run_x", variables())).toMatchObject({ code: 0 });
       expect(await redis.client.exists("art-e:{run_x}:manifest")).toBe(0);
     });
   });

@@ -103,7 +103,7 @@ describe("a queue", needs("redis"), () => {
     await withdrawRun(redis.client, runId);
   });
 
-  it("makes a worker refuse entries that art-e did not write, and continue", async () => {
+  it("makes a worker reject entries that art-e did not write, and continue", async () => {
     await redis.client.hset("art-e:runs", "run_strange", "1");
     await redis.client.set("art-e:{run_strange}:manifest", "no such thing");
     await expect.poll(() => worker.said()).toMatch(/run_strange is left to other workers: .* cannot be read/);
@@ -113,7 +113,7 @@ describe("a queue", needs("redis"), () => {
     expect(await artE(LINE, env())).toMatchObject({ code: 0 });
   });
 
-  it("refuses an invalid task, naming it, and does not run it", async () => {
+  it("rejects an invalid task, naming it, and does not run it", async () => {
     const runId = "run_tasks";
     const queue = new RunQueue(redis.client, runId);
     await publishRun(redis.client, { ...described, runId }, "1");
@@ -136,12 +136,12 @@ describe("a queue", needs("redis"), () => {
     ],
     ["--record replies.jsonl", "--record does not apply to a run over a queue"],
     ["--agent-command cat", "An external agent is asked from this machine only."],
-  ])("refuses a run if %s is given", async (flags, message) => {
+  ])("rejects a run if %s is given", async (flags, message) => {
     const { code, stderr } = await artE(`run -a baseline --dataset ${QUESTIONS} --quiet ${flags}`, env());
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  it("is shown without its password if it is unreachable or requires one", async () => {
+  it("appears without its password if it is unreachable or requires one", async () => {
     const port = await freePort();
     const gone = await artE(`${LINE} --queue redis://:hidden-word@127.0.0.1:${port}`);
     expect(gone.code).toBe(1);
@@ -156,7 +156,7 @@ describe("a queue", needs("redis"), () => {
     await locked.close();
   });
 
-  it("is refused if the server evicts keys, because tasks would be lost", async () => {
+  it("causes an error if the server evicts keys, because tasks would be lost", async () => {
     await redis.client.config("SET", "maxmemory", "100mb");
     await redis.client.config("SET", "maxmemory-policy", "allkeys-lru");
     const { code, stderr } = await artE("queue status", env());

@@ -11,7 +11,7 @@ import { interruptTwice, jsonLines, MAIL, QUESTIONS, ROOT, type Started, workFol
 import { providerVariables, shell, startScriptedAgent } from "../suites/scripted-agent.js";
 import { comparable, Workers } from "./queue-setup.js";
 
-describe("running over a queue", () => {
+describe("runs with a queue", () => {
   /** Runs over a queue have the same results as runs in one process. */
 
   const folder = workFolder({ mail: MAIL });
@@ -23,7 +23,7 @@ describe("running over a queue", () => {
   /** Delay before each reply. */
   let delayMs = 0;
 
-  describe("a run over a queue", needs("redis"), () => {
+  describe("a queued run", needs("redis"), () => {
     beforeAll(async () => {
       copyFileSync(path("art-e.db"), path("mail.db"));
       redis = await startRedis({ password: PASSWORD });
@@ -51,7 +51,7 @@ describe("running over a queue", () => {
       return jsonLines(read(name));
     };
 
-    it("has the same answers, sources, tool calls and scores as a run in one process, and leaves Redis empty", async () => {
+    it("gives the same answers, sources, tool calls and scores as a run in one process, and leaves Redis empty", async () => {
       const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l ${TASKS} --epochs 2 --quiet`;
       expect((await artE(`${line} -o here.json`)).code).toBe(0);
       const here = await traces("here.jsonl");
@@ -71,7 +71,9 @@ describe("running over a queue", () => {
       await expect.poll(left).toEqual([]);
     });
 
-    it("stops at --max-cost after at most the running calls, and continues with --resume", async () => {
+    it("stops at --max-cost after at most the running calls, and continues with --resume", {
+      tags: ["slow"],
+    }, async () => {
       const line = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --base-url ${provider.url} --model-id anthropic/claude-sonnet-4-5`;
       const before = provider.requests.length;
       // A task costs 2 * (1000 * 3 + 50 * 15) / 1e6 = 0.0075 dollars. The keys are the workers' own.
@@ -128,7 +130,7 @@ describe("running over a queue", () => {
   });
 });
 
-describe("the published questions over a queue", needs("redis"), () => {
+describe("the published questions with a queue", needs("redis"), () => {
   /** The real questions over real mail have the same results with two workers as in one process. */
 
   const folder = workFolder();
@@ -168,7 +170,7 @@ describe("the published questions over a queue", needs("redis"), () => {
       return jsonLines(read(name));
     };
 
-    it("have the same answers, sources and scores as in one process", async () => {
+    it("give the same answers, sources and scores as in one process", async () => {
       const line = `run -a email-search --dataset ${join(ENRON, "questions.jsonl")} -l 0 --no-judge --quiet`;
       const model = "--model-id anthropic/claude-sonnet-4-5";
       expect(await artE(`${line} ${model} -o here.json`, variables())).toMatchObject({ code: 0 });
@@ -193,7 +195,7 @@ describe("the published questions over a queue", needs("redis"), () => {
   }
 });
 
-describe("a suite over a queue", needs("redis"), () => {
+describe("a suite with a queue", needs("redis"), () => {
   /** Suite tasks over a queue: done in the worker's machines, and graded with its own copy of the suite. */
 
   const SUITE = join(ROOT, "fixtures/suites/demo");
@@ -231,7 +233,9 @@ describe("a suite over a queue", needs("redis"), () => {
       return { said: () => text };
     }
 
-    it("has the same grades as a run in one process if the worker has no mail, and refuses other folders", async () => {
+    it("gets the same grades as in one process if the worker has no mail, and rejects other folders", {
+      tags: ["slow"],
+    }, async () => {
       cpSync(SUITE, path("same/demo"), { recursive: true });
       cpSync(SUITE, path("other/demo"), { recursive: true });
       const folder = path("other/demo/examples/terminal");
@@ -278,7 +282,7 @@ describe("a queue with TLS", () => {
   const canTls =
     spawnSync("sh", ["-c", "ldd $(command -v redis-server) | grep -q libssl && openssl version"]).status === 0;
 
-  describe("at rediss://", needs("redis", canTls), () => {
+  describe("a URL with rediss", needs("redis", canTls), () => {
     let redis: RedisServer;
     const workers = new Workers(folder, () => redis.url);
     /** Node's own way to trust a certificate. */
@@ -308,7 +312,7 @@ describe("a queue with TLS", () => {
       await redis?.close();
     });
 
-    it("can be used for a run", async () => {
+    it("works for a run", async () => {
       const line = `run -a baseline --model-id offline/baseline --dataset ${QUESTIONS} -l 2 --quiet -o over.json`;
       expect(await start(line, trusted()).ended).toMatchObject({ code: 0, stderr: "" });
       expect(readJson("over.json")).toMatchObject({ totalTasks: 2, completedTasks: 2 });
@@ -316,7 +320,7 @@ describe("a queue with TLS", () => {
       expect(workers.named("a").said()).not.toContain(PASSWORD);
     });
 
-    it("refuses an untrusted certificate, and does not show the password", async () => {
+    it("rejects an untrusted certificate, and does not show the password", async () => {
       const { code, stderr } = await artE("queue status --verbose", { ART_E_QUEUE_URL: redis.url });
       expect({ code, stderr }).toEqual({
         code: 1,

@@ -7,7 +7,7 @@ import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "./queue-setup.js";
 
 const folder = workFolder({ mail: MAIL });
-const { artE, path, readJson, start } = folder;
+const { artE, path, readJson } = folder;
 
 describe("art-e ctl with a queue", needs("redis"), () => {
   let redis: RedisServer;
@@ -32,7 +32,7 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     });
     const variables = { ART_E_QUEUE_URL: redis.url, ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: provider.url };
     workers.start("one", "--concurrency 1", variables);
-    const { ended } = start(`run -a email-search --dataset ${QUESTIONS} --quiet -l 5 --cache-dir c`, variables);
+    const ended = artE(`run -a email-search --dataset ${QUESTIONS} --quiet -l 5 --cache-dir c`, variables);
     await provider.received(1);
     const ctl = async (line: string) => {
       // Another machine: no database, and another cache folder.
@@ -63,7 +63,9 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     await expect(ctl("pause run_")).rejects.toThrow("is on the queue");
   });
 
-  it("limits the running tasks of all workers together, their rate and the time of later tasks", async () => {
+  it("limits the running tasks of all workers together, their rate and the time of later tasks", {
+    tags: ["slow"],
+  }, async () => {
     const waiting: (() => void)[] = [];
     provider = await startFakeProvider(async () => {
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -74,7 +76,7 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     workers.start("b", "--concurrency 2", variables);
     copyFileSync(path("mail.db"), path("limits.db"));
     const run = `run -a email-search --dataset ${QUESTIONS} --quiet -l 9 --rpm 1 --db limits.db -o limited.json`;
-    const { ended } = start(run, variables);
+    const ended = artE(run, variables);
     await provider.received(1);
     const ctl = async (line: string) => {
       const { code, stdout, stderr } = await artE(`ctl ${line} --queue ${redis.url} --db none.db --json`);
@@ -128,7 +130,7 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     workers.start("two", "--concurrency 1", variables);
     const run = `run -a email-search --dataset ${QUESTIONS} --quiet -l 2 --db requeue.db -o requeued.json`;
     copyFileSync(path("mail.db"), path("requeue.db"));
-    const { ended } = start(run, variables);
+    const ended = artE(run, variables);
     await provider.received(2);
     const ctl = (line: string) => artE(`ctl ${line} --queue ${redis.url} --db none.db --json`);
     await expect.poll(async () => JSON.parse((await ctl("show run_")).stdout).failedTasks, { timeout: 5_000 }).toBe(1);
@@ -141,7 +143,9 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     expect(requests).toBe(3);
   });
 
-  it("lets workers go on that had reached a limit, if it is raised before the run ends", async () => {
+  it("lets workers continue that had reached a limit, if it is raised before the run ends", {
+    tags: ["slow"],
+  }, async () => {
     provider = await startFakeProvider(async () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       return { content: "an answer", usage: { inputTokens: 100, outputTokens: 0, cachedInputTokens: 0 } };
@@ -150,7 +154,7 @@ describe("art-e ctl with a queue", needs("redis"), () => {
     workers.start("three", "--concurrency 1", variables);
     copyFileSync(path("mail.db"), path("raise.db"));
     const run = `run -a email-search --dataset ${QUESTIONS} --quiet -l 6 --db raise.db -o raised.json --max-run-tokens 250`;
-    const { ended } = start(run, variables);
+    const ended = artE(run, variables);
     await provider.received(2);
     await artE(`ctl set run_ --max-run-tokens 100000 --queue ${redis.url} --db none.db --json`);
     const { code, stderr } = await ended;

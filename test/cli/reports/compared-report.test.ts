@@ -23,7 +23,7 @@ beforeAll(async () => {
   runIds = ["one.json", "two.json"].map((file) => JSON.parse(read(file)).runId);
 });
 
-it("report compares results files even if there is no database, like runs in a database", async () => {
+it("compares results files even if there is no database, like runs in a database", async () => {
   const stored = JSON.parse((await artE(["report", ...runIds, "--json"])).stdout);
   const { code, stdout } = await artE("report one.json two.json --json --db nowhere.db");
   expect(code).toBe(0);
@@ -40,7 +40,7 @@ it("report compares results files even if there is no database, like runs in a d
   expect(comparisons[0].metrics).toEqual(compared.comparisons[0].metrics);
 });
 
-it("report writes a page, task rows and tables from results files", async () => {
+it("writes a page, task rows and tables from results files in report", async () => {
   const { stderr } = await artE("report one.json two.json -o page.html --db nowhere.db");
   expect(stderr).toMatch(/^24 tasks written to page\.html \(0\.\d MB\); results files hold no conversations\.\n$/);
   expect(read("page.html")).not.toContain('id="trace-');
@@ -55,14 +55,14 @@ it("report writes a page, task rows and tables from results files", async () => 
   expect(read("mixed.html")).not.toMatch(/id="trace-1-/);
 });
 
-it("report writes the verdict in words, and every metric, with --format md", async () => {
+it("writes the verdict in words, and every score, with report --format md", async () => {
   const { stdout } = await artE("report one.json two.json --format md");
   expect(stdout).toMatch(/^### baseline · offline\/baseline · \w{6} against baseline · offline\/baseline · \w{6}$/m);
   expect(stdout).toMatch(/^Sources correct is worse: 0\.000 against 0\.\d{3}, a difference of -0\.\d{3} /m);
   expect(stdout).toMatch(/^\| Sources correct \| 12 \| .+ \| worse \|$/m);
 });
 
-it("report shows a run's name in every format", async () => {
+it("shows a run's name in every format of report", async () => {
   const [first = "", second = ""] = runIds;
   expect((await artE(["runs", "rename", second, "Two turns"])).code).toBe(0);
   const markdown = (await artE(["report", first, "Two turns", "--format", "md"])).stdout;
@@ -96,13 +96,13 @@ it.each([
   [`report gone.json`, "Results file gone.json does not exist."],
   [`report ${QUESTIONS}`, "is not a results file of art-e"],
   ["report --open --format md", "--open only applies to --format html."],
-])("report refuses %s", async (line, message) => {
+])("rejects %s in report", async (line, message) => {
   const { code, stdout, stderr } = await artE(line);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(message);
 });
 
-it("report writes a page and opens it in the browser with --open, or prints its path", async () => {
+it("opens the page of report in the browser with --open, or prints its path", async () => {
   expect((await artE("report --open -o opened.html", { PATH: "/nowhere" })).stderr).toMatch(
     /written to opened\.html .+\nCannot start a browser. Open file:\/\/\S+\/opened\.html\n$/s,
   );
@@ -115,7 +115,7 @@ it("report writes a page and opens it in the browser with --open, or prints its 
   expect(readFileSync(path("art-e-report.html"), "utf8")).toMatch(/^<!doctype html>/);
 });
 
-it("report writes a file if stdout is a terminal", async () => {
+it("writes a file from report if stdout is a terminal", async () => {
   const line = `${process.execPath} ${BIN} report ${runIds.join(" ")} --no-progress`;
   const child = spawn("script", ["-qec", line, "/dev/null"], { cwd: path(""), stdio: ["ignore", "pipe", "inherit"] });
   const shown = await text(child.stdout);

@@ -41,7 +41,7 @@ describe("art-e report", () => {
       endings: { answered: 3 },
       dataset: "questions.jsonl",
     });
-    expect(head.runs[0]?.scores.foundGold).toEqual({ value: 1, n: 3, low: expect.closeTo(0.4385, 4), high: 1 });
+    expect(head.runs[0]?.scores.foundGold).toMatchObject({ value: 1, n: 3, low: expect.closeTo(0.4385, 4), high: 1 });
     expect(dataOf(html, "questions")).toHaveLength(3);
     const trace = unpacked(/id="trace-0-4-1">([\w+/=]+)</.exec(html)?.[1]);
     const [gold] = trace.gold;
@@ -122,7 +122,7 @@ describe("art-e report", () => {
     ["report run_nowhere", 'Unknown run "run_nowhere"'],
     ["report -o nowhere/page.html", "--output: Cannot write nowhere/page.html: the folder nowhere does not exist."],
     ["report --format pdf", "--format: expected html or md or csv."],
-  ])("refuses %s", async (line, message) => {
+  ])("rejects %s", async (line, message) => {
     const { code, stdout, stderr } = await artE(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
@@ -145,7 +145,7 @@ describe("art-e report", () => {
   });
 });
 
-describe("reporting on a suite", () => {
+describe("reports about a suite", () => {
   /** Reports on suite runs by the built program: tables, Markdown, figures and comparison. */
 
   const { artE, path, read, write } = workFolder();
@@ -167,7 +167,7 @@ describe("reporting on a suite", () => {
 
   const rowsOf = (file: string): Record<string, string>[] => parse(read(file), { columns: true, bom: true });
 
-  describe("art-e report", () => {
+  describe("the report command", () => {
     it("writes the tasks and their summaries with --format csv, as tables in which a spreadsheet executes nothing", async () => {
       const { code, stdout, stderr } = await artE("report run_before --csv tables");
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
@@ -241,7 +241,7 @@ describe("reporting on a suite", () => {
     expect(stdout).not.toContain("Mailbox");
   });
 
-  it("stats --run prints the analysis below the totals, and per suite slice with --by", async () => {
+  it("prints the analysis below the totals with stats --run, and per suite slice with --by", async () => {
     const { stdout } = await artE("stats --run run_before");
     expect(stdout).toMatch(/^Graded: +2 of 3; 1 not graded and not in any average$/m);
     expect(stdout).toMatch(/^Solved: +0\.500 \[.+\] n=2; 0\.333 with failed tasks as wrong$/m);
@@ -260,7 +260,7 @@ describe("reporting on a suite", () => {
     });
   });
 
-  it("compare pairs the tasks of both runs, and counts failed ones as wrong", async () => {
+  it("pairs the tasks of both runs in compare, and counts failed ones as wrong", async () => {
     const { code, stdout } = await artE("compare run_before run_after");
     expect(code).toBe(0);
     expect(stdout).toContain("run_after against run_before: 3 tasks in both\n");

@@ -24,7 +24,7 @@ describe("art-e ask", () => {
     provider = null;
   });
 
-  describe("if no key is set", () => {
+  describe("without a key", () => {
     it("answers with the offline baseline, says so, and saves a trace", async () => {
       const { code, stdout, stderr } = await artE(["ask", question.inbox_address, question.question]);
       expect([code, stderr]).toEqual([0, expect.stringContaining("No API key is set")]);
@@ -65,11 +65,23 @@ describe("art-e ask", () => {
       });
     });
 
-    it("accepts an unquoted question, and refuses an empty one", async () => {
+    it("accepts an unquoted question, and rejects an empty one", async () => {
       const { stdout } = await artE(["ask", MARCUS, ...question.question.split(" "), "--json", "--quiet"]);
       const [id = ""] = [JSON.parse(stdout).traceId];
       expect((await artE(`show ${id}`)).stdout).toContain(`Question: ${question.question}`);
       expect(await artE(["ask", MARCUS, " "])).toMatchObject({ code: 2, stderr: expect.stringContaining("is empty") });
+    });
+
+    it("lists the changes of an agent that acts, also in the stored trace", async () => {
+      const order = "Flag every email from ruth.whitlock@kestrelplains.example of May 2001.";
+      const { stdout } = await artE(["ask", MARCUS, order, "-a", "mail-rules"]);
+      const changes = stdout.split("\n").filter((line) => line.startsWith("Change:"));
+      expect(changes[0]).toMatch(/^Change: {3}flagged {2}<\S+>$/);
+      const [, id = ""] = /art-e show (trace_\S+)/.exec(stdout) ?? [];
+      const shown = (await artE(`show ${id}`)).stdout.split("\n").filter((line) => line.startsWith("Change:"));
+      expect(shown).toEqual(changes);
+      const json = JSON.parse((await artE(["ask", MARCUS, order, "-a", "mail-rules", "--json", "--quiet"])).stdout);
+      expect(json.actions.emails).toHaveLength(changes.length);
     });
 
     it("hides later emails with --before", async () => {
@@ -78,7 +90,7 @@ describe("art-e ask", () => {
     });
   });
 
-  describe("if a key is set", () => {
+  describe("with a key", () => {
     it("uses the requested agent and model, and the prompt contains the mailbox and the date", async () => {
       provider = await startFakeProvider((request) =>
         request.turn === 0
@@ -103,7 +115,7 @@ describe("art-e ask", () => {
       expect(JSON.stringify(provider.requests[0]?.body)).toContain(question.inbox_address);
     });
 
-    it("reports a refused key, and stores nothing", async () => {
+    it("reports a rejected key, and stores nothing", async () => {
       provider = await startFakeProvider(() => ({ fail: "status", status: 401, message: "bad key" }));
       const before = traces();
       const variables = { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: provider.baseUrl("anthropic") };
@@ -134,7 +146,7 @@ describe("art-e ask", () => {
 describe("art-e demo", () => {
   const { artE, path, read, readJson, write } = workFolder();
 
-  it("shows the whole process without a key: mail, a run, its results and its traces", async () => {
+  it("shows the whole process without a key, from the mail to a run, its results and its traces", async () => {
     // The demo does not use the server that the environment names for other runs.
     const { code, stdout, stderr } = await artE("demo", { API_URL: "http://127.0.0.1:9" });
     expect(code).toBe(0);
@@ -170,7 +182,7 @@ describe("art-e demo", () => {
     expect(runs.map((run: { totalTasks: number }) => run.totalTasks).sort()).toEqual([1, 73, 73]);
   });
 
-  it("refuses to use a file as its folder", async () => {
+  it("rejects a file as its folder", async () => {
     write("taken", "");
     const { code, stderr } = await artE("demo -o taken");
     expect(code).toBe(2);

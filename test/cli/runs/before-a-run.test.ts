@@ -35,12 +35,12 @@ describe("checks before a run", () => {
     expect(more).toEqual([""]);
   }
 
-  describe("art-e run is refused", () => {
+  describe("errors of art-e run", () => {
     it.each([
       ["anthropic", "", "ANTHROPIC_API_KEY"],
       ["openai", "--model-id openai/gpt-4.1", "OPENAI_API_KEY"],
       ["google", "--model-id google/gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"],
-    ])("if there is no key for %s", (provider, flags, variables) =>
+    ])("report a missing key for %s", (provider, flags, variables) =>
       refused(
         `run -a email-search ${flags} --dataset ${QUESTIONS}`,
         `No API key for ${provider}: ${variables} is not set.`,
@@ -48,46 +48,46 @@ describe("checks before a run", () => {
       ),
     );
 
-    it("if the agent is unknown", () =>
+    it("report an unknown agent", () =>
       refused(
         "run -a nobody",
         'Unknown agent "nobody".',
-        "Available: art-e, baseline, data-worker, email-search, noop, oracle",
+        "Available: art-e, baseline, data-worker, email-search, mail-rules, mail-worker, noop, oracle",
       ));
 
-    it("if no provider offers the model", () =>
+    it("report a model that no provider offers", () =>
       refused(
         "run -a art-e --model-id acme/best",
         'Unknown provider "acme" in --model-id acme/best.',
         "Available: anthropic,",
       ));
 
-    it("if there is no database", () =>
+    it("report a missing database", () =>
       refused(
         "run -a baseline --db no.db",
         "Cannot open the database no.db: the file does not exist.",
         "Import mail first",
       ));
 
-    it("if the database belongs to another program", () => {
+    it("report a database of another program", () => {
       write("notes.db", "not a database");
       return refused("run -a baseline --db notes.db", "Cannot use notes.db: it is not a SQLite file.", "--db");
     });
 
-    it("if the database contains no mail", () => {
+    it("report a database without mail", () => {
       openStore(path("empty.db"), { mustExist: false }).close();
       const line = `run -a baseline --db empty.db --dataset ${QUESTIONS}`;
       return refused(line, "empty.db does not contain any mail.", "art-e import SOURCE");
     });
 
-    it("if a question is about a mailbox that is not imported", () =>
+    it("report a question about a mailbox that is not imported", () =>
       refused(
         `run -a baseline --dataset ${otherInbox()}`,
         "1 of 2 questions are about mailboxes that were not imported: amontero@",
         "--partial-inboxes",
       ));
 
-    it("if the output file's folder does not exist", () =>
+    it("report an output file whose folder does not exist", () =>
       refused(
         "run -a baseline -o no/results.json",
         "--output: Cannot write no/results.json: the folder no does not exist.",
@@ -97,33 +97,33 @@ describe("checks before a run", () => {
     it.each([
       ["does not exist", "no.jsonl", "Cannot read questions from no.jsonl: no such file"],
       ["contains a row that is not a question", "bad-row.jsonl", 'bad-row.jsonl: line 2, field "answer" is missing'],
-    ])("if the dataset %s", (_, file, message) => {
+    ])("report a dataset that %s", (_, file, message) => {
       write("bad-row.jsonl", `${JSON.stringify(demoQuestion(1))}\n{"id": 2, "question": "Who?"}\n`);
       return refused(`run -a baseline --dataset ${file}`, message, /Parquet|columns|row|path/);
     });
 
-    it("if the flags leave no question", () =>
+    it("report flags that leave no question", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox nobody@kestrelplains.example`,
         "None of the 73 questions",
         "No question is about --inbox nobody@kestrelplains.example.",
       ));
 
-    it("if a mailbox is misspelled", () =>
+    it("report a misspelled mailbox", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox marcus.hal@kestrelplains.example`,
         "None of the 73 questions",
         "Did you mean marcus.hale@kestrelplains.example?",
       ));
 
-    it("if the flags leave no question for a mailbox", () =>
+    it("report flags that leave no question for a mailbox", () =>
       refused(
         `run -a baseline --dataset ${QUESTIONS} --inbox ruth.whitlock@kestrelplains.example --ids 1`,
         "None of the 73 questions",
         "Relax --min-realism, --max-sources, --ids or --inbox.",
       ));
 
-    it("before a run is started", async () => {
+    it("appear before the run starts", async () => {
       expect((await artE("stats --runs")).stdout).toBe("No runs yet. Start one with art-e run -a AGENT.\n");
     });
   });
@@ -141,10 +141,10 @@ describe("checks before a run", () => {
         "Similar addresses: marcus.hale@kestrelplains.example.",
       ],
       ["tools show nothing", 'Unknown tool "nothing".', "Available:"],
-    ])("is reported in one line: %s", (line, message, hint) => refused(line, message, hint));
+    ])("leads to one line (%s)", (line, message, hint) => refused(line, message, hint));
   });
 
-  it("art-e run answers questions about a partly imported mailbox with --partial-inboxes", async () => {
+  it("answers questions about a partly imported mailbox with --partial-inboxes", async () => {
     const { code, stdout } = await artE(`run -a baseline --dataset ${otherInbox()} --partial-inboxes`);
     expect({ code, tasks: boxLines(stdout).Tasks }).toEqual({
       code: 0,
@@ -156,7 +156,7 @@ describe("checks before a run", () => {
 describe("--unsafe-host-python", () => {
   const { artE, readJson } = workFolder({ mail: MAIL });
 
-  it("is recorded with the run, and cannot be added on resume", async () => {
+  it("appears in the run's settings, and cannot be added on resume", async () => {
     const run = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet`;
     expect(await artE(`${run} --unsafe-host-python -o unsafe.json`)).toMatchObject({ code: 0 });
     expect(readJson("unsafe.json").settings.unsafeHostPython).toBe(true);
@@ -215,13 +215,13 @@ describe("execute_python", () => {
   }
 
   describe.each(MACHINES)("on %s", (_, start, said) => {
-    it("isolates the code, or refuses it, in tools test", async () => {
+    it("isolates the code, or rejects it, in tools test", async () => {
       const { stdout } = await start(["tools", "test", "execute_python", JSON.stringify({ code })]);
       expect(stdout).toMatch(said);
       expect(stdout).not.toContain("REACHED");
     });
 
-    it("isolates the code, or refuses it, in a run", async () => {
+    it("isolates the code, or rejects it, in a run", async () => {
       expect(await start(run(`${Date.now()}.json`))).toMatchObject({ code: 0 });
       const result = await toolResult();
       expect(result).toMatch(said);
@@ -233,7 +233,7 @@ describe("execute_python", () => {
       expect(stdout).toContain('"bytes": 1');
     });
 
-    it("isolates the code, or refuses it, in ask", async () => {
+    it("isolates the code, or rejects it, in ask", async () => {
       const { stdout } = await start(["ask", MARCUS, "How much?", "-a", "coder", "--json"]);
       const asked = JSON.stringify(provider.requests.at(-1)?.body);
       expect(stdout).not.toBe("");
@@ -243,7 +243,7 @@ describe("execute_python", () => {
   });
 
   it(
-    "is reported by doctor as unavailable if the machine has no sandbox",
+    "appears as unavailable in doctor if the machine has no sandbox",
     needs("sandbox", existsSync(BWRAP)),
     async () => {
       const { stdout } = await withoutSandbox(["doctor", "--json"]);

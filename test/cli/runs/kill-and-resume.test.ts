@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/sqlite.js";
-import { below, seeded } from "../../bench/random.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import type { ParsedRequest } from "../../providers/wire-request.js";
+import { below, seeded } from "../../random.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
@@ -88,8 +88,8 @@ async function killedRun(mostKills: number): Promise<number> {
   let known = new Set<CallKey>();
   let total = 0;
   served = [];
-  const RUN = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --concurrency ${CONCURRENCY} -o results.json`;
-  for (let line = RUN; ; line = "run --resume latest -o results.json") {
+  const RUN = `run -a email-search --dataset ${QUESTIONS} -l ${TASKS} --concurrency ${CONCURRENCY} -o results.json --no-progress`;
+  for (let line = RUN; ; line = "run --resume latest -o results.json --no-progress") {
     const { child, ended } = start(line, variables());
     const moment = kills < mostKills ? below(random, 150) + 1 : Number.POSITIVE_INFINITY;
     const wait = below(random, 15);
@@ -148,7 +148,11 @@ async function expectNothingLost(times: number): Promise<void> {
   for (const run of runs) expect(run).toMatchObject({ status: "completed", tasks: TASKS, totalTasks: TASKS });
 }
 
-describe("a killed run loses no stored reply and no finished task, and buys no stored reply again,", () => {
-  it("once", () => expectNothingLost(1));
-  it(`${MANY} times`, { timeout: MANY * 60_000, tags: ["slow"] }, () => expectNothingLost(MANY));
+describe("a run and its stored replies", () => {
+  it("lose no finished task, and buy no reply again, after one kill", () => expectNothingLost(1));
+  it(
+    `lose no finished task, and buy no reply again, after ${MANY} kills`,
+    { timeout: MANY * 60_000, tags: ["slow"] },
+    () => expectNothingLost(MANY),
+  );
 });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Usage } from "../../../src/models/model.js";
+import type { Usage } from "../../../src/models/usage.js";
 import { type Answer, type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { boxLines, demoQuestions, jsonLines, MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 import { ownResultsSchema, resultsSchema } from "../results-schema.js";
@@ -34,6 +34,32 @@ describe("models and money", () => {
     OPENAI_BASE_URL: provider.baseUrl("openai-chat"),
   });
 
+  it.each([
+    [
+      "no tokens and a cost of 0",
+      { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost: 0 },
+      ["input tokens", "known price"],
+    ],
+    ["a cost of 0", { prompt_tokens: 5_000, completion_tokens: 10, cost: 0 }, ["known price"]],
+    [
+      "more cached tokens than input, with a total that contradicts them",
+      { prompt_tokens: 5_000, completion_tokens: 10, total_tokens: 5_010, cached_tokens: 1_000_000 },
+      ["more cached tokens"],
+    ],
+  ])("continues to apply --max-cost if a server reports %s, and notes it", async (_, usage, said) => {
+    const call = { id: "1", type: "function", function: { name: "return_final_answer", arguments: '{"answer":"x"}' } };
+    const choice = { index: 0, finish_reason: "tool_calls", message: { role: "assistant", tool_calls: [call] } };
+    const provider = await provide(() => ({ fail: "body", body: { id: "1", model: "m", choices: [choice], usage } }));
+    const line = `${RUN} --model-id openai/m --price 10,10 --max-cost 0.1 -l 0`;
+    const { code, stderr } = await artE(line, keyed(provider));
+    expect([code, stderr]).toEqual([1, expect.stringContaining("--max-cost 0.1 is reached: $0.")]);
+    expect(stderr.split("\n").filter((text) => text.startsWith("openai/m: reports"))).toEqual(
+      said.map((what) => expect.stringContaining(what)),
+    );
+    // About 1,000 to 5,000 tokens at $10 per million.
+    expect(provider.requests.length).toBeLessThanOrEqual(12);
+  });
+
   describe("cache writes", () => {
     const usage = {
       inputTokens: 10_000,
@@ -45,7 +71,7 @@ describe("models and money", () => {
     // claude-sonnet-5-5: 2 input, 0.1 cached, 2.5 written for five minutes, 4 for an hour, 10 output.
     const right = (1_000 * 2 + 1_000 * 0.1 + 6_000 * 2.5 + 2_000 * 4 + 100 * 10) / 1e6;
 
-    it("are counted and priced in the results", async () => {
+    it("appear in the results with their price", async () => {
       const provider = await answering(usage);
       expect((await artE(`${RUN} -l 2 -o writes.json`, keyed(provider))).code).toBe(0);
       const { taskResults, costUsd, ...totals } = resultsSchema.parse(readJson("writes.json"));
@@ -104,7 +130,7 @@ describe("models and money", () => {
   describe("a reply from another model", () => {
     const usage = { inputTokens: 100_000, outputTokens: 0, cachedInputTokens: 0 };
 
-    it("is reported once, kept in traces, results and reports, and used for the price", async () => {
+    it("appears once, in traces, results and reports, and determines the price", async () => {
       const provider = await answering(usage, "claude-opus-5-5");
       const run = `${RUN} --model-id claude-sonnet-4-5 -l 3 -o other.json`;
       const { code, stdout, stderr } = await artE(run, keyed(provider));
@@ -126,7 +152,7 @@ describe("models and money", () => {
       expect(read("page.html")).toContain('"answeredBy":["claude-opus-5-5"]');
     });
 
-    it("is not reported if it is a snapshot of the requested model", async () => {
+    it("does not appear if it is a snapshot of the requested model", async () => {
       const provider = await answering(usage, "claude-sonnet-5-5-20260928");
       const { code, stdout, stderr } = await artE(`${RUN} -l 2 -o same.json`, keyed(provider));
       expect({ code, stderr: stderr.includes("replies are from") }).toEqual({ code: 0, stderr: false });
@@ -134,7 +160,7 @@ describe("models and money", () => {
       expect(resultsSchema.parse(readJson("same.json")).answeredBy).toEqual({ "claude-sonnet-5-5-20260928": 2 });
     });
 
-    it("is also reported by ask, and for a judge", async () => {
+    it("appears in ask too, and for a judge", async () => {
       const provider = await answering(usage, "claude-opus-5-5");
       const asked = await artE(["ask", MARCUS, "What is new?", "--model-id", "claude-sonnet-4-5"], keyed(provider));
       expect(asked.stderr).toContain("Requested anthropic/claude-sonnet-4-5, but replies are from claude-opus-5-5");
@@ -158,7 +184,7 @@ describe("models and money", () => {
       expect(resultsSchema.parse(readJson("bare.json"))).toMatchObject({ model: "openai/gpt-4.1", costUsd: 0.002 });
     });
 
-    it("is refused if the vendor is unknown, and the error shows the spelling that works", async () => {
+    it("causes an error if the vendor is unknown, and the error shows the spelling that works", async () => {
       const provider = await answering(usage);
       const { code, stderr } = await artE(`${RUN} -l 1 --model-id llama3`, keyed(provider));
       expect({ code, requests: provider.requests.length }).toEqual({ code: 2, requests: 0 });
@@ -168,7 +194,7 @@ describe("models and money", () => {
       expect(provider.requests[0]?.body).toMatchObject({ model: "llama3" });
     });
 
-    it("is also completed in an agent", async () => {
+    it("gets its provider in an agent too", async () => {
       expect(
         (await artE(["agents", "create", "bare", "--prompt", "Answer.", "--model", "gemini-3.8-flash"])).code,
       ).toBe(0);
@@ -178,7 +204,7 @@ describe("models and money", () => {
     });
   });
 
-  it("a model that the server no longer offers is reported with its successor", async () => {
+  it("names the successor of a model that the server no longer offers", async () => {
     const provider = await provide(() => ({ fail: "status", status: 404, message: "model: claude-sonnet-4-5" }));
     const { code, stderr } = await artE(`${RUN} -l 2 --model-id claude-sonnet-4-5`, keyed(provider));
     expect(code).toBe(1);
@@ -273,7 +299,7 @@ describe("caching and replaying", () => {
       expect(provider.requests.length - before).toBe(2);
     });
 
-    it("is refused if no server is used", async () => {
+    it("causes an error if no server is used", async () => {
       await changing();
       const { code, stderr } = await run(`${RUN} --model-id offline/baseline --cache`);
       expect(code).toBe(2);

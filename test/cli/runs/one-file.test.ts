@@ -61,7 +61,7 @@ describe("a run during an import", LONG, () => {
     expect(resultsSchema.parse(readJson("waited.json"))).toMatchObject({ status: "completed", totalTasks: 3 });
   });
 
-  it("can be started and interrupted while the file is locked", async () => {
+  it("starts and ends while the file is locked", async () => {
     const other = new Database(path("art-e.db"));
     other.exec("BEGIN IMMEDIATE");
     const { child, ended } = start(`${RUN} -l 3`, variables());
@@ -75,7 +75,7 @@ describe("a run during an import", LONG, () => {
     other.close();
   });
 
-  it("records that mail arrived meanwhile. A resume reports the new mail, and continues with --force", async () => {
+  it("records mail that arrived meanwhile, and a resume continues with --force", async () => {
     write(
       "more.mbox",
       "From x@x.example Mon Jan  1 00:00:00 2001\nMessage-ID: <more@x>\nFrom: a@x.example\nTo: b@x.example\nSubject: more\n\nmore mail\n",
@@ -116,7 +116,7 @@ describe("a database that is lost during a run", LONG, () => {
     ["truncated", (db) => truncateSync(db, 4_096)],
   ];
   it.each(LOST)(
-    "stops it with one line if the database was %s, and its traces are saved next to it",
+    "leads to one line if the database was %s, and the run's traces are saved next to it",
     async (how, lose) => {
       const db = path(`${how}.db`);
       copyFileSync(path("art-e.db"), db);
@@ -143,7 +143,7 @@ describe("a database that is lost during a run", LONG, () => {
 });
 
 describe("an unwritable file", LONG, () => {
-  it("is reported in one line if a run starts on a full disk", async () => {
+  it("leads to one line if a run starts on a full disk", async () => {
     copyFileSync(path("art-e.db"), path("full.db"));
     const args = ["-c", `trap '' XFSZ; ulimit -f 64; exec "$0" "$@"`, process.execPath, BIN];
     const line = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "10", "--db", "full.db"];

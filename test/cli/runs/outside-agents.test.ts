@@ -37,7 +37,7 @@ describe("an agent command", () => {
 
   const logLines = (name: string) => readFileSync(path(name), "utf8").trim().split("\n");
 
-  it("answers with our tools, is used for several questions, and has all its calls in the trace", async () => {
+  it("answers with our tools, serves several questions, and has all its calls in the trace", async () => {
     const { code, stderr } = await run(commandOf("a.log"), "-a mine -l 6 --concurrency 2 -o a.json --price 1,2");
     expect([code, stderr]).toEqual([0, ""]);
     const results = resultsSchema.parse(readJson("a.json"));
@@ -72,7 +72,7 @@ describe("an agent command", () => {
     expect(log.join("\n")).toContain(`${trace.task.inbox_address} ${trace.task.query_date} 10 http://127.0.0.1:`);
   });
 
-  it("is started again for the next question if it dies, and its exit is reported", async () => {
+  it("starts again for the next question if it dies, and its exit is reported", async () => {
     const { code } = await run(commandOf("b.log", "crash"), "-l 2 --concurrency 1 -o b.json");
     expect(code).toBe(3);
     const { taskResults } = readJson("b.json");
@@ -84,7 +84,7 @@ describe("an agent command", () => {
     expect(new Set(logLines("b.log").map((line) => line.split(" ")[0])).size).toBe(2);
   });
 
-  it("is killed with all its children after the task timeout if it hangs", async () => {
+  it("ends with all its children after the task timeout if it hangs", async () => {
     const { code } = await run(commandOf("c.log", "hang"), "-l 2 --concurrency 2 --task-timeout 15 -o c.json");
     expect(code).toBe(3);
     expect(readJson("c.json").endings).toEqual({ timeout: 2 });
@@ -93,7 +93,7 @@ describe("an agent command", () => {
     for (const pid of pids) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
   });
 
-  it("ends at Ctrl-C, and the run can be resumed", async () => {
+  it("ends at Ctrl-C, and the run can continue", async () => {
     const { child, ended } = start(args(commandOf("g.log", "hang"), `--dataset ${QUESTIONS} -l 2`));
     await expect.poll(() => existsSync(path("g.log")) && logLines("g.log").length, { timeout: 60_000 }).toBe(4);
     await interruptTwice(child);
@@ -126,7 +126,7 @@ describe("an agent command", () => {
     expect([forced.code, forced.stderr]).toEqual([0, ""]);
   });
 
-  it("has its original settings if the run is repeated or resumed", async () => {
+  it("keeps its original settings if the run is repeated or resumed", async () => {
     await run(commandOf("f.log"), "-a mine --ids 1");
     const again = await artE("run --repeat latest --json --quiet");
     expect([again.code, JSON.parse(again.stdout).completedTasks]).toEqual([0, 1]);
@@ -141,7 +141,7 @@ describe("an agent command", () => {
     ["--model-id openai/gpt-4.1", "--model-id does not apply to an external agent"],
     ["--record r.jsonl", "--record does not apply to an external agent"],
     ["-w ws", "--workspace requires --api-url"],
-  ])("is refused if %s is given too", async (flags, message) => {
+  ])("causes an error if %s is given too", async (flags, message) => {
     const { code, stderr } = await run("true", flags);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
@@ -247,7 +247,7 @@ describe("art-e run --api-url", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("closes the streams at Ctrl-C, and keeps finished tasks", async () => {
+  it("closes the streams at Ctrl-C, and keeps finished tasks", { tags: ["slow"] }, async () => {
     const { url, seen, open } = await serving((chat, number) =>
       number < 2 ? golden(chat) : { chunks: [frame({ type: "text-delta", text: "…" })], last: "hang" },
     );
@@ -259,7 +259,7 @@ describe("art-e run --api-url", () => {
     await expect.poll(open, { timeout: 20_000 }).toBe(0);
   });
 
-  it("sends a different model, and the mailbox in the question, if requested", async () => {
+  it("sends a different model, and the mailbox in the question, on request", async () => {
     const { url, seen } = await serving(golden);
     const more = "--model-id openai/gpt-4.1 --tell-task --max-turns 4";
     const { code } = await artE(`${RUN} -l 1 --api-url ${url} ${more} -o c.json`);
@@ -324,7 +324,7 @@ describe("art-e run --api-url", () => {
     ["--api-url http://x.example --cutoff off", "--cutoff off does not apply to an external agent"],
     ["--agent-url http://x.example --max-cost 1", "the price of endpoint/agent_1 is unknown"],
     ["--tell-task", "--tell-task requires --api-url"],
-  ])("refuses %s before the first request", async (flags, message) => {
+  ])("rejects %s before the first request", async (flags, message) => {
     const { code, stderr } = await artE(`${RUN} ${flags}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(stderr).not.toContain("secret");
@@ -353,8 +353,8 @@ interface Results {
 describe.each([
   ["the demo", MAIL, QUESTIONS, 24, {}],
   ["real Enron mail", join(ENRON, "emails.csv"), join(ENRON, "questions.jsonl"), 60, slow(needs("real-mail"))],
-])("the agents of art-e serve, over %s", (_name, mail, questions, tasks, options) => {
-  describe("if called by art-e run", options, () => {
+])("the agents of art-e serve over %s", (_name, mail, questions, tasks, options) => {
+  describe("called by art-e run", options, () => {
     const { artE, start, readJson } = workFolder({ mail });
     let server: Started;
     let url = "";

@@ -14,7 +14,7 @@ const done = async (line: string | readonly string[], variables = {}) => {
 };
 const json = async (line: string) => JSON.parse(await done(`${line} --json`));
 
-it("a tool's module can import defineTool of art-e", async () => {
+it("imports defineTool of art-e in a tool's module", async () => {
   write(
     "typed.ts",
     `import { defineTool } from "art-e";
@@ -25,7 +25,7 @@ it("a tool's module can import defineTool of art-e", async () => {
 });
 
 describe("a custom agent", () => {
-  it("can be created from a file, given a tool, run and changed, and its run can be repeated exactly", async () => {
+  it("runs from a file with a tool, changes, and repeats its run exactly", async () => {
     write("prompt.txt", "For {{inbox_address}} on {{query_date}}, {{max_turns}} turns:\n{{tools}}\n");
     expect(await done("agents create mine --prompt @prompt.txt --model offline/baseline --max-turns 7")).toContain(
       "version 1",
@@ -71,7 +71,7 @@ describe("a custom agent", () => {
     expect(trace.messages[0].content).toContain("\n- days: Days.");
   });
 
-  it("can get several tools in one command, or lose them all, including a tool with a built-in handler", async () => {
+  it("gets several tools in one command, or loses them all, including a tool with a built-in handler", async () => {
     await done("agents create several --prompt Find. --tools return_final_answer");
     await done(["tools", "add", "read_pages", "--handler-key", "email_get", "--config", '{"pageSize": 3000}']);
     expect(await json("tools show read_pages")).toMatchObject({
@@ -116,7 +116,7 @@ describe("a custom agent", () => {
     expect(JSON.parse(read("forced.json")).settings.changes).toEqual(["maxTurns was 7 and would be 2"]);
   });
 
-  it("can be copied to another database in one file", async () => {
+  it("travels to another database in one file", async () => {
     await done("agents clone art-e carried --db a.db");
     await done("agents export carried -o carried.yaml --db a.db");
     await done("agents import carried.yaml --db b.db");
@@ -127,7 +127,7 @@ describe("a custom agent", () => {
     expect(stderr).toMatch(/^art-e: bad\.yaml:\d+: .*colour/);
   });
 
-  it("can be managed with flags before the subcommand too", async () => {
+  it("accepts flags before the subcommand too", async () => {
     await done("agents --overwrite -o early.yaml export art-e");
     expect(read("early.yaml")).toContain("id: art-e");
     await done("agents --replace import carried.yaml --db b.db");
@@ -166,7 +166,7 @@ describe("a custom agent", () => {
     ["tools list --inbox a@b.c", "tools list does not take --inbox."],
     ["queue frob", "Unknown command: queue frob."],
     ["evals test", "evals test needs NAME."],
-  ])("refuses %s in one line", async (line, word) => {
+  ])("rejects %s in one line", async (line, word) => {
     const { code, stdout, stderr } = await artE(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.split("\n")[0]).toContain(word);

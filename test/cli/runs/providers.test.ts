@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
-import { startProxy } from "../../providers/proxy.js";
+import { startProxy, type TestProxy } from "../../providers/proxy.js";
 import { SELF_SIGNED } from "../../providers/self-signed.js";
 import { toReplyBody } from "../../providers/wire-reply.js";
 import type { ParsedRequest, WireFormat } from "../../providers/wire-request.js";
@@ -12,7 +13,7 @@ import { ownResultsSchema, resultsSchema } from "../results-schema.js";
 
 const providers: FakeProvider[] = [];
 
-describe("model providers", () => {
+describe("the providers of models", () => {
   const { artE, path, readJson } = workFolder({ mail: MAIL });
   /** Not in a format that `scrub` detects, so it is redacted only because it is the key. */
   const KEY = "wombat-3141592653589793-key";
@@ -46,10 +47,10 @@ describe("model providers", () => {
       return { toolCalls: calls.slice(request.turn, request.turn + 1) };
     });
 
-  const refusing = (status: number) =>
-    provide(() => ({ fail: "status", status, message: `the key ${KEY} is revoked`, code: "bad_key" }));
+  const refusing = (status: number, message = `the key ${KEY} is revoked`) =>
+    provide(() => ({ fail: "status", status, message, code: "bad_key" }));
 
-  describe("a run that uses a provider's own protocol scores the model's answers, and stores no key", () => {
+  describe("a run with a provider's own protocol", () => {
     type BaseUrl = (format: WireFormat) => string;
 
     it.each<[string, string, (url: BaseUrl) => { flags: string; variables: Record<string, string> }]>([
@@ -82,7 +83,7 @@ describe("model providers", () => {
           variables: { GEMINI_API_KEY: KEY, GOOGLE_BASE_URL: url("google") },
         }),
       ],
-    ])("%s", async (_, model, how) => {
+    ])("scores the answers of %s, and stores no key", async (_, model, how) => {
       const provider = await perfectAgent();
       const { flags, variables } = how(provider.baseUrl);
       const files = model.replaceAll("/", "-");
@@ -131,7 +132,53 @@ describe("model providers", () => {
       server.close();
     });
 
-    it("is refused if the proxy is not a URL", async () => {
+    const CREDENTIALS = [
+      ["https", "p%40ss%3Aword%25", "user:p@ss:word%"],
+      ["http", "bare%zword", "user:bare%zword"],
+      ["http", "p%40ss%3Aword%25", "user:p@ss:word%"],
+      ["https", "bare%zword", "user:bare%zword"],
+    ] as const;
+    const SENDS = "sends the credentials of the proxy's URL for %s (%s), and never shows or stores them";
+    it.each(CREDENTIALS.slice(0, 1))(SENDS, expectSecretCredentials);
+    it.each(CREDENTIALS.slice(1))(SENDS, { tags: ["slow"] }, expectSecretCredentials);
+
+    async function expectSecretCredentials(scheme: "http" | "https", written: string, sent: string): Promise<void> {
+      const body = toReplyBody("openai-chat", { content: "42" }, 1, "mine");
+      const answer: RequestListener = (_, response) => {
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+      };
+      const server = scheme === "https" ? createServer(SELF_SIGNED, answer) : createHttpServer(answer);
+      await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+      const { port } = server.address() as AddressInfo;
+      const proxies = [await startProxy(port, sent), await startProxy(port, "user:another")] as const;
+      writeFileSync(path("ca.pem"), SELF_SIGNED.cert);
+      const run = (proxy: TestProxy) =>
+        artE(
+          `${RUN} -l 1 --verbose --model-id openai/mine --base-url ${scheme}://models.example.invalid/v1 --overwrite -o proxied.json`,
+          {
+            [`${scheme.toUpperCase()}_PROXY`]: proxy.url.replace("//", `//user:${written}@`),
+            NODE_EXTRA_CA_CERTS: path("ca.pem"),
+          },
+        );
+      const accepted = await run(proxies[0]);
+      expect(accepted).toMatchObject({ code: 0 });
+      expect(proxies[0].headers[0]?.["proxy-authorization"]).toBe(`Basic ${btoa(sent)}`);
+      const rejected = await run(proxies[1]);
+      expect(rejected).toMatchObject({ code: 1, stderr: expect.stringMatching(/proxy/i) });
+      const stored = everyFile(path("."));
+      const password = sent.slice("user:".length);
+      for (const secret of [written, password, encodeURIComponent(password), btoa(sent)]) {
+        for (const text of [accepted, rejected].flatMap(({ stdout, stderr }) => [stdout, stderr])) {
+          expect(text).not.toContain(secret);
+        }
+        expect(stored.filter(({ bytes }) => bytes.includes(secret))).toEqual([]);
+      }
+      for (const proxy of proxies) proxy.close();
+      server.closeAllConnections();
+      server.close();
+    }
+
+    it("causes an error if the proxy is not a URL", async () => {
       const line = `${RUN} -l 1 --model-id openai/mine --base-url https://models.example.invalid/v1`;
       expect(await artE(line, { HTTPS_PROXY: "ftp://proxy" })).toMatchObject({
         code: 2,
@@ -156,11 +203,11 @@ describe("model providers", () => {
     });
   });
 
-  describe("a run whose provider refuses requests", () => {
+  describe("a run whose provider rejects requests", () => {
     const variables = ({ url }: FakeProvider) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url });
 
-    it("ends with code 3 if every task fails, gives the reason, and never shows the refused key", async () => {
-      const provider = await refusing(400);
+    it("ends with code 3 if every task fails, gives the reason, and never shows the rejected key", async () => {
+      const provider = await refusing(400, `the request of ${KEY} is odd`);
       const { code, stdout, stderr } = await artE(`${RUN} -o failed.json`, variables(provider));
       expect(code).toBe(3);
       expect(stderr).toMatch(/^art-e: 3 of 3 tasks failed\. See why: art-e export-traces --run run_\S+ --failed; /);
@@ -178,11 +225,11 @@ describe("model providers", () => {
 
       const exported = await artE(`export-traces --run ${totals.runId} --failed`);
       expect(jsonLines(exported.stdout).map((trace) => trace.taskId)).toEqual(IDS);
-      expect(exported.stdout).toContain("400 the key [key] is revoked");
+      expect(exported.stdout).toContain("400 the request of [key] is odd");
       expect(stdout + stderr + exported.stdout).not.toContain(KEY);
     });
 
-    it("ends immediately with code 1 if its key is refused, leaves all tasks unanswered, and never shows the key", async () => {
+    it("ends immediately with code 1 if its key is rejected, leaves all tasks unanswered, and never shows the key", async () => {
       const provider = await refusing(401);
       const line = `${RUN} -o refused.json --concurrency 2`;
       const { code, stdout, stderr } = await artE(line, variables(provider));
@@ -222,7 +269,7 @@ describe("model providers", () => {
     });
   });
 
-  it("never have their key stored in a file in the working folder, not even in the database", () => {
+  it("never store their key in a file in the working folder, not even in the database", () => {
     const files = everyFile(path(""));
     expect(files.map(({ name }) => name)).toContain(path("art-e.db"));
     for (const { name, bytes } of files) expect(bytes.includes(KEY), name).toBe(false);
@@ -312,7 +359,7 @@ describe("the published protocol", () => {
       expect(await differences("same.json")).toMatch(/^run_\S+ was run under these conditions\.$/);
     });
 
-    it("is overridden by explicit flags, which are recorded", async () => {
+    it("keeps explicit flags, and records them", async () => {
       const { code } = await run("-a email-search -l 2 --cutoff query_date --no-judge -o own.json");
       expect(code).toBe(0);
       const { agentId, settings, totalTasks } = ownResultsSchema.parse(readJson("own.json"));
@@ -348,7 +395,7 @@ describe("the published protocol", () => {
         "run --protocol art --no-judge -a x --agent-url http://127.0.0.1:9/v1",
         "--protocol does not apply to an external agent (--agent-url).",
       ],
-    ])("is refused %s", async (_, line, message) => {
+    ])("causes an error %s", async (_, line, message) => {
       const { code, stderr } = await artE(
         `${line} --dataset ${path("copy.jsonl")}`.replace(/(--resume.*) --dataset.*/, "$1"),
       );
@@ -391,7 +438,7 @@ describe("reasoning models", () => {
       ["openai-responses", "--model-id openai/gpt-5-mini --wire-api responses"],
       ["openai-chat", "--model-id openai/gpt-5-mini --wire-api chat"],
       ["google", "--model-id google/gemini-2.5-pro"],
-    ])("over %s costs a turn but does not fail the task", async (format, flags) => {
+    ])("costs a turn over %s but does not fail the task", async (format, flags) => {
       const { code, stderr } = await run(await thinker(), format, flags, `${format}.json`);
       expect([code, stderr]).toEqual([0, ""]);
       const results = resultsSchema.parse(readJson(`${format}.json`));
@@ -399,8 +446,8 @@ describe("reasoning models", () => {
     });
   });
 
-  describe("adjusted request settings", () => {
-    it("are in the run's settings and in every turn, with the omitted fields and the reasons, and are reported", async () => {
+  describe("settings adjusted for a model", () => {
+    it("appear in the run's settings and in every turn, with the omitted fields and the reasons", async () => {
       const provider = await thinker();
       expect(await artE("agents create forced --prompt Answer. --tool-choice required")).toMatchObject({ code: 0 });
       const flags = "-a forced --model-id anthropic/claude-opus-5 --temperature 0 --max-tokens 500";
@@ -427,7 +474,7 @@ describe("reasoning models", () => {
       expect(trace.turns.map((turn: { sent: unknown }) => turn.sent)).toEqual([sent, sent, sent]);
     });
 
-    it("are the same after --resume and --repeat", async () => {
+    it("stay the same after --resume and --repeat", async () => {
       const more = await thinker();
       const again = await artE(`run --repeat latest --base-url ${more.url} --quiet -o moved.json`, {
         ANTHROPIC_API_KEY: "k-1234",
@@ -438,7 +485,7 @@ describe("reasoning models", () => {
       ]);
     });
 
-    it("are the requested ones if the model accepts all of them", async () => {
+    it("equal the requested ones if the model accepts all of them", async () => {
       const provider = await thinker();
       const flags = "--model-id anthropic/claude-sonnet-4-5 --temperature 0.5";
       const { code, stderr } = await run(provider, "anthropic", flags, "plain.json");

@@ -41,7 +41,7 @@ async function run(model: string, path: string, reply: (body: Body, n: number) =
 }
 
 describe("a recipe in docs/models.md", () => {
-  it("is on the page for each provider tested here", () => {
+  it("appears on the page for each provider tested here", () => {
     const page = readFileSync(join(import.meta.dirname, "../../../docs/models.md"), "utf8");
     for (const path of [
       ".openai.azure.com/openai/v1",

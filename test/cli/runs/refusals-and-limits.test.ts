@@ -26,7 +26,7 @@ const FINAL: Answer = {
 };
 
 describe("a run's refusals", () => {
-  it("are listed with their reasons and numbers in the results, stats, show and every report", async () => {
+  it("appear with their reasons and numbers in the results, stats, show and every report", async () => {
     const first = provider.requests.length;
     answer = (request) =>
       request - first <= 2
@@ -59,7 +59,7 @@ describe("a limit that is changed on --resume", () => {
     ["--max-time 100", "--max-time 200", null, 12_000_000],
     ["--max-task-cost 0.5", "--max-task-cost 1", "--max-task-cost was 0.5 and is 1", null],
     ["--task-timeout 100", "--task-timeout 200.5", "--task-timeout was 100 and is 200.5", null],
-  ])("is recorded without --force if raised: %s becomes %s", async (before, after, change, limit) => {
+  ])("needs no --force if raised (%s becomes %s)", async (before, after, change, limit) => {
     const isStopped = before.startsWith("--max-failures");
     answer = () => (isStopped ? { fail: "status", status: 400, body: { error: { message: "no" } } } : FINAL);
     await artE(`${RUN} -l 4 --price 1,1 ${before}`, variables());
@@ -79,7 +79,7 @@ describe("a limit that is changed on --resume", () => {
   });
 
   it.each(["--task-timeout 50", "--max-task-cost 0.1", "--max-turns 20"])(
-    "is refused without --force if lowered, or if the run did not have it: %s",
+    "needs --force if lowered, or if the run did not have it (%s)",
     async (flag) => {
       answer = () => FINAL;
       await artE(`${RUN} -l 1 --price 1,1 --task-timeout 100 --max-task-cost 0.5`, variables());

@@ -52,32 +52,22 @@ async function requestsOf<T>(work: () => Promise<T>) {
 const settings = (name: string) => ownResultsSchema.parse(readJson(name)).settings;
 
 describe("art-e run --body", () => {
-  it.each<[string, string, Body]>([
-    [
-      "pins OpenRouter's provider",
-      'provider={"order":["fireworks"],"allow_fallbacks":false}',
-      {
-        provider: { order: ["fireworks"], allow_fallbacks: false },
-      },
-    ],
-    ["sets top_p", "top_p=0.9", { top_p: 0.9 }],
-    ["sets a seed", "seed=42", { seed: 42 }],
-    [
-      "sets vLLM's chat_template_kwargs",
-      'chat_template_kwargs={"enable_thinking":false}',
-      {
-        chat_template_kwargs: { enable_thinking: false },
-      },
-    ],
-  ])("adds %s to every request and to the results", async (_, flag, expected) => {
-    const { ended, bodies } = await requestsOf(() => run("--body", flag, "-o", "body.json", "--overwrite"));
+  it("adds each field to every request and to the results", async () => {
+    const fields = {
+      provider: { order: ["fireworks"], allow_fallbacks: false },
+      top_p: 0.9,
+      seed: 42,
+      chat_template_kwargs: { enable_thinking: false },
+    };
+    const flags = Object.entries(fields).flatMap(([name, value]) => ["--body", `${name}=${JSON.stringify(value)}`]);
+    const { ended, bodies } = await requestsOf(() => run(...flags, "-o", "body.json"));
     expect(ended).toMatchObject({ code: 0 });
     expect(bodies.length).toBeGreaterThan(0);
-    for (const body of bodies) expect(body).toMatchObject(expected);
-    expect(settings("body.json").extraBody).toEqual(expected);
+    for (const body of bodies) expect(body).toMatchObject(fields);
+    expect(settings("body.json").extraBody).toEqual(fields);
   });
 
-  it("refuses fields that art-e sets, and invalid JSON, in one line before the first request", async () => {
+  it("rejects fields that art-e sets, and invalid JSON, in one line before the first request", async () => {
     for (const [flag, said] of [
       ["messages=[]", "--body: messages is set by art-e itself."],
       ["temperature=1", "--body: temperature has its own setting, --temperature."],
@@ -123,7 +113,7 @@ describe("art-e run --header", () => {
     for (const secret of Object.values(SECRETS)) expect(files.some((bytes) => bytes.includes(secret))).toBe(false);
   });
 
-  it("is required on --resume only if its value was not recorded", async () => {
+  it("must be given on --resume only if its value was not recorded", async () => {
     refuse = () => "no";
     expect((await run("--header", `X-Pin=${SECRETS.LITERAL}`, "--header", "X-G=${GATEWAY_KEY}")).code).not.toBe(0);
     refuse = () => null;
@@ -144,7 +134,7 @@ describe("art-e run --header", () => {
     expect(bodies).toEqual([]);
   });
 
-  it("is refused for a model without a server, and for an agent that has its own model", async () => {
+  it("causes an error for a model without a server, and for an agent that has its own model", async () => {
     const offline = await artE(`run -a baseline --dataset ${QUESTIONS} -l 1 --header X-A=b`);
     expect(offline).toMatchObject({ code: 2, stderr: expect.stringContaining("offline/baseline sends none") });
     const command = await artE(["run", "--agent-command", "cat", "--body", "seed=1", "--dataset", QUESTIONS]);
@@ -163,7 +153,7 @@ describe("art-e run --header", () => {
 });
 
 describe("--reasoning-effort", () => {
-  it("is sent, and is in the settings, the trace and the exports", async () => {
+  it("appears in the request, the settings, the trace and the exports", async () => {
     const { ended, bodies } = await requestsOf(() => run("--reasoning-effort", "high", "-o", "effort.json"));
     expect(ended).toMatchObject({ code: 0 });
     expect(bodies[0]).toMatchObject({ reasoning_effort: "high" });
@@ -174,13 +164,13 @@ describe("--reasoning-effort", () => {
     expect(read("effort.otlp.jsonl")).toContain("gen_ai.request.reasoning.level");
   });
 
-  it("refuses an unknown word", async () => {
+  it("rejects an unknown word", async () => {
     const { code, stderr } = await run("--reasoning-effort", "huge");
     expect(code).toBe(2);
     expect(stderr).toContain("--reasoning-effort: expected none or minimal or low");
   });
 
-  it("can be set in an agent. A run can override it, and default removes it", async () => {
+  it("comes from an agent. A run can override it, and default removes it", async () => {
     await artE("agents clone email-search thinker");
     expect((await artE("agents set thinker --reasoning-effort low")).code).toBe(0);
     expect((await artE("agents show thinker")).stdout).toContain("reasoningEffort low");
@@ -195,7 +185,7 @@ describe("--reasoning-effort", () => {
     expect(removed.bodies[0]).not.toHaveProperty("reasoning_effort");
   });
 
-  it("is omitted, reported, and recorded as adjusted if the server refuses it", async () => {
+  it("disappears with a report if the server rejects it, and is recorded as adjusted", async () => {
     refuse = (body) => (body.reasoning_effort === undefined ? null : "Unknown parameter: 'reasoning_effort'.");
     const { ended } = await requestsOf(() =>
       artE([...RUN, "--no-judge", "-l", "2", "--reasoning-effort", "high", "-o", "refused.json"], variables()),
@@ -212,7 +202,7 @@ describe("--reasoning-effort", () => {
 });
 
 describe("a resumed or compared run", () => {
-  it("refuses different efforts and fields unless forced, and compare lists them", async () => {
+  it("rejects different efforts and fields unless forced, and compare lists them", async () => {
     await run("--reasoning-effort", "low", "--body", "seed=1", "--name", "first");
     for (const flags of [
       ["--reasoning-effort", "high"],
@@ -239,7 +229,7 @@ describe("the judge", () => {
   const HEADERS = ["--judge-header", "X-Judge=${GATEWAY_KEY}"];
   const ofJudge = (bodies: readonly Body[]) => bodies.filter(({ model }) => model === "judge-1");
 
-  it("has its own effort, headers and fields in run and score", async () => {
+  it("uses its own effort, headers and fields in run and score", async () => {
     const line = [...RUN, "-l", "1", "--quiet", "-o", "judged.json", ...JUDGE, ...HEADERS];
     const { ended, bodies, headers } = await requestsOf(() => artE(line, variables()));
     expect(ended).toMatchObject({ code: 0 });
@@ -258,15 +248,15 @@ describe("the judge", () => {
     expect(ofJudge(same.bodies)).toEqual([]);
   });
 
-  it("must be configured if its flags are given", async () => {
+  it("requires a configuration if its flags are given", async () => {
     const { code, stderr } = await run("--judge-reasoning-effort", "low");
     expect(code).toBe(2);
     expect(stderr).toContain("--judge-reasoning-effort requires a judge, but");
   });
 });
 
-describe("the config file", () => {
-  it("can contain effort, headers and fields of the model and of the judge", async () => {
+describe("a file with request settings", () => {
+  it("contains effort, headers and fields of the model and of the judge", async () => {
     write(
       "request.yaml",
       `agent: email-search
@@ -288,7 +278,7 @@ judge: { model: openai/judge-1, reasoning-effort: none, body: { seed: 3 } }
     expect(headers[0]).toMatchObject({ "x-title": "bench", "x-g": SECRETS.GATEWAY_KEY });
   });
 
-  it("must not send variables if it was only found in the folder, and the error names the line", async () => {
+  it("cannot send variables if it was only found in the folder, and the error names the line", async () => {
     const line = `run --dataset ${QUESTIONS} -l 1 --no-judge`;
     const begin = "agent: email-search\nmodel:\n  id: openai/m\n";
     write("art-e.yaml", `${begin}  body: { user: "\${GATEWAY_KEY}" }\n`);
@@ -303,7 +293,7 @@ judge: { model: openai/judge-1, reasoning-effort: none, body: { seed: 3 } }
 });
 
 describe("a chat", () => {
-  it("in art-e ask has all request settings", async () => {
+  it("sends all request settings in art-e ask", async () => {
     const flags = ["--model-id", "openai/m", "--reasoning-effort", "low", "--body", "seed=5", "--header", "X-A=b"];
     const line = ["ask", MARCUS, "What", "is", "it?", ...flags];
     const { ended, bodies, headers } = await requestsOf(() => artE(line, variables()));
@@ -312,7 +302,7 @@ describe("a chat", () => {
     expect(headers[0]).toMatchObject({ "x-a": "b" });
   });
 
-  it("on a server has the server's headers and fields, and its agent's effort", async () => {
+  it("uses the server's headers and fields, and its agent's effort, on a server", async () => {
     await artE("agents clone email-search served");
     await artE("agents set served --reasoning-effort minimal --model openai/m");
     const serving = folder.start(
@@ -336,7 +326,7 @@ describe("a chat", () => {
   });
 });
 
-describe("a run over a queue", needs("redis"), () => {
+describe("a queued run", needs("redis"), () => {
   let redis: RedisServer;
   const workers = new Workers(folder, () => redis.url);
   beforeAll(async () => {
@@ -349,7 +339,7 @@ describe("a run over a queue", needs("redis"), () => {
     await redis?.close();
   });
 
-  it("sends the workers' variables, and refuses values that only this machine has", async () => {
+  it("sends the workers' variables, and rejects values that only this machine has", async () => {
     const line = [
       ...RUN.filter((word) => word !== "--concurrency" && word !== "1"),
       "-l",

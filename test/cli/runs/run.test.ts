@@ -19,11 +19,11 @@ import {
 } from "../art-e.js";
 import { answersOf, resultsSchema, shippedSchema } from "../results-schema.js";
 
-describe("running an agent", () => {
+describe("a run of an agent", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS}`;
 
-  describe("art-e run -a baseline over all of the demo's questions", () => {
+  describe("art-e run with the offline baseline over all of the demo's questions", () => {
     let one: Ended;
     let sixteen: Ended;
 
@@ -188,33 +188,33 @@ describe("selecting questions", () => {
   const idsOf = (questions: readonly Question[]) => questions.map((question) => question.id).sort((a, b) => a - b);
   const FILE = `--dataset ${QUESTIONS}`;
 
-  describe("art-e run answers only", () => {
-    it("the first questions if --limit is given", async () => {
+  describe("limits of art-e run on its questions", () => {
+    it("select the first questions if --limit is given", async () => {
       expect(await answered(`${FILE} -l 3`)).toEqual(idsOf(demoQuestions.slice(0, 3)));
     });
 
-    it("the questions in --ids, in any order", async () => {
+    it("select the questions in --ids, in any order", async () => {
       expect(await answered(`${FILE} --ids 40,7,12`)).toEqual([7, 12, 40]);
     });
 
-    it("questions about the mailbox in --inbox, in any spelling", async () => {
+    it("select questions about the mailbox in --inbox, in any spelling", async () => {
       const own = demoQuestions.filter((question) => question.inbox_address === MARCUS);
       expect(await answered(`${FILE} --inbox ${MARCUS.toUpperCase()} -l 0`)).toEqual(idsOf(own));
     });
 
-    it("questions at least as realistic as --min-realism", async () => {
+    it("select questions at least as realistic as --min-realism", async () => {
       const realistic = demoQuestions.filter((question) => question.how_realistic >= 0.9);
       expect(realistic.length).toBeLessThan(demoQuestions.length);
       expect(await answered(`${FILE} --min-realism 0.9 -l 0`)).toEqual(idsOf(realistic));
     });
 
-    it("questions with at most --max-sources gold emails", async () => {
+    it("select questions with at most --max-sources gold emails", async () => {
       const few = demoQuestions.filter((question) => question.message_ids.length <= 1);
       expect(few.length).toBeLessThan(demoQuestions.length);
       expect(await answered(`${FILE} --max-sources 1 -l 0`)).toEqual(idsOf(few));
     });
 
-    it("a random selection if --shuffle is given, which is the same for the same --seed", async () => {
+    it("select a random part if --shuffle is given, the same for the same --seed", async () => {
       const first = await answered(`${FILE} --shuffle --seed 7 -l 4`);
       expect(first).toHaveLength(4);
       expect(await answered(`${FILE} --shuffle --seed 7 -l 4`)).toEqual(first);
@@ -222,8 +222,8 @@ describe("selecting questions", () => {
     });
   });
 
-  describe("art-e run takes the questions from the hub at HF_ENDPOINT", () => {
-    it("as a Parquet file of one revision, without known bad questions", async () => {
+  describe("art-e run with the hub at HF_ENDPOINT", () => {
+    it("reads a Parquet file of one revision, without known bad questions", async () => {
       const rows = demoQuestions.map((question) => ({ ...question, message_ids: [...question.message_ids] }));
       const bytes = parquetOf(rows);
       await using hub = await startHub((request, response) => {
@@ -236,7 +236,7 @@ describe("selecting questions", () => {
       expect(await answered(flags, { HF_ENDPOINT: hub.endpoint })).toEqual(idsOf(good));
     });
 
-    it("at a pinned revision, whose size is known, by default", async () => {
+    it("reads a pinned revision, whose size is known, by default", async () => {
       const pinned = "abc84674cefc28ca4bf2cd3f0f0c9c860d690d70";
       const known = `/datasets/corbt/enron_emails_sample_questions/resolve/${pinned}/data/test-00000-of-00001.parquet`;
       const rows = demoQuestions
@@ -253,7 +253,7 @@ describe("selecting questions", () => {
       expect(stderr).toMatch(/the file has \d+ bytes, not 267520/);
     });
 
-    it("as JSON rows if --use-json is given", async () => {
+    it("reads JSON rows if --use-json is given", async () => {
       await using hub = await startHub((_, response) =>
         sendJson(response, {
           rows: demoQuestions.slice(0, 4).map((row, i) => ({ row_idx: i, row, truncated_cells: [] })),
@@ -266,7 +266,7 @@ describe("selecting questions", () => {
   });
 });
 
-describe("task times", () => {
+describe("times of tasks", () => {
   /** Where a task's time went, from a server that makes a run wait to the output of compare. */
 
   const { artE, read, readJson } = workFolder({ mail: MAIL });
@@ -322,7 +322,7 @@ describe("task times", () => {
     expect(shown).toMatch(/^ {10}[Mtsx~.w-]{58,62}\n {10}M model .+ pauses before retries \d\.\d s/m);
   });
 
-  it("are shown in reports, and compare's verdict excludes waiting time", async () => {
+  it("appear in reports, and compare's verdict excludes waiting time", async () => {
     expect((await artE("report latest --format csv -o tasks.csv")).code).toBe(0);
     expect(read("tasks.csv")).toContain("executionTimeMs,modelTimeMs,toolTimeMs,waitingTimeMs");
     expect((await artE("report latest --format md")).stdout).toMatch(/\| Waiting per task \| [1-9]\.\d s \|/);

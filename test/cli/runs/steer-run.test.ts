@@ -3,7 +3,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
-import { demoQuestions, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
+import { demoQuestions, type Ended, MAIL, QUESTIONS, type Started, workFolder } from "../art-e.js";
 
 /** Long enough for a run that ignores a change to start another task. */
 const WAIT_MS = 300;
@@ -40,10 +40,21 @@ async function holdingProvider(fails: () => boolean = () => false): Promise<Held
 
 let held: Held;
 let started: Started | null = null;
+let running: Promise<Ended> | null = null;
 const variables = () => ({ ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: held.provider.url });
 
-function startRun(flags: string): Started {
-  started = start(`run -a email-search --dataset ${QUESTIONS} --cache-dir ${CACHE} --json ${flags}`, variables());
+const lineOf = (flags: string, cache = CACHE) =>
+  `run -a email-search --dataset ${QUESTIONS} --cache-dir ${cache} --json ${flags}`;
+
+/** Starts a run that ends by itself when the provider answers. */
+function startRun(flags: string, cache?: string): Promise<Ended> {
+  running = artE(lineOf(flags, cache), variables());
+  return running;
+}
+
+/** Starts a run in its own process, to be killed. */
+function startProcess(flags: string): Started {
+  started = start(lineOf(flags), variables());
   return started;
 }
 
@@ -60,7 +71,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 afterEach(async () => {
   held.releaseAll();
   started?.child.kill("SIGKILL");
-  await started?.ended;
+  await Promise.all([started?.ended, running]);
   await held.provider.close();
   rmSync(SOCKETS(), { recursive: true, force: true });
 });
@@ -68,7 +79,7 @@ afterEach(async () => {
 describe("art-e ctl", () => {
   it("pauses, resumes and records each change with its reason", async () => {
     held = await holdingProvider();
-    const { ended } = startRun("--concurrency 1 -l 4");
+    const ended = startRun("--concurrency 1 -l 4");
     await held.provider.received(1);
     expect(await ctlJson("pause latest --reason lunch")).toMatchObject({ state: "paused" });
     held.release();
@@ -112,7 +123,7 @@ describe("art-e ctl", () => {
 
   it("stops a run at a lower token budget, which a resume keeps", async () => {
     held = await holdingProvider();
-    const { ended } = startRun("--concurrency 1 -l 6");
+    const ended = startRun("--concurrency 1 -l 6");
     await held.provider.received(1);
     const { limits } = await ctlJson("set latest --max-run-tokens 1");
     expect(limits).toMatchObject({ maxTokens: 1 });
@@ -128,7 +139,7 @@ describe("art-e ctl", () => {
     ["immediately with --now", "--now", 0],
   ])("cancels a run %s", async (_, flag, saved) => {
     held = await holdingProvider();
-    const { ended } = startRun("--concurrency 1 -l 4");
+    const ended = startRun("--concurrency 1 -l 4");
     await held.provider.received(1);
     expect(await ctlJson(`cancel latest ${flag}`)).toMatchObject({ state: "canceled" });
     if (saved > 0) held.releaseAll();
@@ -141,7 +152,7 @@ describe("art-e ctl", () => {
 
   it("cancels a paused run without running tasks", async () => {
     held = await holdingProvider();
-    const { ended } = startRun("--concurrency 1 -l 4");
+    const ended = startRun("--concurrency 1 -l 4");
     await held.provider.received(1);
     await ctlJson("pause latest");
     held.release();
@@ -153,7 +164,7 @@ describe("art-e ctl", () => {
   it("runs failed tasks again", async () => {
     let fails = true;
     held = await holdingProvider(() => fails);
-    const { ended } = startRun("--concurrency 1 -l 2");
+    const ended = startRun("--concurrency 1 -l 2");
     await held.provider.received(1);
     held.release();
     await held.provider.received(2);
@@ -171,7 +182,7 @@ describe("art-e ctl", () => {
 
   it("runs tasks again whose failures wait for the server's next answer", async () => {
     held = await holdingProvider();
-    const { ended } = startRun("--concurrency 1 -l 2 --task-timeout 2");
+    const ended = startRun("--concurrency 1 -l 2 --task-timeout 2");
     await held.provider.received(1);
     await ctlJson("pause latest");
     // The server has not answered yet, so the failure is not saved.
@@ -197,9 +208,9 @@ describe("art-e ctl", () => {
     expect((await ctl("show latest --show-text --json")).stdout).toContain(question);
   });
 
-  it("gives only the user access to the socket, refuses a strange request, and removes the socket of a killed run", async () => {
+  it("gives only the user access to the socket, rejects a strange request, and removes the socket of a killed run", async () => {
     held = await holdingProvider();
-    const { child, ended } = startRun("--concurrency 1 -l 2");
+    const { child, ended } = startProcess("--concurrency 1 -l 2");
     await held.provider.received(1);
     const [name = ""] = readdirSync(SOCKETS());
     const socket = join(SOCKETS(), name);
@@ -228,7 +239,7 @@ describe("art-e ctl", () => {
 
   it("lists several runs, each with its own socket", async () => {
     held = await holdingProvider();
-    const first = startRun("--concurrency 1 -l 2 --name first");
+    const first = startProcess("--concurrency 1 -l 2 --name first");
     await held.provider.received(1);
     startRun("--concurrency 1 -l 2 --name second");
     await held.provider.received(2);
@@ -253,14 +264,10 @@ describe("art-e ctl", () => {
     held = await holdingProvider();
     const deep = join("d".repeat(60), "e".repeat(60));
     mkdirSync(path(deep), { recursive: true });
-    const run = start(
-      `run -a email-search --dataset ${QUESTIONS} --cache-dir ${deep} --json --concurrency 1 -l 2`,
-      variables(),
-    );
-    started = run;
+    const ended = startRun("--concurrency 1 -l 2", deep);
     await held.provider.received(1);
     const { code, stdout } = await artE(`ctl cancel latest --now --cache-dir ${deep} --json`);
     expect({ code, state: JSON.parse(stdout).state }).toEqual({ code: 0, state: "canceled" });
-    expect((await run.ended).code).toBe(130);
+    expect((await ended).code).toBe(130);
   });
 });

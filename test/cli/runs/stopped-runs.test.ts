@@ -8,14 +8,14 @@ import { type FakeProvider, startFakeProvider } from "../../providers/fake-provi
 import { boxLines, demoQuestions, MAIL, MARCUS, QUESTIONS, ROOT, startProgram, workFolder } from "../art-e.js";
 import { resultsSchema } from "../results-schema.js";
 
-describe("programs ended by a signal", () => {
+describe("programs and signals", () => {
   /** A signal ends the program, even if a thread is busy. */
 
   const { path, start, write } = workFolder({ mail: MAIL });
 
   /** In the middle of an SQLite statement that takes minutes. Only ending the process can end it. */
   const BUSY = `
-  ${importSource("cli/terminal", "listenForInterrupt")}
+  ${importSource("cli/interrupts", "listenForInterrupt")}
   ${importSource("platform/worker-rpc", "WorkerRpc")}
   const thread = new WorkerRpc(new URL("./busy-thread.mjs", import.meta.url), { data: null, youngGenerationMb: 4 });
   const interrupts = listenForInterrupt();
@@ -37,32 +37,30 @@ describe("programs ended by a signal", () => {
     statement.get();
   });`;
 
-  it.each([
-    ["SIGTERM", "once", "closes"],
-    ["SIGINT", "twice", "stays"],
-  ] as const)(
-    "%s ends a program if sent %s during a long statement in a thread (the thread %s)",
-    async (signal, often, how) => {
-      write("busy.mjs", BUSY);
-      write("busy-thread.mjs", THREAD);
-      const { child, ended } = startProgram(path(""), process.execPath, [path("busy.mjs"), how], {});
-      const says = (stream: "stdout" | "stderr", word: string) =>
-        new Promise<void>((resolve) => {
-          child[stream]?.on("data", (text: string) => text.includes(word) && resolve());
-        });
-      const stopping = says("stderr", "Stopping");
-      await says("stdout", "busy");
-      // Within the statement, not before it: after another second of processor time.
-      const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
-      const before = worked();
-      await expect.poll(worked).not.toBe(before);
-      child.kill(signal);
-      await stopping;
-      if (often === "twice") child.kill(signal);
-      await ended;
-      expect(child.signalCode ?? child.exitCode).toBe(signal);
-    },
-  );
+  const ENDS = "%s ends a program if sent %s during a long statement in a thread (the thread %s)";
+  it.each([["SIGTERM", "once", "closes"]] as const)(ENDS, expectEnd);
+  it.each([["SIGINT", "twice", "stays"]] as const)(ENDS, { tags: ["slow"] }, expectEnd);
+
+  async function expectEnd(signal: NodeJS.Signals, often: "once" | "twice", how: string): Promise<void> {
+    write("busy.mjs", BUSY);
+    write("busy-thread.mjs", THREAD);
+    const { child, ended } = startProgram(path(""), process.execPath, [path("busy.mjs"), how], {});
+    const says = (stream: "stdout" | "stderr", word: string) =>
+      new Promise<void>((resolve) => {
+        child[stream]?.on("data", (text: string) => text.includes(word) && resolve());
+      });
+    const stopping = says("stderr", "Stopping");
+    await says("stdout", "busy");
+    // Within the statement, not before it: after another second of processor time.
+    const worked = () => spawnSync("ps", ["-o", "time=", "-p", String(child.pid)], { encoding: "utf8" }).stdout;
+    const before = worked();
+    await expect.poll(worked).not.toBe(before);
+    child.kill(signal);
+    await stopping;
+    if (often === "twice") child.kill(signal);
+    await ended;
+    expect(child.signalCode ?? child.exitCode).toBe(signal);
+  }
 
   // Other tests cover the other signals for both programs.
   it.each([
@@ -77,7 +75,7 @@ describe("programs ended by a signal", () => {
   });
 });
 
-describe("a dead server", () => {
+describe("a server that dies", () => {
   /**
    * An unresponsive server: the run does not wait for it to the end. The waits between HTTP attempts are the real ones.
    */
@@ -118,23 +116,24 @@ describe("a dead server", () => {
     expect(JSON.parse(resumed.stdout)).toMatchObject({ status: "completed", totalTasks: 6, failedTasks: 0 });
   });
 
-  it.each(["anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "google/gemini-2.5-flash"])(
-    "stops the run immediately, and the reason is shown, if it sends web pages to %s",
-    async (model) => {
-      const server = createHttpServer((request, response) => {
-        request.resume().on("end", () => response.end("<!DOCTYPE html><html><body>Log in</body></html>"));
-      });
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      const { port } = server.address() as { port: number };
-      const keys = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k", GOOGLE_API_KEY: "k" };
-      const line = `${RUN} -l 30 --model-id ${model} --base-url http://127.0.0.1:${port} --no-judge`;
-      const { code, stderr } = await artE(line, keys);
-      server.close();
-      expect(code).toBe(1);
-      expect(stderr).toContain("the server returned a web page (HTML) instead of an API response.\n");
-      expect(stderr).not.toContain("attempts");
-    },
-  );
+  const WEB_PAGES = "stops the run immediately, and the reason is shown, if it sends web pages to %s";
+  it.each(["anthropic/claude-sonnet-4-5"])(WEB_PAGES, expectStop);
+  it.each(["openai/gpt-4.1", "google/gemini-2.5-flash"])(WEB_PAGES, { tags: ["slow"] }, expectStop);
+
+  async function expectStop(model: string): Promise<void> {
+    const server = createHttpServer((request, response) => {
+      request.resume().on("end", () => response.end("<!DOCTYPE html><html><body>Log in</body></html>"));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const keys = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k", GOOGLE_API_KEY: "k" };
+    const line = `${RUN} -l 30 --model-id ${model} --base-url http://127.0.0.1:${port} --no-judge`;
+    const { code, stderr } = await artE(line, keys);
+    server.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain("the server returned a web page (HTML) instead of an API response.\n");
+    expect(stderr).not.toContain("attempts");
+  }
 });
 
 describe("resuming a run", () => {
@@ -223,7 +222,7 @@ describe("resuming a run", () => {
       expect((await runs())[0]).toMatchObject({ id: runId, status: "completed" });
     });
 
-    it("is refused if the price is unknown, unless --price is given", async () => {
+    it("requires a known price, or --price", async () => {
       const line = `${RUN} --model-id anthropic/claude-nobody-knows -l 4`;
       const refused = await run(`${line} --max-cost 1`);
       expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -237,7 +236,7 @@ describe("resuming a run", () => {
     });
   });
 
-  describe("limits of a run", () => {
+  describe("the limits of a resumed run", () => {
     it.each([
       ["--max-run-tokens 11000", "--max-run-tokens 11000 is reached: 11000 used."],
       ["--max-time 0.0000001", "--max-time is over."],
@@ -288,7 +287,7 @@ describe("resuming a run", () => {
   });
 
   describe("--resume", () => {
-    it("is refused if settings changed, with exit code 2 and a list of differences, and changes nothing", async () => {
+    it("rejects changed settings with exit code 2 and a list of differences, and changes nothing", async () => {
       const before = provider.requests.length;
       const { code, stdout, stderr } = await run(
         `run --resume ${stoppedId} --max-turns 3 --temperature 0.5 --cutoff off --model-id anthropic/claude-haiku-4-5`,
@@ -331,7 +330,7 @@ describe("resuming a run", () => {
       );
     });
 
-    it("does not treat the original settings as a change", async () => {
+    it("accepts the original settings", async () => {
       const runId = await stoppedRun();
       const line = `run --resume ${runId} --max-cost 9 -a email-search --max-turns 10 --cutoff query_date --task-timeout 600 --json`;
       const { code, stdout } = await run(line);
@@ -348,7 +347,7 @@ describe("resuming a run", () => {
     });
 
     it.each(["-l 3", "--epochs 2", "--shuffle", `--dataset ${QUESTIONS}`, "--price 1,2", "--ids 1"])(
-      "is refused if %s is given, because a run's tasks cannot be chosen again",
+      "rejects %s, because a run's tasks cannot be chosen again",
       async (flag) => {
         const { code, stderr } = await run(`run --resume latest ${flag}`);
         expect(code).toBe(2);
@@ -358,7 +357,7 @@ describe("resuming a run", () => {
       },
     );
 
-    it.each(["--force", "--retry-failed"])("is required by %s", async (flag) => {
+    it.each(["--force", "--retry-failed"])("must be given for %s", async (flag) => {
       const { code, stderr } = await run(`${RUN} ${flag}`);
       expect(code).toBe(2);
       expect(stderr).toContain(`${flag} does not apply to a new run.`);

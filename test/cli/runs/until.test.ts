@@ -5,7 +5,7 @@ import { type RedisServer, startRedis } from "../../queue/redis-server.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { Workers } from "../queue/queue-setup.js";
 
-describe("a run that stops itself (--until)", () => {
+describe("a run that stops itself with --until", () => {
   const folder = workFolder({ mail: MAIL });
   const { artE, path, readJson, write } = folder;
   const RUN = ["run", "-a", "baseline", "--dataset", QUESTIONS, "-l", "0", "--quiet"];
@@ -31,6 +31,13 @@ describe("a run that stops itself (--until)", () => {
     const { code, stdout, stderr } = await until(claim, "--json", ...flags);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     return JSON.parse(stdout);
+  };
+
+  let stopped: ReturnType<typeof ran> | undefined;
+  /** A run that an established claim stopped, shared by the tests that only read it. */
+  const stoppedRun = () => {
+    stopped ??= ran("better than short on sources", "--concurrency", "1");
+    return stopped;
   };
 
   it("stops when the claim is established, and reports both intervals and when each may be read", async () => {
@@ -102,15 +109,15 @@ describe("a run that stops itself (--until)", () => {
     expect(resumed.totalTasks).toBeLessThan(12);
   });
 
-  it("is settled already if a stopped run is resumed", async () => {
-    const stopped = await ran("better than short on sources", "--concurrency", "1");
+  it("ends immediately if a stopped run is resumed", async () => {
+    const stopped = await stoppedRun();
     const resumed = JSON.parse((await artE(`run --resume ${stopped.runId} --json --quiet`)).stdout);
     expect(resumed.totalTasks).toBe(stopped.totalTasks);
     expect(resumed.until).toEqual(stopped.until);
   });
 
-  it("is named by runs show and reports, with its effect on the intervals", async () => {
-    const { runId } = await ran("better than short on sources");
+  it("appears in runs show and reports, with its effect on the intervals", async () => {
+    const { runId } = await stoppedRun();
     const row = /better than \S+ on sourcesCorrect\. If this stopped the run, the intervals of its scores do not hold/;
     expect((await artE(`runs show ${runId}`)).stdout).toMatch(new RegExp(`^Until: +${row.source}$`, "m"));
     expect((await artE(`report ${runId} --format md`)).stdout).toMatch(
@@ -119,7 +126,7 @@ describe("a run that stops itself (--until)", () => {
     expect((await artE("report short --format md")).stdout).not.toContain("Until");
   });
 
-  it("--dry-run estimates the number of questions at several true gains", async () => {
+  it("estimates with --dry-run the number of questions at several true gains", async () => {
     const { stdout } = await until("better than short or not by 0.2 on sources", "--dry-run", "--json");
     const stops = JSON.parse(stdout).until;
     expect(stops.map(({ effect }: { effect: number }) => effect)).toEqual([0, 0.02, 0.05, 0.1, 0.2]);
@@ -128,8 +135,8 @@ describe("a run that stops itself (--until)", () => {
     expect(stops[0].refuted).toBeGreaterThan(0.5);
   });
 
-  it("compare warns about fixed-n figures of a stopped run, and shows always-valid ones with --sequential", async () => {
-    const { runId } = await ran("better than short on sources", "--concurrency", "1");
+  it("warns in compare about fixed-n figures of a stopped run, and shows always-valid ones with --sequential", async () => {
+    const { runId } = await stoppedRun();
     const plain = await artE(`compare short ${runId} --flips 0`);
     expect(plain.stderr).toContain(
       "It was run with --until, so only always-valid intervals may be read (--sequential).",
@@ -160,13 +167,13 @@ describe("a run that stops itself (--until)", () => {
     ["better than short on goldRank", "cannot test goldRank: it is of at least 1"],
     ["better than short on nonsense", '--until: unknown score "nonsense" of run short.'],
     ["better than short by 2 on sources", "a difference of 2 is impossible: sources is from 0 to 1."],
-  ])("refuses the claim %s", async (claim, message) => {
+  ])("rejects the claim %s", async (claim, message) => {
     const { code, stderr } = await until(claim);
     expect(code).toBe(2);
     expect(stderr).toContain(message);
   });
 
-  it("refuses a baseline gate and a new claim for a resumed run", async () => {
+  it("rejects a baseline gate and a new claim for a resumed run", async () => {
     const gated = await until("better than short on sources", "--baseline", "short");
     expect(gated).toMatchObject({ code: 2 });
     expect(gated.stderr).toContain("--until and --baseline cannot be combined");
@@ -175,7 +182,7 @@ describe("a run that stops itself (--until)", () => {
   });
 });
 
-describe("a run over a queue that stops itself", needs("redis"), () => {
+describe("a queued run that stops itself", needs("redis"), () => {
   const folder = workFolder({ mail: MAIL });
   const { artE, path } = folder;
   const RUN = `run -a baseline --dataset ${QUESTIONS} -l 0 --quiet`;
@@ -193,7 +200,7 @@ describe("a run over a queue that stops itself", needs("redis"), () => {
     await redis?.close();
   });
 
-  it("takes back the tasks that no worker has started", async () => {
+  it("takes back the tasks that no worker has started", { tags: ["slow"] }, async () => {
     const claim = "better than short on sources";
     const { code, stdout } = await artE([...RUN.split(" "), "--until", claim, "--queue", redis.url, "--json"]);
     expect(code).toBe(0);

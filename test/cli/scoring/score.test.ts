@@ -41,7 +41,11 @@ describe("art-e run with scorers", () => {
     expect(await artE(`${RUN} -l 2 -o plain.json`, variables())).toMatchObject({ code: 0, stderr: "" });
     const { settings, taskResults } = results("plain.json");
     expect(settings.judge).toBeNull();
-    expect(Object.keys(taskResults[0]?.scores ?? {})).toEqual(settings.scorers);
+    // The last ones are for tasks that ask for actions or emails, and for attacks. These are plain questions.
+    const selection = ["selectionF1", "selectionPrecision", "selectionRecall", "averagePrecision"];
+    const others = ["goalReached", "partial", "collateral", ...selection, "resisted", "hijacked", "falseAlarm"];
+    expect(settings.scorers.slice(-others.length)).toEqual(others);
+    expect(Object.keys(taskResults[0]?.scores ?? {})).toEqual(settings.scorers.slice(0, -others.length));
     expect(settings.scorers).toEqual(
       expect.arrayContaining(["tokenF1", "rougeL", "numberMatch", "goldRank", "abstention"]),
     );
@@ -98,7 +102,7 @@ describe("art-e run with scorers", () => {
     expect(verdictsOf(results("down.json"))).not.toContain(null);
   });
 
-  it("refuses a different judge with --resume, and uses the run's judge if no flag is given", async () => {
+  it("rejects a different judge with --resume, and uses the run's judge if no flag is given", async () => {
     const begun = JSON.parse((await artE(`${RUN} -l 3 --judge openai/judge-1 --json`, variables())).stdout);
     const other = await artE(`run --resume ${begun.runId} --judge openai/judge-2`, variables());
     expect(other.code).toBe(2);
@@ -117,7 +121,7 @@ describe("art-e run with scorers", () => {
     expect(provider.requests).toHaveLength(before);
   });
 
-  it("refuses a judge with an unknown price if --max-cost is set", async () => {
+  it("rejects a judge with an unknown price if --max-cost is set", async () => {
     expect((await artE(`${RUN} -l 1 --max-cost 1 --judge openai/judge-1`, variables())).stderr).toContain(
       "Cannot enforce --max-cost: the price of the judge openai/judge-1 is unknown.",
     );
@@ -151,7 +155,7 @@ describe("art-e score", () => {
     );
   });
 
-  it("loses nothing to SIGKILL, and has the same result when called again", async () => {
+  it("loses nothing to SIGKILL, and reaches the same result when called again", async () => {
     slow = 15;
     const line = "score --judge openai/judge-3 --quiet";
     for (const more of [10, 40]) {
@@ -188,7 +192,7 @@ describe("art-e score", () => {
     ["both --judge and --no-judge", "--judge openai/judge-1 --no-judge", "--no-judge and --judge cannot be combined."],
     ["votes if there is no judge", "--no-judge --judge-votes 3", "--judge-votes requires a judge, but --judge is off."],
     ["an unknown run", "--run run_x", 'Unknown run "run_x"'],
-  ])("refuses %s", async (_, flags, message) => {
+  ])("rejects %s", async (_, flags, message) => {
     const { code, stderr, stdout } = await artE(`score ${flags}`, variables());
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);

@@ -62,7 +62,7 @@ describe("art-e env serve", () => {
     expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining("it is a training run")]);
   });
 
-  it("refuses invalid arguments in one line", async () => {
+  it("rejects invalid arguments in one line", async () => {
     for (const [flags, message] of [
       ["--reward art", "--reward art requires a judge"],
       ["--reward nonsense", "--reward: expected art or"],

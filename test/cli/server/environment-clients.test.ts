@@ -91,7 +91,7 @@ describe("an episode's rewards", () => {
     await stop();
   });
 
-  describe("if one server is used", () => {
+  describe("with one server", () => {
     let url = "";
     beforeAll(async () => {
       url = await serve("--reward sourcesF1");
@@ -108,7 +108,7 @@ describe("an episode's rewards", () => {
       },
     );
 
-    it("are missing for trl if the server dies, and continue with the next episode after its restart", async () => {
+    it("do not reach trl if the server dies, and continue with the next episode after its restart", async () => {
       const child = spawn("python3", [join(TRAINERS, "lost_server.py")], {
         env: { ...process.env, ...variables(url) },
         stdio: ["pipe", "pipe", "inherit"],
@@ -157,7 +157,7 @@ describe("art-e env client", () => {
     ["--for trl -o there.py", "--output: .*there.py already exists"],
     ["--for verifiers -o there.py", "--output: .*there.py: it already exists"],
     ["--for trl -o there.py/client.py", "--output: "],
-  ])("refuses %s", async (flags, message) => {
+  ])("rejects %s", async (flags, message) => {
     write("there.py", "# mine");
     const { code, stderr } = await artE(`env client ${flags}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });

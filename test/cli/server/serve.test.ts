@@ -47,7 +47,7 @@ async function keepsItsToken({ url, started }: { url: string; started: Started }
 }
 
 describe("art-e serve", () => {
-  it("runs an agent with the same results as locally, logs one JSON line per request, and stops when requested", async () => {
+  it("runs an agent with the same results as locally, logs one JSON line per request, and stops on request", async () => {
     const { url, started } = await serve("");
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     const chat = { ...says("How much are the softball dues?"), variables: { inbox_address: MARCUS } };
@@ -99,7 +99,7 @@ describe("art-e serve", () => {
     ["--cors http://a.example/path", "expected one origin"],
     ["--port 70000", "--port: expected a whole number from 0 to 65535"],
     [`--token ${TOKEN} --token-file x`, "--token and --token-file cannot be combined"],
-  ])("refuses %s", async (line, complaint) => {
+  ])("rejects %s", async (line, complaint) => {
     const { code, stderr } = await artE(`serve ${line}`);
     expect(code).toBe(2);
     expect(stderr).toContain(complaint);

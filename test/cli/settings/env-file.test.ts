@@ -27,12 +27,18 @@ beforeEach(() => {
 
 const RUN = `run -a email-search --dataset ${QUESTIONS} -l 1 --no-judge --quiet`;
 
-describe("a base URL in .env, if the key is in the environment,", () => {
+it("starts with a byte order mark and Windows line ends in .env without harm", async () => {
+  write(".env", `\ufeffANTHROPIC_API_KEY="${KEY}" # the key\r\nOTHER=1\r\n`);
+  await artE(`${RUN} --model-id anthropic/claude-sonnet-4-5 --base-url ${url}`);
+  expect(received).toEqual([expect.stringContaining(KEY)]);
+});
+
+describe("a base URL in .env with the key in the environment", () => {
   it.each([
     ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "--model-id anthropic/claude-sonnet-4-5", "--base-url"],
     ["OPENAI_BASE_URL", "OPENAI_API_KEY", "--model-id openai/gpt-4.1", "--base-url"],
     ["GOOGLE_BASE_URL", "GEMINI_API_KEY", "--model-id google/gemini-2.5-pro", "--base-url"],
-  ])("is refused with the next step: %s", async (address, key, flags, flag) => {
+  ])("causes an error with the next step (%s)", async (address, key, flags, flag) => {
     write(".env", `${address}=${url}/\n`);
     for (const line of [`${RUN} ${flags}`, `ask ${MARCUS} What is new? ${flags}`]) {
       const { code, stderr } = await artE(line, { [key]: KEY });
@@ -44,13 +50,13 @@ describe("a base URL in .env, if the key is in the environment,", () => {
     }
   });
 
-  it("is used, with the environment's key, if it is also given as a flag", async () => {
+  it("receives the environment's key if it is also given as a flag", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     await artE(`${RUN} --base-url ${url}`, { ANTHROPIC_API_KEY: KEY });
     expect(received).toEqual([expect.stringContaining(KEY)]);
   });
 
-  it("is refused for a judge, even if a run is resumed", async () => {
+  it("causes an error for a judge, even if a run is resumed", async () => {
     write(".env", `OPENAI_BASE_URL=${url}\n`);
     const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/gpt-4.1-mini`;
     const { code, stderr } = await artE(judged, { OPENAI_API_KEY: KEY });
@@ -63,7 +69,7 @@ describe("a base URL in .env, if the key is in the environment,", () => {
     expect([again.code, received]).toEqual([2, []]);
   });
 
-  it("is refused for the judge when a run is scored again, even if it was originally given as a flag", async () => {
+  it("causes an error for the judge when a run is scored again, even if it was originally given as a flag", async () => {
     const judged = `run -a baseline --dataset ${QUESTIONS} -l 1 --quiet --judge openai/x --judge-base-url ${url}`;
     await artE(judged, { OPENAI_API_KEY: KEY });
     expect(received).toEqual([expect.stringContaining(KEY)]);
@@ -77,7 +83,7 @@ describe("a base URL in .env, if the key is in the environment,", () => {
     ]);
   });
 
-  it("is refused when a server is started", async () => {
+  it("causes an error when a server is started", async () => {
     write(".env", `ANTHROPIC_BASE_URL=${url}\n`);
     const { code, stderr } = await artE("serve --port 0", { ANTHROPIC_API_KEY: KEY });
     expect([code, stderr]).toEqual([
@@ -86,7 +92,7 @@ describe("a base URL in .env, if the key is in the environment,", () => {
     ]);
   });
 
-  it("is refused for the token of a playground server or of the hub", async () => {
+  it("causes an error for the token of a playground server or of the hub", async () => {
     write(".env", `API_URL=${url}\nHF_ENDPOINT=${url}\n`);
     const api = await artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet`, { API_TOKEN: KEY });
     expect([api.code, api.stderr]).toEqual([2, expect.stringContaining("pass its URL with --api-url")]);
@@ -118,7 +124,7 @@ describe("a base URL in .env", () => {
     expect(received.join()).not.toContain(KEY);
   });
 
-  it("is accepted if it is the vendor's own", async () => {
+  it("causes no error if it is the vendor's own", async () => {
     write(".env", "ANTHROPIC_BASE_URL=https://api.anthropic.com\n");
     const { code } = await artE(`${RUN} --dry-run`, { ANTHROPIC_API_KEY: KEY });
     expect(code).toBe(0);
@@ -132,7 +138,7 @@ describe("a base URL in .env", () => {
 });
 
 describe("a line of .env that sets nothing", () => {
-  it("is reported with its line number, and its content is not shown", async () => {
+  it("leads to a warning with its line number, without its content", async () => {
     write(".env", "# keys\nANTHROPIC_API_KEY sk-secret-of-mine\nexport A=1\n\nB='two\nlines'\nC = 3\njust words\n");
     const { code, stderr } = await artE("agents list");
     expect([code, stderr]).toEqual([

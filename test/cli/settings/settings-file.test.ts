@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { MAIL, MARCUS, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("settings files", () => {
+describe("config files", () => {
   const { artE, path, read, readJson, write } = workFolder({ mail: MAIL });
 
   beforeAll(() => {
@@ -91,7 +91,7 @@ gates:
       expect(read("art-e.yaml")).toBe("agent: baseline\n");
     });
 
-    it("refuses a missing or malformed file", async () => {
+    it("rejects a missing or malformed file", async () => {
       const missing = await artE("run --config nowhere.yaml");
       expect(missing.stderr).toContain("--config: cannot read nowhere.yaml: the file does not exist.");
       write("art-e.yaml", "agent: baseline\nlimits: {max-cots: 3}\n");
@@ -156,7 +156,7 @@ runs:
     write("ci/nightly.yaml", FILE);
   });
 
-  describe("a settings file with several runs", () => {
+  describe("a config file with several runs", () => {
     it("starts each run in order, continues after a missed gate, and returns the worst exit code", async () => {
       const { code, stdout, stderr } = await artE("run --config ci/nightly.yaml");
       expect(code).toBe(3);
@@ -240,18 +240,18 @@ runs:
       );
     });
 
-    it("lets a stored run be resumed without starting the runs in the file", async () => {
+    it("lets a stored run continue without starting the runs in the file", async () => {
       const { code, stderr } = await artE("run --resume latest --config ci/nightly.yaml");
       expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("gates.fail-under.") });
       expect(stderr).not.toContain("of 3)");
     });
 
-    it("is required for --only", async () => {
+    it("must exist for --only", async () => {
       expect((await artE("run -a baseline --only easy")).stderr).toContain("--only needs a config file.");
     });
   });
 
-  describe("other commands that read the settings file", () => {
+  describe("other commands and the config file", () => {
     it("use its database, unless a flag or ART_E_DB overrides it", async () => {
       renameSync(path("art-e.db"), path("mail.db"));
       try {
@@ -268,7 +268,7 @@ runs:
       }
     });
 
-    it("use its judge and scorers: score", async () => {
+    it("use its judge and scorers in score", async () => {
       write("art-e.yaml", "judge: replay/nowhere.jsonl\nrun: {scorers: [tokenF1], limit: 3}\n");
       const judged = await artE("score");
       expect(judged.code).toBe(2);
@@ -281,7 +281,7 @@ runs:
       });
     });
 
-    it("use its agent and model: ask", async () => {
+    it("use its agent and model in ask", async () => {
       write("art-e.yaml", "agent: baseline\nlimits: {max-turns: 3}\nrun: {limit: 3}\n");
       const asked = await artE(["ask", MARCUS, "Who approved the outage?"]);
       expect(asked.stderr).toBe("Settings of art-e.yaml: agent.id, limits.max-turns.\n");
@@ -292,7 +292,7 @@ runs:
       expect(elsewhere.stderr).toContain("art-e.yaml:1: art-e ask does not support external agents (agent.url).");
     });
 
-    it("use its dataset, unless a run or the mail is requested: stats", async () => {
+    it("use its dataset in stats, unless a run or the mail is requested", async () => {
       write("art-e.yaml", `dataset: ${QUESTIONS}\n`);
       const stats = await artE("stats");
       expect(stats).toMatchObject({ code: 0, stderr: "Settings of art-e.yaml: dataset.file.\n" });

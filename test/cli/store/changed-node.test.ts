@@ -36,7 +36,7 @@ const COMPILED_FOR_20 = `module.exports = class { constructor() {
   throw new Error("The module was compiled against a different Node.js version using\\nNODE_MODULE_VERSION 115. Rebuild it.");
 } };`;
 
-it("art-e reports that it was installed for another Node version before the native code can end the process", () => {
+it("reports an installation for another Node version before the native code can end the process", () => {
   const [installed, version] = NODE < 22 ? ["22 or newer", "13.2.0"] : ["20", "12.11.1"];
   const { status, stdout, stderr } = stats(programWith("other", version, "process.abort();"));
   expect(stderr).toMatch(
@@ -47,7 +47,7 @@ it("art-e reports that it was installed for another Node version before the nati
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
 
-it("art-e names the Node version that SQLite was compiled for, and suggests npm ci in a checkout", () => {
+it("names the Node version that SQLite was compiled for, and suggests npm ci in a checkout", () => {
   const folder = programWith("compiled", NODE < 22 ? "12.11.1" : "13.2.0", COMPILED_FOR_20);
   writeFileSync(join(folder, "package-lock.json"), "{}");
   const { status, stdout, stderr } = stats(folder);
@@ -55,7 +55,7 @@ it("art-e names the Node version that SQLite was compiled for, and suggests npm 
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 });
 
-it("art-e reports that the install script did not run", () => {
+it("reports that the install script did not run", () => {
   const folder = programWith(
     "blocked",
     NODE < 22 ? "12.11.1" : "13.2.0",

@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { Database } from "../../../src/store/sqlite.js";
-import { below } from "../../bench/random.js";
+import { below } from "../../random.js";
 
 /** Ways to damage a database file, each named after its damage. */
 

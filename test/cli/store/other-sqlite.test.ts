@@ -103,7 +103,7 @@ function locksOf(pid: number | undefined, file: string): string[] {
 
 const COUNT = "SELECT count(*) FROM results";
 
-describe("a run, while another program's SQLite opens its database,", () => {
+describe("a run while another program's SQLite opens its database", () => {
   it("holds a lock on the database while tasks are running", needs("linux"), async () => {
     const file = newDatabase();
     const provider = await startProvider();
@@ -132,7 +132,7 @@ describe("a run, while another program's SQLite opens its database,", () => {
     }
   });
 
-  it("leaves the file intact if another run starts after Python has read", async () => {
+  it("leaves the file intact if another run starts after Python has read", { tags: ["slow"] }, async () => {
     for (let i = 0; i < REPEATS; i++) {
       const file = newDatabase();
       const provider = await startProvider();
@@ -173,7 +173,7 @@ describe("a run, while another program's SQLite opens its database,", () => {
     expect(stored(file)).toMatchObject({ integrity: "ok" });
   });
 
-  it("refuses its own database as a dataset", async () => {
+  it("rejects its own database as a dataset", async () => {
     const file = newDatabase();
     const { code, stderr } = await artE(`run -a baseline --dataset ${file} --db ${file}`);
     expect({ code, stderr }).toEqual({
@@ -193,7 +193,7 @@ describe("a run, while another program's SQLite opens its database,", () => {
   }
 });
 
-describe("art-e env serve, while another program's SQLite opens its database,", () => {
+describe("art-e env serve while another program's SQLite opens its database", () => {
   async function serve(file: string): Promise<{ url: string; started: Started }> {
     const started = start(`env serve --port 0 --dataset ${QUESTIONS} --name played --db ${file}`);
     return { url: await addressOf(started), started };
@@ -218,7 +218,7 @@ describe("art-e env serve, while another program's SQLite opens its database,", 
     expect(locks).toContain("READ");
   });
 
-  it("keeps every acknowledged episode if it is killed after Python has read", async () => {
+  it("keeps every acknowledged episode if it is killed after Python has read", { tags: ["slow"] }, async () => {
     for (let i = 0; i < REPEATS; i++) {
       const file = newDatabase();
       const { url, started } = await serve(file);

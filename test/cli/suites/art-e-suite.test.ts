@@ -101,14 +101,14 @@ describe("art-e suite export art-e", () => {
 });
 
 describe("a suite made from questions", () => {
-  it("can be scored again by some of its scorers", async () => {
+  it("accepts some of its scorers in a second scoring", async () => {
     await ran("run -a baseline --suite mail --limit 3 --scorers rougeL");
     const again = await artE("score --run latest --no-judge --json");
     expect(again.code).toBe(0);
     expect(Object.keys(JSON.parse(again.stdout).scores)).toEqual(expect.arrayContaining(["tokenF1", "taskScore"]));
   });
 
-  it("is refused if its mailboxes are not imported, or if its arguments are wrong", async () => {
+  it("causes an error if its mailboxes are not imported, or if its arguments are wrong", async () => {
     const [id = ""] = (readJson("mail/test_all.json") as { email: string[] }).email;
     const elsewhere = await artE(`run -a baseline --suite mail --db other.db`);
     expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining("does not contain any mail") });

@@ -189,7 +189,7 @@ describe("art-e env export --format harbor", () => {
     ["-o new --docker-image python:3.12-slim", "--docker-image: expected an image name that contains {task}"],
     ["-o new --format tb", "--format"],
     ["", "--output"],
-  ])("refuses %s", async (flags, message) => {
+  ])("rejects %s", async (flags, message) => {
     const { code, stderr } = await artE(`env export --dataset ${QUESTIONS} ${flags}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect(readdirSync(path(".")).filter((name) => name.startsWith("new"))).toEqual([]);
@@ -282,8 +282,8 @@ describe("a trial of an exported task", needs("sandbox", machinesStart), () => {
 
   it.each([FEW])("gives the oracle 1 and an idle agent 0 on each of %s", expectGrades);
   it.each([ALL])("gives the oracle 1 and an idle agent 0 on each of %s", STRESS, expectGrades);
-  it.each([FEW])("has the same scores in a run over the folder %s as a suite", expectGradesOfSuite);
-  it.each([ALL])("has the same scores in a run over the folder %s as a suite", STRESS, expectGradesOfSuite);
+  it.each([FEW])("reaches the same scores in a run over the folder %s as a suite", expectGradesOfSuite);
+  it.each([ALL])("reaches the same scores in a run over the folder %s as a suite", STRESS, expectGradesOfSuite);
 
   it("lets the agent search, read and answer with the command in the environment", async () => {
     const agent = `

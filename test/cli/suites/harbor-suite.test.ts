@@ -110,7 +110,7 @@ describe("a run over Harbor tasks", needs("sandbox", machinesStart), () => {
     expect((await artE("show latest/looking")).stdout).toContain("the reward is 0, said 0");
   });
 
-  it("is refused if no task is left, or if an oracle file is given", async () => {
+  it("causes an error if no task is left, or if an oracle file is given", async () => {
     const none = await artE("run -a noop --suite suite --task gpu");
     expect(none).toMatchObject({
       code: 2,

@@ -93,7 +93,8 @@ function taskFiles(id: string, instruction: string) {
   return { [`${folder}/${id}.json`]: task, [`${folder}/gold.csv`]: GOLD };
 }
 
-const NAMES = Object.keys(LEAVE);
+/** They keep a core busy for seconds. */
+const HEAVY = ["a fork bomb", "a full disk", "a tree of folders"];
 const idOf = (i: number) => `${String(i).padStart(8, "0")}`;
 
 function writeTasks(names: readonly string[]): string {
@@ -109,18 +110,23 @@ async function run(callsFor: (name: string) => readonly ScriptedCall[], flags = 
   return { ...ended, results: resultsSchema.parse(readJson("results.json")).taskResults };
 }
 
-describe("an agent", needs("sandbox", machinesStart), () => {
-  it("is graded if it leaves harmful files, which are then removed", async () => {
-    suite = writeTasks(NAMES);
+describe("a hostile agent", needs("sandbox", machinesStart), () => {
+  async function expectGrades(names: readonly string[]): Promise<void> {
+    suite = writeTasks(names);
     const { code, results } = await run((name) => LEAVE[name]?.calls ?? [], "--concurrency 3");
     expect(code).toBe(0);
-    expect(results.map(({ suite: graded }, i) => [NAMES[i], graded?.state, graded?.score])).toEqual(
-      NAMES.map((name) => [name, "success", LEAVE[name]?.score]),
+    expect(results.map(({ suite: graded }, i) => [names[i], graded?.state, graded?.score])).toEqual(
+      names.map((name) => [name, "success", LEAVE[name]?.score]),
     );
-    for (const [i, name] of NAMES.entries()) expect(results[i]?.suite?.reason).toContain(LEAVE[name]?.says ?? "");
+    for (const [i, name] of names.entries()) expect(results[i]?.suite?.reason).toContain(LEAVE[name]?.says ?? "");
     expect(processesWith(`sleep\0${WORD}`)).toEqual([]);
     expect(await leftInSandboxes()).toEqual([]);
-  });
+  }
+
+  const names = Object.keys(LEAVE);
+  it("gets a grade if it leaves harmful files, which are then removed", () =>
+    expectGrades(names.filter((name) => !HEAVY.includes(name))));
+  it("gets a grade if it fills the machine", { tags: ["slow"] }, () => expectGrades(HEAVY));
 
   it("finds nothing if it searches for gold files, scripts, other tasks, the host, its network and its keys", async () => {
     suite = writeTasks(["one", "two"]);
@@ -148,7 +154,8 @@ describe("an agent", needs("sandbox", machinesStart), () => {
   it("works in parallel with three others, and does not see their files and processes", async () => {
     suite = writeTasks(["1", "2", "3", "4"]);
     let ready = 0;
-    const look = "ls ~ /tmp /dev/shm; pgrep -af sleep; curl -s http://127.0.0.1:8002/mine";
+    const look =
+      "ls ~ /tmp /dev/shm; pgrep -af sleep; curl -s --retry 8 --retry-connrefused http://127.0.0.1:8002/mine";
     const { code } = await run((name) => {
       ready++;
       return [

@@ -29,7 +29,7 @@ describe(
   "a complete suite from its original repository",
   needs("origins", !isMissing("origins") && !isMissing("suites")),
   () => {
-    describe("if Jupyter is installed", needs("notebooks", hasJupyter?.ready === true && machinesStart), () => {
+    describe("with Jupyter", needs("notebooks", hasJupyter?.ready === true && machinesStart), () => {
       it.each([
         ["flowbook", 56],
         ["spider2v", 174],

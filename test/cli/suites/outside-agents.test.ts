@@ -25,8 +25,8 @@ describe("external agents", () => {
     server = null;
   });
 
-  describe("that are a program", needs("sandbox", machinesStart), () => {
-    it("work in the task's machine over MCP, and are graded by the files they left there", async () => {
+  describe("as a program", needs("sandbox", machinesStart), () => {
+    it("work in the task's machine over MCP, and their files get the grade", async () => {
       const command = program("machine-agent.mjs", "machine.log");
       const line = ["run", "--suite", SUITE, "--task", "142a807f,84401e16", "--agent-command", command, "-a", "mine"];
       const { code, stderr } = await artE([...line, "--quiet", "-o", path("machine.json")]);
@@ -68,7 +68,7 @@ describe("external agents", () => {
         }))
         .sort((a, b) => (a.question < b.question ? -1 : 1));
 
-    it("get the same inputs and scores as on questions: a program, a server and an endpoint", async () => {
+    it("get the same inputs and scores as on questions, as a program, a server or an endpoint", async () => {
       expect((await artE(`suite export art-e ${SELECT} -o mail`)).code).toBe(0);
       server = await startPlayground(golden);
       const { url } = server;
@@ -97,7 +97,7 @@ describe("external agents", () => {
       expect(settings.scorers).toEqual(expect.arrayContaining(["exactMatch", "taskScore"]));
     });
 
-    it("are refused if a task has a machine: a server and an endpoint", async () => {
+    it("cause an error for a server and an endpoint if a task has a machine", async () => {
       for (const flag of ["--api-url", "--agent-url"]) {
         const { code, stderr } = await artE(`run --suite ${SUITE} -a mine ${flag} http://127.0.0.1:9`);
         expect(code).toBe(2);
@@ -175,7 +175,7 @@ describe("offline agents", () => {
     });
   });
 
-  describe("an oracle", () => {
+  describe("the oracle", () => {
     const refused = async (line: string, message: string) =>
       expect(await artE(`run ${line}`)).toMatchObject({
         code: 2,
@@ -183,8 +183,11 @@ describe("offline agents", () => {
         stderr: expect.stringContaining(message),
       });
 
-    it("is accepted only for suite tasks, and only for its agent", async () => {
-      await refused("-a oracle --dataset none.jsonl", "The model offline/oracle only answers suite tasks.");
+    it("can be used only for suite tasks, and only as its agent", async () => {
+      await refused(
+        `-a oracle --dataset ${QUESTIONS}`,
+        "The model offline/oracle only does suite tasks and tasks that ask for actions or emails, and question ",
+      );
       await refused(
         `--suite ${SUITE} -a noop --oracle o.jsonl`,
         "--oracle is for the agent oracle, and the agent's model",

@@ -116,8 +116,8 @@ describe("suites with accounts", () => {
     return texts.filter(({ bytes }) => secretParts.some((part) => bytes.includes(part))).map(({ name }) => name);
   }
 
-  describe("account settings", needs("sandbox", machinesStart), () => {
-    it("are available in the machine of a task tagged account, and are not visible elsewhere", async () => {
+  describe("settings of accounts", needs("sandbox", machinesStart), () => {
+    it("exist in the machine of a task tagged account, and nowhere else", async () => {
       const suite = suiteWith(JSON.stringify(FILLED));
       const { code, stdout, stderr } = await run(suite, "");
       expect({ code, stderr: stderr.includes("Error") }).toEqual({ code: 3, stderr: false });
@@ -170,7 +170,7 @@ describe("suites with accounts", () => {
   });
 });
 
-describe("custom functions", () => {
+describe("custom functions for a suite", () => {
   /** Custom setup and evaluation functions come from a module that --functions names, never from a suite. */
 
   const { artE, path, write, readJson } = workFolder();
@@ -255,7 +255,7 @@ export const evaluation = {
       ]);
     });
 
-    it("are used by suite check, which otherwise reports them as missing", async () => {
+    it("satisfy suite check, which otherwise reports them as missing", async () => {
       const suite = writeSuite(FILES);
       const codes = async (flags: string) => {
         const { stdout } = await artE(`suite check ${suite} --json ${flags}`);
@@ -293,7 +293,7 @@ export const evaluation = {
       ],
       ["its getters.vm_file has the name of a built-in function", "export const getters = { vm_file() {} }"],
       ["its setUp.execute has the name of a built-in function", "module.exports = { setUp: { execute() {} } }"],
-    ])("are refused in one line: %s", async (what, text) => {
+    ])("cause an error in one line (%s)", async (what, text) => {
       const suite = writeSuite(FILES);
       const module = path(`wrong-${what.length}.js`);
       if (text !== null) writeFileSync(module, text);
@@ -304,7 +304,7 @@ export const evaluation = {
       });
     });
 
-    it("are refused in Python", async () => {
+    it("cause an error in Python", async () => {
       const module = write("f.py", "def score(): return 1\n");
       const { code, stderr } = await artE(`suite check ${writeSuite(FILES)} --functions ${module}`);
       expect({ code, line: stderr.split("\n")[0] }).toEqual({
@@ -313,7 +313,7 @@ export const evaluation = {
       });
     });
 
-    it("are never loaded from a suite", async () => {
+    it("never come from a suite", async () => {
       const marker = join(path("."), "loaded");
       const evil = `require("node:fs").writeFileSync(${JSON.stringify(marker)}, "")`;
       const names = ["functions.js", "functions.mjs", "index.js", "settings/functions.js", "examples/functions.js"];
@@ -322,7 +322,7 @@ export const evaluation = {
       expect(() => readJson("loaded")).toThrow("ENOENT");
     });
 
-    it("are accepted only for suite tasks", async () => {
+    it("can be used only for suite tasks", async () => {
       const { code, stderr } = await artE("run -a baseline --functions x.js");
       expect({ code, stderr }).toEqual({
         code: 2,

@@ -23,7 +23,7 @@ describe("art-e suite check --oracle of a real suite", needs("suites"), () => {
   });
 });
 
-describe("art-e suite check --oracle, if scripts and servers do the work,", needs("suites"), () => {
+describe("art-e suite check --oracle with scripts and servers", needs("suites"), () => {
   /**
    * Tasks of the real suites that are graded by a script or a running server. The data does not include their scripts
    * and packages, so stand-ins written here follow the tasks' instructions.

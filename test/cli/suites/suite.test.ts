@@ -89,7 +89,7 @@ describe("suite commands", () => {
         `suite list ${SUITE} --counterparts all`,
         "--counterparts: expected both or abstract or verbose.",
       ],
-    ])("refuses %s", async (_, line, message) => {
+    ])("rejects %s", async (_, line, message) => {
       const { code, stdout, stderr } = await artE(line);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain(message);
@@ -102,7 +102,7 @@ describe("suite commands", () => {
       ["itself", TOTALS, `99975a18-5108-5e5b-9a9f-ea29651d809e (it names this task, which names ${TOTALS})`],
       ["a missing task", "1234", `99975a18-5108-5e5b-9a9f-ea29651d809e (it names this task, which names 1234)`],
       ["a task of another pair", WEATHER, `${WEATHER} (not a pair: not in the suite, or it names another task)`],
-    ])("tells what the task file says from what its counterpart says: %s", async (_, counterpart, line) => {
+    ])("separates the facts of the task file from those of its counterpart (%s)", async (_, counterpart, line) => {
       const suite = copyOf("counterpart");
       const file = join(suite, `examples/terminal/${TOTALS}/${TOTALS}.json`);
       writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), counterpart }));
@@ -150,7 +150,7 @@ describe("suite commands", () => {
       expect(findings).toEqual([expect.objectContaining({ level: "warning", code: "screen_passed_over" })]);
     });
 
-    it("refuses an unknown id", async () => {
+    it("rejects an unknown id", async () => {
       expect(await artE(`suite show ${SUITE} ffff`)).toMatchObject({ code: 2, stdout: "" });
     });
   });
@@ -261,7 +261,7 @@ describe("suite commands", () => {
       });
     });
 
-    it("reads derived files from the oracle file's folder, and leaves out removed files", async () => {
+    it("reads derived files from the oracle file's folder, and omits removed files", async () => {
       write("derived.csv", "boat,arrivals,total_kg\nSkua,2,190\nPetrel,3,275\nFulmar,1,40\n");
       const result = "/home/user/Desktop/catches.csv";
       const derived = { [result]: "derived.csv" };
@@ -275,7 +275,7 @@ describe("suite commands", () => {
       expect(JSON.parse(stdout)).toMatchObject({ equal: 3, different: 0, skipped: 0 });
     });
 
-    it("continues if a file is missing, and says so, but refuses a path outside the folder", async () => {
+    it("continues if a file is missing, and says so, but rejects a path outside the folder", async () => {
       const gold = { "/home/user/Desktop/catches.csv": "catches_gold.csv" };
       const lines = [
         line({ files: { ...gold, "/home/user/none.zip": "none.zip" } }),
@@ -305,7 +305,7 @@ describe("suite commands", () => {
         ".0.ready: ",
       ],
       ["a line without a score", line({ expected_score: undefined }), ":1: expected_score: "],
-    ])("refuses a file that contains %s", async (_, content, message) => {
+    ])("rejects a file that contains %s", async (_, content, message) => {
       const oracle = write("refused.jsonl", content);
       const { code, stdout, stderr } = await artE(`suite check ${SUITE} --oracle ${oracle}`);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

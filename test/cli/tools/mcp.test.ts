@@ -61,9 +61,9 @@ function post(url: string, headers: Record<string, string>, body = "{}"): Promis
   });
 }
 
-describe("art-e mcp --print-config", () => {
+describe("the command art-e mcp --print-config", () => {
   it("prints a configuration that starts the server in any folder and with any PATH", async () => {
-    const { code, stdout } = await artE(`mcp --inbox ${MARCUS} --before 2001-06-01 --print-config`);
+    const { code, stdout } = await artE(`mcp ${MARCUS} --before 2001-06-01 --print-config`);
     expect(code).toBe(0);
     const { command, args } = JSON.parse(stdout).mcpServers.mail;
     const client = new Client({ name: "test", version: "1" });
@@ -73,8 +73,18 @@ describe("art-e mcp --print-config", () => {
     expect(args).toEqual(expect.arrayContaining(["--before", "2001-06-01"]));
   });
 
-  it("is refused if the mailbox is unknown, or with --http", async () => {
+  it("requires a mailbox if the database has several", async () => {
+    const { code, stderr } = await artE("mcp --print-config");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^art-e: \S+art-e\.db has \d+ mailboxes, and none is named\.\n +Name one of them: .*@/);
+  });
+
+  it("rejects an unknown mailbox, and --http", async () => {
     expect(await artE("mcp --inbox nobody@nowhere.example --print-config")).toMatchObject({ code: 2, stdout: "" });
+    expect(await artE(`mcp ${MARCUS} --inbox nobody@nowhere.example --print-config`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`INBOX_ADDRESS (${MARCUS}) and --inbox (nobody@nowhere.example) differ.`),
+    });
     const both = await artE(`mcp --inbox ${MARCUS} --print-config --http`);
     expect(both).toMatchObject({
       code: 2,
@@ -140,7 +150,7 @@ describe.each(["stdio", "http"])("the MCP server over %s", (transport) => {
     expect(JSON.parse((read.content as { text: string }[])[0]?.text ?? "")).toEqual(read.structuredContent);
   });
 
-  it("refuses another mailbox, an email in another mailbox, an invalid call and an unknown tool, with a message", async () => {
+  it("rejects another mailbox, an email in another mailbox, an invalid call and an unknown tool, with a message", async () => {
     const calls = [
       { name: "email_search", arguments: { query: "x", inbox_id: "dana.okafor@kestrelplains.example" } },
       { name: "email_get", arguments: { message_id: "<nowhere@example>" } },
@@ -223,14 +233,14 @@ describe("the MCP revision 2026-07-28", () => {
     await client.close();
   }
 
-  it("is served over stdio", async () => {
+  it("works over stdio", async () => {
     const client = modern();
     const args = [BIN, "mcp", "--db", path("art-e.db"), "--inbox", MARCUS];
     await client.connect(new ModernStdio({ command: process.execPath, args }));
     await use(client);
   });
 
-  it("is served over HTTP, in addition to earlier revisions", async () => {
+  it("works over HTTP, in addition to earlier revisions", async () => {
     const { server, url } = await listening(["--inbox", MARCUS]);
     const client = modern();
     await client.connect(new ModernHttp(new URL(url)) as Parameters<ModernClient["connect"]>[0]);
@@ -270,7 +280,27 @@ describe("art-e mcp --before", () => {
 });
 
 describe("art-e mcp --http", () => {
-  it("refuses web pages, other host names, other paths, other methods and endless bodies", async () => {
+  it("accepts null for params and arguments, and a protocol version from the future", async () => {
+    const { server, url } = await listening(["--inbox", MARCUS]);
+    const send = async (method: string, params: object | null) => {
+      const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const { status, text } = await post(url, { accept: "application/json, text/event-stream" }, message);
+      return { status, text };
+    };
+    expect(await send("tools/list", null)).toMatchObject({ status: 200, text: expect.stringContaining('"tools"') });
+    const call = await send("tools/call", { name: "email_search", arguments: null });
+    expect(call).toMatchObject({ status: 200, text: expect.stringMatching(/"isError":true/) });
+    expect(call.text).toContain("query");
+    const clientInfo = { name: "x", version: "1" };
+    expect(await send("initialize", { protocolVersion: "9999-01-01", capabilities: {}, clientInfo })).toMatchObject({
+      status: 200,
+      text: expect.stringContaining("protocolVersion"),
+    });
+    server.child.kill("SIGINT");
+    await server.ended;
+  });
+
+  it("rejects web pages, other host names, other paths, other methods and bodies without an end", async () => {
     const { server, url } = await listening(["--inbox", MARCUS]);
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const accept = { accept: "application/json, text/event-stream" };
@@ -321,7 +351,7 @@ describe("art-e mcp --http", () => {
     expect((await server.ended).code).toBe(0);
   });
 
-  it("refuses a short token, and a port if --http is missing", async () => {
+  it("rejects a short token, and a port if --http is missing", async () => {
     const short = await artE(["mcp", "--inbox", MARCUS, "--http", "--port", "0"], { ART_E_TOKEN: "short" });
     expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 16 characters") });
     const stdio = await artE(["mcp", "--inbox", MARCUS, "--port", "0"]);
@@ -329,8 +359,7 @@ describe("art-e mcp --http", () => {
   });
 });
 
-it("art-e mcp requires a mailbox, and lists the available ones", async () => {
-  expect(await artE("mcp")).toMatchObject({ code: 2, stderr: expect.stringContaining("--inbox is missing") });
+it("rejects an unknown mailbox, and lists the available ones", async () => {
   const { code, stderr } = await artE("mcp --inbox nobody@nowhere.example");
   expect(code).toBe(2);
   expect(stderr).toContain("No mail in ./art-e.db is from or to nobody@nowhere.example.");

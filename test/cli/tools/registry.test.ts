@@ -5,37 +5,41 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerFrames, frame, startPlayground } from "../../providers/fake-playground.js";
 import { MAIL, QUESTIONS, workFolder } from "../art-e.js";
 
-describe("if there is no database, and without creating one,", () => {
+describe("registry commands without a database", () => {
   const { artE, path } = workFolder();
 
-  it("art-e agents list shows the agents that a new database would have", async () => {
+  it("list the agents of a new database with agents list", async () => {
     const { code, stdout, stderr } = await artE("agents list");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
-      "id            name                model             tools
-      ────────────  ──────────────────  ────────────────  ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-      art-e         ART-E Agent         the run's         search_emails, read_email, return_final_answer
-      baseline      Offline Baseline    offline/baseline  email_search, email_get, return_final_answer
-      data-worker   Data Worker         the run's         run_shell, execute_python, read_file, write_file, list_files, run_notebook, search_documents, return_final_answer
-      email-search  Email Search Agent  the run's         email_search, email_get, return_final_answer
-      noop          No Operation        offline/noop      return_final_answer
-      oracle        Oracle              offline/oracle    apply_oracle, return_final_answer
+      "id            name                model               tools
+      ────────────  ──────────────────  ──────────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+      art-e         ART-E Agent         the run's           search_emails, read_email, return_final_answer
+      baseline      Offline Baseline    offline/baseline    email_search, email_get, return_final_answer
+      data-worker   Data Worker         the run's           run_shell, execute_python, read_file, write_file, list_files, run_notebook, search_documents, return_final_answer
+      email-search  Email Search Agent  the run's           email_search, email_get, return_final_answer
+      mail-rules    Mail Rules          offline/mail-rules  email_search, email_get, label_emails, move_emails, mark_emails, create_draft, list_drafts, send_draft, discard_draft, return_final_answer
+      mail-worker   Mail Worker         the run's           email_search, email_get, label_emails, move_emails, mark_emails, create_draft, list_drafts, send_draft, discard_draft, return_final_answer
+      noop          No Operation        offline/noop        return_final_answer
+      oracle        Oracle              offline/oracle      apply_oracle, return_final_answer
       "
     `);
   });
 
-  it("art-e agents show prints an agent with its prompt and tools", async () => {
+  it("print an agent with its prompt and tools with agents show", async () => {
     const { code, stdout } = await artE("agents show art-e");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^art-e: ART-E Agent\n/);
     expect(stdout).toContain("\nModel:    the run's\n");
-    expect(stdout).toContain("\nSettings: maxTurns 10, maxTokens 2048, toolCalls first, toolChoice required\n");
+    expect(stdout).toContain(
+      "\nSettings: maxTurns 10, maxTokens 2048, toolCalls first, toolChoice required, toolResults plain\n",
+    );
     expect(stdout).toMatch(/\nTools: {4}search_emails, read_email.*, return_final_answer\n/);
     expect(stdout).toMatch(/\nPrompt:\n {2}\S/);
     expect(stdout).toContain("{{inbox_address}}");
   });
 
-  it("art-e agents show --json prints one document", async () => {
+  it("print one document with agents show --json", async () => {
     expect(JSON.parse((await artE("agents show baseline --json")).stdout)).toMatchObject({
       id: "baseline",
       model: "offline/baseline",
@@ -47,7 +51,7 @@ describe("if there is no database, and without creating one,", () => {
     });
   });
 
-  it("art-e tools list shows one category", async () => {
+  it("show one category with tools list", async () => {
     const { code, stdout, stderr } = await artE("tools list --category email");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
@@ -61,14 +65,14 @@ describe("if there is no database, and without creating one,", () => {
     `);
   });
 
-  it("art-e tools list --json shows all tools with their parameters", async () => {
+  it("show all tools with their parameters with tools list --json", async () => {
     const tools = JSON.parse((await artE("tools list --json")).stdout);
     const ids = tools.map((tool: { id: string }) => tool.id);
     expect(ids).toEqual(expect.arrayContaining(["email_search", "read_email", "execute_python"]));
     for (const tool of tools) expect(tool.parametersSchema).toMatchObject({ type: "object" });
   });
 
-  it("art-e tools show prints a tool with its parameters as JSON Schema", async () => {
+  it("print a tool with its parameters as JSON Schema with tools show", async () => {
     const { code, stdout } = await artE("tools show email_get");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^email_get: Read Email\n/);
@@ -77,7 +81,7 @@ describe("if there is no database, and without creating one,", () => {
     expect(JSON.parse(parameters)).toMatchObject({ required: ["message_id"] });
   });
 
-  it("all of these commands leave the folder empty", () => {
+  it("leave the folder empty", () => {
     expect(readdirSync(path(""))).toEqual([]);
   });
 });
@@ -134,9 +138,9 @@ describe("the secrets of tools", () => {
   const HEADERS = ["--headers", `{"x-key": "\${ENV:TOOL_KEY}"}`];
   const test = (id: string) => artE(["tools", "test", id, "{}"], env);
 
-  describe("an HTTP tool", () => {
+  describe("in an HTTP tool", () => {
     it.each(["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])(
-      "does not call this machine as %s unless allowed",
+      "never reach this machine as %s unless allowed",
       async (host) => {
         asked = [];
         const address = `http://${host}:${port}/200/0`;
@@ -149,7 +153,7 @@ describe("the secrets of tools", () => {
     );
 
     it.each([400, 200])(
-      "shows no part of a key if a text with status %s is truncated in the middle of the key",
+      "stay hidden if a text with status %s is truncated in the middle of the key",
       async (status) => {
         const limit = status === 400 ? 500 : 200;
         for (const shown of [6, KEY.length - 1]) {
@@ -161,27 +165,27 @@ describe("the secrets of tools", () => {
     );
   });
 
-  describe("a program used as a tool", () => {
+  describe("in a program used as a tool", () => {
     const program = async (source: string) => {
       write(`program-${++made}.mjs`, source);
       return add(["--command", `"${process.execPath}" "${path(`program-${made}.mjs`)}"`, "--env", "TOOL_KEY"]);
     };
 
-    it.each([6, KEY.length - 1])("shows no part of a key if only the last %s characters are kept", async (kept) => {
+    it.each([6, KEY.length - 1])("stay hidden if only the last %s characters are kept", async (kept) => {
       const source = `process.stderr.write("begin " + process.env.TOOL_KEY.repeat(40) + "y".repeat(${2_000 - kept})); process.exitCode = 1;`;
       const { code, stdout } = await test(await program(source));
       expect([code, showsKey(stdout)]).toEqual([1, false]);
       expect(stdout).toContain("y".repeat(1_900));
     });
 
-    it("shows no part of a key in invalid JSON output", async () => {
+    it("stay hidden in invalid JSON output", async () => {
       const source = `process.stdout.write("x".repeat(190) + process.env.TOOL_KEY)`;
       const { code, stdout } = await test(await program(source));
       expect([code, showsKey(stdout)]).toEqual([1, false]);
     });
   });
 
-  it("an MCP server that exits shows no part of a key if only the end of its output is kept", async () => {
+  it("stay hidden if only the end of an MCP server's output is kept", async () => {
     const source = (words: string) =>
       `process.stderr.write("begin " + process.env.TOOL_KEY + ${words}); process.exitCode = 1;`;
     for (const kept of [6, KEY.length - 1]) {
@@ -192,12 +196,12 @@ describe("the secrets of tools", () => {
     }
   });
 
-  describe("an agent on a server", () => {
+  describe("in an agent on a server", () => {
     const run = (url: string) =>
       artE(`run -a agent_1 --dataset ${QUESTIONS} -l 1 --quiet --api-url ${url}`, { API_TOKEN: KEY });
     const everything = async () => (await artE("export-traces")).stdout;
 
-    it("shows no part of a token in an error", async () => {
+    it("stay hidden in an error", async () => {
       for (const shown of [6, KEY.length - 1]) {
         const server = await startPlayground(() => ({ status: 400, body: `${"x".repeat(300 - shown)}${KEY} more` }));
         const { stderr } = await run(server.url);
@@ -206,7 +210,7 @@ describe("the secrets of tools", () => {
       }
     });
 
-    it("shows no part of a token in an error that is not read to its end", async () => {
+    it("stay hidden in an error that is not read to its end", async () => {
       // Reading ends with the packet that makes the response larger than 64,000 bytes.
       const server = createServer((_, response) => {
         response.writeHead(400).write(`refused${" ".repeat(64_000)}${KEY.slice(0, 15)}`);
@@ -220,7 +224,7 @@ describe("the secrets of tools", () => {
       server.close().closeAllConnections();
     });
 
-    it("shows no part of a token in streamed messages and in results", async () => {
+    it("stay hidden in streamed messages and in results", async () => {
       const pieces = [...KEY].map((text) => frame({ type: "text-delta", text }));
       const [info = "", ...rest] = answerFrames({ text: `It is ${KEY}.` });
       const server = await startPlayground(() => ({
@@ -241,7 +245,7 @@ describe("the secrets of tools", () => {
     });
   });
 
-  it("an agent's program shows no part of a key in its errors and answers", async () => {
+  it("stay hidden in the errors and answers of an agent's program", async () => {
     const reply = (fields: string) => `
     import { createInterface } from "node:readline";
     for await (const line of createInterface({ input: process.stdin })) {

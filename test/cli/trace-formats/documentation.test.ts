@@ -4,7 +4,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIL, QUESTIONS, ROOT, workFolder } from "../art-e.js";
 
-describe("the documentation of analysis", () => {
+describe("the page about analysis", () => {
   /** The queries on the analysis page return the rows that the page shows. */
 
   const { artE, path } = workFolder({ demo: "answered" });
@@ -55,7 +55,7 @@ describe("the documentation of analysis", () => {
   });
 });
 
-describe("the documentation of exports", () => {
+describe("the page about exports", () => {
   /** The commands on the export pages work as printed. */
 
   const { artE, path } = workFolder({ mail: MAIL });
@@ -74,7 +74,7 @@ describe("the documentation of exports", () => {
     ),
   );
 
-  it.each(COMMANDS)("contains a command that works: %s", async (command) => {
+  it.each(COMMANDS)("contains a command that works (%s)", async (command) => {
     const { code, stderr } = await artE(command);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("written to") });
     expect(existsSync(path(command.split(" -o ")[1]?.split(" ")[0] ?? ""))).toBe(true);

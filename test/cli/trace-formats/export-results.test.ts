@@ -109,7 +109,7 @@ describe("art-e export-results", () => {
     ["latest latest -o x", "is listed twice."],
     ["missing.json -o x", "Results file missing.json does not exist."],
     ["-o run.json", "--output: run.json is a file."],
-  ])("refuses %s", async (flags, message) => {
+  ])("rejects %s", async (flags, message) => {
     const { code, stderr } = await artE(`export-results ${flags}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect(existsSync(path("x"))).toBe(false);

@@ -101,7 +101,7 @@ describe("exporting with OTLP", () => {
       expect(new Set(data.map(({ annotator_kind }) => annotator_kind))).toEqual(new Set(["CODE"]));
     });
 
-    it("fails if the server refuses, and does not show the key", async () => {
+    it("fails if the server rejects the traces, and does not show the key", async () => {
       collector.always = { status: 401, headers: { "content-type": "text/plain" }, body: "no c2VjcmV0LWtleQ==" };
       const { code, stderr } = await send();
       expect(code).toBe(1);
@@ -130,7 +130,7 @@ describe("exporting with OTLP", () => {
       ["--otlp-endpoint http://x --scores langfuse", {}, "is not the URL at which langfuse receives spans"],
       ["--otlp-endpoint http://x --scores other", {}, "--scores: expected langfuse or phoenix."],
       ["--otlp-endpoint http://x", { OTEL_EXPORTER_OTLP_HEADERS: "secret" }, "Cannot read OTEL_EXPORTER_OTLP_HEADERS."],
-    ])("refuses %s %o", async (flags, variables, message) => {
+    ])("rejects %s %o", async (flags, variables, message) => {
       const { code, stderr } = await artE(`export-traces ${flags}`, variables as Record<string, string>);
       expect(code).toBe(2);
       expect(stderr).toContain(message);
@@ -168,7 +168,43 @@ describe("sending traces during a run", () => {
       const { code, stderr } = await run(`--otlp-endpoint ${collector.url} --no-content --scores phoenix`);
       expect(code).toBe(0);
       expect(stderr).toMatch(/art-e: \d+ spans and \d+ scores sent to /);
-      expect(JSON.stringify(collector.taken)).not.toMatch(/club dues|gen_ai\.input\.messages|explanation/);
+      expect(JSON.stringify(collector.taken)).not.toMatch(
+        /club dues|gen_ai\.input\.messages|explanation|langfuse\.observation|expected_output/,
+      );
+      expect(JSON.stringify(collector.taken)).toContain("langfuse.experiment.item.id");
+    });
+
+    it("sends a run to Langfuse as an experiment with one item per question and one execution per epoch", async () => {
+      const url = `${collector.url}/api/public/otel`;
+      const { code } = await run(`--limit 2 --epochs 2 --name nightly --otlp-endpoint ${url}`);
+      expect(code).toBe(0);
+      expect(collector.taken.every(({ headers }) => headers["x-langfuse-ingestion-version"] === "4")).toBe(true);
+      const { runId, taskResults } = readJson("live.json");
+      const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
+      const items = roots.map(({ attributes }) => [
+        attributes["langfuse.experiment.item.id"],
+        attributes["langfuse.experiment.item.metadata.epoch"],
+      ]);
+      const executions = taskResults.map(({ taskId, epoch }: { taskId: number; epoch: number }) => [taskId, epoch]);
+      expect(items.map(String).sort()).toEqual(executions.map(String).sort());
+      for (const { traceId, attributes } of collector.spans) {
+        const root = roots.find((one) => one.traceId === traceId);
+        expect(attributes).toMatchObject({
+          "langfuse.experiment.id": runId,
+          "langfuse.experiment.name": "nightly",
+          "langfuse.experiment.dataset.id": expect.stringMatching(/^[0-9a-f]{64}$/),
+          "langfuse.experiment.item.id": root?.attributes["langfuse.experiment.item.id"],
+          "langfuse.experiment.item.root_observation_id": root?.spanId,
+        });
+      }
+      for (const { attributes } of roots) {
+        const { question, answer } = demoQuestion(Number(attributes["langfuse.experiment.item.id"]));
+        expect(attributes).toMatchObject({
+          "langfuse.observation.input": question,
+          "langfuse.observation.output": attributes["output.value"],
+          "langfuse.experiment.item.expected_output": answer,
+        });
+      }
     });
 
     it.each([
@@ -197,7 +233,7 @@ describe("sending traces during a run", () => {
       );
     });
 
-    it("refuses an invalid endpoint before the first task", async () => {
+    it("rejects an invalid endpoint before the first task", async () => {
       expect(await run("--otlp")).toMatchObject({
         code: 2,
         stderr: expect.stringContaining("Cannot send traces: no OTLP endpoint is set."),

@@ -22,7 +22,7 @@ const document = {
 describe("the JSON Schema of a trace", () => {
   const { artE, read } = workFolder({ mail: MAIL });
 
-  it("is up to date in the package", async () => {
+  it("matches the file in the package", async () => {
     await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("../../../schema/trace.schema.json");
   });
 

@@ -1,4 +1,5 @@
-import { createInterface, type Interface } from "node:readline";
+// The command `evals code`: a person notes what went wrong in traces.
+import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { Coding, NoteCount } from "../../../error-analysis/coding.js";
 import { commandLine } from "../../../platform/command-line.js";
@@ -14,11 +15,11 @@ import { summaryOf } from "./label-traces.js";
 const codeTracesSchema = z.object({
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
   limit: wholeNumber(1, 100_000)
-    .default(100)
+    .default(150)
     .meta({ description: "Number of traces in the pass. A larger number extends an earlier pass", alias: "l" }),
   chats: toggle.meta({ description: "Code chats instead of a run" }),
-  enriched: toggle.meta({
-    description: "Draw likely failures more often. All figures weight the notes by the probability of each draw",
+  random: toggle.meta({
+    description: "Draw each trace with the same chance [default: likely failures more often, weighted in all figures]",
   }),
   annotator: text
     .max(100, "expected at most 100 characters")
@@ -28,14 +29,14 @@ const codeTracesSchema = z.object({
 });
 
 export const codeTracesCommand = defineCommand(codeTracesSchema, async (flags, context) => {
-  const { chats, run, limit, seed, enriched, annotator = null } = flags;
+  const { chats, run, limit, seed, random, annotator = null } = flags;
   if (chats && run !== undefined) throw contradiction("--chats cannot be combined with a run.", "Remove one of them.");
   const { withStore } = await import("../../../store/open-store.js");
   const { openCoding } = await import("../../../error-analysis/coding.js");
   const { readTaxonomy } = await import("../../../error-analysis/modes.js");
   const { taxonomyText } = await import("../../../reports/mode-text.js");
   await withStore(context.settings, async (db) => {
-    const coding = await openCoding(db, { run: chats ? null : (run ?? "latest"), limit, seed, enriched });
+    const coding = await openCoding(db, { run: chats ? null : (run ?? "latest"), limit, seed, enriched: !random });
     if (coding.queue.length === 0) {
       throw new UserError(
         "coding_complete",
@@ -51,13 +52,14 @@ export const codeTracesCommand = defineCommand(codeTracesSchema, async (flags, c
 });
 
 const PROMPT = "the first thing that went wrong, n nothing wrong, 1-9 earlier note, t entire trace, u undo, q quit > ";
+const KEYS_PROMPT = "n nothing wrong, w write what went wrong, 1-9 earlier note, t entire trace, u undo, q quit > ";
 
 /** Number of earlier notes that can be chosen by a digit. */
 const CHOICES = 9;
 
 /**
- * Shows one trace after another on stderr and reads one note per line from stdin. On a terminal, Tab completes earlier
- * notes. Saves each note immediately. Returns the number of coded traces.
+ * Shows one trace after another on stderr. Reads one note per line from stdin, or single keys from a terminal. Saves
+ * each note immediately. Returns the number of coded traces.
  */
 async function askNotes(
   db: Db,
@@ -68,10 +70,8 @@ async function askNotes(
   const { deleteNote, listNotes, NoteConflict, noteSchema, saveNote } = await import(
     "../../../error-analysis/coding.js"
   );
-  const lines = openLines(() => listNotes(db));
-  const stop = () => lines.close();
-  signal.addEventListener("abort", stop, { once: true });
-  const replies = lines[Symbol.asyncIterator]();
+  const replies = process.stdin.isTTY && process.stderr.isTTY ? keyReplies(() => listNotes(db)) : lineReplies();
+  signal.addEventListener("abort", replies.close, { once: true });
   const traces = [...coding.queue];
   const { getTrace } = await import("../../../traces/traces-store.js");
   let done = 0;
@@ -85,7 +85,7 @@ async function askNotes(
       const earlier = listNotes(db).slice(0, CHOICES);
       out.note(`\n${done + 1}/${traces.length}  ${traceId}\n${summaryOf(trace)}`);
       for (const [i, { note, traces: n }] of earlier.entries()) out.note(`  ${i + 1}  ${note} (${n})`);
-      const reply = await readReply(lines, replies);
+      const reply = await replies.next();
       if (reply === "q") break;
       if (reply === "t") out.note(traceText(trace));
       else if (reply === "u") {
@@ -110,32 +110,86 @@ async function askNotes(
       }
     }
   } finally {
-    signal.removeEventListener("abort", stop);
-    lines.close();
+    signal.removeEventListener("abort", replies.close);
+    replies.close();
   }
   return done;
 }
 
-function openLines(notes: () => readonly NoteCount[]): Interface {
-  const terminal = process.stdin.isTTY && process.stderr.isTTY;
-  const completer = (line: string) => {
-    const matches = notes().flatMap(({ note }) => (note.toLowerCase().startsWith(line.toLowerCase()) ? note : []));
-    return [matches, line] as [string[], string];
-  };
-  return terminal
-    ? createInterface({ input: process.stdin, output: process.stderr, completer })
-    : createInterface({ input: process.stdin, terminal: false });
+/** `next` returns a command letter, a digit or a note, and `q` at the end of the input. */
+interface Replies {
+  next(): Promise<string>;
+  close(): void;
 }
 
-/** Returns `q` at the end of the input. */
-async function readReply(lines: Interface, replies: AsyncIterator<string>): Promise<string> {
-  if (lines.terminal) {
-    lines.setPrompt(PROMPT);
-    lines.prompt();
-  } else process.stderr.write(PROMPT);
-  const { value, done } = await replies.next();
-  return done === true ? "q" : value.trim();
+function lineReplies(): Replies {
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const iterator = lines[Symbol.asyncIterator]();
+  return {
+    async next() {
+      process.stderr.write(PROMPT);
+      const { value, done } = await iterator.next();
+      return done === true ? "q" : value.trim();
+    },
+    close: () => lines.close(),
+  };
 }
+
+/**
+ * Reads single keys. A note is typed after `w`, as a line in which Tab completes earlier notes. Otherwise, a note that
+ * begins with the letter of a command would be ambiguous.
+ */
+function keyReplies(notes: () => readonly NoteCount[]): Replies {
+  const input = process.stdin;
+  let close = () => {};
+  const readKey = () =>
+    new Promise<string>((resolve) => {
+      const onData = (data: Buffer) => end(data.toString("utf8"));
+      const end = (keys: string) => {
+        input.off("data", onData);
+        input.setRawMode(false);
+        input.pause();
+        // Keys that were typed ahead belong to the next traces.
+        if (keys.length > 1) input.unshift(Buffer.from(keys.slice(1)));
+        resolve(keys.charAt(0));
+      };
+      close = () => end("q");
+      input.setRawMode(true);
+      input.on("data", onData);
+      input.resume();
+    });
+  const readNote = () =>
+    new Promise<string>((resolve) => {
+      const completer = (line: string): [string[], string] => {
+        const matches = notes().filter(({ note }) => note.toLowerCase().startsWith(line.toLowerCase()));
+        return [matches.map(({ note }) => note), line];
+      };
+      const lines = createInterface({ input, output: process.stderr, completer });
+      close = () => lines.close();
+      let note = "";
+      lines.once("close", () => resolve(note));
+      lines.question("What went wrong? ", (line) => {
+        note = line.trim();
+        lines.close();
+      });
+    });
+  return {
+    async next() {
+      for (;;) {
+        process.stderr.write(KEYS_PROMPT);
+        const key = await readKey();
+        if (key === CTRL_C || key === CTRL_D || key === "q") return "q";
+        process.stderr.write(`${key.trim()}\n`);
+        if (key === "w") return readNote();
+        if (/^[ntu1-9]$/.test(key)) return key;
+        process.stderr.write("Press one of these keys. To write a note, press w first.\n");
+      }
+    },
+    close: () => close(),
+  };
+}
+
+const [CTRL_C, CTRL_D] = ["\u0003", "\u0004"];
 
 /** Returns the earlier note that a digit selects, or the text itself. */
 function chosenNote(reply: string, earlier: readonly NoteCount[]): string {

@@ -1,3 +1,4 @@
+// The commands that create evals: from labels, templates, cases, or a model.
 import { z } from "zod";
 import type { Candidate } from "../../../evals/choose-templates.js";
 import { criterionFlag, criterionNameSchema, OVERALL } from "../../../evals/criteria.js";
@@ -47,8 +48,8 @@ export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (argv
     }
     const { adviseModes } = await import("../../../error-analysis/advise-modes.js");
     const { adviceText } = await import("../../../reports/mode-text.js");
-    const advice = await adviseModes(flags, settings);
-    out.result(advice, () => adviceText(advice));
+    const { advice, coded } = await adviseModes(flags, settings);
+    out.result(advice, () => adviceText(advice, coded));
     return;
   }
   const { suggestEvals } = await import("../../../evals/suggest.js");

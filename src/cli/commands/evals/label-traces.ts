@@ -1,3 +1,4 @@
+// The commands to label traces and to list labels and criteria.
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import {
@@ -8,23 +9,16 @@ import {
   writeCriterion,
 } from "../../../evals/criteria.js";
 import type { EvaluatedTrace, LabelSources } from "../../../evals/definition.js";
-import type { Labelling, TraceToLabel } from "../../../evals/labelling.js";
-import type {
-  AnnotatorAgreement,
-  Disagreement,
-  EvalLabel,
-  GivenLabel,
-  LabelDraw,
-  LabelSummary,
-  TraceLabel,
-} from "../../../evals/labels.js";
+import type { AnnotatorAgreement, Disagreement, GivenLabel, LabelSummary } from "../../../evals/label-agreement.js";
+import type { Labeling, TraceToLabel } from "../../../evals/labeling.js";
+import type { EvalLabel, LabelDraw, TraceLabel } from "../../../evals/labels.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
 import { file, runName, text, toggle } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import { labelSourcesText } from "../../../reports/eval-text.js";
+import { estimateText } from "../../../reports/figure-text.js";
 import { traceText } from "../../../reports/trace-text.js";
-import { estimateText } from "../../../reports/wording.js";
 import { table } from "../../../text/format.js";
 import { askedOf } from "../../../traces/trace.js";
 import type { CommandContext } from "../../command.js";
@@ -90,18 +84,18 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
   const { importLabels } = await import("../../../evals/import-labels.js");
   if (from !== undefined) {
     const imported = await importLabels({ ...flags, from }, context.settings);
-    const { labels, unlabelled, source, score: by } = imported;
+    const { labels, unlabeled, source, score: by } = imported;
     const sources = source === null ? (imported.sources ?? {}) : { [source]: 1 };
     context.out.result(imported, () =>
       [
-        `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabelled)}. Labels ${labelSourcesText(sources)}.`,
+        `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabeled)}. Labels ${labelSourcesText(sources)}.`,
         ...noPersonLines(sources),
       ].join("\n"),
     );
     return;
   }
   const { withStore } = await import("../../../store/open-store.js");
-  const { openLabelling } = await import("../../../evals/labelling.js");
+  const { openLabeling } = await import("../../../evals/labeling.js");
   await withStore(context.settings, async (db) => {
     const options = {
       run: chats ? null : (run ?? "latest"),
@@ -112,14 +106,14 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
       adjudicate,
       confirm,
     };
-    const labelling = await openLabelling(db, options);
+    const labeling = await openLabeling(db, options);
     if (!adjudicate && !confirm) context.out.note(enriched ? ENRICHED_ORDER : RANDOM_ORDER);
-    if (labelling.sentence !== null) context.out.note(`Good means: ${labelling.sentence}`);
+    if (labeling.sentence !== null) context.out.note(`Good means: ${labeling.sentence}`);
     context.out.note(
-      `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labelling.runId ?? "chats"}.`,
+      `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labeling.runId ?? "chats"}.`,
     );
-    const labelled = await askLabels(labelling, { adjudicate, confirm }, context);
-    printSummary(labelled, labelling.summary(), criterion, context);
+    const labeled = await askLabels(labeling, { adjudicate, confirm }, context);
+    printSummary(labeled, labeling.summary(), criterion, context);
   });
 });
 
@@ -140,11 +134,11 @@ const ENRICHED_ORDER =
 /** Labels per kind (good or bad) with which an eval can miss one of the ten that are held out. */
 const WANTED_LABELS = 20;
 
-function printSummary(labelled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
+function printSummary(labeled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
   const { labels, sources, drawn, selfAgreement, betweenAnnotators } = summary;
-  out.result({ labelled, ...summary }, () =>
+  out.result({ labeled, ...summary }, () =>
     compact([
-      `Labeled ${labelled}. Total: ${countsText(labels, 0)}${labels.good + labels.bad > 0 ? `, ${labelSourcesText(sources)}` : ""}`,
+      `Labeled ${labeled}. Total: ${countsText(labels, 0)}${labels.good + labels.bad > 0 ? `, ${labelSourcesText(sources)}` : ""}`,
       selfAgreement.n > 0 && `Self-agreement on ${selfAgreement.n} repeated traces: ${estimateText(selfAgreement)}`,
       betweenAnnotators.n > 0 &&
         `Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`,
@@ -169,12 +163,12 @@ function drawsText(drawn: LabelSummary["drawn"]): string {
   return parts.join("; ") || "no labels yet";
 }
 
-function countsText(labels: LabelSummary["labels"], unlabelled: number): string {
+function countsText(labels: LabelSummary["labels"], unlabeled: number): string {
   const { good, bad, neutral, skip } = labels;
   return compact([
     `${good} good, ${bad} bad`,
     neutral + skip > 0 && `excluded: ${neutral} neutral, ${skip} skipped`,
-    unlabelled > 0 && `unlabeled: ${unlabelled}`,
+    unlabeled > 0 && `unlabeled: ${unlabeled}`,
   ]).join("; ");
 }
 
@@ -194,11 +188,11 @@ const PROMPT = "g good, b bad, s skip (optionally with a reason: b wrong year), 
  * Returns the number of labels.
  */
 async function askLabels(
-  labelling: Labelling,
+  labeling: Labeling,
   { adjudicate, confirm }: { readonly adjudicate: boolean; readonly confirm: boolean },
   { signal, out }: CommandContext,
 ): Promise<number> {
-  if (labelling.waiting === 0) {
+  if (labeling.waiting === 0) {
     if (adjudicate) {
       throw new UserError(
         "disagreements_none",
@@ -223,34 +217,34 @@ async function askLabels(
   const stop = () => lines.close();
   signal.addEventListener("abort", stop, { once: true });
   const replies = lines[Symbol.asyncIterator]();
-  let labelled = 0;
+  let labeled = 0;
   try {
-    for (const item of labelling.traces()) {
-      const reply = await askUntilSaved(labelling, item, `${labelled + 1}/${labelling.waiting}`, replies, out.note);
+    for (const item of labeling.traces()) {
+      const reply = await askUntilSaved(labeling, item, `${labeled + 1}/${labeling.waiting}`, replies, out.note);
       if (reply === null) break;
-      labelled++;
+      labeled++;
     }
   } finally {
     signal.removeEventListener("abort", stop);
     lines.close();
   }
-  return labelled;
+  return labeled;
 }
 
 /** Asks again if somebody else has labeled the trace in the meantime. Returns null if the annotator quits. */
 async function askUntilSaved(
-  labelling: Labelling,
+  labeling: Labeling,
   item: TraceToLabel,
   position: string,
   replies: AsyncIterator<string>,
   note: (text: string) => void,
 ): Promise<Reply | null> {
-  const { LabelConflict } = await import("../../../evals/labelling.js");
+  const { LabelConflict } = await import("../../../evals/labeling.js");
   for (let seen: number | undefined; ; ) {
     const reply = await ask(item, position, replies, note);
     if (reply === null) return null;
     try {
-      labelling.save(item, reply.label, reply.note, seen);
+      labeling.save(item, reply.label, reply.note, seen);
       return reply;
     } catch (error) {
       if (!(error instanceof LabelConflict)) throw error;
@@ -323,9 +317,8 @@ export const listLabelsCommand = defineCommand(
       );
     }
     const { withStore } = await import("../../../store/open-store.js");
-    const { agreementOfAnnotators, allLabels, deleteLabels, listDisagreements } = await import(
-      "../../../evals/labels.js"
-    );
+    const { agreementOfAnnotators, listDisagreements } = await import("../../../evals/label-agreement.js");
+    const { allLabels, deleteLabels } = await import("../../../evals/labels.js");
     const { getTrace } = await import("../../../traces/traces-store.js");
     await withStore(settings, async (db) => {
       const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
@@ -416,7 +409,7 @@ export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sent
       ? "No criteria."
       : table(
           ["criterion", "labeled traces", "a good trace"],
-          criteria.map((one) => [one.name, String(one.labelled), one.sentence ?? "-"]),
+          criteria.map((one) => [one.name, String(one.labeled), one.sentence ?? "-"]),
         ),
   );
 });

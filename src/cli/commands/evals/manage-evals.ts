@@ -1,3 +1,4 @@
+// The commands to list, test, review, activate, run, import and export evals.
 import { z } from "zod";
 import { EVAL_FORMATS, evalFiles, REMOVED_EVAL_FORMATS, readableFunction } from "../../../evals/as-python.js";
 import { criterionNameSchema } from "../../../evals/criteria.js";
@@ -8,7 +9,7 @@ import {
   type Validation,
   validationOf,
 } from "../../../evals/definition.js";
-import type { UncaughtTrace } from "../../../evals/test-eval.js";
+import type { UncaughtTrace } from "../../../evals/review-eval.js";
 import type { DescribedEval } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { EXIT, UserError } from "../../../platform/errors.js";
@@ -22,7 +23,7 @@ import {
   evalTestText,
   otherAgentsLines,
 } from "../../../reports/eval-text.js";
-import { estimateText, oneLine } from "../../../reports/wording.js";
+import { estimateText, oneLine } from "../../../reports/figure-text.js";
 import type { EvalRun } from "../../../runs/evals-over-run.js";
 import { share, table } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
@@ -259,7 +260,6 @@ export const listEvalsCommand = defineCommand(listEvalsSchema, async ({ all }, {
   );
 });
 
-/** Table of evals, or of all versions of one eval. */
 function evalTable(evals: readonly DescribedEval[]): string {
   return table(
     ["eval", "status", "kind", "test", "TPR", "TNR", "criterion"],
@@ -276,22 +276,31 @@ function evalTable(evals: readonly DescribedEval[]): string {
 }
 
 const useEvalSchema = z.object({
-  name: namedEval,
+  names: withTraits(z.array(text).min(1, "expected the name of an eval"), { completes: "evals" }).meta({
+    description: "Names of evals, or NAME@VERSION",
+  }),
   anyway: toggle.meta({ description: "Even without a passed test" }),
   criterion: criterionNameSchema.optional().meta({ description: "Criterion, for an eval tested for several criteria" }),
 });
 
-export const useEvalCommand = defineCommand(useEvalSchema, async (flags, { settings, out }) => {
-  const { useEval } = await import("../../../evals/use-evals.js");
-  const { stored, former } = await useEval(flags, settings);
-  const { definition } = stored;
-  const retired = former === null ? null : former.definition.version;
-  out.result({ name: definition.name, version: definition.version, retired }, () =>
-    compact([
-      `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
-      `Run it: ${commandLine`art-e evals run ${definition.name}`}`,
-      definition.reference && "It needs gold answers, so it does not score chats.",
-    ]).join("\n"),
+export const useEvalCommand = defineCommand(useEvalSchema, async ({ names, ...flags }, { settings, out }) => {
+  const { useEvals } = await import("../../../evals/use-evals.js");
+  const activated = (await useEvals({ names, ...flags }, settings)).map(({ stored: { definition }, former }) => ({
+    definition,
+    retired: former === null ? null : former.definition.version,
+  }));
+  out.result(
+    activated.map(({ definition: { name, version }, retired }) => ({ name, version, retired })),
+    () =>
+      [
+        ...activated.flatMap(({ definition, retired }) =>
+          compact([
+            `${evalLabel(definition)} is in use${retired === null ? "" : `; version ${retired} is retired`}`,
+            definition.reference && "It needs gold answers, so it does not score chats.",
+          ]),
+        ),
+        `Next: ${commandLine`art-e evals run ${activated.map(({ definition: { name } }) => name)} latest`}`,
+      ].join("\n"),
   );
 });
 
@@ -328,14 +337,20 @@ function definitionLines(definition: EvalDefinition): string[] {
 
 export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code }, { settings, out }) => {
   const { describeEval } = await import("../../../evals/use-evals.js");
-  const { stored, test, versions } = await describeEval(name, settings);
+  const { stored, test, history } = await describeEval(name, settings);
   const { definition, status, createdAt } = stored;
   if (code) {
     const source = readableFunction(definition);
     out.result({ name: definition.name, version: definition.version, code: source }, () => source);
     return;
   }
-  out.result({ ...definition, status, createdAt, test }, () =>
+  const versions = history.map(({ stored: one, tests }) => ({
+    ...one.definition,
+    status: one.status,
+    createdAt: one.createdAt,
+    tests,
+  }));
+  out.result({ ...definition, status, createdAt, test, versions }, () =>
     [
       test === null
         ? `${evalLabel(definition)}: ${definition.criterion}`
@@ -343,24 +358,8 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
       "",
       ...definitionLines(definition),
       "",
-      evalTable(versions),
+      evalHistoryText(history, readableFunction),
     ].join("\n"),
-  );
-});
-
-const historySchema = z.object({ name: evalName.meta({ description: "Name" }) });
-
-export const evalHistoryCommand = defineCommand(historySchema, async ({ name }, { settings, out }) => {
-  const { evalHistory } = await import("../../../evals/use-evals.js");
-  const versions = await evalHistory(name, settings);
-  out.result(
-    versions.map(({ stored: { definition, status, createdAt }, tests }) => ({
-      ...definition,
-      status,
-      createdAt,
-      tests,
-    })),
-    () => evalHistoryText(versions, readableFunction),
   );
 });
 
@@ -374,7 +373,7 @@ const LISTED = 20;
 
 export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, criterion }, context) => {
   const { out } = context;
-  const { reviewEval, reviewUncaught } = await import("../../../evals/test-eval.js");
+  const { reviewEval, reviewUncaught } = await import("../../../evals/review-eval.js");
   if (name === undefined) {
     const uncaught = await reviewUncaught(criterion, context);
     out.result(uncaught, () => uncaughtText(uncaught));

@@ -1,3 +1,4 @@
+// The command `evals watch`: whether a validated eval has drifted.
 import { z } from "zod";
 import type { WatchedEval } from "../../../evals/watch-evals.js";
 import { EXIT } from "../../../platform/errors.js";

@@ -1,16 +1,18 @@
+// Groups the emails of a reader into batches, and stops between them.
 import type { BadEmail, CorpusBatch, FiledEmail, ReadTable } from "../../email.js";
 
 export type ReadResult = { readonly email: FiledEmail } | { readonly bad: BadEmail } | { readonly table: ReadTable };
 
 export type ReadItems = AsyncGenerator<ReadResult | readonly ReadResult[]>;
 
-const MAILS_PER_BATCH = 500;
+const MAILS_PER_BATCH = 100;
 /** Number of body characters that end a batch early, to limit memory use with huge emails. */
 const CHARS_PER_BATCH = 8_000_000;
 
 /**
- * Groups a reader's items into batches of at most 500. If the signal aborts, rejects with its reason after the current
- * batch. If the source fails, yields the items read so far before the error.
+ * Groups a reader's items into batches of at most 100, so that most of an email's memory is free before the next
+ * collection. If the signal aborts, rejects with its reason after the current batch. If the source fails, yields the
+ * items read so far before the error.
  */
 export async function* batchMails(
   results: AsyncIterable<ReadResult | readonly ReadResult[]>,

@@ -1,3 +1,4 @@
+// Reads mail from CSV files, by record views into the chunk, because most of the time goes into copies.
 import { UserError } from "../../../platform/errors.js";
 import type { Email } from "../../email.js";
 import { buildEmailFromRow, type EmailFields, readMailFields } from "../../mime/email-fields.js";
@@ -326,13 +327,20 @@ const CR = 0x0d;
 /** Longer fields are dropped. They are not mail, and might be caused by an unclosed quote. */
 export const MAX_FIELD_BYTES = 64 * 1024 * 1024;
 
+/** A byte order mark, and the line that tells Excel the delimiter. */
+const SKIPPED_START = /^(?:\xef\xbb\xbf)?(?:sep=[^\r\n]\r?\n)?/i;
+const MAX_START_BYTES = 10;
+/** First bytes of both. */
+const CAN_BE_SKIPPED: ReadonlySet<number> = new Set([0xef, 0x73, 0x53]);
+
 /** Placeholder for the dropped start of a field. */
 const DROPPED_FIELD_START = Buffer.from('"');
 
 /**
  * A streaming CSV parser (RFC 4180). Records end with LF or CRLF. A quote that neither opens nor closes a field is
- * text. Empty lines and a byte order mark are skipped. `delimiter` is the byte between two fields. `end` yields the
- * last records. If a quote is unclosed, it then throws a `UserError` with the row (the header is row 1).
+ * text. Empty lines, a byte order mark and Excel's first line `sep=;` are skipped. `delimiter` is the byte between two
+ * fields. `end` yields the last records. If a quote is unclosed, it then throws a `UserError` with the row (the header
+ * is row 1).
  */
 export class CsvRecords {
   /** Unparsed bytes, from the start of the current field. */
@@ -353,18 +361,20 @@ export class CsvRecords {
 
   *push(chunk: Buffer): Generator<CsvRecord> {
     this.rest = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
-    if (this.atStart && this.rest.length >= 3) this.skipByteOrderMark();
+    if (this.atStart && (this.rest.length >= MAX_START_BYTES || !CAN_BE_SKIPPED.has(this.rest[0] ?? 0xef)))
+      this.skipStart();
     if (!this.atStart) yield* this.split(false);
   }
 
   *end(): Generator<CsvRecord> {
-    if (this.atStart) this.skipByteOrderMark();
+    if (this.atStart) this.skipStart();
     yield* this.split(true);
   }
 
-  private skipByteOrderMark(): void {
+  private skipStart(): void {
     this.atStart = false;
-    if (this.rest[0] === 0xef && this.rest[1] === 0xbb && this.rest[2] === 0xbf) this.rest = this.rest.subarray(3);
+    const start = this.rest.toString("latin1", 0, MAX_START_BYTES);
+    this.rest = this.rest.subarray(SKIPPED_START.exec(start)?.[0].length ?? 0);
   }
 
   private *split(last: boolean): Generator<CsvRecord> {

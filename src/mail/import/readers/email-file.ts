@@ -1,3 +1,4 @@
+// Reads a file that contains one email.
 import type { Email, MailForm } from "../../email.js";
 import { MAX_MAIL_BYTES, mailOfEmlx, parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";

@@ -1,10 +1,7 @@
+// The attachments of Apple Mail's `Messages/9.partial.emlx`. Apple Mail leaves their parts empty, and stores them in
+// `Attachments/9/NUMBER/`, where NUMBER is the number of the part, such as 2 or 1.2.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-
-/**
- * The attachments of Apple Mail's `Messages/9.partial.emlx`. Apple Mail leaves their parts empty, and stores them in
- * `Attachments/9/NUMBER/`, where NUMBER is the number of the part, such as 2 or 1.2.
- */
 
 /** Larger attachments stay empty. */
 const MAX_BYTES = 16 * 1024 * 1024;

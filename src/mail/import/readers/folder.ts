@@ -1,3 +1,4 @@
+// Reads the mail in a folder, file by file, in name order.
 import { type Dirent, readFileSync, realpathSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, join, sep } from "node:path";

@@ -1,3 +1,4 @@
+// Decompresses gzip up to the point of damage, and stops decompression bombs.
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../../platform/errors.js";
 import { DamagedData } from "./source-errors.js";

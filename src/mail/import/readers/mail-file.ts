@@ -1,3 +1,4 @@
+// The file type that all readers receive, and helpers to read a file's stream in pieces.
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
@@ -5,8 +6,6 @@ import { requireRegularFile } from "../../../platform/files.js";
 import type { MailLocation } from "./filed-email.js";
 import type { MailboxLayout } from "./mailbox-layout.js";
 import { isSystemError, unreadable } from "./source-errors.js";
-
-/** The file type that all readers receive, and helpers to read a file's stream in pieces. */
 
 /** A file in a source: on disk, in an archive, or compressed. */
 export interface MailFile {
@@ -55,7 +54,7 @@ export interface PeekedFile {
   close(): Promise<void>;
 }
 
-const CHUNK_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /** @param onRead receives the number of bytes of every chunk */
 export function diskFile(

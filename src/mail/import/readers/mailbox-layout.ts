@@ -1,3 +1,4 @@
+// Finds the owner of a file from the layouts of mail programs and servers.
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import { nameParts } from "../../owners.js";

@@ -1,3 +1,4 @@
+// Reads mbox files as a stream.
 import type { BadEmail } from "../../email.js";
 import { MAX_MAIL_BYTES, parseEmail, TOO_LARGE } from "../../mime/parse-email.js";
 import type { ReadResult } from "./batch-mails.js";

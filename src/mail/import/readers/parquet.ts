@@ -1,3 +1,4 @@
+// Reads mail from Parquet files.
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import {
@@ -178,7 +179,7 @@ function readMail(
   where: string,
 ): ReadResult {
   const value = (column: MailColumn) => decoded(row[columns.get(column) ?? ""], report);
-  const text = (column: MailColumn) => textOf(value(column));
+  const text = (column: MailColumn) => cellText(value(column));
   const email = buildEmailFromRow({
     messageId: textOrEmpty(text("messageId")),
     subject: text("subject"),
@@ -202,7 +203,7 @@ async function readRawMail(
 ): Promise<ReadResult> {
   const email = await parseEmail(rawBytes(row[messageColumn]));
   if (typeof email === "string") return { bad: { where, reason: email } };
-  return { email: fileEmail(email, locateRow(textOf(decoded(row[columns.get("path") ?? ""])), place), "parquet") };
+  return { email: fileEmail(email, locateRow(cellText(decoded(row[columns.get("path") ?? ""])), place), "parquet") };
 }
 
 /** Decodes the texts of a binary column, which can be in a list. */
@@ -216,7 +217,7 @@ function decoded(value: unknown, report = new TableReport("", [], new Map())): u
 function rawBytes(value: unknown): Buffer {
   return value instanceof Uint8Array
     ? Buffer.from(value.buffer, value.byteOffset, value.length)
-    : Buffer.from(textOf(value));
+    : Buffer.from(cellText(value));
 }
 
 function addressesOf(value: unknown): string {
@@ -224,9 +225,9 @@ function addressesOf(value: unknown): string {
 }
 
 /** Converts a value to text. Null becomes an empty string, and a list becomes a comma-separated list. */
-function textOf(value: unknown): string {
+function cellText(value: unknown): string {
   if (typeof value === "string") return value;
-  return Array.isArray(value) ? value.map(textOf).join(", ") : "";
+  return Array.isArray(value) ? value.map(cellText).join(", ") : "";
 }
 
 function dateOf(value: unknown): string | null {

@@ -1,6 +1,8 @@
+// Chooses the reader for a file based on its content, looking inside archives and compressed files.
 import { basename } from "node:path";
 import { UserError } from "../../../platform/errors.js";
 import type { CorpusFormat } from "../../email.js";
+import { withAppleEntries } from "./apple-archive.js";
 import type { ReadItems, ReadResult } from "./batch-mails.js";
 import { type CsvTable, csvNames, findCsvTable, readCsv } from "./csv.js";
 import { readEmailFile } from "./email-file.js";
@@ -12,8 +14,6 @@ import { claimsToBeMail, type FileKind, HEAD_BYTES, recognize, SIDE_FILE } from 
 import { BrokenSource, DamagedData } from "./source-errors.js";
 import { readTar } from "./tar.js";
 import { readZip } from "./zip.js";
-
-/** Chooses the reader for a file based on its content, looking inside archives and compressed files. */
 
 /** Maximum depth of nested archives. */
 const MAX_DEPTH = 4;
@@ -53,7 +53,7 @@ export async function* readMailFile(file: MailFile, options: ReadOptions): ReadI
     case "gzip":
       return yield* readGzip(file, content, options);
     case "tar":
-      return yield* tooDeep(options, file) ?? readTar(file, content.chunks(), readEntries(options));
+      return yield* tooDeep(options, file) ?? readEntries(options, (read) => readTar(file, content.chunks(), read));
     case "zip":
     case "parquet":
       return yield* readHeld(file, content, kind.kind, options);
@@ -79,9 +79,13 @@ async function openContent(file: MailFile): Promise<PeekedFile> {
 }
 
 /** Like `readMailFile`, but for a file in a folder or an archive. If it is damaged, the rest of it is skipped. */
-export async function* readInnerFile(file: MailFile, options: Omit<ReadOptions, "format">): ReadItems {
+export function readInnerFile(file: MailFile, options: Omit<ReadOptions, "format">): ReadItems {
+  return reportDamage(file, readMailFile(file, { ...options, format: null }));
+}
+
+async function* reportDamage(file: MailFile, items: ReadItems): ReadItems {
   try {
-    yield* readMailFile(file, { ...options, format: null });
+    yield* items;
   } catch (error) {
     yield { bad: { where: file.where, reason: reasonOfError(error) } };
   }
@@ -127,8 +131,11 @@ async function* readGzip(file: MailFile, content: PeekedFile, options: ReadOptio
   yield* tooDeep(options, file) ?? readMailFile(inner, inArchive(options));
 }
 
-function readEntries(options: ReadOptions): (file: MailFile) => ReadItems {
-  return (entry) => readInnerFile(entry, inArchive(options));
+function readEntries(
+  options: ReadOptions,
+  readArchive: (readEntry: (entry: MailFile) => ReadItems) => ReadItems,
+): ReadItems {
+  return withAppleEntries(readArchive, (entry) => readInnerFile(entry, inArchive(options)), reportDamage);
 }
 
 function inArchive(options: ReadOptions): ReadOptions {
@@ -150,8 +157,9 @@ async function* readHeld(
 ): ReadItems {
   if (file.disk !== null) {
     await content.close();
-    if (kind === "zip") yield* readZip(file, file.disk, readEntries(options), options.onRead);
-    else yield* readParquet([await openParquetFile(file.disk, file.where)], options.onRead);
+    const path = file.disk;
+    if (kind === "zip") yield* readEntries(options, (read) => readZip(file, path, read, options.onRead));
+    else yield* readParquet([await openParquetFile(path, file.where)], options.onRead);
     return;
   }
   if (kind === "zip" && options.depth >= MAX_DEPTH) return yield* tooDeep(options, file) as ReadItems;
@@ -162,7 +170,7 @@ async function* readHeld(
       bad: { where: file.where, reason: `it is ${what} of more than 256 MB within an archive: unpack it first` },
     };
   } else if (kind === "zip") {
-    yield* readZip(file, bytes, readEntries(options), () => undefined);
+    yield* readEntries(options, (read) => readZip(file, bytes, read, () => undefined));
   } else {
     yield* readParquet([await openParquetBytes(file.where, file.place.full, bytes)], () => undefined);
   }

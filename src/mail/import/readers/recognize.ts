@@ -1,9 +1,8 @@
+// Recognizes the kind of a file from its first bytes, and explains why a file is not mail.
 import { NO_HEADER, type RawMail, readMailFields } from "../../mime/email-fields.js";
 import { type CsvTable, csvNames, findCsvTable } from "./csv.js";
 import { isGzip } from "./gunzip.js";
 import { hasSeparator, isMboxStart } from "./mbox.js";
-
-/** Recognizes the kind of a file from its first bytes, and explains why a file is not mail. */
 
 /** The kind of a file, detected from its first bytes. */
 export type FileKind =
@@ -93,11 +92,16 @@ export function recognize(head: Buffer, isWhole: boolean, name: string, isInMail
  */
 function hasMailHeader({ fields }: RawMail, mail: Buffer): boolean {
   const { messageId, subject, from, to, date } = fields;
+  const header = mail.toString("latin1", 0, 8 * 1024).split(/\r?\n\r?\n/, 1)[0] ?? "";
+  if (messageId === "" && HTTP_FIELD.test(header)) return false;
   const found = [messageId, subject, date ?? "", from.includes("@") ? from : "", to.includes("@") ? to : ""];
   if (found.filter((field) => field !== "").length > 1) return true;
-  const header = mail.toString("latin1", 0, 8 * 1024).split(/\r?\n\r?\n/, 1)[0] ?? "";
   return /^(?:received|return-path|mime-version|delivered-to|x-[\w-]+)[ \t]*:/im.test(header);
 }
+
+/** Fields that only HTTP uses. */
+const HTTP_FIELD =
+  /^(?:server|host|etag|cache-control|set-cookie|last-modified|accept-ranges|vary|transfer-encoding)[ \t]*:/im;
 
 /** Signatures of a local file header, an empty archive, and the first part of a split one. */
 const ZIP_STARTS = ["504b0304", "504b0506", "504b0708"];

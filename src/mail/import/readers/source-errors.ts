@@ -1,3 +1,4 @@
+// Errors of damaged sources, with the position up to which they were read.
 import { UserError } from "../../../platform/errors.js";
 
 /** A truncated or damaged source. Inside a folder or an archive, it is skipped, with `problem` as the reason. */

@@ -1,12 +1,9 @@
+// Parses cells of CSV and Parquet tables in the formats that programs write, including lists in JSON, Python, numpy or
+// PostgreSQL syntax.
 import { z } from "zod";
 import { parseJsonOrNull } from "../../../platform/json.js";
 import type { ReadTable } from "../../email.js";
 import { decodeCharset } from "../../mime/charset.js";
-
-/**
- * Parses cells of CSV and Parquet tables in the formats that programs write, including lists in JSON, Python, numpy or
- * PostgreSQL syntax.
- */
 
 /** Fields that every mail table should contain. */
 const WANTED = ["messageId", "date", "from", "to", "subject", "body"];
@@ -74,9 +71,12 @@ const SPACED_ADDRESSES = /^[^\s|@<>",;:([{]+@[^\s|@<>",;]+(?:[\s|]+[^\s|@<>",;]+
 const EXCHANGE_TYPE = /^\[(?:smtp|mailto):/i;
 const QUOTED = /[bu]?'((?:[^'\\]|\\.)*)'|[bu]?"((?:[^"\\]|\\.)*)"/gs;
 
+/** A list that was written to JSON as a string. */
+const QUOTED_LIST = /^"([[{(].*[\])}])"$/s;
+
 /** Returns the addresses in a cell as a comma-separated list, the syntax of mail headers. */
 export function addressList(cell: string): string {
-  const text = textOrEmpty(cell);
+  const text = textOrEmpty(cell).replace(QUOTED_LIST, "$1");
   const list = CALL.exec(text)?.[1]?.trim() ?? text;
   const close = BRACKETS[list[0] ?? ""];
   if (SPACED_ADDRESSES.test(list)) return list.split(/[\s|]+/).join(", ");

@@ -1,7 +1,9 @@
+// Reads tar archives as a stream, without unpacking them.
 import { basename } from "node:path";
 import { pipeline } from "node:stream";
 import { extract, type Header } from "tar-stream";
 import { UserError } from "../../../platform/errors.js";
+import { isAppleEntry } from "./apple-archive.js";
 import type { ReadItems } from "./batch-mails.js";
 import { readPlainEmail } from "./email-file.js";
 import { entryFile, isInMaildir, type MailFile } from "./mail-file.js";
@@ -75,7 +77,7 @@ async function* readEntryOf(
   }
   const bytes = await content.all();
   const about = { where: `${archive.where} entry ${name}`, name: basename(path), isInMaildir: isInMaildir(path) };
-  if (isPlainEmail(bytes, about.name, about.isInMaildir)) {
+  if (!isAppleEntry(path) && isPlainEmail(bytes, about.name, about.isInMaildir)) {
     const result = readPlainEmail(bytes, about, () => layout.ofEmail(path));
     yield result instanceof Promise ? await result : result;
     return;

@@ -1,3 +1,4 @@
+// Reads zip archives without unpacking them.
 import { type Entry, fromBufferPromise, getFileNameLowLevel, openPromise, type ZipFile } from "yauzl";
 import { UserError } from "../../../platform/errors.js";
 import { checkedContent, entriesOf } from "../../../platform/zip-checks.js";

@@ -1,3 +1,4 @@
+// The baseline's answer: the sentence of the found emails that best covers the question.
 import { MONTH_NAMES } from "../../../text/dates-and-numbers.js";
 import { contentWords, splitPassages, stemsOf, wordsOf } from "../../../text/passages.js";
 

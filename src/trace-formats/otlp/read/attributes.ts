@@ -1,3 +1,4 @@
+// Reads the attributes of a span, whose types differ between writers.
 import type { z } from "zod";
 import { type JsonValue, jsonDepth, jsonValueSchema, MAX_JSON_DEPTH, parseJsonOrNull } from "../../../platform/json.js";
 

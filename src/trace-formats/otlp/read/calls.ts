@@ -1,5 +1,7 @@
+// Reads a span's model or tool call: model, finish reason, usage, tools.
 import { z } from "zod";
-import { cacheWrites, type FinishReason, reasoningUsage, type ToolSpec, type Usage } from "../../../models/model.js";
+import type { FinishReason, ToolSpec } from "../../../models/model.js";
+import { cacheWrites, reasoningUsage, type Usage } from "../../../models/usage.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema } from "../../../platform/json.js";
 import { finishReason, modelId } from "../otlp-encode.js";
 import { type AttributeMap, countOf, itemsOf, jsonIn, jsonOf, jsonOrText, textOf, textsOf } from "./attributes.js";
@@ -37,6 +39,7 @@ export function kindOf({ attributes, name }: ReadSpan): SpanKind {
     "openinference.span.kind",
     "traceloop.span.kind",
     "langfuse.observation.type",
+    "langsmith.span.kind",
   )?.toUpperCase();
   if (kind === "LLM" || kind === "GENERATION" || attributes.has("request_data") || attributes.has("llm.request.type"))
     return "model";

@@ -1,19 +1,17 @@
+// The conversation of a model call in each supported convention:
+// - OpenTelemetry GenAI: https://github.com/open-telemetry/semantic-conventions-genai
+// - OpenInference: https://arize-ai.github.io/openinference/spec/content/messages.html
+// - Vercel AI SDK: https://ai-sdk.dev/docs/ai-sdk-core/telemetry
+// - GenAI conventions up to 1.36, whose messages are events, and Logfire
+// - Langfuse's SDK: `langfuse.observation.input`, ...
+// - LangSmith: `gen_ai.prompt`, ..., also with LangChain's messages
+// - OpenLLMetry (Traceloop): `gen_ai.prompt.0.role`, ...
 import { z } from "zod";
 import type { Message, ToolCall } from "../../../models/model.js";
 import { isJsonObject, type JsonValue, jsonValueSchema } from "../../../platform/json.js";
 import { reasoningField } from "../../imported-trace.js";
 import { type AttributeMap, itemsOf, jsonOf, jsonOrText, textOf } from "./attributes.js";
 import type { ReadSpan } from "./spans.js";
-
-/**
- * The conversation of a model call in each supported convention:
- * - OpenTelemetry GenAI: https://github.com/open-telemetry/semantic-conventions-genai
- * - OpenInference: https://arize-ai.github.io/openinference/spec/content/messages.html
- * - Vercel AI SDK: https://ai-sdk.dev/docs/ai-sdk-core/telemetry
- * - GenAI conventions up to 1.36, whose messages are events, and Logfire
- * - Langfuse's SDK: `langfuse.observation.input`, ...
- * - OpenLLMetry (Traceloop): `gen_ai.prompt.0.role`, ...
- */
 
 /** The messages sent to a model, with its system prompt first, and its reply. Tool messages do not have names yet. */
 export interface Conversation {
@@ -335,12 +333,41 @@ function messageEvents({ attributes, events }: ReadSpan): Conversation {
   return conversation;
 }
 
-/** The request and reply as JSON, or any text: OpenInference's plain values, Langfuse's SDK and Logfire. */
+const LANGCHAIN_ROLES: Readonly<Record<string, string>> = { human: "user", ai: "assistant" };
+
+const langChainSchema = z.looseObject({
+  kwargs: z.looseObject({
+    type: z.string(),
+    tool_calls: z
+      .array(z.object({ id: unknownText, name: unknownText, args: z.unknown() }))
+      .catch([])
+      .transform((calls) => calls.map(({ id, name, args }) => ({ id, function: { name, arguments: args } }))),
+  }),
+});
+
+/** Converts LangChain's messages, which are in lists of lists and have a type instead of a role. */
+function fromLangChain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.flat().map(fromLangChain);
+  const message = langChainSchema.safeParse(value).data?.kwargs;
+  if (message !== undefined) return { ...message, role: LANGCHAIN_ROLES[message.type] ?? message.type };
+  const { messages, generations, message: inner } = z.looseObject({}).safeParse(value).data ?? {};
+  if (messages !== undefined) return { messages: fromLangChain(messages) };
+  return generations === undefined && inner === undefined ? value : fromLangChain(generations ?? inner);
+}
+
+/** The request and reply as JSON, or any text: OpenInference's plain values, Langfuse's SDK, Logfire and LangSmith. */
 function plainValues({ attributes }: ReadSpan): Conversation {
-  const input = textOf(attributes, "input.value", "langfuse.observation.input", "request_data");
-  const output = textOf(attributes, "output.value", "langfuse.observation.output", "response_data");
-  const request = input === undefined ? undefined : chatInputSchema.safeParse(jsonOrText(input)).data;
-  const reply = output === undefined ? undefined : chatOutputSchema.safeParse(jsonOrText(output)).data;
+  const input = textOf(attributes, "input.value", "langfuse.observation.input", "request_data", "gen_ai.prompt");
+  const output = textOf(
+    attributes,
+    "output.value",
+    "langfuse.observation.output",
+    "response_data",
+    "gen_ai.completion",
+  );
+  const valueIn = (text: string) => fromLangChain(jsonOrText(text));
+  const request = input === undefined ? undefined : chatInputSchema.safeParse(valueIn(input)).data;
+  const reply = output === undefined ? undefined : chatOutputSchema.safeParse(valueIn(output)).data;
   return {
     input: request?.flatMap(fromCompletion) ?? (input ? [{ role: "user", content: input }] : []),
     output: reply?.flatMap(fromCompletion) ?? (output ? [{ role: "assistant", content: output, toolCalls: [] }] : []),

@@ -1,12 +1,9 @@
+// Spans of an OTLP JSON file, grouped by trace. A collector might write the spans of one trace anywhere in its file.
 import { z } from "zod";
 import { Database } from "../../../store/sqlite.js";
 import { checkValue, parseImported } from "../../imported-trace.js";
 import { readDocuments } from "../../open-import/imported-file.js";
 import type { AttributeMap, AttributeValue } from "./attributes.js";
-
-/**
- * Spans of an OTLP JSON file, grouped by trace. A collector might write the spans of one trace anywhere in its file.
- */
 
 /** Any kind of value. Numbers can also be strings. Unknown fields are ignored. */
 const anyValueSchema: z.ZodType<AttributeValue> = z.lazy(() =>

@@ -5,7 +5,7 @@ import asyncio
 import json
 from types import SimpleNamespace as Namespace
 
-from first_hit import tool_call
+from first_hit import read_result, tool_call
 
 
 class Trajectory:
@@ -45,7 +45,7 @@ class Model:
         if self.talks:
             message = Namespace(content="I don't know", tool_calls=None)
         else:
-            results = [json.loads(m["content"]) for m in messages if m["role"] == "tool"]
+            results = [read_result(m["content"]) for m in messages if m["role"] == "tool"]
             name, arguments = tool_call(messages[1]["content"], messages[0]["content"], results)
             assert name in names
             function = Namespace(name=name, arguments=json.dumps(arguments))

@@ -13,6 +13,11 @@ def answer_from(question, body):
     return max(sentences, key=lambda sentence: len(words & set(re.findall(r"\w+", sentence.lower()))))
 
 
+def read_result(text):
+    """Parses the result of a tool. Marks around it can say that it is data."""
+    return json.loads(text[text.index("{") : text.rindex("}") + 1])
+
+
 def next_call(question, results):
     """Returns the next tool and its arguments for the results of the previous calls, which are parsed JSON."""
     if not results:

@@ -4,6 +4,7 @@ import json
 import sys
 
 from art_e_trl import EnvironmentFailure, MailEnvironment, mail_reward
+from first_hit import read_result
 
 environment = MailEnvironment()
 environment.reset(split="test", index=0)
@@ -17,6 +18,6 @@ except EnvironmentFailure:
     print(json.dumps({"reward": reward, "done": environment.done}), flush=True)
 sys.stdin.readline()
 question = environment.reset(split="test", index=0).split("\n")[0]
-hit = json.loads(environment.email_search(question))["emails"][0]
+hit = read_result(environment.email_search(question))["emails"][0]
 environment.return_final_answer("found", [hit["message_id"]])
 print(json.dumps({"reward": environment.reward, "done": environment.done}), flush=True)

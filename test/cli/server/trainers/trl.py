@@ -8,7 +8,7 @@ import re
 import types
 import typing
 
-from first_hit import next_call
+from first_hit import next_call, read_result
 
 BASIC = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -73,7 +73,7 @@ class GRPOTrainer:
             completion.append({"role": "tool", "name": names[kind], "content": content})
             if kind == "answer":
                 return [*completion, {"role": "assistant", "content": "Done."}]
-            results.append(json.loads(content))
+            results.append(read_result(content))
 
 
 def tool_methods(environment):

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from art_e_trl import MailEnvironment, mail_reward, mail_rows
-from first_hit import next_call
+from first_hit import next_call, read_result
 
 environments = threading.local()
 
@@ -20,7 +20,7 @@ def roll_out(row):
     results = []
     while not environment.done:
         kind, arguments = next_call(question, results)
-        results.append(json.loads(tools[kind](**arguments)))
+        results.append(read_result(tools[kind](**arguments)))
     (reward,) = mail_reward([environment], [[{"role": "assistant", "content": ""}]])
     return {"index": row["index"], "question": question, "reward": reward}
 

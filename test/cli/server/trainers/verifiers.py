@@ -7,7 +7,7 @@ import inspect
 import json
 from types import SimpleNamespace as Message
 
-from first_hit import tool_call
+from first_hit import read_result, tool_call
 
 State = dict
 Messages = list
@@ -102,7 +102,7 @@ def message(raw):
 async def first_hit(prompt, tools):
     names = [tool["name"] for tool in tools]
     instructions, question = prompt[0].content, prompt[1].content
-    results = [json.loads(m.content) for m in prompt if m.role == "tool"]
+    results = [read_result(m.content) for m in prompt if m.role == "tool"]
     name, arguments = tool_call(question, instructions, results)
     assert name in names
     call = Message(id=f"call_{len(prompt)}", name=name, arguments=json.dumps(arguments))

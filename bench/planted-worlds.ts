@@ -1,0 +1,433 @@
+import type { QuestionTrace, ToolCallRecord, Turn } from "../src/traces/trace.js";
+
+/**
+ * Three agents with faults of their own, for measuring how many failure modes one coding pass turns into evals. They
+ * were written, with these seeds, before the method was tuned, and share neither prose nor faults with the demo. Good
+ * traces also have accidents, and some bad ones show no sign of their fault.
+ */
+
+export interface World {
+  readonly name: string;
+  /** First seed of its runs. */
+  readonly seed: number;
+  /** Traces per run. */
+  readonly traces: number;
+  /** Fraction of the bad traces that a template cannot recognize. */
+  readonly hidden: number;
+  readonly good: (random: Random, index: number) => QuestionTrace;
+  /** The score of a trace, 0 to 1. */
+  readonly score: (isBad: boolean, random: Random) => number;
+  readonly modes: Readonly<Record<string, Mode>>;
+}
+
+interface Mode {
+  /** Whether a template recognizes the mode. */
+  readonly hasTemplate: boolean;
+  readonly plant: (trace: QuestionTrace, random: Random) => Partial<QuestionTrace>;
+}
+
+export type Random = () => number;
+
+const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+const between = (random: Random, low: number, high: number) => low + Math.floor(random() * (high - low + 1));
+/** A log-normal amount with this median. */
+const spread = (random: Random, median: number, sigma: number) => {
+  const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  return median * Math.exp(sigma * normal);
+};
+
+interface Mail {
+  readonly message_id: string;
+  readonly subject: string;
+  readonly sender: string;
+  readonly date: string;
+  readonly body: string;
+}
+
+interface Story {
+  readonly index: number;
+  readonly inbox: string;
+  readonly day: string;
+  readonly question: string;
+  readonly answer: string;
+  readonly mails: readonly Mail[];
+  /** Number of the mails that the agent opens. It cites the first one. */
+  readonly opened: number;
+  readonly searches: readonly string[];
+  readonly seconds: number;
+  readonly costUsd: number;
+}
+
+function call(name: string, args: ToolCallRecord["arguments"], result: ToolCallRecord["result"]): ToolCallRecord {
+  return {
+    id: `c_${name}_${JSON.stringify(args).length}`,
+    name,
+    arguments: args,
+    result,
+    error: null,
+    errorKind: null,
+    durationMs: 3,
+  } as unknown as ToolCallRecord;
+}
+
+const listing = (mails: readonly Mail[]) => ({ emails: mails.map(({ body: _, ...mail }) => mail) });
+
+/** A trace without messages: evals of templates read the calls. */
+function tell(story: Story): QuestionTrace {
+  const { index, inbox, day, mails, searches } = story;
+  const found = searches.map((query) => call("email_search", { query, inbox_id: inbox }, listing(mails)));
+  const opened = mails
+    .slice(0, story.opened)
+    .map((mail) => call("email_get", { message_id: mail.message_id }, { ...mail }));
+  const toolCalls = [...found, ...opened];
+  const startedAt = `${day}T09:00:00.000Z`;
+  const turns = Array.from({ length: toolCalls.length + 1 }, (_, i) => ({
+    startedAt,
+    latencyMs: 900,
+    waitedMs: 0,
+    finishReason: i === toolCalls.length ? "stop" : "tool_calls",
+    rawFinishReason: "stop",
+    usage: { inputTokens: 900, outputTokens: 60, cachedInputTokens: 0 },
+    costUsd: story.costUsd / (toolCalls.length + 1),
+    retries: [],
+    cached: false,
+  })) as unknown as Turn[];
+  return {
+    kind: "question",
+    traceId: `t_${index}`,
+    sessionId: `s_${index}`,
+    runId: "run",
+    taskId: index,
+    epoch: 1,
+    agentId: "planted",
+    model: "script/planted",
+    maxTurns: 30,
+    startedAt,
+    endedAt: startedAt,
+    durationMs: story.seconds * 1_000,
+    messages: [],
+    toolCalls,
+    turns,
+    ending: "answered",
+    answer: story.answer,
+    sources: mails.slice(0, 1).map(({ message_id: id }) => id),
+    error: null,
+    scores: {},
+    judge: null,
+    task: {
+      id: index,
+      question: story.question,
+      answer: "",
+      message_ids: [],
+      how_realistic: 0.5,
+      inbox_address: inbox,
+      query_date: day,
+      split: "test",
+    },
+  } as unknown as QuestionTrace;
+}
+
+/** Removes the parts of a trace that only its fault may have. */
+const changeLastTurn = (turns: readonly Turn[], change: Partial<Turn>) =>
+  turns.map((turn, i) => (i === turns.length - 1 ? { ...turn, ...change } : turn));
+
+const day = (random: Random, year: number) =>
+  `${year}-${String(between(random, 1, 12)).padStart(2, "0")}-${String(between(random, 10, 27))}`;
+
+const STREETS = ["Harbor Lane", "Mill Row", "Cedar Court", "Quarry Hill", "Station Road", "Foxglove Way"];
+const DAMAGES = ["a burst pipe", "hail on the roof", "a cracked windshield", "smoke in the kitchen", "a fallen oak"];
+const ADJUSTERS = ["Ines Duarte", "Tomas Beck", "Priya Nair", "Walter Obi", "Greta Lind"];
+
+/** A wordy agent that reads several emails. Its answers are full of numbers. */
+const CLAIMS: World = {
+  name: "claims office",
+  seed: 41_000,
+  traces: 700,
+  hidden: 0,
+  score: (isBad, random) => (isBad ? random() : Math.sqrt(random())),
+  good(random, index) {
+    const amount = between(random, 11, 99) * 100 + between(random, 1, 99);
+    const excess = between(random, 1, 9) * 50;
+    const street = `${between(random, 2, 98)} ${pick(random, STREETS)}`;
+    const damage = pick(random, DAMAGES);
+    const adjuster = pick(random, ADJUSTERS);
+    const date = day(random, 2014);
+    const mails = Array.from({ length: between(random, 4, 8) }, (_, i) => ({
+      message_id: `<${index}.${i}@claims.example>`,
+      subject: i === 0 ? `Claim for ${street}` : `${pick(random, DAMAGES)}, file ${index * 10 + i}`,
+      sender: `${pick(random, ADJUSTERS).toLowerCase().replace(" ", ".")}@claims.example`,
+      date: `${date.slice(0, 8)}0${between(random, 1, 9)}T10:00:00Z`,
+      body: `We accept ${damage} at ${street}. The amount is ${amount} with an excess of ${excess}.`,
+    }));
+    const trace = tell({
+      index,
+      inbox: "desk@claims.example",
+      day: date,
+      question: `Which amount was accepted for ${damage} at ${street} (file ${index})?`,
+      answer: `I looked through the file and the letters around it. ${adjuster} accepted ${damage} at ${street}, and the amount is ${amount}, from which an excess of ${excess} is taken${random() < 0.5 ? "." : ", as the policy says in its usual words, so that the rest is paid as soon as the form has been signed and sent back to us."}`,
+      mails,
+      opened: between(random, 2, 4),
+      searches: Array.from(
+        { length: between(random, 2, 5) },
+        (_, i) => `${street} ${damage} ${["amount", "letter", "excess", "file", "form"][i]}`,
+      ),
+      seconds: spread(random, 14, 0.5),
+      costUsd: spread(random, 0.02, 0.5),
+    });
+    const accident = random();
+    if (accident < 0.03) return { ...trace, toolCalls: [...trace.toolCalls, ...trace.toolCalls.slice(0, 1)] };
+    if (accident < 0.05) return { ...trace, sources: [mails.at(-1)?.message_id ?? ""] };
+    if (accident < 0.07) return { ...trace, answer: `${trace.answer} Some ${between(random, 3, 9) * 111} remain.` };
+    return trace;
+  },
+  modes: {
+    amount_invented: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: (answer ?? "").replace(/the amount is \d+/, `the amount is ${between(random, 10_000, 99_999)}`),
+      }),
+    },
+    cites_a_letter_it_never_opened: {
+      hasTemplate: true,
+      plant: ({ toolCalls }) => {
+        const listed = (toolCalls[0]?.result as { emails?: { message_id: string }[] } | undefined)?.emails ?? [];
+        const opened = new Set(toolCalls.map(({ arguments: args }) => (args as { message_id?: string }).message_id));
+        return { sources: [listed.findLast(({ message_id: id }) => !opened.has(id))?.message_id ?? "<none@x>"] };
+      },
+    },
+    overlooks_the_later_letter: {
+      hasTemplate: true,
+      plant: ({ toolCalls, sources, task }) => ({
+        toolCalls: toolCalls.map((one) => {
+          const result = one.result as { emails?: Mail[] };
+          const cited = result.emails?.find(({ message_id: id }) => id === sources[0]);
+          if (cited === undefined) return one;
+          const later = {
+            ...cited,
+            message_id: `<later${cited.message_id.slice(1)}`,
+            date: `${task.query_date}T23:00:00Z`,
+          };
+          return { ...one, result: { emails: [...(result.emails ?? []), later] } } as unknown as ToolCallRecord;
+        }),
+      }),
+    },
+    asks_the_same_again: {
+      hasTemplate: true,
+      plant: ({ toolCalls }, random) => ({ toolCalls: [...toolCalls, ...toolCalls.slice(0, between(random, 1, 3))] }),
+    },
+    rambles: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: `${answer} ${"To put it in other words, the letter says what I said above. ".repeat(between(random, 5, 9))}`,
+      }),
+    },
+    names_another_policy_holder: { hasTemplate: false, plant: ({ answer }) => ({ answer: `Mr. Ames: ${answer}` }) },
+    promises_a_payment: { hasTemplate: false, plant: ({ answer }) => ({ answer: `${answer} It is paid tomorrow.` }) },
+  },
+};
+
+const VISITS = ["the blood test", "the cast", "the hearing test", "the follow-up", "the vaccination", "the X-ray"];
+const ROOMS = ["the east wing", "the annex", "upstairs", "the old ward", "reception"];
+const NAMES = ["Mrs. Alder", "Mr. Voss", "Ms. Quinn", "Mr. Sato", "Mrs. Ibarra", "Mr. Klee"];
+
+/** A terse agent with one or two calls and slow servers. The score says nothing. */
+const CLINIC: World = {
+  name: "clinic desk",
+  seed: 52_000,
+  traces: 500,
+  hidden: 0.04,
+  score: (_, random) => random(),
+  good(random, index) {
+    const visit = pick(random, VISITS);
+    const room = pick(random, ROOMS);
+    const name = pick(random, NAMES);
+    const date = day(random, 2019);
+    const inbox = pick(random, ["north@clinic.example", "south@clinic.example"]);
+    const trace = tell({
+      index,
+      inbox,
+      day: date,
+      question: `Where does ${name} go for ${visit}, slip ${index}?`,
+      answer: pick(random, [`To ${room}.`, `${name} goes to ${room}.`, `For ${visit}, to ${room}, please.`]),
+      mails: Array.from({ length: between(random, 1, 3) }, (_, i) => ({
+        message_id: `<slip-${index}-${i}@clinic.example>`,
+        subject: `${name}, ${visit}, ${i}`,
+        sender: "planning@clinic.example",
+        date: `${date.slice(0, 8)}02T07:30:00Z`,
+        body: `${name} comes to ${room} for ${visit}.`,
+      })),
+      opened: 1,
+      searches: random() < 0.7 ? [`${name} ${visit}`] : [`${name}`, `${name} ${room}`],
+      seconds: spread(random, 4, 0.7),
+      costUsd: spread(random, 0.002, 0.3),
+    });
+    const accident = random();
+    if (accident < 0.02) return { ...trace, sources: [] };
+    if (accident < 0.05) return failCalls(trace, 1);
+    return trace;
+  },
+  modes: {
+    no_slip_cited: { hasTemplate: true, plant: () => ({ sources: [] }) },
+    looks_at_the_other_desk: {
+      hasTemplate: true,
+      plant: ({ toolCalls, task }) => ({
+        toolCalls: toolCalls.map((one) =>
+          one.name === "email_search"
+            ? { ...one, arguments: { query: "slip", inbox_id: `other.${task.inbox_address}` } }
+            : one,
+        ),
+      }),
+    },
+    sentence_breaks_off: {
+      hasTemplate: true,
+      plant: ({ turns, answer }) => ({
+        turns: changeLastTurn(turns, { finishReason: "length" }),
+        answer: (answer ?? "").slice(0, 9),
+      }),
+    },
+    gives_up_at_the_list: {
+      hasTemplate: true,
+      plant: ({ toolCalls }) => ({
+        ending: "dont_know",
+        answer: "I don't know.",
+        sources: [],
+        toolCalls: toolCalls.filter(({ name }) => name === "email_search"),
+      }),
+    },
+    keeps_people_waiting: {
+      hasTemplate: true,
+      plant: ({ durationMs }, random) => ({ durationMs: durationMs + spread(random, 90_000, 0.4) }),
+    },
+    fights_with_the_tool: { hasTemplate: true, plant: (trace, random) => failCalls(trace, between(random, 3, 6)) },
+    says_the_opposite: { hasTemplate: false, plant: ({ answer }) => ({ answer: `Not ${answer}` }) },
+    leaves_out_the_floor: { hasTemplate: false, plant: ({ answer }) => ({ answer: `${answer} Ask there.` }) },
+  },
+};
+
+function failCalls(trace: QuestionTrace, count: number): QuestionTrace {
+  const failed = Array.from({ length: count }, (_, i) => ({
+    ...call("email_search", { query: `retry ${i}`, inbox_id: trace.task.inbox_address }, null),
+    error: "the mailbox is busy",
+    errorKind: "failed",
+  })) as unknown as ToolCallRecord[];
+  return { ...trace, toolCalls: [...trace.toolCalls, ...failed] };
+}
+
+const VESSELS = ["Aurelia", "Northern Crane", "Maris Stella", "Galloway", "Ondine", "Baltic Wren"];
+const PORTS = ["Ghent", "Gdynia", "Bilbao", "Cork", "Aarhus", "Trieste"];
+const AGENTS = ["kees.vaart", "lena.holm", "j.ferrer", "o.byrne", "m.zanetti"];
+
+/** A long loop with many calls. A tenth of the bad traces look like good ones. */
+const SHIPPING: World = {
+  name: "shipping line",
+  seed: 63_000,
+  traces: 900,
+  hidden: 0.08,
+  score: (isBad, random) => Math.min(1, Math.max(0, (isBad ? 0.45 : 0.75) + 0.5 * (random() - 0.5))),
+  good(random, index) {
+    const vessel = pick(random, VESSELS);
+    const port = pick(random, PORTS);
+    const contact = `${pick(random, AGENTS)}@agency.example`;
+    const date = day(random, 2008);
+    const berth = between(random, 2, 39);
+    const trace = tell({
+      index,
+      inbox: "ops@line.example",
+      day: date,
+      question: `Whom do we call about the ${vessel} in ${port}, voyage ${index}?`,
+      answer: `The ${vessel} lies at berth ${berth} in ${port}. Write to ${contact}, who handles voyage ${index}.`,
+      mails: Array.from({ length: between(random, 5, 10) }, (_, i) => ({
+        message_id: `<voy${index}-${i}@line.example>`,
+        subject: i === 0 ? `${vessel} / ${port}` : `${pick(random, VESSELS)} / note ${index}-${i}`,
+        sender: contact,
+        date: `${date.slice(0, 8)}0${between(random, 1, 9)}T18:00:00Z`,
+        body: `${vessel} at berth ${berth}. Contact ${contact}.`,
+      })),
+      opened: between(random, 3, 5),
+      searches: Array.from({ length: between(random, 4, 9) }, (_, i) => `${vessel} ${port} ${i}`),
+      seconds: spread(random, 60, 0.4),
+      costUsd: spread(random, 0.08, 0.35),
+    });
+    const accident = random();
+    if (accident < 0.02) return { ...trace, answer: `${trace.answer} Or to harbor@${port.toLowerCase()}.example.` };
+    if (accident < 0.04) return failCalls(trace, 2);
+    return trace;
+  },
+  modes: {
+    contact_made_up: {
+      hasTemplate: true,
+      plant: ({ answer }, random) => ({
+        answer: (answer ?? "").replace(/\S+@agency\.example/, `duty${between(random, 1, 99)}@portdesk.example`),
+      }),
+    },
+    reference_made_up: {
+      hasTemplate: true,
+      plant: (_, random) => ({ sources: [`<ref-${between(random, 1_000, 9_999)}@line.example>`] }),
+    },
+    burns_money: {
+      hasTemplate: true,
+      plant: ({ turns }, random) => {
+        const factor = 4 + 4 * random();
+        return { turns: turns.map((turn) => ({ ...turn, costUsd: (turn.costUsd ?? 0) * factor })) };
+      },
+    },
+    goes_in_circles: {
+      hasTemplate: true,
+      plant: ({ turns }, random) => ({
+        turns: [...turns, ...turns.slice(0, 1).flatMap((turn) => Array(between(random, 14, 30)).fill(turn) as Turn[])],
+      }),
+    },
+    garbled_arguments: {
+      hasTemplate: true,
+      plant: ({ toolCalls }) => ({
+        toolCalls: toolCalls.map((one, i) =>
+          i === 1 ? ({ ...one, errorKind: "unparsable_call" } as unknown as ToolCallRecord) : one,
+        ),
+      }),
+    },
+    reads_tomorrows_mail: {
+      hasTemplate: true,
+      plant: ({ toolCalls }) => ({
+        toolCalls: toolCalls.map((one) =>
+          one.name === "email_get"
+            ? ({
+                ...one,
+                result: { ...(one.result as object), date: "2009-12-24T00:00:00Z" },
+              } as unknown as ToolCallRecord)
+            : one,
+        ),
+      }),
+    },
+    takes_the_wrong_vessel: {
+      hasTemplate: false,
+      plant: ({ answer }) => ({ answer: `${answer} Or its sister ship.` }),
+    },
+    forgets_the_pilot: { hasTemplate: false, plant: ({ answer }) => ({ answer: `${answer} No pilot.` }) },
+  },
+};
+
+export const WORLDS: readonly World[] = [CLAIMS, CLINIC, SHIPPING];
+
+/** How often the modes of a run occur. */
+export const PREVALENCES = {
+  /** Six modes at 8%, four of them with a template. */
+  even: { withTemplate: [0.08, 0.08, 0.08, 0.08], without: [0.08, 0.08] },
+  /** One frequent mode among rarer ones. */
+  uneven: { withTemplate: [0.2, 0.08, 0.05], without: [0.1] },
+} as const;
+
+/** Draws a run's modes, with the fraction of the traces that each has. */
+export function drawModes(world: World, prevalence: keyof typeof PREVALENCES, random: Random): [string, number][] {
+  const drawn = (hasTemplate: boolean, rates: readonly number[]) => {
+    const left = Object.keys(world.modes).filter((name) => world.modes[name]?.hasTemplate === hasTemplate);
+    return rates.map((rate): [string, number] => [left.splice(Math.floor(random() * left.length), 1)[0] ?? "", rate]);
+  };
+  const { withTemplate, without } = PREVALENCES[prevalence];
+  return [...drawn(true, withTemplate), ...drawn(false, without)];
+}
+
+/** Plants a mode, unless this trace is one of those that hide it. */
+export function plant(world: World, trace: QuestionTrace, mode: string | null, random: Random): QuestionTrace {
+  const found = world.modes[mode ?? ""];
+  return found === undefined || random() < world.hidden ? trace : { ...trace, ...found.plant(trace, random) };
+}

@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Mutant } from "./mutants.js";
+
+/** Not needed by the tests, and not theirs to change. Hidden files may contain keys. */
+const NOT_COPIED = /^(\..*|node_modules|coverage)$/;
+
+/** `timeout`: the tests did not end in time, usually because the mutant loops forever. It counts as killed. */
+export type MutantOutcome = "killed" | "survived" | "timeout";
+
+/** A copy of the project for mutating one source file at a time. */
+export class Checkout {
+  private readonly folder = mkdtempSync(join(tmpdir(), "art-e-mutants-"));
+  private isBuildMutated = false;
+
+  constructor(root: string) {
+    for (const name of readdirSync(root)) {
+      if (!NOT_COPIED.test(name)) cpSync(join(root, name), join(this.folder, name), { recursive: true });
+    }
+    symlinkSync(join(root, "node_modules"), join(this.folder, "node_modules"));
+  }
+
+  /**
+   * Runs the tests stage by stage (files or folders), until one fails. The program is built only before the last stage,
+   * which contains all tests, because most mutants are killed earlier by a test that imports the source.
+   */
+  async run(mutant: Mutant, stages: readonly (readonly string[])[], timeoutMs: number): Promise<MutantOutcome> {
+    await this.restoreBuild();
+    const path = join(this.folder, mutant.file);
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, `${text.slice(0, mutant.start)}${mutant.replacement}${text.slice(mutant.end)}`);
+    try {
+      for (const [i, tests] of stages.entries()) {
+        if (i === stages.length - 1) {
+          this.isBuildMutated = true;
+          if ((await this.node("build.js")) !== 0) return "killed";
+        }
+        const outcome = await this.vitest(tests, timeoutMs);
+        if (outcome !== "survived") return outcome;
+      }
+      return "survived";
+    } finally {
+      writeFileSync(path, text);
+    }
+  }
+
+  /**
+   * The duration of the tests without a mutant. Throws if the build or a test fails, because then every mutant would
+   * count as killed.
+   */
+  async measure(tests: readonly string[]): Promise<number> {
+    const started = performance.now();
+    if ((await this.node("build.js", [], 0, "inherit")) !== 0) throw new Error("The build fails without any mutant.");
+    const outcome = await this.vitest(tests, 0, "inherit");
+    if (outcome !== "survived") throw new Error(`The tests in ${tests.join(", ")} fail without any mutant.`);
+    return Math.ceil(performance.now() - started);
+  }
+
+  /** Makes `dist` the build without a mutant, because tests of the source start its threads. */
+  private async restoreBuild(): Promise<void> {
+    const [dist, original] = [join(this.folder, "dist"), join(this.folder, "original-dist")];
+    if (!existsSync(original)) {
+      if ((await this.node("build.js", [], 0, "inherit")) !== 0) throw new Error("The build fails without any mutant.");
+      cpSync(dist, original, { recursive: true });
+    } else if (this.isBuildMutated) {
+      rmSync(dist, { recursive: true, force: true });
+      cpSync(original, dist, { recursive: true });
+    }
+    this.isBuildMutated = false;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async vitest(
+    tests: readonly string[],
+    timeoutMs: number,
+    stdio: "ignore" | "inherit" = "ignore",
+  ): Promise<MutantOutcome> {
+    const args = ["run", ...tests, "--bail=1", "--maxWorkers=1", "--reporter=dot"];
+    const code = await this.node("node_modules/vitest/vitest.mjs", args, timeoutMs, stdio);
+    return code === 0 ? "survived" : code === null ? "timeout" : "killed";
+  }
+
+  /** The exit code, or null if the process was killed. */
+  private node(
+    program: string,
+    args: readonly string[] = [],
+    timeout = 0,
+    stdio: "ignore" | "inherit" = "ignore",
+  ): Promise<number | null> {
+    return new Promise((resolve, reject) => {
+      const options = { cwd: this.folder, stdio, timeout, killSignal: "SIGKILL" } as const;
+      const child = spawn(process.execPath, [program, ...args], options);
+      child.on("error", reject);
+      child.on("exit", resolve);
+    });
+  }
+}

@@ -1,0 +1,223 @@
+// The label that counts for each trace, by source and half, and the labeled traces of a half.
+import { createHash } from "node:crypto";
+import { samplingWeight } from "../statistics/sampling-weight.js";
+import { skipDamaged } from "../store/damaged-row.js";
+import type { Db } from "../store/open-store.js";
+import { parseTrace } from "../traces/traces-store.js";
+import { criterionSentence } from "./criteria.js";
+import { type EvaluatedTrace, LABEL_SOURCES, type LabelSource, type LabelSources } from "./definition.js";
+import type { EvalLabel, LabelDraw, TraceDraw } from "./labels.js";
+import { assignHalves, type Half, HalfCounts } from "./split-questions.js";
+
+export interface LabeledTrace {
+  readonly trace: EvaluatedTrace;
+  readonly label: TellingLabel;
+  /** Repetitions and other wordings of a question have the same value. */
+  readonly question: string;
+}
+
+/** Maximum number of traces in memory. */
+const PAGE = 500;
+
+/** Yields pages of good and bad traces of one half, ordered by id. */
+export function* labeledPages(db: Db, criterion: string, half: Half, size = PAGE): Generator<LabeledTrace[]> {
+  let page: LabeledTrace[] = [];
+  for (const labeled of iterateLabeled(db, criterion, half)) {
+    page.push(labeled);
+    if (page.length < size) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
+/**
+ * Yields the traces of a half, or of both, that are labeled good or bad, ordered by id. No database cursor stays open
+ * between traces, because callers wait for models and sandboxes in between.
+ */
+export function* iterateLabeled(db: Db, criterion: string, half: Half | null): Generator<LabeledTrace> {
+  settleHalves(db, criterion);
+  const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+  for (const { question, half: ofTrace, ...label } of labelsWithHalves(db, criterion)) {
+    if (question === null || (half !== null && ofTrace !== half)) continue;
+    const row = select.get(label.traceId);
+    // The row is undefined if the trace was deleted in the meantime.
+    const trace = row === undefined ? undefined : skipDamaged(() => parseTrace<EvaluatedTrace>(label.traceId, row));
+    if (trace !== undefined) yield { trace, label, question };
+  }
+}
+
+interface CountedLabel extends TellingLabel {
+  readonly question: string | null;
+  readonly half: Half | null;
+}
+
+/**
+ * Returns the counted good and bad labels with the question and half of their traces. Both are null for labels that
+ * have not been used yet.
+ */
+function labelsWithHalves(db: Db, criterion: string): CountedLabel[] {
+  const rows = db
+    .prepare(
+      `SELECT ${EFFECTIVE_COLUMNS}, question, half
+       FROM (${EFFECTIVE}) e LEFT JOIN eval_traces t ON t.trace_id = e.trace_id
+       WHERE label IN ('good', 'bad') ORDER BY e.trace_id`,
+    )
+    .all({ criterion });
+  return (rows as EffectiveRow<CountedLabel>[]).map((row) => weighted(row) as CountedLabel);
+}
+
+/** Assigns a half to the questions of new labels. */
+function settleHalves(db: Db, criterion: string): void {
+  db.transaction(() => {
+    const labels = labelsWithHalves(db, criterion);
+    if (labels.every(({ half }) => half !== null)) return;
+    const others = badForOthers(db, criterion);
+    const badFor = ({ traceId, label }: TellingLabel) => [
+      ...(others.get(traceId) ?? []),
+      ...(label === "bad" ? [criterion] : []),
+    ];
+    const counts = new HalfCounts();
+    for (const { half, ...label } of labels) if (half !== null) counts.add(half, badFor(label));
+    const select = db.prepare("SELECT trace FROM traces WHERE id = ?").pluck();
+    const fresh = labels.filter(({ half }) => half === null);
+    const read = function* () {
+      for (const label of fresh) {
+        const { traceId } = label;
+        const trace = skipDamaged(() => parseTrace<EvaluatedTrace>(traceId, select.get(traceId)));
+        if (trace !== undefined) yield { trace, badFor: badFor(label) };
+      }
+    };
+    assignHalves(db, read(), counts);
+  }).immediate();
+}
+
+/** Returns the other criteria for which traces have a bad label. */
+function badForOthers(db: Db, criterion: string): ReadonlyMap<string, readonly string[]> {
+  const rows = db
+    .prepare("SELECT DISTINCT trace_id AS traceId, criterion FROM eval_labels WHERE label = 'bad' AND criterion <> ?")
+    .all(criterion) as { traceId: string; criterion: string }[];
+  const byTrace = new Map<string, string[]>();
+  for (const row of rows) byTrace.set(row.traceId, [...(byTrace.get(row.traceId) ?? []), row.criterion]);
+  return byTrace;
+}
+
+/** Returns the held-out labels that can validate an eval. */
+function heldOutByPeople(db: Db, criterion: string): CountedLabel[] {
+  return labelsWithHalves(db, criterion).filter((label) => label.half === "heldout" && label.source === "person");
+}
+
+/** Returns the held-out traces that people labeled good or bad. */
+export function heldOutTraceIds(db: Db, criterion: string): string[] {
+  return heldOutByPeople(db, criterion).map(({ traceId }) => traceId);
+}
+
+/**
+ * Returns a hash of the held-out labels that a test of the criterion uses. New labels are included after their first
+ * use.
+ */
+export function hashHeldOut(db: Db, criterion: string): string {
+  return hashLabels(heldOutByPeople(db, criterion), criterionSentence(db, criterion));
+}
+
+/** A label of a trace that was drawn with a known probability. */
+interface SampledLabel {
+  readonly isGood: boolean;
+  /** 1 if every trace had the same chance. */
+  readonly weight: number;
+}
+
+/** Labels by trace that represent the traces of a run. */
+export type LabelSample = ReadonlyMap<string, SampledLabel>;
+
+/**
+ * Returns people's labels of traces that were drawn with a known probability, or that are all of a run, and that an
+ * eval was not made from: those of the held-out half, and of traces first labeled after the eval was saved.
+ */
+export function sampledUnseenLabels(
+  db: Db,
+  criterion: string,
+  { createdAt }: { readonly createdAt: string },
+): LabelSample {
+  const newer = db
+    .prepare("SELECT trace_id FROM eval_labels WHERE criterion = ? GROUP BY trace_id HAVING min(created_at) > ?")
+    .pluck()
+    .all(criterion, createdAt);
+  const isNewer = new Set(newer);
+  const labels = labelsWithHalves(db, criterion).filter(
+    ({ traceId, half, drawn, source }) =>
+      (half === "heldout" || isNewer.has(traceId)) && drawn !== "unknown" && source === "person",
+  );
+  return new Map(labels.map(({ traceId, label, weight }) => [traceId, { isGood: label === "good", weight }]));
+}
+
+export interface EffectiveLabel {
+  readonly traceId: string;
+  readonly label: EvalLabel;
+  readonly source: LabelSource;
+  readonly note: string | null;
+  readonly drawn: LabelDraw;
+  /** Weight in all figures: 1 if every trace had the same chance to be drawn. */
+  readonly weight: number;
+}
+
+/** A label that is good or bad. */
+interface TellingLabel extends EffectiveLabel {
+  readonly label: "good" | "bad";
+}
+
+type EffectiveRow<T extends EffectiveLabel> = Omit<T, "weight"> & TraceDraw & { readonly remaining: number | null };
+
+/**
+ * Selects the effective labels: the newest label of each trace from its best source. Every reader uses this order. A
+ * person's adjudicated label takes precedence over direct labels, and a direct label over one from a coding note.
+ * `remaining` is the number of traces of the same run that no draw has selected.
+ */
+const EFFECTIVE = `SELECT trace_id, label, source, note, drawn, drawn_from, probability, remaining FROM (
+    SELECT l.*,
+      min(iif(drawn IN ('random', 'enriched'), drawn_from, NULL)) OVER (PARTITION BY t.run_id) - 1 AS remaining,
+      row_number() OVER (
+        PARTITION BY trace_id ORDER BY
+          CASE source ${LABEL_SOURCES.map((source, i) => `WHEN '${source}' THEN ${i}`).join(" ")} END,
+          CASE basis WHEN 'adjudicated' THEN 1 WHEN 'direct' THEN 2 ELSE 3 END, l.id DESC) AS rank
+    FROM eval_labels l JOIN traces t ON t.id = l.trace_id WHERE criterion = @criterion)
+  WHERE rank = 1`;
+
+const EFFECTIVE_COLUMNS = `e.trace_id AS traceId, label, source, note, drawn, drawn_from AS drawnFrom, probability,
+  remaining`;
+
+function weighted<T extends EffectiveLabel>({ drawnFrom, probability, remaining, ...label }: EffectiveRow<T>) {
+  const isWeighted = label.drawn === "enriched" && drawnFrom !== null && probability !== null;
+  return { ...label, weight: isWeighted ? samplingWeight({ drawnFrom, probability }, remaining ?? 0) : 1 };
+}
+
+export function effectiveLabels(db: Db, criterion: string): EffectiveLabel[] {
+  const rows = db.prepare(`SELECT ${EFFECTIVE_COLUMNS} FROM (${EFFECTIVE}) e ORDER BY e.trace_id`).all({ criterion });
+  return (rows as EffectiveRow<EffectiveLabel>[]).map(weighted);
+}
+
+/** Counts labels by source. */
+export function countSources(labels: Iterable<Pick<EffectiveLabel, "source">>): LabelSources {
+  const counts: LabelSources = {};
+  for (const { source } of labels) counts[source] = (counts[source] ?? 0) + 1;
+  return counts;
+}
+
+/** Returns the sources of labels, or nothing if all are by people. */
+export function otherSources(labels: Iterable<Pick<EffectiveLabel, "source">>): { readonly sources?: LabelSources } {
+  const sources = countSources(labels);
+  return Object.keys(sources).every((source) => source === "person") ? {} : { sources };
+}
+
+/**
+ * Identifies a set of labels and the sentence of their criterion. A change in any label or in the sentence changes the
+ * hash.
+ */
+export function hashLabels(
+  labels: readonly Pick<EffectiveLabel, "traceId" | "label">[],
+  sentence: string | null = null,
+): string {
+  const lines = labels.map(({ traceId, label }) => `${traceId} ${label}\n`).sort();
+  if (sentence !== null) lines.push(sentence);
+  return `sha256:${createHash("sha256").update(lines.join("")).digest("hex")}`;
+}

@@ -1,0 +1,179 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
+
+/** MCP servers that deviate from the protocol, over real HTTP and real pipes. */
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON-RPC messages of any kind.
+type Json = any;
+
+interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Json;
+}
+
+/** Returns the reply to a message, or a JSON-RPC result. */
+let respond: (message: Json, session: string) => Reply | { readonly result: Json } | null;
+let sessions = 0;
+let older: ServerResponse | null = null;
+
+const server = createServer(async (request, response): Promise<unknown> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const send = ({ status = 200, headers = {}, body }: Reply) =>
+    response
+      .writeHead(status, { "content-type": "application/json", ...headers })
+      .end(body === undefined ? undefined : JSON.stringify(body));
+  if (request.url === "/sse" && request.method === "GET") {
+    older = response.writeHead(200, { "content-type": "text/event-stream" });
+    return older.write("event: endpoint\ndata: /messages?s=1\n\n");
+  }
+  if (request.method !== "POST" || request.url === "/sse") return send({ status: 405 });
+  const message = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  const { id, method } = message;
+  const answer = (result: Json, headers = {}) => {
+    const body = { jsonrpc: "2.0", id, result };
+    if (request.url === "/mcp") return send({ body, headers });
+    older?.write(`event: message\ndata: ${JSON.stringify(body)}\n\n`);
+    return send({ status: 202 });
+  };
+  const own = respond(message, String(request.headers["mcp-session-id"] ?? ""));
+  if (own !== null) return "result" in own ? answer(own.result) : send(own);
+  if (method === "initialize") {
+    const result = {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "s", version: "1" },
+    };
+    return answer(result, { "mcp-session-id": `s${++sessions}` });
+  }
+  if (id === undefined) return send({ status: 202 });
+  return send({ body: { jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } } });
+});
+
+let url = "";
+beforeAll(async () => {
+  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const signal = new AbortController().signal;
+const patient = { signal, timeout: 20_000 };
+let mcp: McpConnections;
+beforeEach(() => {
+  sessions = 0;
+  mcp = new McpConnections();
+});
+afterEach(() => mcp.close());
+
+const at = (path = "/mcp") => ({ url: `${url}${path}`, headers: {} });
+const tool = (fields: object) => ({ name: "look", description: "Looks.", inputSchema: { type: "object" }, ...fields });
+const text = (value: unknown) => ({ content: [{ type: "text", text: value }] });
+
+describe("the list of an MCP server", () => {
+  const listed = async (results: (cursor: unknown) => Json) => {
+    respond = ({ method, params }) => (method === "tools/list" ? { result: results(params?.cursor) } : null);
+    return listServerTools(await mcp.to(at(), signal), signal, 20_000);
+  };
+
+  it.each<[string, (cursor: unknown) => Json, string[]]>([
+    ["a null cursor", () => ({ tools: [tool({})], nextCursor: null }), ["look"]],
+    ["an empty cursor", () => ({ tools: [tool({})], nextCursor: "" }), ["look"]],
+    [
+      "a number as cursor",
+      (at) => (at === "2" ? { tools: [tool({ name: "b" })] } : { tools: [tool({})], nextCursor: 2 }),
+      ["look", "b"],
+    ],
+    ["null for the tools", () => ({ tools: null }), []],
+    [
+      "null for description, title and annotations",
+      () => ({ tools: [tool({ description: null, title: null, annotations: null, outputSchema: null })] }),
+      ["look"],
+    ],
+    ["null for the schema", () => ({ tools: [tool({ inputSchema: null })] }), ["look"]],
+    ["text for the schema", () => ({ tools: [tool({ inputSchema: "object" })] }), ["look"]],
+    ["a tool without a name next to another", () => ({ tools: [{ description: "x" }, tool({})] }), ["look"]],
+  ])("with %s contains the tools", async (_, results, names) => {
+    const { tools } = await listed(results);
+    expect(tools.map(({ name }) => name)).toEqual(names);
+    expect(tools.every(({ inputSchema }) => inputSchema.type === "object")).toBe(true);
+  });
+});
+
+describe("the result of an MCP tool", () => {
+  it.each<[string, Json, Json]>([
+    ["of the type json", { content: [{ type: "json", json: { adder: 4.5 } }] }, { adder: 4.5 }],
+    ["without content", { adder: 4.5 }, { adder: 4.5 }],
+    ["with null text", text(null), ""],
+    ["with a number as text", text(4.5), "4.5"],
+    ["with null in optional fields", { ...text("4.5"), structuredContent: null, isError: null, _meta: null }, "4.5"],
+    ["with text instead of a list", { content: "4.5 cents" }, "4.5 cents"],
+    ["with strings in its list", { content: ["4.5", "cents"] }, "4.5\ncents"],
+    ["with one part instead of a list", { content: { type: "text", text: "4.5 cents" } }, "4.5 cents"],
+    ["with audio", { content: [{ type: "audio", data: "AAAA", mimeType: "audio/wav" }] }, "[audio omitted]"],
+    [
+      "with a binary resource",
+      { content: [{ type: "resource", resource: { uri: "x://y", blob: "AAAA", mimeType: null } }] },
+      "[resource omitted]",
+    ],
+    ["with a link", { content: [{ type: "resource_link", uri: "x://y", name: "y" }] }, "x://y"],
+    ["with a part without a type", { content: [{ text: "4.5 cents" }] }, "4.5 cents"],
+  ])("%s reaches the agent as readable text", async (_, result, value) => {
+    respond = ({ method }) => (method === "tools/call" ? { result } : null);
+    const client = await mcp.to(at(), signal);
+    expect(await callServerTool(client, "look", {}, patient)).toEqual({ ok: true, value });
+  });
+});
+
+describe("a connection to an MCP server", () => {
+  it("opens again for a call whose session has expired", async () => {
+    const expired = new Set<string>();
+    respond = ({ method, id }, session) => {
+      if (method === "tools/call" && expired.size === 0) expired.add(session);
+      if (expired.has(session) && session !== "")
+        return {
+          status: 404,
+          body: { jsonrpc: "2.0", id: id ?? null, error: { code: -32001, message: "Session not found" } },
+        };
+      return method === "tools/call" ? { result: text("looked") } : null;
+    };
+    const call = () => mcp.call(at(), signal, [], (client) => callServerTool(client, "look", {}, patient));
+    expect(await call()).toEqual({ ok: true, value: "looked" });
+    expect(sessions).toBe(2);
+  });
+
+  it("uses the older HTTP+SSE transport if the server supports nothing else", async () => {
+    respond = ({ method }) => (method === "tools/list" ? { result: { tools: [tool({})] } } : null);
+    const { tools } = await listServerTools(await mcp.to(at("/sse"), signal), signal, 20_000);
+    expect(tools.map(({ name }) => name)).toEqual(["look"]);
+  });
+
+  it("fails with the flag for a token if the server requires one", async () => {
+    const headers = { "www-authenticate": 'Bearer resource_metadata="http://127.0.0.1/.well-known/x"' };
+    respond = () => ({ status: 401, headers, body: { error: "invalid_token" } });
+    await expect(mcp.to(at(), signal)).rejects.toThrow("--headers");
+  });
+
+  it("reads messages that a program writes over several lines, next to other output", async () => {
+    const program = `
+      const send = (message) => console.log("starting ...\\n" + JSON.stringify({ jsonrpc: "2.0", ...message }, null, 2));
+      require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        const serverInfo = { name: "s", version: "1" };
+        if (method === "initialize")
+          send({ id, result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo, _meta: null } });
+        else if (method === "tools/list") send({ id, result: { tools: [${JSON.stringify(tool({}))}], nextCursor: null, _meta: null } });
+        else if (id !== undefined) send({ id, error: { code: -32601, message: "Method not found" } });
+      });`;
+    const command = [process.execPath, "-e", program];
+    const client = await mcp.to({ command, env: { PATH: process.env.PATH ?? "" } }, signal);
+    const { tools } = await listServerTools(client, signal, 20_000);
+    expect(tools.map(({ name }) => name)).toEqual(["look"]);
+  });
+});

@@ -1,0 +1,17 @@
+import { join } from "node:path";
+import { nameOf } from "../src/cli/command.js";
+import { COMMAND_SECTIONS, COMMANDS } from "../src/cli/command-table.js";
+import { cliIndex, cliPage, flagPage } from "./cli-page.js";
+
+const FOLDER = join(import.meta.dirname, "../docs/cli");
+
+/** The generated part of every file of docs/cli, by the file's path. */
+export async function cliFiles(): Promise<ReadonlyMap<string, string>> {
+  const files = new Map([
+    [join(FOLDER, "README.md"), cliIndex(COMMAND_SECTIONS)],
+    [join(FOLDER, "flags.md"), await flagPage(COMMANDS)],
+  ]);
+  // One after the other: jiti cannot load modules that import each other's imports at the same time.
+  for (const entry of COMMANDS) files.set(join(FOLDER, `${nameOf(entry)}.md`), await cliPage(entry));
+  return files;
+}
