@@ -253,5 +253,41 @@ describe("the documentation", () => {
     expect(links.filter((path) => !/https?:/.test(path) && !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
+  it("links only to existing headings", () => {
+    const pages = new Map([{ name: "README.md", text: README }, ...MANUAL].map(({ name, text }) => [name, text]));
+    const links = [...pages].flatMap(([name, text]) =>
+      [...text.matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].map(([, target, heading = ""]) => ({
+        from: name,
+        to: target ? join(dirname(name), target) : name,
+        heading,
+      })),
+    );
+    expect(links.length).toBeGreaterThan(50);
+    const wrong = links.filter(
+      ({ to, heading }) => pages.has(to) && !headingsOf(pages.get(to) ?? "").includes(heading),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("lists every decision in the index, with its context and what was measured", () => {
+    const pages = MANUAL.filter(({ name }) => /^docs\/decisions\/\d{4}-/.test(name));
+    const { text: index } = MANUAL.find(({ name }) => name === "docs/decisions/README.md") ?? { text: "" };
+    expect(pages.length).toBeGreaterThanOrEqual(20);
+    expect(pages.flatMap(({ name }) => (index.includes(`(${basename(name)})`) ? [] : [name]))).toEqual([]);
+    const parts = ["**Context.**", "**Decision.**", "**Measured.**"];
+    expect(pages.flatMap(({ name, text }) => parts.filter((part) => !text.includes(part)).map(() => name))).toEqual([]);
+  });
+
   const read = (path: string) => readFileSync(path, "utf8");
 });
+
+/** The headings of a page in the form of its links: lower case, without punctuation, with hyphens between words. */
+function headingsOf(page: string): string[] {
+  const withoutCode = page.replace(/^```[\s\S]*?^```/gm, "");
+  return [...withoutCode.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replace(/\s/g, "-"),
+  );
+}
