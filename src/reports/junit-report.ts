@@ -1,6 +1,7 @@
 // A run as JUnit XML for CI: gates and tasks as test cases.
 import type { Gate } from "../analysis/gate.js";
 import type { RunHead } from "../analysis/paired-comparison.js";
+import { stripControls } from "../platform/control-characters.js";
 import type { TaskResult } from "../traces/task-result.js";
 import { runTitle } from "./figure-text.js";
 import { gateText } from "./run-text.js";
@@ -108,19 +109,11 @@ function seconds(ms: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/**
- * Replaces characters that XML 1.0 does not allow even if escaped: control characters, lone surrogates and
- * noncharacters (https://www.w3.org/TR/xml/#charsets).
- */
+/** Makes control characters and bidi marks visible, and replaces noncharacters, which XML 1.0 does not allow either. */
 function escapeText(value: string): string {
-  return (
-    value
-      .toWellFormed()
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace.
-      .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd")
-      .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? "")
-      .replace(/\r/g, "&#13;")
-  );
+  return stripControls(value.toWellFormed().replace(/\r\n?/g, "\n"))
+    .replace(/[\ufffe\uffff]/g, "\ufffd")
+    .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? "");
 }
 
 /** Parsers normalize unescaped white space in attributes to spaces. */

@@ -232,8 +232,8 @@ function cut(text: string): string {
   return text.length > MAX_MESSAGE_CHARS ? `${text.slice(0, MAX_MESSAGE_CHARS)} ...` : text;
 }
 
-/** Maps each handler_key to its handler. A new handler needs a file in this folder and a line here. */
-export const HANDLERS: Readonly<Record<string, Handler>> = {
+/** Handlers that do not reach beyond this program, the task's mailbox and its sandbox. */
+const CONTAINED_HANDLERS: Readonly<Record<string, Handler>> = {
   email_search: emailSearch,
   email_get: emailGet,
   search_emails: searchEmails,
@@ -247,8 +247,18 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   search_documents: searchDocuments,
   apply_oracle: applyOracle,
   ...ACTION_HANDLERS,
+};
+
+/** Maps each handler_key to its handler. A new handler needs a file in this folder and a line here or above. */
+export const HANDLERS: Readonly<Record<string, Handler>> = {
+  ...CONTAINED_HANDLERS,
   http: httpTool,
   command: commandTool,
   mcp: mcpTool,
   module: moduleTool,
 };
+
+/** Returns whether a tool can neither run programs on this machine nor call other servers. False for unknown handlers. */
+export function isContained({ handlerKey }: Pick<ToolRow, "handlerKey">): boolean {
+  return Object.hasOwn(CONTAINED_HANDLERS, handlerKey);
+}

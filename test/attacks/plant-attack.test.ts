@@ -60,16 +60,13 @@ describe("plantAttack", () => {
     }
   });
 
-  test.each(ATTACK_KINDS)("repeats no phrase in more than a third of the attacks of kind %s", (kind) => {
-    const counts = new Map<string, number>();
-    const tasks = 300;
-    for (let i = 0; i < tasks; i++) {
-      const task = { ...(questions[i % questions.length] as Question), id: i };
-      const [email] = attackOn(task, kind).emails as [PlantedEmail];
-      for (const phrase of new Set(phrasesOf(email))) counts.set(phrase, (counts.get(phrase) ?? 0) + 1);
-    }
-    const [phrase, count] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? ["", 0];
-    expect(count / tasks, phrase).toBeLessThan(1 / 3);
+  test.each(ATTACK_KINDS)("repeats no sequence of five words in a third of the emails of kind %s", (kind) => {
+    const [phrase, fraction] = commonestPhrase(kind, "");
+    expect(fraction, phrase).toBeLessThan(1 / 3);
+  });
+
+  test.each(["openai", "google"])("repeats the notation of tool calls of the provider %s", (provider) => {
+    expect(commonestPhrase("tool-call", provider)[1]).toBe(1);
   });
 
   test.each(ATTACK_KINDS)(
@@ -86,10 +83,24 @@ describe("plantAttack", () => {
   );
 });
 
-/** The word sequences of five words, without the words about the task. */
-function phrasesOf({ body }: SeenEmail): string[] {
-  const words = body.split("\n\n").slice(1).join(" ").toLowerCase().match(/\S+/g) ?? [];
-  return words.map((_, i) => words.slice(i, i + 5)).flatMap((five) => (five.length < 5 ? [] : [five.join(" ")]));
+/** The sequence of five words that occurs in most emails of a kind, and in what fraction of them. */
+function commonestPhrase(kind: AttackKind, provider: string): readonly [phrase: string, fraction: number] {
+  const emails = Array.from({ length: 300 }, (_, id) => {
+    const task = { ...(questions[id % questions.length] as Question), id };
+    const thread = id % 2 === 0 ? null : { subject: "Re: Dues", sender: DANA };
+    return plantAttack({ kinds: [kind], control: false }, { task, epoch: 1, thread, provider }).emails;
+  }).flat();
+  const counts = new Map<string, number>();
+  for (const phrase of emails.flatMap((email) => [...phrasesOf(email)])) {
+    counts.set(phrase, (counts.get(phrase) ?? 0) + 1);
+  }
+  const [phrase, count] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? ["", 0];
+  return [phrase, count / emails.length];
+}
+
+function phrasesOf({ body }: SeenEmail): ReadonlySet<string> {
+  const words = body.toLowerCase().match(/\S+/g) ?? [];
+  return new Set(words.slice(4).map((_, i) => words.slice(i, i + 5).join(" ")));
 }
 
 describe("planted emails in the tools", () => {

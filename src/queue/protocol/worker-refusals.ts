@@ -5,6 +5,7 @@ import { type RequestExtras, variablesOf } from "../../models/request-extras.js"
 import type { Environment } from "../../platform/environment.js";
 import { trimEndOf } from "../../platform/trim-end.js";
 import type { IdentifiedSuite } from "../../suites/suite.js";
+import { isContained } from "../../tools/load-tools.js";
 import type { OwnRunSettings } from "../../traces/run-settings.js";
 import type { RunManifest } from "./shared-state.js";
 
@@ -19,22 +20,6 @@ export interface WorkerTerms {
   readonly allowPrograms: boolean;
   readonly env: Environment;
 }
-
-/** Handlers of tools that do not reach beyond this program and its sandbox. */
-const CONTAINED_HANDLERS: ReadonlySet<string> = new Set([
-  "email_search",
-  "email_get",
-  "search_emails",
-  "return_final_answer",
-  "execute_python",
-  "read_file",
-  "write_file",
-  "list_files",
-  // These run in a task's machine, which is a sandbox.
-  "run_shell",
-  "run_notebook",
-  "search_documents",
-]);
 
 /**
  * Returns why this worker refuses a run, or null if it accepts it. Anyone who can write to Redis can describe a run,
@@ -53,7 +38,7 @@ export function refusalOf(manifest: RunManifest, terms: WorkerTerms): string | n
   const missing = suiteRefusal(manifest.suite, terms.suite);
   if (missing !== null) return missing;
   if (settings.model.startsWith("replay/")) return "its replies are in a file on another machine";
-  const outside = tools.find(({ tool }) => !CONTAINED_HANDLERS.has(tool.handlerKey));
+  const outside = tools.find(({ tool }) => !isContained(tool));
   if (outside !== undefined && !terms.allowPrograms) {
     return `its tool ${outside.tool.id} runs programs or calls other servers, which requires --allow-programs on this worker`;
   }
