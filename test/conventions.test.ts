@@ -269,6 +269,14 @@ describe("the documentation", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("explains each word once in the glossary", () => {
+    const { text } = MANUAL.find(({ name }) => name === "docs/glossary.md") ?? { text: "" };
+    const rows = [...text.matchAll(/^\| (?!term \||-)([^|]+) \|/gm)].map(([, terms = ""]) => terms.split(", "));
+    const words = [...rows.flat(), ...[...text.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = ""]) => word)];
+    expect(words.length).toBeGreaterThan(80);
+    expect(words.filter((word, at) => words.indexOf(word) !== at)).toEqual([]);
+  });
+
   it("lists every decision in the index, with its context and what was measured", () => {
     const pages = MANUAL.filter(({ name }) => /^docs\/decisions\/\d{4}-/.test(name));
     const { text: index } = MANUAL.find(({ name }) => name === "docs/decisions/README.md") ?? { text: "" };
