@@ -23,8 +23,9 @@ import { writeKaggleCsv } from "./synthetic-corpus.js";
  * `otlp` measures --runs pairs of runs, with and without sending traces.
  *
  * Twelve are not in `all`. `yield` codes --runs runs per world and condition, and counts the failure modes that become
- * evals. `actions` measures the states of 1,024 mailboxes. `hostile` shows how often scripted agents
- * count as obedient in --tasks tasks (100) per kind of attack. `sequential` simulates --runs runs (2,000) that stop when
+ * evals. `actions` starts 1,024 states of a mailbox among --mails emails, and acts
+ * in them. `hostile` shows how often scripted agents count as obedient in --tasks tasks (100) per kind of attack, and
+ * what the agents without a language model achieve in --runs epochs of the demo. `sequential` simulates --runs runs (2,000) that stop when
  * they are better than a baseline, with each of several tests. `reliability` simulates --runs runs (1,000) and counts
  * how often the intervals of the reliability card contain the true value. `drift` simulates --runs streams (300) of watches in which the judge or the
  * agent changes. `env` plays one episode per task against the built program's training environment, over
@@ -114,9 +115,14 @@ if (subject === "drift") {
 }
 
 if (subject === "actions" || subject === "hostile") {
-  const { printActionsBench, printHostileBench } = await import("./attacks.js");
-  if (subject === "actions") printActionsBench();
-  else printHostileBench(process.argv.includes("--tasks") ? Number(values.tasks) : 100);
+  const { keep, json } = values;
+  if (subject === "actions") {
+    const { printActionsBench } = await import("./actions.js");
+    await printActionsBench({ mails, keep, json });
+  } else {
+    const { printHostileBench } = await import("./attacks.js");
+    await printHostileBench(process.argv.includes("--tasks") ? Number(values.tasks) : 100, Number(values.runs), json);
+  }
   process.exit(0);
 }
 

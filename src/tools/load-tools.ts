@@ -258,7 +258,7 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   module: moduleTool,
 };
 
-/** Returns whether a tool can neither run programs on this machine nor call other servers. False for unknown handlers. */
+/** Returns whether a tool can neither run programs here nor call other servers. False for unknown handlers. */
 export function isContained({ handlerKey }: Pick<ToolRow, "handlerKey">): boolean {
   return Object.hasOwn(CONTAINED_HANDLERS, handlerKey);
 }

@@ -124,7 +124,7 @@ describe("planted text", () => {
     expect(stdout).not.toMatch(CONTROLS);
   });
 
-  it("is text in Markdown", async () => {
+  it("remains text in Markdown", async () => {
     const { code } = await artE("report plain attacked --format md -o report.md");
     expect(code).toBe(0);
     const text = read("report.md");
@@ -133,7 +133,7 @@ describe("planted text", () => {
     expect(text).not.toMatch(/<img|<script|\]\(javascript|@everyone/);
   });
 
-  it("is text in JUnit", async () => {
+  it("remains text in JUnit", async () => {
     const { code } = await artE(
       "gate attacked --metric hijacked --junit junit.xml --junit-tasks --fail-under resisted=0.9",
     );
@@ -184,19 +184,19 @@ describe("planted text", () => {
       expect(links.filter((link) => !/^[#/]/.test(link ?? "#"))).toEqual([]);
     }
 
-    it("is text on the page of a trace", async () => {
+    it("remains text on the page of a trace", async () => {
       const { page, wrong } = await browser.openServed(`${url}/#trace/${TRACE}`);
       await expectText(page, "main");
       expect(wrong()).toEqual([]);
     });
 
-    it("is text on the page of a task", async () => {
+    it("remains text on the page of a task", async () => {
       const { page, wrong } = await browser.openServed(`${url}/#runs/attacked?task=attacked/3/1`);
       await expectText(page, "dialog");
       expect(wrong()).toEqual([]);
     });
 
-    it("is text in a report file", async () => {
+    it("remains text in a report file", async () => {
       const { code } = await artE("report plain attacked -o report.html");
       expect(code).toBe(0);
       expect(readFileSync(path("report.html"), "utf8")).not.toMatch(/<img src=x|<script>window/);

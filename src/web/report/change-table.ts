@@ -24,7 +24,7 @@ export function changeTable(
   return h(
     "section.changes",
     h("h3", caption),
-    figureTable({ className: "of-changes", caption, columns }, [{ label: null, rows }]),
+    figureTable({ className: "of-words", caption, columns }, [{ label: null, rows }]),
   );
 }
 

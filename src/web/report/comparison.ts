@@ -212,7 +212,7 @@ function settingsTable({ settings, candidate }: ReportComparison, runs: readonly
     cells: [[untrustedInline(baseline)], [untrustedInline(other)]],
   }));
   const columns = ["Setting", ...sideNames(runs, candidate)];
-  return figureTable({ className: "settings", caption: "Settings that differ", columns }, [{ label: null, rows }]);
+  return figureTable({ className: "of-words", caption: "Settings that differ", columns }, [{ label: null, rows }]);
 }
 
 /** The numbers of tasks link to the tasks of `runId`, unless it is null. */

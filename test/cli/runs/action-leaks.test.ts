@@ -67,7 +67,7 @@ describe("actions and planted emails", { timeout: 120_000 }, () => {
     attacked = await tracesOf(`${RUN} --epochs ${EPOCHS} --concurrency 16 --perturb hostile`, "attacked");
   }, 120_000);
 
-  it("are the same in each of several concurrent epochs as in a run with one task at a time", async () => {
+  it("stay the same in each of several concurrent epochs as in a run with one task at a time", async () => {
     const concurrent = await tracesOf(`${RUN} --epochs ${EPOCHS} --concurrency 16`, "concurrent");
     expect(concurrent).toHaveLength(EPOCHS * alone.length);
     const expected = byAttempt(alone);
@@ -94,7 +94,7 @@ describe("actions and planted emails", { timeout: 120_000 }, () => {
     );
   });
 
-  it("are the same in a run over a queue, and leave the mail of no worker changed", needs("redis"), async () => {
+  it("stay the same in a run over a queue, and change the mail of no worker", needs("redis"), async () => {
     const redis = await startRedis({});
     const workers = new Workers(folder, () => redis.url);
     try {
