@@ -65,7 +65,7 @@ describe.each(["run", "watch"])("evals %s with a run as argument", (command) => 
 it("evals run rejects a run without an eval", async () => {
   const { code, stderr } = await artE("evals run first");
   expect(code).toBe(2);
-  expect(stderr).toContain("evals run needs the name of an eval. first is a run.");
+  expect(stderr).toContain("evals run: the name of an eval is required. first is a run.");
 });
 
 it("evals watch with a run name watches all validated active evals", async () => {

@@ -189,7 +189,7 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
     throw contradiction(
       kinds > 1
         ? "--at-most, --rubric, --judge and conditions on the answer cannot be combined."
-        : "evals add needs NAME.",
+        : "evals add: NAME is required.",
       "Pass one of them: art-e evals add NAME --contains TEXT.",
     );
   }

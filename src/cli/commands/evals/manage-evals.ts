@@ -67,7 +67,7 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
   if (names.length === 0) {
     throw new UserError(
       "usage",
-      `evals run needs the name of an eval. ${run} is a run.`,
+      `evals run: the name of an eval is required. ${run} is a run.`,
       "See art-e evals run --help.",
     );
   }
