@@ -1,4 +1,5 @@
-// Requests to external agents over HTTP: one chat completion, or a stream of events. They are not sent again.
+// Requests to external agents over HTTP: one chat completion, or a stream of events. They are sent and read like those
+// to models, but not sent again.
 import { type Endpoint, failureInReply, openaiHeaders, secretsOf } from "./endpoint.js";
 import { type Message, ModelError } from "./model.js";
 import { toModelError } from "./provider-errors.js";
@@ -9,8 +10,6 @@ import { readEvents } from "./wire/event-stream.js";
 import { httpError, jsonBytes, jsonHeaders, sendRequest } from "./wire/http-sender.js";
 import { type ReportedUsage, reportedUsage } from "./wire/reported-usage.js";
 import { postForReply } from "./wire/stream-reply.js";
-
-/** Requests to agents on other servers, sent and read like those to models. */
 
 interface EventRequest {
   readonly url: string;

@@ -2,6 +2,7 @@
 // wording, so codes and structured details are checked first, then the message, and finally the plain status. An error
 // that concerns the account, the key, the budget or the model stops the run. A refusal is about a prompt or its
 // content.
+import { wordList } from "../platform/word-list.js";
 import type { ModelErrorKind } from "./model.js";
 
 /**
@@ -136,8 +137,6 @@ const TOO_LONG = [
   "reduce (?:the length|the size|your prompt|your input)|context_length_exceeded",
 ];
 
-const names = (text: string): readonly string[] => text.trim().split(/\s+/);
-
 const anyOf = (...patterns: readonly string[]) => new RegExp(patterns.join("|"), "i");
 
 /** Failure classes in the order they are checked. */
@@ -145,7 +144,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "rate_limit",
     consequence: "retried",
-    codes: names(`
+    codes: wordList(`
       rate_limit_error rate_limit_exceeded rate_limit_reached_error resource_exhausted throttling*
       too_many_requests 1002 1302 1303
     `),
@@ -155,7 +154,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "unavailable",
     consequence: "stops",
-    codes: names(`
+    codes: wordList(`
       access_terminated account_* allocationquota* arrearage billing_* budget_* exceeded_current_quota_error insufficient_*
       unsupported_country* user_blocked 1008 1113 1304 1308 1309 1310
     `),
@@ -168,7 +167,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "refused",
     consequence: "refused",
-    codes: names(`
+    codes: wordList(`
       content_filter content_policy_violation content_moderation* cyber_policy* data_inspection_failed
       datainspectionfailed guardrail_* inputtextsensitivecontentdetected* invalid_prompt moderation_blocked
       outputtextsensitivecontentdetected* responsibleaipolicyviolation safety_check* sensitivecontentdetected*
@@ -187,7 +186,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "auth",
     consequence: "stops",
-    codes: names(`
+    codes: wordList(`
       api_key_* authentication_error invalid_api_key invalid_authentication* permission_error unauthenticated
       unauthorized 1004 2049
     `),
@@ -212,7 +211,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "context_overflow",
     consequence: "fails",
-    codes: names(
+    codes: wordList(
       "context_* exceed_context_size_error request_too_large model_max_prompt_tokens* tokens_limit_reached 1261",
     ),
     statuses: [413],
@@ -221,7 +220,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "overloaded",
     consequence: "retried",
-    codes: names(`
+    codes: wordList(`
       capacity_exceeded engine_overloaded_error model_overloaded overloaded overloaded_error
       server_is_overloaded slow_down
     `),
@@ -231,7 +230,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   {
     kind: "not_found",
     consequence: "stops",
-    codes: names(`
+    codes: wordList(`
       invalid_model* model_decommissioned model_deprecated model_not_* model_terms_required not_found_error
       modelnotopen operationnotsupported unavailable_model unknown_model unsupported_model 1211
     `),
@@ -241,7 +240,7 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
       { statuses: [400, 422, 500, 501], pattern: anyOf(...NO_TOOLS) },
     ],
   },
-  { kind: "timeout", consequence: "retried", codes: names("deadline_exceeded timeout_error"), statuses: [408, 499] },
+  { kind: "timeout", consequence: "retried", codes: wordList("deadline_exceeded timeout_error"), statuses: [408, 499] },
   { kind: "server", consequence: "retried", codes: [], statuses: [409, 424, 425] },
 ];
 

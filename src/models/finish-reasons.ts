@@ -1,4 +1,5 @@
 // Maps the finish reasons of all providers to a few, and explains replies that broke off.
+import { wordList } from "../platform/word-list.js";
 import { type FinishReason, ModelError } from "./model.js";
 import { finishReasonSchema } from "./wire/reply-fields.js";
 
@@ -8,20 +9,18 @@ import { finishReasonSchema } from "./wire/reply-fields.js";
  */
 export type ReplyEnd = Exclude<FinishReason, "other"> | "broke_off";
 
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
-
 /** How a word in a finish reason begins, in the order in which the ends are checked. `^` is the first word. */
 export const FINISH_REASON_WORDS: Readonly<Record<ReplyEnd, readonly string[]>> = {
-  broken_call: words("malformed unexpected_tool too_many_tool missing_thought"),
-  refusal: words(`
+  broken_call: wordList("malformed unexpected_tool too_many_tool missing_thought"),
+  refusal: wordList(`
     refus filter guardrail sensitive safety recitation language block prohibit spii armor toxic moderat policy violat blacklist
   `),
-  length: words("length max limit context_window error_limit repetition truncat"),
-  broke_off: words(`
+  length: wordList("length max limit context_window error_limit repetition truncat"),
+  broke_off: wordList(`
     error not_finished insufficient abort cancel fail incomplete in_progress queued load unload timeout interrupt ^other unspecified
   `),
-  tool_calls: words("tool function"),
-  stop: words("stop end eos complete done finish final normal natural ok succe"),
+  tool_calls: wordList("tool function"),
+  stop: wordList("stop end eos complete done finish final normal natural ok succe"),
 };
 
 const ENDS = (Object.keys(FINISH_REASON_WORDS) as ReplyEnd[]).map((end) => ({

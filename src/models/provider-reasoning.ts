@@ -1,8 +1,7 @@
 // Finds the reasoning in the provider's own state of a message.
 import { z } from "zod";
 import type { Message } from "./model.js";
-
-const textSchema = z.string().catch("");
+import { textSchema } from "./wire/reply-fields.js";
 
 const partsSchema = z.array(z.record(z.string(), z.unknown()).catch({})).catch([]);
 

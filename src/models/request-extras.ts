@@ -5,6 +5,7 @@ import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema, parseJsonOrNull } from "../platform/json.js";
 import { containsKey, isSecretName } from "../platform/secrets.js";
+import { wordList } from "../platform/word-list.js";
 
 /** Extras in the form that a run records. */
 export const extrasShape = {
@@ -58,75 +59,33 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Headers set by art-e or by HTTP itself. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
-  "accept",
-  "accept-encoding",
-  "connection",
-  "content-encoding",
-  "content-length",
-  "content-type",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const OWN_HEADERS: ReadonlySet<string> = new Set(
+  wordList(`
+    accept accept-encoding connection content-encoding content-length content-type expect host keep-alive
+    proxy-authorization proxy-connection te trailer transfer-encoding upgrade
+  `),
+);
 
 /** Headers whose values are not secret at any provider or gateway. */
-const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
-  "accept-language",
-  "anthropic-beta",
-  "anthropic-version",
-  "cf-aig-cache-ttl",
-  "cf-aig-skip-cache",
-  "helicone-cache-enabled",
-  "http-referer",
-  "openai-beta",
-  "openai-organization",
-  "openai-project",
-  "referer",
-  "user-agent",
-  "x-goog-user-project",
-  "x-ms-region",
-  "x-openrouter-categories",
-  "x-openrouter-title",
-  "x-portkey-provider",
-  "x-title",
-]);
+const PUBLIC_HEADERS: ReadonlySet<string> = new Set(
+  wordList(`
+    accept-language anthropic-beta anthropic-version cf-aig-cache-ttl cf-aig-skip-cache helicone-cache-enabled
+    http-referer openai-beta openai-organization openai-project referer user-agent x-goog-user-project
+    x-ms-region x-openrouter-categories x-openrouter-title x-portkey-provider x-title
+  `),
+);
 
 /** Headers that contain an API key at some provider. If one of them is set, no other key is needed. */
 const KEY_HEADERS = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /** Fields for the conversation and its format, which art-e sets. Google puts some of them in `generationConfig`. */
-const OWN_FIELDS: ReadonlySet<string> = new Set([
-  "model",
-  "messages",
-  "input",
-  "instructions",
-  "contents",
-  "system",
-  "systemInstruction",
-  "system_instruction",
-  "tools",
-  "tool_choice",
-  "toolConfig",
-  "tool_config",
-  "functions",
-  "function_call",
-  "stream",
-  "stream_options",
-  "background",
-  "conversation",
-  "previous_response_id",
-  "include",
-  "n",
-  "candidateCount",
-  "candidate_count",
-]);
+const OWN_FIELDS: ReadonlySet<string> = new Set(
+  wordList(`
+    model messages input instructions contents system systemInstruction system_instruction tools tool_choice
+    toolConfig tool_config functions function_call stream stream_options background conversation
+    previous_response_id include n candidateCount candidate_count
+  `),
+);
 
 const FIELDS_OF_FLAGS: Readonly<Record<string, string>> = {
   temperature: "temperature",

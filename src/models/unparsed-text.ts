@@ -4,7 +4,7 @@
 //
 // The formats follow vLLM's reasoning and tool parsers (https://docs.vllm.ai/en/latest/features/tool_calling.html) and
 // the harmony format (https://cookbook.openai.com/articles/openai-harmony).
-import { isJsonObject, type JsonValue, jsonObjectsIn, parseJsonOrNull } from "../platform/json.js";
+import { isJsonObject, type JsonValue, jsonObjectsIn, parseJsonOrNull, parsePythonOrNull } from "../platform/json.js";
 import type { Completion, Model, ModelRequest, ReplyDelta, ToolCall, ToolSpec } from "./model.js";
 import { readArguments, withUniqueIds } from "./tool-calls.js";
 
@@ -352,13 +352,8 @@ function readPythonArguments(text: string): Pick<ToolCall, "arguments" | "invali
 }
 
 function pythonValue(text: string): unknown {
-  const json = text
-    .replace(/'((?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"/g, (whole, single?: string) =>
-      single === undefined ? whole : JSON.stringify(single.replace(/\\'/g, "'")),
-    )
-    .replace(/^(True|False|None)$/, (word) => ({ True: "true", False: "false", None: "null" })[word] ?? word);
-  const value = parseJsonOrNull(json);
-  return value === null && json !== "null" ? text : value;
+  const value = parseJsonOrNull(text) ?? parsePythonOrNull(text);
+  return value === null && !/^(?:null|None)$/.test(text) ? text : value;
 }
 
 /** Keeps text if the tool expects a string. Otherwise parses it as JSON if possible. */

@@ -67,7 +67,7 @@ export function jsonObjectsIn(text: string): JsonObject[] {
 }
 
 /** Parses a Python literal with strings in single quotes, as some models write it instead of JSON. */
-function parsePythonOrNull(text: string): JsonValue {
+export function parsePythonOrNull(text: string): JsonValue {
   const json = text.replace(PYTHON_TOKEN, (token) => {
     if (token.startsWith("'")) return JSON.stringify(token.slice(1, -1).replaceAll("\\'", "'"));
     return PYTHON_WORDS.get(token) ?? token;

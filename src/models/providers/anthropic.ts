@@ -157,15 +157,14 @@ const replySchema = z.object({
   stop_reason: textSchema,
 });
 
-const toolUseSchema = z.object({ id: idSchema, name: textSchema, input: z.unknown().optional() });
+const toolUseSchema = z
+  .object({ id: idSchema, name: textSchema, input: z.unknown().optional() })
+  .transform(({ id, name, input }) => ({ id, name, arguments: input }));
 
 function fromBody(body: unknown, earlier: readonly Message[]): Reply {
   const reply = replySchema.parse(body);
-  const uses = reply.content.filter((block) => block.type === "tool_use").map((block) => toolUseSchema.parse(block));
-  const toolCalls = toToolCalls(
-    uses.map(({ id, name, input }) => ({ id, name, arguments: input })),
-    earlier,
-  );
+  const uses = reply.content.filter((block) => block.type === "tool_use");
+  const toolCalls = toToolCalls(z.array(toolUseSchema).parse(uses), earlier);
   const content = reply.content
     .filter((block) => block.type === "text")
     .map((block) => textSchema.parse(block.text))

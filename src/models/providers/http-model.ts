@@ -2,13 +2,13 @@
 import { withDeadline } from "../../platform/deadline.js";
 import { type Endpoint, secretsOf, withExtraHeaders } from "../endpoint.js";
 import { attempt, type Reply } from "../http-attempt.js";
-import type { Message, Model, ModelRequest, SentParameters } from "../model.js";
+import { type Message, type Model, ModelError, type ModelRequest, type SentParameters } from "../model.js";
 import { NO_EXTRAS, withExtraBody } from "../request-extras.js";
 import type { AdaptiveParameters } from "../request-parameters.js";
 import { type AdaptedTools, type SchemaDialect, toolAdapter } from "../tool-schemas.js";
 import { jsonBytes, jsonHeaders, sdkReply, timeoutError } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
-import { type OnDelta, postForReply, type ReplyAssembler, type Send, StreamSupport } from "../wire/stream-reply.js";
+import { type OnDelta, postForReply, type ReplyAssembler, type Send } from "../wire/stream-reply.js";
 
 /** The differences between the wire formats. */
 interface WireFormat {
@@ -24,8 +24,6 @@ interface WireFormat {
   bodyOf(request: ModelRequest, tools: AdaptedTools, sent: SentParameters): RequestBody;
   /** Fields that request a stream. */
   readonly streamFields: RequestBody;
-  /** Fields that a request without streaming has instead. */
-  readonly plainFields?: RequestBody;
   bytesOf?(body: RequestBody): Buffer;
   assembler(onDelta: OnDelta): ReplyAssembler;
   read(body: unknown, earlier: readonly Message[]): Reply;
@@ -35,54 +33,74 @@ interface WireFormat {
 
 /** Creates a model that sends requests in a wire format: streamed if somebody receives the parts, otherwise plainly. */
 export function httpModel(format: WireFormat): Model {
-  const { id, endpoint, parameters, url, streamUrl = url, streamFields, plainFields = {}, sdkPost } = format;
+  const { id, endpoint, parameters, url, streamUrl = url, streamFields, sdkPost, bytesOf = jsonBytes } = format;
   const { timeoutMs, extras = NO_EXTRAS } = endpoint;
   const adapt = toolAdapter(format.dialect);
-  const streaming = new StreamSupport(streamUrl !== url);
   const secrets = secretsOf(endpoint);
-  const bytesOf = format.bytesOf ?? jsonBytes;
   const addHeaders = withExtraHeaders(endpoint);
+
+  const post = (body: RequestBody, headers: Record<string, string>, signal: AbortSignal, onDelta?: OnDelta): Send => {
+    // Created before the call, so that only the bytes stay in memory while it is running.
+    const call = { headers: addHeaders(jsonHeaders(headers)), body: bytesOf(body), signal, timeoutMs, secrets };
+    const target = onDelta === undefined ? { url } : { url: streamUrl, isStreamed: true };
+    return () => postForReply({ ...call, ...target }, format.assembler(onDelta ?? (() => {})));
+  };
+
+  /** Makes one call, streamed if there is an `onDelta`. */
+  const complete = (request: ModelRequest, signal: AbortSignal, onDelta?: OnDelta) => {
+    const tools = adapt(request.tools);
+    return parameters.complete(
+      request,
+      (sent): RequestBody => ({
+        ...withExtraBody(format.bodyOf(request, tools, sent), extras.body),
+        ...(onDelta === undefined ? {} : streamFields),
+      }),
+      (sent, body) => {
+        const headers = { ...format.headersOf(body) };
+        const send: Send =
+          sdkPost === undefined || onDelta !== undefined
+            ? post(body, headers, signal, onDelta)
+            : () =>
+                withDeadline(
+                  signal,
+                  timeoutMs,
+                  () => timeoutError({ timeoutMs }),
+                  (within) => sdkReply(sdkPost(body, headers, within)),
+                );
+        const read = (reply: unknown) => ({ sent, ...format.read(reply, request.messages) });
+        return attempt(endpoint, signal, send, read, tools);
+      },
+    );
+  };
+
+  let streams = true;
   return {
     id,
-    complete(request, signal) {
-      const { onDelta } = request;
-      const tools = adapt(request.tools);
-      return parameters.complete(
-        request,
-        (sent): RequestBody => ({
-          ...withExtraBody(format.bodyOf(request, tools, sent), extras.body),
-          ...(onDelta === undefined ? {} : streamFields),
-        }),
-        (sent, body) => {
-          const headers = format.headersOf(body);
-          const call = { headers: addHeaders(jsonHeaders(headers)), signal, timeoutMs, secrets };
-          const post = (at: string, fields: RequestBody, isStreamed: boolean): Send => {
-            // Created before the call, so that only the bytes stay in memory while it is running.
-            const bytes = bytesOf(fields);
-            return () =>
-              postForReply({ ...call, url: at, body: bytes, isStreamed }, format.assembler(onDelta ?? (() => {})));
-          };
-          const plainBody = onDelta === undefined ? body : { ...without(body, streamFields), ...plainFields };
-          const plain: Send =
-            sdkPost === undefined
-              ? post(url, plainBody, false)
-              : () =>
-                  withDeadline(
-                    signal,
-                    timeoutMs,
-                    () => timeoutError({ timeoutMs }),
-                    (within) => sdkReply(sdkPost(plainBody, headers, within)),
-                  );
-          const streamed = onDelta === undefined ? null : post(streamUrl, body, true);
-          const send = streamed === null ? plain : () => streaming.send(streamed, plain);
-          const read = (reply: unknown) => ({ sent, ...format.read(reply, request.messages) });
-          return attempt(endpoint, signal, send, read, tools);
-        },
-      );
+    async complete(request, signal) {
+      if (!streams || request.onDelta === undefined) return complete(request, signal);
+      try {
+        return await complete(request, signal, request.onDelta);
+      } catch (error) {
+        if (!refusesStream(error, streamUrl !== url)) throw error;
+      }
+      const reply = await complete(request, signal);
+      streams = false;
+      return reply;
     },
   };
 }
 
-function without(body: RequestBody, fields: RequestBody): RequestBody {
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !(name in fields)));
+/** Statuses for a request that the server does not support. */
+const UNSUPPORTED = new Set([400, 403, 404, 405, 415, 422, 501]);
+const UNKNOWN_PATH = new Set([404, 405, 501]);
+
+/**
+ * Returns whether a server refuses to stream, such as OpenAI for an organization that is not verified.
+ *
+ * @param hasOwnPath whether streaming has its own path, which a compatible server might not have
+ */
+function refusesStream(error: unknown, hasOwnPath: boolean): boolean {
+  if (!(error instanceof ModelError) || error.status === null) return false;
+  if (hasOwnPath && UNKNOWN_PATH.has(error.status)) return true;
+  return UNSUPPORTED.has(error.status) && /stream(?!_options)/i.test(error.message);
 }

@@ -14,7 +14,7 @@ import type { AdaptedTools } from "../tool-schemas.js";
 import { ChatAssembler, chatMessageSchema } from "../wire/chat-stream.js";
 import { joinObjects, jsonBytes } from "../wire/http-sender.js";
 import type { RequestBody } from "../wire/omissions.js";
-import { modelNameSchema, responseIdSchema, textSchema } from "../wire/reply-fields.js";
+import { modelNameSchema, pickFields, responseIdSchema, textSchema } from "../wire/reply-fields.js";
 import { httpModel } from "./http-model.js";
 
 type Fields = Record<string, unknown>;
@@ -58,8 +58,6 @@ export function openaiChatModel(name: string, endpoint: Endpoint): Model {
     headersOf: () => openaiHeaders(endpoint),
     bodyOf: (request, tools, sent) => ({ ...writeBody(request, sent), ...toolFields.objectOf(tools, sent.toolChoice) }),
     streamFields: { stream: true, stream_options: { include_usage: true } },
-    // Some gateways stream by default.
-    plainFields: { stream: false },
     bytesOf: toolFields.bytesOf,
     assembler: (onDelta) => new ChatAssembler(onDelta, MESSAGE_STATE_FIELDS),
     read: readChatReply,
@@ -212,9 +210,4 @@ function stateOf(
   });
   const all = { ...ofMessage, ...(ofCalls.length === 0 ? {} : { [CALL_STATE]: Object.fromEntries(ofCalls) }) };
   return Object.keys(all).length === 0 ? {} : { providerState: { provider: PROVIDER, value: stateSchema.parse(all) } };
-}
-
-function pickFields(from: Fields, names: readonly string[]): Fields {
-  const isSet = (value: unknown) => value !== undefined && value !== null && value !== "";
-  return Object.fromEntries(names.filter((name) => isSet(from[name])).map((name) => [name, from[name]]));
 }

@@ -136,7 +136,9 @@ const replySchema = z
   })
   .refine(({ status, output, output_text }) => status !== "" || output.length > 0 || output_text !== "");
 
-const callSchema = z.object({ call_id: idSchema, name: textSchema, arguments: z.unknown().optional() });
+const callSchema = z
+  .object({ call_id: idSchema, name: textSchema, arguments: z.unknown().optional() })
+  .transform(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args }));
 
 const partSchema = z.object({ type: textSchema, text: textSchema, refusal: textSchema });
 
@@ -154,11 +156,8 @@ function fromReply(reply: z.output<typeof replySchema>, earlier: readonly Messag
   const parts = reply.output
     .filter((item) => item.type === "message")
     .flatMap((item) => outputMessageSchema.parse(item).content);
-  const calls = reply.output.filter((item) => item.type === "function_call").map((item) => callSchema.parse(item));
-  const toolCalls = toToolCalls(
-    calls.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
-    earlier,
-  );
+  const calls = reply.output.filter((item) => item.type === "function_call");
+  const toolCalls = toToolCalls(z.array(callSchema).parse(calls), earlier);
   const isRefusal = parts.some((part) => part.type === "refusal");
   const raw = reply.incomplete_details.reason || reply.status;
   return {

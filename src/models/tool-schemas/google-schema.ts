@@ -1,23 +1,15 @@
 // Converts JSON Schema to the subset that Google's function declarations support.
 import { isJsonObject, type JsonSchema, type JsonValue } from "../../platform/json.js";
+import { wordList } from "../../platform/word-list.js";
 import { foldAlternatives } from "./fold-alternatives.js";
 import { asArray, MAX_DEPTH, MAX_PARTS, type Root, resolve } from "./schema-parts.js";
 
 type Node = { [key: string]: JsonValue };
 
 /** Keywords with the same name in Google's Schema (ai.google.dev/api/caching#Schema). */
-const KEPT = [
-  "nullable",
-  "minItems",
-  "maxItems",
-  "minLength",
-  "maxLength",
-  "minProperties",
-  "maxProperties",
-  "minimum",
-  "maximum",
-  "pattern",
-];
+const KEPT = wordList(`
+  nullable minItems maxItems minLength maxLength minProperties maxProperties minimum maximum pattern
+`);
 
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
   string: ["enum", "date-time"],

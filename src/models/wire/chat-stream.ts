@@ -1,7 +1,14 @@
 // Assembles a chat completion from its chunks, in the variants of compatible servers.
 import { z } from "zod";
 import { parseJsonOrNull } from "../../platform/json.js";
-import { chatContentSchema, finishReasonSchema, idSchema, indexSchema, textSchema } from "./reply-fields.js";
+import {
+  chatContentSchema,
+  finishReasonSchema,
+  idSchema,
+  indexSchema,
+  pickFields,
+  textSchema,
+} from "./reply-fields.js";
 import type { EventFields, OnDelta, ReplyAssembler } from "./stream-reply.js";
 
 type Fields = Record<string, unknown>;
@@ -87,10 +94,10 @@ export class ChatAssembler implements ReplyAssembler {
     const { choices, usage, x_groq, ...chunk } = chunkSchema.parse(event);
     const [choice] = choices;
     const reported = usage ?? x_groq?.usage ?? choice?.usage;
-    Object.assign(this.head, pickSet(chunk, ["id", "model"]), pickSet({ usage: reported }, ["usage"]));
+    Object.assign(this.head, pickFields(chunk, ["id", "model"]), pickFields({ usage: reported }, ["usage"]));
     if (choice === undefined) return false;
     this.hasEmptyReason ||= choice.finish_reason === "";
-    Object.assign(this.choice, pickSet(choice, ["finish_reason", "error"]));
+    Object.assign(this.choice, pickFields(choice, ["finish_reason", "error"]));
     const isFirst = this.content === "" && this.calls.length === 0;
     const part = choice.delta ?? (isFirst ? choice.message : undefined);
     if (part === undefined) return false;
@@ -122,7 +129,7 @@ export class ChatAssembler implements ReplyAssembler {
   }
 
   private keepFields(delta: Fields): void {
-    const extraFields = pickSet(delta, this.fields);
+    const extraFields = pickFields(delta, this.fields);
     for (const [name, value] of Object.entries(extraFields)) this.message[name] = joined(this.message[name], value);
     // Servers that send both fields repeat the text.
     const reasoning = extraFields.reasoning_content ?? extraFields.reasoning;
@@ -184,12 +191,6 @@ const beginsObject = (args: unknown) => typeof args !== "string" || /^\s*\{/.tes
 /** Joins the parts of a name. Some servers repeat the entire name, or send the name so far. */
 function joinedName(before: string, part: string): string {
   return part.startsWith(before) ? part : `${before}${part}`;
-}
-
-function pickSet(from: Fields, names: readonly string[]): Fields {
-  return Object.fromEntries(
-    names.filter((name) => from[name] != null && from[name] !== "").map((name) => [name, from[name]]),
-  );
 }
 
 /** Fields that identify a part and are repeated or sent once, unlike text. */

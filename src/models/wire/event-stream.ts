@@ -1,11 +1,7 @@
-// Reads server-sent events, also from servers that bend the format.
+// Reads events from the body of a reply, for every wire format. Accepts what servers and proxies make of a stream of
+// server-sent events: events without a blank line between them, keep-alives as data, or indented lines.
 import { createParser } from "eventsource-parser";
 import { ModelError } from "../model.js";
-
-/**
- * Reads events from the body of a reply, for every wire format. Accepts what servers and proxies make of a stream of
- * server-sent events: events without a blank line between them, keep-alives as data, lines of JSON, or one JSON array.
- */
 
 export interface StreamEvent {
   /** The event's name, or an empty string. */
@@ -35,7 +31,7 @@ const ERROR_FIELD = /^error:/gm;
 /** A data line that begins an event of its own. Continuation lines of indented JSON do not look like this. */
 const BEGINS_EVENT = 'data: ?(?:\\{"|\\[DONE\\])';
 const BEGINS_WITH_EVENT = new RegExp(`^${BEGINS_EVENT}`);
-const UNSEPARATED = new RegExp(`^(data:[^\n]*\n)(?=${BEGINS_EVENT})`, "gm");
+const BEFORE_EVENT = new RegExp(`\\n(?=${BEGINS_EVENT})`, "g");
 const ENDS_STREAM = /^data: \[DONE\][^\S\n]*\n/m;
 
 /**
@@ -58,11 +54,11 @@ export async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<S
   /** Feeds complete lines. The parser is called once for all, because a stream can consist of millions of lines. */
   const feed = (received: string) => {
     const lines = received.replace(ODD_PREFIX, "data:").replace(ERROR_FIELD, "event: error\ndata:");
-    const separated = lines.replace(UNSEPARATED, "$1\n");
+    const separated = lines.replace(BEFORE_EVENT, (end, at: number) => (endsDataLine(lines, at) ? "\n\n" : end));
     const first = isInData && BEGINS_WITH_EVENT.test(lines) ? "\n" : "";
     // Nothing follows the last line, although the connection might stay open.
     const last = ENDS_STREAM.test(lines) ? "\n" : "";
-    isInData = lines.startsWith("data:", lines.lastIndexOf("\n", lines.length - 2) + 1);
+    isInData = endsDataLine(lines, lines.length - 1);
     parser.feed(`${first}${separated}${last}`);
   };
   const decoder = new TextDecoder();
@@ -86,6 +82,11 @@ export async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<S
   feed(`${rest.join("")}${decoder.decode()}`);
   parser.feed("\n\n");
   yield* events.splice(0);
+}
+
+/** Returns whether the line that ends at `end` is a data line. */
+function endsDataLine(lines: string, end: number): boolean {
+  return end > 0 && lines.startsWith("data:", lines.lastIndexOf("\n", end - 1) + 1);
 }
 
 function streamTooLong(): ModelError {

@@ -1,6 +1,6 @@
 // Parts of a request that can be left out after a server refused them. Most servers need or ignore these parts, and
 // others reject the entire request because of them.
-import type { JsonValue } from "../../platform/json.js";
+import { isJsonObject, type JsonValue } from "../../platform/json.js";
 
 /** A request's body as an object, in any wire format. */
 export type RequestBody = Record<string, unknown>;
@@ -25,7 +25,7 @@ function changed(value: JsonValue, change: Change): JsonValue {
       return kept === undefined ? [] : [changed(kept, change)];
     });
   }
-  if (typeof value !== "object" || value === null) return value;
+  if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).flatMap(([key, inner]) => {
     const kept = change(key, inner);
     return kept === undefined ? [] : [[key, changed(kept, change)] as const];
@@ -48,7 +48,7 @@ const withoutKeys = (fields: readonly string[], keys: readonly string[]) =>
 
 const withoutItems = (types: readonly string[], keys: readonly string[] = []) =>
   within(CONVERSATION, (key, value) => {
-    const isItem = typeof value === "object" && value !== null && "type" in value && types.includes(String(value.type));
+    const isItem = isJsonObject(value) && types.includes(String(value.type));
     return isItem || keys.includes(key) ? undefined : value;
   });
 
@@ -77,11 +77,9 @@ export const OMISSIONS: readonly Omission[] = [
   {
     what: "thought signatures in the history",
     pattern: /thought.?signature/i,
-    without: (body) =>
-      within(CONVERSATION, (key, value) => (key === "thoughtSignature" || isThought(value) ? undefined : value))(
-        body,
-        "",
-      ),
+    without: within(CONVERSATION, (key, value) =>
+      key === "thoughtSignature" || (isJsonObject(value) && value.thought === true) ? undefined : value,
+    ),
   },
   {
     what: "encrypted reasoning in the history",
@@ -110,10 +108,6 @@ export const OMISSIONS: readonly Omission[] = [
     without: shortenDescriptions,
   },
 ];
-
-function isThought(value: JsonValue): boolean {
-  return typeof value === "object" && value !== null && "thought" in value && value.thought === true;
-}
 
 type Role = { readonly role: string; readonly content?: string; readonly parts?: readonly JsonValue[] };
 

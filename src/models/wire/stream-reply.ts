@@ -212,36 +212,3 @@ async function drain(events: AsyncGenerator<StreamEvent>, stop: (why: Error) => 
 function cutOff(): ModelError {
   return new ModelError("network", "the reply stream ended before the reply was complete", { retryable: true });
 }
-
-/** Statuses for a request that the server does not support. */
-const UNSUPPORTED = new Set([400, 403, 404, 405, 415, 422, 501]);
-const UNKNOWN_PATH = new Set([404, 405, 501]);
-
-/**
- * Remembers how a server can be asked for a reply: with streaming, or without it if the server refuses to stream, such
- * as OpenAI for an organization that is not verified.
- */
-export class StreamSupport {
-  private isRefused = false;
-
-  /** @param hasOwnPath whether streaming has its own path, which a compatible server might not have */
-  constructor(private readonly hasOwnPath = false) {}
-
-  async send(streamed: Send, plain: Send): Promise<JsonReply> {
-    if (this.isRefused) return plain();
-    try {
-      return await streamed();
-    } catch (error) {
-      if (!this.refuses(error)) throw error;
-      const reply = await plain();
-      this.isRefused = true;
-      return reply;
-    }
-  }
-
-  private refuses(error: unknown): boolean {
-    if (!(error instanceof ModelError) || error.status === null) return false;
-    if (this.hasOwnPath && UNKNOWN_PATH.has(error.status)) return true;
-    return UNSUPPORTED.has(error.status) && /stream(?!_options)/i.test(error.message);
-  }
-}
