@@ -2,6 +2,7 @@
 import {
   Client,
   type JSONRPCMessage,
+  ProtocolError,
   SdkHttpError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
@@ -9,20 +10,14 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { soundSchema } from "../models/tool-schemas.js";
 import { untilAborted } from "../platform/deadline.js";
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  jsonObjectSchema,
-  jsonValueSchema,
-  parseJsonOrNull,
-} from "../platform/json.js";
-import { presentProperties } from "../platform/optional-values.js";
+import { isJsonObject, type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from "../platform/json.js";
 import { lastOf, type ProgramStart, type SupervisedProcess, startSupervised } from "../platform/processes.js";
 import { proxiedFetch } from "../platform/proxied-fetch.js";
 import { followRedirects, REPEATING_REDIRECTS } from "../platform/redirects.js";
 import { redact } from "../platform/secrets.js";
+import { messagesIn, onlyMessages, withRepairedMessages } from "./mcp-connections/received-messages.js";
 
 const scalarSchema = z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]);
 
@@ -37,7 +32,7 @@ const toolSchema = z.object({
   title: z.string().optional().catch(undefined),
   description: z.string().max(100_000).catch(""),
   inputSchema: jsonObjectSchema
-    .transform((schema) => Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null)))
+    .transform(soundSchema)
     .catch({})
     .transform((schema): JsonObject => ({ type: "object", ...schema })),
   /** `required` means that the tool can only be called as an MCP task, whose result is polled. */
@@ -82,27 +77,20 @@ export async function listServerTools(
   return { tools, malformed };
 }
 
-const partSchema = z.looseObject({
-  type: z.string().catch("content"),
-  text: scalarSchema.nullish().catch(null),
-  json: jsonValueSchema.optional(),
-  uri: z.string().optional().catch(undefined),
-  resource: z
-    .looseObject({ text: z.string().optional().catch(undefined) })
-    .nullish()
-    .catch(null),
-});
-
-const contentSchema = z.union([scalarSchema.transform((text) => partSchema.parse({ type: "text", text })), partSchema]);
+const partSchema = z.union([
+  scalarSchema.transform((text): JsonObject => ({ type: "text", text })),
+  jsonObjectSchema,
+  jsonValueSchema.transform((value): JsonObject => ({ value })),
+]);
 
 /** A result as servers send it. The SDK's schema rejects null, other types of content, and text instead of a list. */
 const resultSchema = z.looseObject({
   content: z
-    .union([z.array(contentSchema), contentSchema.transform((part) => [part])])
+    .union([z.array(partSchema), partSchema.transform((part) => [part])])
     .optional()
     .catch(undefined),
   structuredContent: jsonValueSchema.nullish(),
-  isError: z.boolean().nullish().catch(null),
+  isError: z.union([z.boolean(), z.stringbool()]).nullish().catch(null),
 });
 
 /**
@@ -120,18 +108,37 @@ export async function callServerTool(
     signal,
     timeout,
   });
-  const text = (content ?? []).map(asText).join("\n");
-  if (isError === true) return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
-  if (structuredContent != null) return { ok: true, value: structuredContent };
+  const parts = content ?? [];
+  const text = parts.map(asText).join("\n");
+  if (isError === true || parts.some(({ type }) => type === "error")) {
+    return { ok: false, error: text === "" ? "The tool failed without an error message." : text };
+  }
+  if (!isEmpty(structuredContent) || (structuredContent != null && text === "")) {
+    return {
+      ok: true,
+      value: typeof structuredContent === "string" ? jsonOrText(structuredContent) : structuredContent,
+    };
+  }
   const { _meta, ...bare } = others;
   if (content === undefined) return { ok: true, value: jsonValueSchema.parse(bare) };
   return { ok: true, value: jsonOrText(text) };
 }
 
-function asText({ type, text, json, uri, resource }: z.output<typeof partSchema>): string {
-  if (type === "text") return text ?? "";
-  if (json !== undefined) return JSON.stringify(json);
-  return resource?.text ?? (type === "resource_link" ? uri : undefined) ?? text ?? `[${type} omitted]`;
+function isEmpty(value: JsonValue | undefined): value is null | undefined {
+  return value == null || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
+/** Returns a part of a result as text. Of a type that MCP does not define, that is its only field, or all as JSON. */
+function asText(part: JsonObject): string {
+  const { type, annotations, _meta, ...fields } = part;
+  const { text, resource, uri, data, blob } = fields;
+  if (type === "resource_link" && typeof uri === "string") return uri;
+  const inner = isJsonObject(resource) ? resource : {};
+  const isBinary = [data, blob, inner.blob].some((bytes) => typeof bytes === "string");
+  if (isBinary) return `[${typeof type === "string" ? type : "content"} omitted]`;
+  const values = Object.values(fields);
+  const value = "text" in fields ? text : (inner.text ?? (values.length === 1 ? values[0] : fields));
+  return typeof value === "string" ? value : value == null ? "" : JSON.stringify(value);
 }
 
 function jsonOrText(text: string): JsonValue {
@@ -279,8 +286,13 @@ export class McpConnections {
 /** Statuses of servers that do not accept a POST to the URL of their event stream. */
 const OLDER_TRANSPORT = new Set([400, 404, 405]);
 
+/** The words of servers that report a lost session as an error of the protocol. */
+const SESSION_LOST =
+  /\bsession\b.{0,40}\b(?:not found|unknown|invalid|expired|terminated|closed|missing)|\b(?:no|invalid|unknown|missing|expired)(?: valid)? (?:mcp[- ])?session|not (?:yet )?(?:been )?initialized/i;
+
 function isSessionLost(error: unknown): boolean {
-  return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
+  if (error instanceof SdkHttpError) return [400, 404, 410].includes(error.status ?? 0);
+  return error instanceof ProtocolError && SESSION_LOST.test(error.message);
 }
 
 function hasEnded(transport: Transport): boolean {
@@ -330,26 +342,7 @@ async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Resp
     }),
   );
   const { status, statusText, headers } = response;
-  const body = counted.pipeThrough(new TextDecoderStream()).pipeThrough(withoutNullMetas());
-  return new Response(body.pipeThrough(new TextEncoderStream()), { status, statusText, headers });
-}
-
-const NULL_META = /"_meta"\s*:\s*null/g;
-const LONGEST_META = 40;
-
-/** Replaces null in `_meta` of JSON, because the SDK then rejects the entire message. */
-function withoutNullMetas(): TransformStream<string, string> {
-  let rest = "";
-  return new TransformStream({
-    transform(chunk, controller) {
-      const text = `${rest}${chunk}`.replace(NULL_META, '"_meta":{}');
-      // The end of an event must not wait for the next chunk.
-      const end = /"_meta"[\s:nul]*$|"[_meta]*$/.exec(text.slice(-LONGEST_META));
-      rest = end === null ? "" : end[0];
-      controller.enqueue(text.slice(0, text.length - rest.length));
-    },
-    flush: (controller) => controller.enqueue(rest),
-  });
+  return withRepairedMessages(new Response(counted, { status, statusText, headers }));
 }
 
 const MAX_MESSAGE_BYTES = 20_000_000;
@@ -425,19 +418,12 @@ class SupervisedStdioTransport implements Transport {
     for (const line of lines) this.readLine(line);
   }
 
-  /** The protocol allows only messages on one line each, but some servers write indented JSON. */
+  /** The protocol allows only one message per line, but some servers write several, or indented JSON. */
   private readLine(line: string): void {
-    const message = messageIn(line) ?? messageIn(`${this.pending}${line}`);
-    const isPart = message === null && (this.pending !== "" || line.startsWith("{"));
+    const ownMessages = messagesIn(line);
+    const messages = ownMessages.length > 0 ? ownMessages : onlyMessages(`${this.pending}${line}`);
+    const isPart = messages.length === 0 && (this.pending !== "" || line.startsWith("{"));
     this.pending = isPart ? `${this.pending}${line}\n` : "";
-    if (message !== null) this.onmessage?.(message);
+    for (const message of messages) this.onmessage?.(message);
   }
-}
-
-/** Returns the message in a text, or null. Null in optional properties counts as absent. */
-function messageIn(text: string): JSONRPCMessage | null {
-  const value = parseJsonOrNull(text.replace(NULL_META, '"_meta":{}'));
-  if (!isJsonObject(value) || value.jsonrpc !== "2.0") return null;
-  const { params, ...message } = value;
-  return { ...message, ...presentProperties({ params }) } as unknown as JSONRPCMessage;
 }

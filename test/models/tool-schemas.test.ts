@@ -1,3 +1,4 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it, test } from "vitest";
 import { noteReplies } from "../../src/models/open-model.js";
 import { anthropicModel } from "../../src/models/providers/anthropic.js";
@@ -355,5 +356,53 @@ it("keeps an object with alternatives of required properties as an object for Go
   };
   expect(googleSchema({ type: "object", properties: { filter } })).toMatchObject({
     properties: { filter: { type: "object", properties: { a: text, b: text } } },
+  });
+});
+
+describe("a schema of another server", () => {
+  const property = (schema: unknown, rest: object = {}) => ({ type: "object", properties: { p: schema }, ...rest });
+  const [text, count] = [{ type: "string" }, { type: "number" }];
+  const isValid = new Ajv2020({ strict: false });
+
+  const SCHEMAS: readonly (readonly [with: string, schema: unknown, sent: unknown])[] = [
+    ["no items", property({ type: "array" }), { type: "array", items: {} }],
+    ["items for a tuple", property({ type: "array", items: [text, count] }), { items: { anyOf: [text, count] } }],
+    [
+      "prefixItems",
+      property({ type: "array", prefixItems: [text, count], items: false }),
+      { items: { anyOf: [text, count] } },
+    ],
+    ["an empty tuple", property({ type: "array", items: [] }), { items: {} }],
+    ["a reference to nothing", property({ $ref: "#/$defs/A", description: "d" }), { description: "d" }],
+    ["a reference to another document", property({ $ref: "https://example.com/a.json" }), {}],
+    ["null in keywords", property({ type: "string", enum: null, minLength: null, title: null }), text],
+    ["empty lists in keywords", property({ type: "string", enum: [], anyOf: [], properties: [] }), text],
+    ["a type of another language", property({ type: "any", description: "d" }), { description: "d" }],
+    ["types in capitals", property({ type: "STRING" }), text],
+    ["required in a property", property({ type: "string", required: true }), text],
+    ["text for a number", property({ type: "string", minLength: "1" }), text],
+    ["bounds of draft 4", property({ type: "number", minimum: 0, exclusiveMinimum: true }), { exclusiveMinimum: 0 }],
+    ["a repeated choice", property({ type: "string", enum: ["a", "a"] }), { type: "string", enum: ["a"] }],
+    ["true for a property", property(true), {}],
+    ["null for required and definitions", property(text, { required: null, $defs: null }), text],
+    ["the name of an older draft", property(text, { $schema: "http://json-schema.org/draft-07/schema#" }), text],
+  ];
+
+  it.each(SCHEMAS)("with %s is sent as valid JSON Schema", (_, schema, sent) => {
+    for (const dialect of ["openai", "anthropic"] as const) {
+      const [tool] = adaptTools([{ name: "t", description: "", parameters: schema as JsonSchema }], dialect).tools;
+      expect(isValid.validateSchema(tool?.parameters ?? {}), isValid.errorsText()).toBe(true);
+      expect(tool?.parameters).toMatchObject({ type: "object", properties: { p: sent } });
+    }
+  });
+
+  it("has only keywords of a value's type at Google", () => {
+    const schema = property({ type: ["string", "array"], minLength: 1, maxItems: 3 });
+    const [tool] = adaptTools([{ name: "t", description: "", parameters: schema as JsonSchema }], "google").tools;
+    const alternatives = [
+      { type: "string", minLength: 1 },
+      { type: "array", items: { type: "string" }, maxItems: 3 },
+    ];
+    expect(tool?.parameters).toMatchObject({ properties: { p: { anyOf: alternatives } } });
   });
 });

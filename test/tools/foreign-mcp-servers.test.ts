@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { compileArgumentSchema } from "../../src/tools/arguments/json-schema.js";
 import { callServerTool, listServerTools, McpConnections } from "../../src/tools/mcp-connections.js";
 
 /** MCP servers that deviate from the protocol, over real HTTP and real pipes. */
@@ -12,6 +13,10 @@ interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json;
+  /** Fields of the message instead of a result. */
+  readonly message?: Json;
+  /** Returns the body with another content type. */
+  readonly written?: readonly [type: string, body: (message: string) => string];
 }
 
 /** Returns the reply to a message, or a JSON-RPC result. */
@@ -40,7 +45,14 @@ const server = createServer(async (request, response): Promise<unknown> => {
     return send({ status: 202 });
   };
   const own = respond(message, String(request.headers["mcp-session-id"] ?? ""));
-  if (own !== null) return "result" in own ? answer(own.result) : send(own);
+  if (own !== null && "result" in own) return answer(own.result);
+  if (own?.message !== undefined) return send({ body: { jsonrpc: "2.0", id, ...own.message } });
+  if (own?.written !== undefined) {
+    const [type, body] = own.written;
+    const text = JSON.stringify({ jsonrpc: "2.0", id, result: { tools: [tool({})] } });
+    return response.writeHead(200, type === "" ? {} : { "content-type": type }).end(body(text));
+  }
+  if (own !== null) return send(own);
   if (method === "initialize") {
     const result = {
       protocolVersion: "2025-06-18",
@@ -97,12 +109,31 @@ describe("the list of an MCP server", () => {
       ["look"],
     ],
     ["null for the schema", () => ({ tools: [tool({ inputSchema: null })] }), ["look"]],
+    [
+      "empty lists for properties, as PHP writes them",
+      () => ({ tools: [tool({ inputSchema: { type: "object", properties: [], required: [] } })] }),
+      ["look"],
+    ],
     ["text for the schema", () => ({ tools: [tool({ inputSchema: "object" })] }), ["look"]],
     ["a tool without a name next to another", () => ({ tools: [{ description: "x" }, tool({})] }), ["look"]],
   ])("with %s contains the tools", async (_, results, names) => {
     const { tools } = await listed(results);
     expect(tools.map(({ name }) => name)).toEqual(names);
     expect(tools.every(({ inputSchema }) => inputSchema.type === "object")).toBe(true);
+    expect(() => tools.map(({ inputSchema }) => compileArgumentSchema(inputSchema))).not.toThrow();
+  });
+
+  it.each<[string, string, (message: string) => string]>([
+    ["the type of plain text", "text/plain", (message) => message],
+    ["no type", "", (message) => message],
+    ["a list", "application/json", (message) => `[${message}]`],
+    ["a byte order mark", "application/json", (message) => `\ufeff${message}`],
+    ["a stream without a blank line at its end", "text/event-stream", (message) => `: ping\ndata:${message}\r\n`],
+    ["a stream with the type of JSON", "application/json", (message) => `event: message\ndata: ${message}\n\n`],
+  ])("reaches the agent in a body with %s", async (_, type, body) => {
+    respond = ({ method }) => (method === "tools/list" ? { written: [type, body] } : null);
+    const { tools } = await listServerTools(await mcp.to(at(), signal), signal, 20_000);
+    expect(tools.map(({ name }) => name)).toEqual(["look"]);
   });
 });
 
@@ -124,6 +155,13 @@ describe("the result of an MCP tool", () => {
     ],
     ["with a link", { content: [{ type: "resource_link", uri: "x://y", name: "y" }] }, "x://y"],
     ["with a part without a type", { content: [{ text: "4.5 cents" }] }, "4.5 cents"],
+    ["with an object as text", { content: [{ type: "text", text: { cents: 4.5 } }] }, { cents: 4.5 }],
+    ["with an object in place of a part", { content: [{ cents: 4.5, per: "mile" }] }, { cents: 4.5, per: "mile" }],
+    ["of the type data", { content: [{ type: "data", data: { cents: 4.5 } }] }, { cents: 4.5 }],
+    ["of the type markdown", { content: [{ type: "markdown", markdown: "4.5 cents" }] }, "4.5 cents"],
+    ["of an unknown type", { content: [{ type: "table", rows: [[4.5]], columns: 1 }] }, { rows: [[4.5]], columns: 1 }],
+    ["with an empty object next to text", { ...text("4.5 cents"), structuredContent: {} }, "4.5 cents"],
+    ["that is text", "4.5 cents", "4.5 cents"],
   ])("%s reaches the agent as readable text", async (_, result, value) => {
     respond = ({ method }) => (method === "tools/call" ? { result } : null);
     const client = await mcp.to(at(), signal);
@@ -131,7 +169,50 @@ describe("the result of an MCP tool", () => {
   });
 });
 
+describe("the failure of an MCP tool", () => {
+  it.each<[string, Json]>([
+    ["as text", { error: "no cents" }],
+    ["with a word as code", { error: { code: "E_CENTS", message: "no cents" } }],
+    ["with its words only in its data", { error: { code: -32603, message: null, data: "no cents" } }],
+    ["next to a null result", { result: null, error: { code: -32603, message: "no cents" } }],
+    ["in an error part", { result: { content: [{ type: "error", text: "no cents" }] } }],
+    ["marked with text", { result: { ...text("no cents"), isError: "true" } }],
+  ])("%s reaches the agent in the server's words", async (_, message) => {
+    respond = ({ method }) => (method === "tools/call" ? { message } : null);
+    const client = await mcp.to(at(), signal);
+    const answer = await callServerTool(client, "look", {}, patient).catch((error: Error) => error.message);
+    expect(JSON.stringify(answer)).toContain("no cents");
+    expect(answer).not.toMatchObject({ ok: true });
+  });
+});
+
 describe("a connection to an MCP server", () => {
+  it.each<[string, Json]>([
+    ["null for its capabilities and its name", { capabilities: null, serverInfo: null }],
+    ["null in its capabilities", { capabilities: { tools: { listChanged: null }, logging: null } }],
+    ["null for instructions and titles", { instructions: null, serverInfo: { name: "s", version: "1", title: null } }],
+    ["a name without a version", { serverInfo: { name: "s" } }],
+    ["no protocol revision", { protocolVersion: null }],
+  ])("opens although the server sends %s", async (_, fields) => {
+    const result = { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: { name: "s", version: "1" } };
+    respond = ({ method }) =>
+      method === "initialize" ? { message: { result: { ...result, ...fields }, error: null } } : null;
+    await expect(mcp.to(at(), signal)).resolves.toBeDefined();
+  });
+
+  it("opens again after an error of the protocol about the session", async () => {
+    let isLost = true;
+    respond = ({ method }) => {
+      if (method !== "tools/call") return null;
+      if (!isLost) return { result: text("looked") };
+      isLost = false;
+      return { message: { error: { code: -32600, message: "Bad Request: No valid session ID provided" } } };
+    };
+    const answer = await mcp.call(at(), signal, [], (client) => callServerTool(client, "look", {}, patient));
+    expect(answer).toEqual({ ok: true, value: "looked" });
+    expect(sessions).toBe(2);
+  });
+
   it("opens again for a call whose session has expired", async () => {
     const expired = new Set<string>();
     respond = ({ method, id }, session) => {
@@ -160,9 +241,19 @@ describe("a connection to an MCP server", () => {
     await expect(mcp.to(at(), signal)).rejects.toThrow("--headers");
   });
 
-  it("reads messages that a program writes over several lines, next to other output", async () => {
+  const written = "JSON.stringify({ jsonrpc: '2.0', ...message }";
+  it.each([
+    ["over several lines, next to other output", `console.log("starting ...\\n" + ${written}, null, 2))`],
+    [
+      "after another message on the same line",
+      `console.log('{"jsonrpc":"2.0","method":"notifications/x"}' + ${written}))`,
+    ],
+    ["after the prefix of a logger", `console.log("\\u001b[32m[server]\\u001b[0m " + ${written}))`],
+    ["with a byte order mark and CRLF", `process.stdout.write("\\ufeff" + ${written}) + "\\r\\n")`],
+    ["in a list", `console.log("[" + ${written}) + "]")`],
+  ])("reads messages that a program writes %s", async (_, write) => {
     const program = `
-      const send = (message) => console.log("starting ...\\n" + JSON.stringify({ jsonrpc: "2.0", ...message }, null, 2));
+      const send = (message) => ${write};
       require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
         const { id, method } = JSON.parse(line);
         const serverInfo = { name: "s", version: "1" };

@@ -6,10 +6,14 @@ import { asArray, MAX_DEPTH, MAX_PARTS, type Root, resolve } from "./schema-part
 
 type Node = { [key: string]: JsonValue };
 
-/** Keywords with the same name in Google's Schema (ai.google.dev/api/caching#Schema). */
-const KEPT = wordList(`
-  nullable minItems maxItems minLength maxLength minProperties maxProperties minimum maximum pattern
-`);
+/** Keywords per type that have the same name in Google's Schema (ai.google.dev/api/caching#Schema). */
+const KEPT: Readonly<Record<string, readonly string[]>> = {
+  string: wordList("minLength maxLength pattern"),
+  number: wordList("minimum maximum"),
+  integer: wordList("minimum maximum"),
+  array: wordList("minItems maxItems"),
+  object: wordList("minProperties maxProperties"),
+};
 
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
   string: ["enum", "date-time"],
@@ -37,14 +41,10 @@ function convert(schema: JsonValue | undefined, root: Root, depth: number): Node
   if (depth > MAX_DEPTH || source === null || root.parts++ > MAX_PARTS) return { type: "string" };
   const out: Node = {};
   const notes = typeof source.description === "string" ? [source.description] : [];
-  for (const key of KEPT) {
-    if (source[key] !== undefined && source[key] !== null) out[key] = source[key];
-  }
-
   const types = asArray(source.type).filter((type): type is string => typeof type === "string");
   const choices = asArray(source.anyOf ?? source.oneOf);
   const options = choices.map((choice) => resolve(choice, root)).filter((choice) => choice?.type !== "null");
-  if (types.includes("null") || options.length < choices.length) out.nullable = true;
+  if (source.nullable === true || types.includes("null") || options.length < choices.length) out.nullable = true;
   const nonNullTypes = types.filter((type) => type !== "null");
 
   if (options.length > 1 || nonNullTypes.length > 1) {
@@ -63,6 +63,9 @@ function convert(schema: JsonValue | undefined, root: Root, depth: number): Node
 
 function convertSingle(source: JsonSchema, type: string, out: Node, notes: string[], root: Root, depth: number) {
   out.type = type;
+  for (const key of KEPT[type] ?? []) {
+    if (source[key] !== undefined) out[key] = source[key];
+  }
   const allowed = source.const === undefined ? source.enum : [source.const];
   if (Array.isArray(allowed)) {
     const values = allowed.filter((value) => value !== null);
@@ -81,7 +84,7 @@ function convertSingle(source: JsonSchema, type: string, out: Node, notes: strin
   if (typeof source.exclusiveMinimum === "number") out.minimum = source.exclusiveMinimum + step;
   if (typeof source.exclusiveMaximum === "number") out.maximum = source.exclusiveMaximum - step;
   if (type === "array") {
-    out.items = convert(Array.isArray(source.items) ? source.items[0] : source.items, root, depth + 1);
+    out.items = convert(source.items, root, depth + 1);
   }
   // Google rejects empty properties, but accepts an object without properties.
   if (type === "object" && isJsonObject(source.properties) && Object.keys(source.properties).length > 0) {
