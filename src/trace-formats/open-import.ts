@@ -22,6 +22,7 @@ export type ImportFormat = keyof typeof READERS;
 const KEYS = new Map<string, ImportFormat>([
   ["traceId", "jsonl"],
   ["resourceSpans", "otlp"],
+  ["resource_spans", "otlp"],
   // The REST API of Phoenix.
   ["data", "otlp"],
   ["schema_version", "atif"],
@@ -30,9 +31,21 @@ const KEYS = new Map<string, ImportFormat>([
 
 /** Properties of the exports of other tools, whose properties partly have the same names as art-e's. */
 const FOREIGN = [
+  { tool: "Jaeger", has: /^(?:operationName|spanID)$/ },
+  { tool: "Tempo", has: /^batches$/ },
   { tool: "Langfuse", has: /^(?:observations|parentObservationId|startTime|projectId)$/ },
   { tool: "LangSmith", has: /^(?:run_type|child_run_ids|dotted_order)$/ },
+  { tool: "the OpenAI Agents SDK", has: /^workflow_name$/ },
 ] as const;
+
+/** Lists that several tools export. The properties of their first item show the tool. */
+const LISTS = new Set(["data", "runs"]);
+const FIRST_ITEM_CHARS = 5_000;
+
+function keysOf(key: string, text: string): readonly string[] {
+  if (!LISTS.has(key)) return [key];
+  return [...text.slice(0, FIRST_ITEM_CHARS).matchAll(/"(\w+)"\s*:/g)].map(([, name = ""]) => name);
+}
 
 /** Opens a file and detects its format from its first bytes. Throws a UserError if the file cannot be read. */
 export async function openImport(path: string): Promise<ImportSource & { readonly format: ImportFormat }> {
@@ -58,8 +71,8 @@ async function detectFormat(path: string): Promise<ImportFormat> {
   await refuseOtherEncodings(path);
   let isJsonl = false;
   try {
-    for await (const { key } of readMembers(path)) {
-      const foreign = FOREIGN.find(({ has }) => has.test(key));
+    for await (const { key, text } of readMembers(path)) {
+      const foreign = FOREIGN.find(({ has }) => keysOf(key, text).some((name) => has.test(name)));
       if (foreign !== undefined)
         throw notUsable(path, `is an export of ${foreign.tool}. Export its spans as OTLP JSON (resourceSpans)`);
       const format = KEYS.get(key);

@@ -364,7 +364,7 @@ describe("a schema of another server", () => {
   const [text, count] = [{ type: "string" }, { type: "number" }];
   const isValid = new Ajv2020({ strict: false });
 
-  const SCHEMAS: readonly (readonly [with: string, schema: unknown, sent: unknown])[] = [
+  const SCHEMAS: readonly (readonly [given: string, schema: unknown, sent: unknown])[] = [
     ["no items", property({ type: "array" }), { type: "array", items: {} }],
     ["items for a tuple", property({ type: "array", items: [text, count] }), { items: { anyOf: [text, count] } }],
     [

@@ -23,11 +23,13 @@ const json = (value: unknown) => JSON.stringify(value);
 function anyValue(value: unknown): object {
   if (typeof value === "string") return { stringValue: value };
   if (typeof value === "number") return { intValue: String(value) };
-  return { arrayValue: { values: (value as unknown[]).map(anyValue) } };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
+  return { kvlistValue: { values: attributes(value as Record<string, unknown>) } };
 }
 
-const attributes = (given: Readonly<Record<string, unknown>>) =>
-  Object.entries(given).map(([key, value]) => ({ key, value: anyValue(value) }));
+function attributes(given: Readonly<Record<string, unknown>>): object[] {
+  return Object.entries(given).map(([key, value]) => ({ key, value: anyValue(value) }));
+}
 
 const span = (given: Readonly<Record<string, unknown>>, changes: object = {}) => ({
   traceId: "5b8efff798038103d269b633813fc60c",
@@ -61,6 +63,12 @@ const spanEvent = (name: string, content: unknown) => ({
   attributes: attributes({ "gen_ai.event.content": json(content) }),
 });
 
+/** An event whose attributes are the message. */
+const plainEvent = (name: string, given: Readonly<Record<string, unknown>>) => ({
+  name,
+  attributes: attributes(given),
+});
+
 const OPENAI_EVENTS = [
   { "event.name": "gen_ai.system.message", role: "system", content: "Answer." },
   { "event.name": "gen_ai.user.message", ...USER },
@@ -69,6 +77,98 @@ const OPENAI_EVENTS = [
 
 const READ = { question: QUESTION, answer: ANSWER };
 const COUNTED = { ...READ, turns: [{ usage: { inputTokens: 100, outputTokens: 10 } }] };
+
+const WITH_CALL = {
+  messages: [
+    { role: "user", content: QUESTION },
+    { role: "assistant", toolCalls: [{ id: "c", name: "look", arguments: { q: 1 } }] },
+    { role: "tool", toolCallId: "c", content: "4.5" },
+    { role: "assistant", content: ANSWER },
+  ],
+};
+
+/** Requests and replies of the APIs, as observability tools record them. */
+const RECORDED: readonly (readonly [api: string, request: unknown, reply: unknown, expected: object])[] = [
+  ["text", QUESTION, ANSWER, COUNTED],
+  ["text in JSON", json(QUESTION), json(ANSWER), COUNTED],
+  ["chat completions", { messages: [USER], tools: [] }, { ...ASSISTANT, tool_calls: null, refusal: null }, COUNTED],
+  [
+    "Anthropic",
+    [
+      { role: "user", content: [{ type: "text", text: QUESTION }] },
+      { role: "assistant", content: [{ type: "tool_use", id: "c", name: "look", input: { q: 1 } }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "4.5" }] },
+    ],
+    { type: "message", role: "assistant", content: [{ type: "text", text: ANSWER }], stop_reason: "end_turn" },
+    WITH_CALL,
+  ],
+  [
+    "the Responses API",
+    [
+      USER,
+      { type: "function_call", call_id: "c", name: "look", arguments: '{"q":1}' },
+      { type: "function_call_output", call_id: "c", output: "4.5" },
+    ],
+    { output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: ANSWER }] }] },
+    WITH_CALL,
+  ],
+  ["the Responses API with one text", { instructions: "Answer.", input: QUESTION }, [ASSISTANT], COUNTED],
+  [
+    "Gemini",
+    { contents: [{ role: "user", parts: [{ text: QUESTION }] }] },
+    { candidates: [{ content: { role: "model", parts: [{ text: ANSWER }] } }] },
+    COUNTED,
+  ],
+  [
+    "the AI SDK",
+    [
+      { role: "user", content: [{ type: "text", text: QUESTION }] },
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: "c", toolName: "look", input: { q: 1 } }] },
+      {
+        role: "tool",
+        content: [{ type: "tool-result", toolCallId: "c", toolName: "look", output: { type: "text", value: "4.5" } }],
+      },
+    ],
+    ASSISTANT,
+    WITH_CALL,
+  ],
+  [
+    "LangChain as dictionaries",
+    [
+      { type: "human", content: QUESTION },
+      { type: "ai", content: "", tool_calls: [{ id: "c", name: "look", args: { q: 1 }, type: "tool_call" }] },
+      { type: "tool", content: "4.5", tool_call_id: "c" },
+    ],
+    { generations: [[{ text: ANSWER }]] },
+    WITH_CALL,
+  ],
+  [
+    "LangChain as constructors",
+    { messages: [[{ lc: 1, type: "constructor", id: ["HumanMessage"], kwargs: { content: QUESTION } }]] },
+    { generations: [[{ message: { id: ["AIMessage"], kwargs: { content: [{ type: "text", text: ANSWER }] } } }]] },
+    COUNTED,
+  ],
+];
+
+const text = (value: unknown) => (typeof value === "string" ? value : json(value));
+
+describe("a recorded request", () => {
+  it.each(RECORDED)(
+    "of %s becomes a conversation in spans of Langfuse and LangSmith",
+    async (_, request, reply, expected) => {
+      const langfuse = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.model.name": "gpt-4o",
+        "langfuse.observation.usage_details": json({ input: 100, output: 10 }),
+        "langfuse.observation.input": text(request),
+        "langfuse.observation.output": text(reply),
+      };
+      const prompt = { "gen_ai.prompt": text(request), "gen_ai.completion": text(reply) };
+      const langsmith = { ...CALL, "langsmith.span.kind": "llm", ...prompt };
+      for (const given of [langfuse, langsmith]) expect(await readAll(otlp(span(given)))).toMatchObject([expected]);
+    },
+  );
+});
 
 describe("a span", () => {
   it.each<[string, string, object]>([
@@ -88,6 +188,138 @@ describe("a span", () => {
       "with numbers as times",
       otlp(span(GENAI, { startTimeUnixNano: 1795165200000000000, endTimeUnixNano: 1795165202400000000 })),
       COUNTED,
+    ],
+    ["with a status that is a word", otlp(span(GENAI, { status: "OK" })), COUNTED],
+    [
+      "with ISO 8601 times",
+      otlp(span(GENAI, { startTimeUnixNano: "2026-11-20T10:00:00Z", endTimeUnixNano: "" })),
+      COUNTED,
+    ],
+    [
+      "with a fraction and a power of ten as times",
+      otlp(span(GENAI, { startTimeUnixNano: "1795165200000000000.0", endTimeUnixNano: "1.7951652024e18" })),
+      COUNTED,
+    ],
+    ["that has not ended", otlp(span(GENAI, { endTimeUnixNano: undefined })), COUNTED],
+    [
+      "with IDs after 0x",
+      otlp(span(GENAI, { traceId: `0x${"5b".repeat(16)}`, spanId: "0xeee19b7ec3c1b174" })),
+      COUNTED,
+    ],
+    [
+      "with IDs in base64",
+      otlp(span(GENAI, { traceId: "W47/95gDgQPSabYzgT/GDA==", spanId: "7uGbfsPBsXQ=", parentSpanId: "" })),
+      COUNTED,
+    ],
+    ["with an object of attributes", otlp(span({}, { attributes: GENAI })), COUNTED],
+    [
+      "with names in snake case",
+      otlp(span(GENAI)).replace("resourceSpans", "resource_spans").replace("scopeSpans", "scope_spans"),
+      COUNTED,
+    ],
+    [
+      "with messages as structures instead of text",
+      otlp(
+        span({
+          ...CALL,
+          "gen_ai.input.messages": [{ role: "user", parts: [{ type: "text", content: QUESTION }] }],
+          "gen_ai.output.messages": [{ role: "assistant", parts: [{ type: "text", content: ANSWER }] }],
+        }),
+      ),
+      COUNTED,
+    ],
+    [
+      "with chat messages instead of parts",
+      otlp(span({ ...CALL, "gen_ai.input.messages": json([USER]), "gen_ai.output.messages": json([ASSISTANT]) })),
+      COUNTED,
+    ],
+    [
+      "with the details of the call in an event",
+      otlp(
+        span(CALL, {
+          events: [
+            plainEvent("gen_ai.client.inference.operation.details", {
+              "gen_ai.input.messages": GENAI["gen_ai.input.messages"],
+              "gen_ai.output.messages": GENAI["gen_ai.output.messages"],
+            }),
+          ],
+        }),
+      ),
+      COUNTED,
+    ],
+    [
+      "with the prompt and the completion as events of convention 1.26",
+      otlp(
+        span(CALL, {
+          events: [
+            plainEvent("gen_ai.content.prompt", { "gen_ai.prompt": json([USER]) }),
+            plainEvent("gen_ai.content.completion", { "gen_ai.completion": ANSWER }),
+          ],
+        }),
+      ),
+      COUNTED,
+    ],
+    [
+      "with Bedrock's messages as events",
+      otlp(
+        span(CALL, {
+          events: [
+            plainEvent("gen_ai.user.message", { content: json([{ text: QUESTION }]) }),
+            plainEvent("gen_ai.assistant.message", {
+              content: json([{ toolUse: { toolUseId: "c", name: "look", input: { q: 1 } } }]),
+            }),
+            plainEvent("gen_ai.tool.message", {
+              content: json([{ toolResult: { toolUseId: "c", content: [{ text: "4.5" }] } }]),
+            }),
+            plainEvent("gen_ai.choice", { finish_reason: "end_turn", message: json([{ text: ANSWER }]) }),
+          ],
+        }),
+      ),
+      WITH_CALL,
+    ],
+    [
+      "of Sentry",
+      otlp(span({ ...CALL, "gen_ai.request.messages": json([USER]), "gen_ai.response.text": json([ANSWER]) })),
+      COUNTED,
+    ],
+    [
+      "of Pydantic AI's agent",
+      otlp(
+        span({
+          "gen_ai.operation.name": "invoke_agent",
+          "gen_ai.request.model": "gpt-4o",
+          "pydantic_ai.all_messages": json([
+            { role: "user", parts: [{ type: "text", content: QUESTION }] },
+            { role: "assistant", parts: [{ type: "text", content: ANSWER }] },
+          ]),
+          final_result: ANSWER,
+        }),
+      ),
+      READ,
+    ],
+    [
+      "of Google's ADK",
+      otlp(
+        span({
+          "gen_ai.system": "gcp.vertex.agent",
+          "gen_ai.request.model": "gemini-2.5-pro",
+          ...USAGE,
+          "gcp.vertex.agent.llm_request": json({ contents: [{ role: "user", parts: [{ text: QUESTION }] }] }),
+          "gcp.vertex.agent.llm_response": json({ content: { role: "model", parts: [{ text: ANSWER }] } }),
+        }),
+      ),
+      COUNTED,
+    ],
+    [
+      "of MLflow",
+      otlp(
+        span({
+          "mlflow.spanType": '"CHAT_MODEL"',
+          "mlflow.spanInputs": json({ messages: [USER] }),
+          "mlflow.spanOutputs": json({ choices: [{ message: ASSISTANT }] }),
+        }),
+      ),
+      READ,
     ],
     ["with an empty parent", otlp(span(GENAI, { parentSpanId: "" })), COUNTED],
     ["with a parent of zeros", otlp(span(GENAI, { parentSpanId: "0000000000000000" })), COUNTED],
@@ -232,6 +464,11 @@ it.each<[string, string, string]>([
     json({ id: "r", run_type: "llm", inputs: { messages: [USER] }, outputs: {}, dotted_order: "x" }),
     "LangSmith",
   ],
+  ["Langfuse's API", json({ data: [{ id: "t", observations: [], projectId: "p" }], meta: {} }), "Langfuse"],
+  ["LangSmith's API", json({ runs: [{ id: "r", run_type: "llm" }] }), "LangSmith"],
+  ["Jaeger", json({ data: [{ traceID: "a", spans: [{ spanID: "b", operationName: "x" }] }] }), "Jaeger"],
+  ["Tempo", json({ batches: [] }), "Tempo"],
+  ["a list", json([{ run_type: "llm" }]), "one object per line"],
 ])("names the format in the error about an export of %s", async (_, text, name) => {
   await expect(readAll(text)).rejects.toThrow(name);
 });

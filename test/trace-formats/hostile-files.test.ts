@@ -200,7 +200,7 @@ describe("a .json log", () => {
     ["if its samples come first", '{"samples":[{}],"eval":{}}', "FILE: has its samples before its header."],
     ["if it ends early", JSON_LOG.slice(0, -40), "FILE: ends in the middle of its JSON."],
     ["if one of its samples is invalid", `{"version":2,"eval":{},"samples":[1]}`, "FILE: eval.created: "],
-    ["if it is a list", "[1]", "FILE: is not a JSON object."],
+    ["if it is a list", "[1]", "FILE: is a JSON list: write one object per line (jq -c '.[]')."],
     ["if it is a plain string", '"x"', "FILE: is not a JSON object."],
     ["if its name is invalid", '{"a\\x": 1}', "FILE, line 1: is not JSON."],
   ])("causes an error %s", async (_, text, message) => expect(await read(text)).toContain(message));

@@ -13,7 +13,8 @@ export function messagesIn(text: string): JSONRPCMessage[] {
 /** Returns the messages in a text that is JSON: one message, or a list. */
 export function onlyMessages(text: string): JSONRPCMessage[] {
   const value = parse(text);
-  return (Array.isArray(value) ? value : [value]).flatMap((one) => (isJsonObject(one) ? messageOf(one) : []));
+  const messages = (Array.isArray(value) ? value : [value]).flatMap((one) => (isJsonObject(one) ? messageOf(one) : []));
+  return messages as unknown as JSONRPCMessage[];
 }
 
 /** Null in `_meta` counts as absent. */
@@ -25,7 +26,7 @@ function parse(text: string): JsonValue {
   }
 }
 
-function messageOf({ jsonrpc, id, method, params, result, error }: JsonObject): JSONRPCMessage[] {
+function messageOf({ jsonrpc, id, method, params, result, error }: JsonObject): JsonObject[] {
   const head = { jsonrpc: "2.0", ...(id == null ? {} : { id }) };
   // A log line can have a method, too.
   if (typeof method === "string" && jsonrpc != null)
@@ -39,9 +40,9 @@ const INTERNAL_ERROR = -32_603;
 function errorOf(error: JsonValue): JsonObject {
   if (!isJsonObject(error)) return { code: INTERNAL_ERROR, message: asText(error) };
   const { code, message, data, ...others } = error;
-  const words = message ?? data ?? others;
+  const words: JsonValue = message ?? data ?? others;
   return {
-    code: Number.isInteger(code) ? code : INTERNAL_ERROR,
+    code: typeof code === "number" ? code : INTERNAL_ERROR,
     message: asText(words),
     ...(data == null ? {} : { data }),
   };

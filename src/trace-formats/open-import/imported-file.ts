@@ -242,7 +242,7 @@ class MemberScanner {
     }
     if (char === OPEN_BRACE || char === OPEN_BRACKET) {
       if (this.depth++ === 0) {
-        if (char === OPEN_BRACKET) throw new BrokenDocument("is not a JSON object");
+        if (char === OPEN_BRACKET) throw new BrokenDocument("is a JSON list: write one object per line (jq -c '.[]')");
         return "nothing";
       }
       if (this.depth !== 2 || char !== OPEN_BRACKET || this.key !== ITEMS_OF || this.inItems) return "within";

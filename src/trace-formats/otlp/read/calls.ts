@@ -15,6 +15,11 @@ const GEN_AI_MODEL_CALLS = new Set(["chat", "generate_content", "text_completion
 const VERCEL_MODEL_CALL = /^ai\.(generate|stream)(Text|Object)\.do(Generate|Stream)$/;
 const VERCEL_AGENT = /^ai\.(generate|stream)(Text|Object)$/;
 
+const MODEL_KINDS = new Set(["LLM", "GENERATION", "CHAT_MODEL"]);
+
+/** Attributes that only model calls have. */
+const MODEL_ATTRIBUTES = ["request_data", "llm.request.type", "gcp.vertex.agent.llm_request"];
+
 type SpanKind = "model" | "tool" | "agent" | "other";
 
 interface ReadToolCall {
@@ -40,9 +45,11 @@ export function kindOf({ attributes, name }: ReadSpan): SpanKind {
     "traceloop.span.kind",
     "langfuse.observation.type",
     "langsmith.span.kind",
-  )?.toUpperCase();
-  if (kind === "LLM" || kind === "GENERATION" || attributes.has("request_data") || attributes.has("llm.request.type"))
-    return "model";
+    "mlflow.spanType",
+  )
+    ?.toUpperCase()
+    .replaceAll('"', "");
+  if (MODEL_KINDS.has(kind ?? "") || MODEL_ATTRIBUTES.some((name) => attributes.has(name))) return "model";
   return kind === "TOOL" ? "tool" : kind === "AGENT" ? "agent" : "other";
 }
 
@@ -186,6 +193,10 @@ export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
         "input.value",
         "langfuse.observation.input",
         "traceloop.entity.input",
+        "gen_ai.tool.input",
+        "tool_arguments",
+        "gcp.vertex.agent.tool_call_args",
+        "mlflow.spanInputs",
       ) ?? {},
     result: jsonIn(
       attributes,
@@ -195,6 +206,10 @@ export function toolCallOf({ attributes, name }: ReadSpan): ReadToolCall {
       "output.value",
       "langfuse.observation.output",
       "traceloop.entity.output",
+      "gen_ai.tool.output",
+      "tool_response",
+      "gcp.vertex.agent.tool_response",
+      "mlflow.spanOutputs",
     ),
   };
 }

@@ -5,12 +5,14 @@
 // - GenAI conventions up to 1.36, whose messages are events, and Logfire
 // - Langfuse's SDK: `langfuse.observation.input`, ...
 // - LangSmith: `gen_ai.prompt`, ..., also with LangChain's messages
+// - Sentry, MLflow, Pydantic AI, and Google's ADK, in their own attributes
 // - OpenLLMetry (Traceloop): `gen_ai.prompt.0.role`, ...
 import { z } from "zod";
-import type { Message, ToolCall } from "../../../models/model.js";
-import { isJsonObject, type JsonValue, jsonValueSchema } from "../../../platform/json.js";
+import type { Message } from "../../../models/model.js";
+import type { JsonValue } from "../../../platform/json.js";
 import { reasoningField } from "../../imported-trace.js";
-import { type AttributeMap, itemsOf, jsonOf, jsonOrText, textOf } from "./attributes.js";
+import { fromChat, messagesIn, toolCall } from "./any-messages.js";
+import { type AttributeMap, itemsOf, jsonIn, jsonOf, jsonOrText, textOf } from "./attributes.js";
 import type { ReadSpan } from "./spans.js";
 
 /** The messages sent to a model, with its system prompt first, and its reply. Tool messages do not have names yet. */
@@ -20,27 +22,6 @@ export interface Conversation {
 }
 
 type Convention = (span: ReadSpan) => Conversation;
-
-interface ChatMessage {
-  readonly role: string;
-  readonly content: string;
-  readonly reasoning: readonly (string | undefined)[];
-  readonly calls: readonly ToolCall[];
-  readonly callId?: string | undefined;
-  readonly name?: string | undefined;
-}
-
-const partSchema = z.looseObject({
-  type: z.string(),
-  content: z.unknown().optional(),
-  id: z.string().nullish(),
-  name: z.string().optional(),
-  arguments: z.unknown().optional(),
-  response: z.unknown().optional(),
-  result: z.unknown().optional(),
-});
-
-type Part = z.output<typeof partSchema>;
 
 /** Returns the conversation in the first convention that the span uses. */
 export function conversationOf(span: ReadSpan): Conversation {
@@ -55,43 +36,18 @@ function saysSomething(messages: readonly Message[]): boolean {
   );
 }
 
-const partsMessagesSchema = z.array(z.looseObject({ role: z.string(), parts: z.array(partSchema) }));
-
-function genAi({ attributes }: ReadSpan): Conversation {
-  const system = jsonOf(attributes, "gen_ai.system_instructions", z.array(partSchema));
-  const messages = (key: string) => (jsonOf(attributes, key, partsMessagesSchema) ?? []).flatMap(fromParts);
-  const input = messages("gen_ai.input.messages");
-  return {
-    input: system === undefined ? input : [{ role: "system", content: textOfParts(system) }, ...input],
-    output: messages("gen_ai.output.messages"),
-  };
+/** The attributes of a span and of its events, where some writers put the messages. */
+function allAttributes({ attributes, events }: ReadSpan): AttributeMap {
+  return new Map([...events.flatMap((event) => [...event.attributes]), ...attributes]);
 }
 
-function fromParts({ role, parts }: z.output<typeof partsMessagesSchema>[number]): Message[] {
-  const content = textOfParts(parts);
-  if (role === "assistant") {
-    return [
-      {
-        role,
-        content,
-        toolCalls: parts.flatMap(({ type, id, name, arguments: args }) =>
-          type === "tool_call" ? [toolCall(id, name, args)] : [],
-        ),
-        ...reasoningField(parts.map(({ type, content: text }) => (type === "reasoning" ? asText(text) : ""))),
-      },
-    ];
-  }
-  const results = parts.flatMap((part) =>
-    part.type === "tool_call_response" ? [toolMessage(part.id, part.response ?? part.result, part.name)] : [],
-  );
-  if (results.length > 0) return results;
-  return role === "tool" ? [] : [{ role: isSystem(role) ? "system" : "user", content }];
-}
-
-function textOfParts(parts: readonly Part[]): string {
-  return parts
-    .flatMap(({ type, content }) => (type === "text" && typeof content === "string" ? [content] : []))
-    .join("");
+/** Also reads Sentry's names. */
+function genAi(span: ReadSpan): Conversation {
+  const all = allAttributes(span);
+  const system = messagesIn(jsonIn(all, "gen_ai.system_instructions"), "system");
+  const input = messagesIn(jsonIn(all, "gen_ai.input.messages", "gen_ai.request.messages"), "user");
+  const output = messagesIn(jsonIn(all, "gen_ai.output.messages", "gen_ai.response.text"), "assistant");
+  return { input: [...system, ...input], output };
 }
 
 function openInference({ attributes }: ReadSpan): Conversation {
@@ -150,34 +106,15 @@ function flattenedGenAi({ attributes }: ReadSpan): Conversation {
   return { input: messages("gen_ai.prompt", "user"), output: messages("gen_ai.completion", "assistant") };
 }
 
-const chatPartsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() })).min(1);
-
 /** OpenLLMetry writes content with several parts as a JSON string. */
 function textOfJsonParts(content: string): string {
   if (!content.startsWith("[")) return content;
-  const parts = chatPartsSchema.safeParse(jsonOrText(content));
-  return parts.success
-    ? parts.data.flatMap(({ type, text = "" }) => (type === "text" ? [text] : [])).join("")
-    : content;
+  const value = jsonOrText(content);
+  const [message] = Array.isArray(value) ? messagesIn({ role: "user", content: value }, "user") : [];
+  return message?.content || content;
 }
 
 const unknownText = z.string().optional().catch(undefined);
-
-const vercelPartSchema = z.looseObject({
-  type: z.string(),
-  text: unknownText,
-  toolCallId: unknownText,
-  toolName: unknownText,
-  input: z.unknown().optional(),
-  args: z.unknown().optional(),
-  output: z.unknown().optional(),
-  result: z.unknown().optional(),
-  isError: z.boolean().optional().catch(undefined),
-});
-
-const vercelMessagesSchema = z.array(
-  z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(vercelPartSchema)]) }),
-);
 
 const vercelCallsSchema = z.array(
   z.looseObject({
@@ -188,15 +125,7 @@ const vercelCallsSchema = z.array(
   }),
 );
 
-const vercelPromptSchema = z.looseObject({
-  system: unknownText,
-  prompt: z.union([z.string(), vercelMessagesSchema]).optional().catch(undefined),
-  messages: vercelMessagesSchema.optional().catch(undefined),
-});
-
 function vercel({ attributes }: ReadSpan): Conversation {
-  const prompt = jsonOf(attributes, "ai.prompt", vercelPromptSchema);
-  const promptList = jsonOf(attributes, "ai.prompt.messages", vercelMessagesSchema) ?? promptMessages(prompt);
   const calls = vercelCalls(attributes) ?? [];
   const content = textOf(attributes, "ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object");
   const reasoning = textOf(attributes, "ai.response.reasoning");
@@ -207,92 +136,16 @@ function vercel({ attributes }: ReadSpan): Conversation {
     toolCalls: calls.map(({ toolCallId, toolName, input, args }) => toolCall(toolCallId, toolName, input ?? args)),
     ...reasoningField([reasoning]),
   };
-  return { input: promptList.flatMap(fromVercel), output: hasReply ? [reply] : [] };
+  return {
+    input: messagesIn(jsonIn(attributes, "ai.prompt.messages", "ai.prompt"), "user"),
+    output: hasReply ? [reply] : [],
+  };
 }
 
 function vercelCalls(attributes: AttributeMap) {
   const key = ["ai.response.toolCalls", "ai.result.toolCalls"].find((each) => attributes.has(each));
   return key === undefined ? undefined : jsonOf(attributes, key, vercelCallsSchema);
 }
-
-function promptMessages(prompt: z.output<typeof vercelPromptSchema> = {}): z.output<typeof vercelMessagesSchema> {
-  const { system, prompt: question, messages } = prompt;
-  const conversation =
-    messages ?? (typeof question === "string" ? [{ role: "user", content: question }] : (question ?? []));
-  return system === undefined ? conversation : [{ role: "system", content: system }, ...conversation];
-}
-
-function fromVercel({ role, content }: z.output<typeof vercelMessagesSchema>[number]): Message[] {
-  const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const textsOfType = (partType: string) => parts.flatMap(({ type, text = "" }) => (type === partType ? [text] : []));
-  const [calls, results] = ["tool-call", "tool-result"].map((partType) =>
-    parts.filter(({ type }) => type === partType),
-  ) as [z.output<typeof vercelPartSchema>[], z.output<typeof vercelPartSchema>[]];
-  const ownMessages =
-    role === "tool"
-      ? []
-      : fromChat({
-          role,
-          content: textsOfType("text").join(""),
-          reasoning: textsOfType("reasoning"),
-          calls: calls.map(({ toolCallId, toolName, input, args }) => toolCall(toolCallId, toolName, input ?? args)),
-        });
-  // For tools executed by the provider, the assistant's message contains the results.
-  return [...ownMessages, ...results.map(vercelResult)];
-}
-
-const vercelOutputSchema = z.looseObject({
-  type: z.enum(["text", "json", "error-text", "error-json", "content", "execution-denied"]),
-  value: z.unknown().optional(),
-  reason: unknownText,
-});
-
-/** AI SDK 5 and later wrap results in an `output` that states its type. */
-function vercelResult({ toolCallId, toolName, output, result, isError }: z.output<typeof vercelPartSchema>): Message {
-  const typed = vercelOutputSchema.safeParse(output).data;
-  if (typed === undefined) return toolMessage(toolCallId, output ?? result, toolName, isError);
-  const failed = typed.type.startsWith("error") || typed.type === "execution-denied";
-  const parts = typed.type === "content" ? chatPartsSchema.safeParse(typed.value).data : undefined;
-  const value = parts?.map(({ text = "" }) => text).join("") ?? typed.value ?? typed.reason ?? "";
-  return toolMessage(toolCallId, value, toolName, failed);
-}
-
-const chatSchema = z.array(
-  z.looseObject({
-    role: z.string(),
-    content: z.union([z.string(), chatPartsSchema]).nullish().catch(null),
-    reasoning_content: unknownText,
-    tool_calls: z
-      .array(
-        z.looseObject({
-          id: unknownText,
-          function: z.looseObject({ name: unknownText, arguments: z.unknown().optional() }),
-        }),
-      )
-      .nullish()
-      .catch(null),
-    tool_call_id: unknownText,
-    name: unknownText,
-  }),
-);
-
-const chatInputSchema = z.union([
-  z.looseObject({ messages: chatSchema }).transform(({ messages }) => messages),
-  chatSchema,
-]);
-
-const chatOutputSchema = z
-  .union([
-    z
-      .looseObject({ choices: z.array(z.looseObject({ message: z.unknown() })).min(1) })
-      .transform(({ choices }) => choices.map(({ message }) => message)),
-    z.looseObject({ message: z.looseObject({}) }).transform(({ message }) => [message]),
-    z.looseObject({ role: z.string() }).transform((message) => [message]),
-    z.array(z.unknown()),
-  ])
-  .pipe(chatSchema);
-
-const eventMessageSchema = z.looseObject({ role: z.string().optional(), id: unknownText });
 
 const eventListSchema = z.array(z.looseObject({ "event.name": z.string() }));
 
@@ -318,106 +171,70 @@ function messageEvents({ attributes, events }: ReadSpan): Conversation {
   }));
   const conversation: { input: Message[]; output: Message[] } = { input: [], output: [] };
   for (const { name, fields } of [...own, ...listed]) {
-    const [, kind] = /^gen_ai\.(?:(system|user|assistant|tool)\.message|choice)$/.exec(name) ?? [];
-    if (kind === undefined && name !== "gen_ai.choice") continue;
-    const inner =
-      kind === undefined && isJsonObject((fields as { message?: JsonValue }).message)
-        ? (fields as { message: JsonValue }).message
-        : fields;
-    const message = eventMessageSchema.safeParse(inner).data ?? {};
-    const parsed =
-      chatSchema.safeParse([{ tool_call_id: message.id, ...message, role: message.role ?? kind ?? "assistant" }])
-        .data ?? [];
-    conversation[kind === undefined ? "output" : "input"].push(...parsed.flatMap(fromCompletion));
+    const { message, content, id, ...others } = fields as { readonly [key: string]: JsonValue };
+    const [, kind] = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(name) ?? [];
+    if (name === "gen_ai.choice")
+      conversation.output.push(...messagesIn(message ?? { ...others, content: content ?? null }, "assistant"));
+    else if (kind !== undefined) {
+      const own = {
+        role: kind,
+        content: content ?? null,
+        ...others,
+        ...(typeof id === "string" ? { tool_call_id: id } : {}),
+      };
+      conversation.input.push(...messagesIn(own, kind));
+    }
   }
   return conversation;
 }
 
-const LANGCHAIN_ROLES: Readonly<Record<string, string>> = { human: "user", ai: "assistant" };
-
-const langChainSchema = z.looseObject({
-  kwargs: z.looseObject({
-    type: z.string(),
-    tool_calls: z
-      .array(z.object({ id: unknownText, name: unknownText, args: z.unknown() }))
-      .catch([])
-      .transform((calls) => calls.map(({ id, name, args }) => ({ id, function: { name, arguments: args } }))),
-  }),
-});
-
-/** Converts LangChain's messages, which are in lists of lists and have a type instead of a role. */
-function fromLangChain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.flat().map(fromLangChain);
-  const message = langChainSchema.safeParse(value).data?.kwargs;
-  if (message !== undefined) return { ...message, role: LANGCHAIN_ROLES[message.type] ?? message.type };
-  const { messages, generations, message: inner } = z.looseObject({}).safeParse(value).data ?? {};
-  if (messages !== undefined) return { messages: fromLangChain(messages) };
-  return generations === undefined && inner === undefined ? value : fromLangChain(generations ?? inner);
-}
-
-/** The request and reply as JSON, or any text: OpenInference's plain values, Langfuse's SDK, Logfire and LangSmith. */
-function plainValues({ attributes }: ReadSpan): Conversation {
-  const input = textOf(attributes, "input.value", "langfuse.observation.input", "request_data", "gen_ai.prompt");
-  const output = textOf(
-    attributes,
-    "output.value",
-    "langfuse.observation.output",
-    "response_data",
-    "gen_ai.completion",
-  );
-  const valueIn = (text: string) => fromLangChain(jsonOrText(text));
-  const request = input === undefined ? undefined : chatInputSchema.safeParse(valueIn(input)).data;
-  const reply = output === undefined ? undefined : chatOutputSchema.safeParse(valueIn(output)).data;
+/** The request and reply as JSON or text: OpenInference's values, Langfuse, Logfire, LangSmith, MLflow and ADK. */
+function plainValues(span: ReadSpan): Conversation {
+  const all = allAttributes(span);
+  const read = (role: string, ...keys: readonly string[]) => {
+    const text = textOf(all, ...keys);
+    const messages = text === undefined ? [] : messagesIn(jsonOrText(text), role);
+    return messages.length > 0 || !text ? messages : fromChat({ role, content: text, reasoning: [], calls: [] });
+  };
   return {
-    input: request?.flatMap(fromCompletion) ?? (input ? [{ role: "user", content: input }] : []),
-    output: reply?.flatMap(fromCompletion) ?? (output ? [{ role: "assistant", content: output, toolCalls: [] }] : []),
+    input: read("user", ...INPUT_VALUES),
+    output: read("assistant", ...OUTPUT_VALUES),
   };
 }
 
-function fromCompletion(message: z.output<typeof chatSchema>[number]): Message[] {
-  const { role, content, tool_calls, tool_call_id, name, reasoning_content } = message;
-  const parts = typeof content === "string" ? content : (content ?? []).flatMap(({ text = "" }) => [text]).join("");
-  return fromChat({
-    role,
-    content: parts,
-    reasoning: [reasoning_content],
-    callId: tool_call_id,
-    name,
-    calls: (tool_calls ?? []).map(({ id, function: functionCall }) =>
-      toolCall(id, functionCall.name, functionCall.arguments),
-    ),
-  });
+const INPUT_VALUES = [
+  "input.value",
+  "llm.input_messages",
+  "langfuse.observation.input",
+  "request_data",
+  "gen_ai.prompt",
+  "gcp.vertex.agent.llm_request",
+  "mlflow.spanInputs",
+];
+
+const OUTPUT_VALUES = [
+  "output.value",
+  "llm.output_messages",
+  "langfuse.observation.output",
+  "response_data",
+  "gen_ai.completion",
+  "gcp.vertex.agent.llm_response",
+  "mlflow.spanOutputs",
+];
+
+/** The whole conversation on the span of an agent (Pydantic AI). */
+function wholeConversation({ attributes }: ReadSpan): Conversation {
+  const all = messagesIn(jsonIn(attributes, "pydantic_ai.all_messages", "all_messages_events"), "user");
+  const end = all.at(-1)?.role === "assistant" ? all.length - 1 : all.length;
+  return { input: all.slice(0, end), output: all.slice(end) };
 }
 
-const CONVENTIONS: readonly Convention[] = [genAi, openInference, vercel, flattenedGenAi, messageEvents, plainValues];
-
-const ASSISTANT_ROLES: ReadonlySet<string> = new Set(["assistant", "ai", "model"]);
-const TOOL_ROLES: ReadonlySet<string> = new Set(["tool", "function"]);
-
-function fromChat({ role, content, reasoning, calls, callId, name }: ChatMessage): Message[] {
-  if (TOOL_ROLES.has(role)) return [toolMessage(callId, content, name)];
-  if (ASSISTANT_ROLES.has(role) || calls.length > 0) {
-    return [{ role: "assistant", content, toolCalls: [...calls], ...reasoningField(reasoning) }];
-  }
-  return [{ role: isSystem(role) ? "system" : "user", content }];
-}
-
-function isSystem(role: string): boolean {
-  return role === "system" || role === "developer";
-}
-
-/** Arguments are an object, or JSON in a string. A string that is not a JSON object makes the call invalid. */
-function toolCall(id: string | null | undefined, name: string | undefined, input: unknown): ToolCall {
-  const call = { id: id ?? "", name: name ?? "" };
-  if (typeof input !== "string") return { ...call, arguments: jsonValueSchema.safeParse(input ?? {}).data ?? {} };
-  const value: JsonValue = input.trim() === "" ? {} : jsonOrText(input);
-  return isJsonObject(value) ? { ...call, arguments: value } : { ...call, arguments: {}, invalid: input };
-}
-
-function toolMessage(id: string | null | undefined, result: unknown, name = "", isError = false): Message {
-  return { role: "tool", toolCallId: id ?? "", name, content: asText(result), isError };
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-}
+const CONVENTIONS: readonly Convention[] = [
+  genAi,
+  openInference,
+  vercel,
+  flattenedGenAi,
+  messageEvents,
+  wholeConversation,
+  plainValues,
+];

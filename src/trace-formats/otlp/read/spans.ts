@@ -1,44 +1,61 @@
 // Spans of an OTLP JSON file, grouped by trace. A collector might write the spans of one trace anywhere in its file.
 import { z } from "zod";
+import { type JsonValue, jsonObjectSchema } from "../../../platform/json.js";
 import { Database } from "../../../store/sqlite.js";
 import { checkValue, parseImported } from "../../imported-trace.js";
 import { readDocuments } from "../../open-import/imported-file.js";
 import type { AttributeMap, AttributeValue } from "./attributes.js";
 
-/** Any kind of value. Numbers can also be strings. Unknown fields are ignored. */
-const anyValueSchema: z.ZodType<AttributeValue> = z.lazy(() =>
+const scalarSchema = z.union([z.string(), z.number()]);
+
+/** A value of any kind, decoded. Numbers can also be strings. Unknown fields are ignored. */
+const decodedSchema: z.ZodType<JsonValue> = z.lazy(() =>
   z
     .looseObject({
       stringValue: z.string().optional(),
       boolValue: z.boolean().optional(),
-      intValue: z.union([z.string(), z.number()]).optional(),
-      doubleValue: z.union([z.number(), z.string()]).optional(),
-      arrayValue: z.looseObject({ values: z.array(anyValueSchema).default([]) }).optional(),
-      kvlistValue: z.unknown().optional(),
+      intValue: scalarSchema.optional(),
+      doubleValue: scalarSchema.optional(),
+      arrayValue: z.looseObject({ values: z.array(decodedSchema).default([]) }).optional(),
+      kvlistValue: z.looseObject({ values: pairsSchema.default([]) }).optional(),
     })
-    .transform(({ stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue }): AttributeValue => {
-      if (intValue !== undefined) return Number(intValue);
-      if (doubleValue !== undefined) return Number(doubleValue);
-      if (arrayValue !== undefined) return arrayValue.values;
-      return stringValue ?? boolValue ?? (kvlistValue === undefined ? null : JSON.stringify(kvlistValue));
+    .transform(({ stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue }): JsonValue => {
+      const number = intValue ?? doubleValue;
+      if (number !== undefined) return Number(number);
+      if (kvlistValue !== undefined) return Object.fromEntries(kvlistValue.values);
+      return arrayValue?.values ?? stringValue ?? boolValue ?? null;
     }),
 );
 
-const attributesSchema = z
-  .array(z.looseObject({ key: z.string(), value: anyValueSchema.optional() }))
-  .default([])
-  .transform((pairs): AttributeMap => new Map(pairs.map(({ key, value }) => [key, value ?? null])));
+const pairsSchema = z.array(
+  z
+    .looseObject({ key: z.string(), value: decodedSchema.optional() })
+    .transform(({ key, value }) => [key, value ?? null] as const),
+);
 
-const nanoSchema = z
-  .union([
-    z.string().regex(/^\d{1,20}$/, "expected nanoseconds"),
-    // Larger than the integers that a number represents exactly.
-    z
-      .number()
-      .nonnegative()
-      .transform((nano) => BigInt(Math.round(nano)).toString()),
-  ])
-  .transform(BigInt);
+/** Attributes as a list, or as an object with plain values. */
+const attributesSchema = z
+  .union([pairsSchema, jsonObjectSchema.transform((object) => Object.entries(object))])
+  .default([])
+  .transform((pairs): AttributeMap => new Map(pairs.map(([key, value]) => [key, attributeOf(value)])));
+
+/** Objects become JSON text, which most writers use for them. */
+function attributeOf(value: JsonValue): AttributeValue {
+  const hasObjects = (inner: JsonValue): boolean =>
+    Array.isArray(inner) ? inner.some(hasObjects) : typeof inner === "object" && inner !== null;
+  return hasObjects(value) ? JSON.stringify(value) : (value as AttributeValue);
+}
+
+/** Nanoseconds, which some writers send as a fraction or a power of ten, or as an ISO 8601 time. */
+const nanoSchema = scalarSchema.transform((time, context): bigint => {
+  if (typeof time === "string" && /^\d{1,20}$/.test(time)) return BigInt(time);
+  const number = Number(time);
+  const date = typeof time === "string" && /^\d{4}-/.test(time) ? Date.parse(time) * 1_000_000 : Number.NaN;
+  const nano = String(time).trim() === "" ? Number.NaN : Number.isNaN(number) ? date : number;
+  if (nano >= 0 && nano < 2 ** 64) return BigInt(Math.round(nano));
+  context.addIssue({ code: "custom", message: "expected nanoseconds" });
+  return z.NEVER;
+});
 
 /** A status code, which protobuf's JSON writes as a word. */
 const statusCodeSchema = z.union([
@@ -53,19 +70,39 @@ const statusCodeSchema = z.union([
     ),
 ]);
 
-const hexSchema = z.string().regex(/^[0-9a-fA-F]*$/, "expected hex digits");
+/** An ID in hex digits, possibly after `0x`, or in base64, which protobuf's JSON uses for bytes. */
+const idSchema = (bytes: number) =>
+  z
+    .string()
+    .transform((id) => {
+      const decoded = Buffer.from(id, "base64");
+      const isBase64 = id.length === Math.ceil(bytes / 3) * 4 && decoded.length === bytes;
+      return isBase64 ? decoded.toString("hex") : id.replace(/^0x/i, "").toLowerCase();
+    })
+    .pipe(z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`), `expected ${bytes * 2} hex digits`));
 
-const spanSchema = z.object({
-  traceId: hexSchema.length(32, "expected 32 hex digits").transform((id) => id.toLowerCase()),
-  spanId: hexSchema.length(16, "expected 16 hex digits"),
-  parentSpanId: hexSchema.optional(),
-  name: z.string().default(""),
-  startTimeUnixNano: nanoSchema,
-  endTimeUnixNano: nanoSchema,
-  attributes: attributesSchema,
-  events: z.array(z.object({ name: z.string().default(""), attributes: attributesSchema })).default([]),
-  status: z.object({ code: statusCodeSchema.default(0), message: z.string().default("") }).optional(),
-});
+const spanSchema = z
+  .object({
+    traceId: idSchema(16),
+    spanId: idSchema(8),
+    parentSpanId: z.union([z.literal(""), idSchema(8)]).optional(),
+    name: z.string().default(""),
+    startTimeUnixNano: nanoSchema,
+    /** Missing if the span has not ended. */
+    endTimeUnixNano: nanoSchema.optional().catch(undefined),
+    attributes: attributesSchema,
+    events: z.array(z.object({ name: z.string().default(""), attributes: attributesSchema })).default([]),
+    status: z
+      .union([
+        statusCodeSchema.transform((code) => ({ code, message: "" })),
+        z.object({ code: statusCodeSchema.default(0), message: z.string().default("") }),
+      ])
+      .optional(),
+  })
+  .transform(({ endTimeUnixNano, ...span }) => ({
+    ...span,
+    endTimeUnixNano: endTimeUnixNano ?? span.startTimeUnixNano,
+  }));
 
 export type ReadSpan = z.output<typeof spanSchema>;
 
@@ -130,6 +167,8 @@ function fromSpool(json: string): ReadSpan {
 
 /** Other names of properties: those of OTLP before version 0.19, and those of Phoenix's REST API. */
 const OTHER_NAMES = new Map([
+  ["resource_spans", "resourceSpans"],
+  ["scope_spans", "scopeSpans"],
   ["instrumentationLibrarySpans", "scopeSpans"],
   ["trace_id", "traceId"],
   ["span_id", "spanId"],
