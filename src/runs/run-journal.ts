@@ -8,7 +8,7 @@ import type { PlannedTask, TaskId } from "../tasks/question.js";
 import { type UnfinishedTask, unfinishedTasks } from "../traces/journal-store.js";
 import { costOfEntries, turnOf } from "../traces/reply-turns.js";
 import type { ResultWriter } from "../traces/result-writer.js";
-import type { ExecutedRunSettings } from "../traces/run-settings.js";
+import type { ExecutedRunSettings, OwnRunSettings } from "../traces/run-settings.js";
 import type { TaskCost } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 
@@ -76,14 +76,29 @@ export class RunJournal {
   }
 }
 
-/** Returns the senders of a run's calls. */
+/** Returns the senders of a run's calls. Messages are compared by request, because they differ from call to call. */
 export function sendersOf(settings: ExecutedRunSettings): Senders {
   const { model, judge, extraHeaders, extraBody } = settings;
-  const [baseUrl, wireApi] = settings.kind === "own" ? [settings.baseUrl, settings.wireApi] : [null, null];
   return {
-    agent: digestOf([model, baseUrl, wireApi, extraHeaders, extraBody]),
-    judge: digestOf([judge?.model, judge?.baseUrl, judge?.extraHeaders, judge?.extraBody]),
+    agent: digestOf([model, extraHeaders, extraBody, ...(settings.kind === "own" ? requestSettings(settings) : [])]),
+    judge: digestOf([
+      judge?.model,
+      judge?.baseUrl,
+      judge?.protocol,
+      judge?.version,
+      judge?.reasoningEffort,
+      judge?.extraHeaders,
+      judge?.extraBody,
+    ]),
   };
+}
+
+/** The settings that are part of every request of an agent. */
+function requestSettings(settings: OwnRunSettings): readonly unknown[] {
+  const { baseUrl, wireApi, prompt, toolsDigest, toolChoice, toolResults } = settings;
+  const { maxTokens, reasoningTokens, temperature, reasoningEffort } = settings;
+  const ofModel = [maxTokens, reasoningTokens, temperature, reasoningEffort];
+  return [baseUrl, wireApi, prompt, toolsDigest, toolChoice, toolResults, ...ofModel];
 }
 
 function digestOf(parts: readonly unknown[]): string {

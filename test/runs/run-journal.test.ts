@@ -145,6 +145,10 @@ describe("an unfinished task", () => {
       { baseUrl: "http://other.example" },
       { extraBody: { seed: 42 } },
       { extraHeaders: { "openai-project": "other" } },
+      { prompt: "Search twice." },
+      { toolsDigest: "other" },
+      { temperature: 0.7 },
+      { maxTokens: 99 },
     ];
     for (const change of changes) {
       expect(notesOf(runId, change)).toEqual([
