@@ -168,7 +168,7 @@ function codedSet(base: readonly QuestionTrace[], condition: Condition, seed: nu
 
     async function resultOf(one: (typeof advice)[number]): Promise<ModeResult> {
       const { name, traces } = one.mode;
-      const templates = one.kind === "template" ? one.templates : [];
+      const templates = one.kind === "template" ? one.templates.filter(({ version }) => version !== null) : [];
       const accepted: TrueRates[] = [];
       let isOwnAccepted = false;
       for (const template of templates) {

@@ -71,7 +71,7 @@ function yieldOfRun(
     const results: ModeYield[] = [];
     for (const [mode, rate] of modes) {
       const one = advice.find((some) => some.mode.name === mode);
-      const templates = one?.kind === "template" ? one.templates : [];
+      const templates = one?.kind === "template" ? one.templates.filter(({ version }) => version !== null) : [];
       const tests = await Promise.all(
         templates.map(({ name, version }) => testOf(`${name}@${version}`, mode, settings)),
       );

@@ -156,7 +156,7 @@ async function plantedSet(
     const outcome = { chosen: false, accepted: false, any: false, anyAccepted: false };
     const none = { ...outcome, tpr: null, tnr: null };
     try {
-      const { evals } = await suggestEvals({ criterion: "overall", seed, cases: false }, settings);
+      const { evals } = await suggestEvals({ criterion: "overall", seed }, settings);
       const names = evals.map(({ stored }) => stored.definition.name);
       const accepted = new Map<string, boolean>();
       for (const name of names) accepted.set(name, await isAccepted(name, "overall", settings));

@@ -1,4 +1,4 @@
-"""A scorer: `art-e evals import examples/brief_scorer.py`, then `art-e evals run brief_scorer@1`."""
+"""A scorer: `art-e evals add examples/brief_scorer.py`, then `art-e evals run brief_scorer@1`."""
 
 
 def eval_function(task, task_metadata, trace, ctx):

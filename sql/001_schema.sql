@@ -487,6 +487,13 @@ CREATE TABLE evals (
 
 CREATE UNIQUE INDEX idx_evals_active ON evals(name) WHERE status = 'active';
 
+-- The failure modes that an eval was made for.
+CREATE TABLE eval_modes (
+  eval_id INTEGER NOT NULL REFERENCES evals(id) ON DELETE CASCADE,
+  mode    TEXT NOT NULL,
+  PRIMARY KEY (eval_id, mode)
+) WITHOUT ROWID;
+
 -- Validations on the held-out half.
 CREATE TABLE eval_tests (
   id         INTEGER PRIMARY KEY,

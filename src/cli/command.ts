@@ -100,7 +100,7 @@ export const GLOBAL_FLAGS: Flags = {
   json: { type: "boolean", describe: "Print results as JSON, and nothing else, on stdout" },
   quiet: { type: "boolean", describe: "Print no progress, no notes and no summary of an import" },
   "no-progress": { type: "boolean", describe: "Print no progress" },
-  verbose: { type: "boolean", describe: "Print errors with their stack" },
+  verbose: { type: "boolean", describe: "Print more details, and errors with their stack" },
 };
 
 /** The scripts of `art-e completion` call the program with this internal flag, followed by the words typed so far. */

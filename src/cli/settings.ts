@@ -9,6 +9,7 @@ export interface Settings extends AppSettings {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly progress: boolean;
+  readonly verbose: boolean;
 }
 
 /** Flags override the environment, which overrides the config file's `configuredDb`, which overrides the defaults. */
@@ -23,6 +24,7 @@ export function readSettings(
     json: argv.json === true,
     quiet: argv.quiet === true,
     progress: argv.noProgress !== true,
+    verbose: argv.verbose === true,
     agentStderr: argv.verbose === true ? (text) => process.stderr.write(stripControls(text)) : null,
     env,
   };

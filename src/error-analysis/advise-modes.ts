@@ -1,79 +1,103 @@
-// `art-e evals suggest --modes`: what each failure mode needs, based on the labels of its coding passes.
+// `art-e evals suggest`: what each failure mode needs, based on its labels.
+import type { MeasuredTemplate } from "../evals/choose-templates.js";
+import { criterionSentence, listCriteria } from "../evals/criteria.js";
+import { effectiveLabels } from "../evals/effective-labels.js";
 import { unconfirmedTraces } from "../evals/labels.js";
-import { type Detection, type Suggestion, suggestEvals } from "../evals/suggest.js";
+import { type Suggestion, suggestEvals } from "../evals/suggest.js";
 import type { AppSettings } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
-import { withStore } from "../store/open-store.js";
+import { NO_ESTIMATE } from "../statistics/estimate.js";
+import { type Db, withStore } from "../store/open-store.js";
+import { type CodingPass, newestPass } from "./coding.js";
 import { type FailureMode, readTaxonomy } from "./modes.js";
 
-/** A template that was chosen and saved as a draft. */
-interface ChosenTemplate extends Detection {
+/** A mode with coding notes, or one that traces were labeled for directly. The rate of the latter is unknown. */
+type AdvisedMode = Pick<FailureMode, "name" | "sentence" | "fix" | "traces" | "rate">;
+
+/** A template with its figures, and the version of its draft, or null if it was not chosen. */
+export interface TriedTemplate extends Omit<Suggestion["candidates"][number], "measured"> {
   readonly name: string;
-  /** Version of the draft. */
-  readonly version: number;
+  readonly template: MeasuredTemplate["template"];
+  readonly version: number | null;
 }
 
 /**
  * What a failure mode needs. `prompt`: a fix in the agent's prompt first. `template`: templates detect it. `rubric`: no
  * template detects it. `labels`: too few labeled traces.
  */
-export type ModeAdvice = { readonly mode: FailureMode } & (
+export type ModeAdvice = { readonly mode: AdvisedMode } & (
   | { readonly kind: "prompt"; readonly reason: "marked" | "frequent" }
-  | {
-      readonly kind: "template";
-      readonly templates: readonly ChosenTemplate[];
+  | ({
+      readonly kind: "template" | "rubric";
+      readonly templates: readonly TriedTemplate[];
       /** Number of traces with the mode according to a note that was written once. */
       readonly unconfirmed: number;
-    }
-  | { readonly kind: "rubric" }
-  | { readonly kind: "labels"; readonly why: string }
+    } & Pick<Suggestion, "good" | "bad" | "sources">)
+  | { readonly kind: "labels"; readonly why: string; readonly hint: string }
 );
 
 /** Above this rate, the agent does it nearly always, so an instruction is likely missing. */
 const FREQUENT = 0.5;
 
 /**
- * Returns advice for each mode, the most frequent first, and the number of coded traces. Saves the chosen templates as
- * drafts.
+ * Returns advice for one mode, or for each mode with notes or labels, the most frequent first, and the newest coding
+ * pass. Saves the chosen templates as drafts. Throws a UserError if the only mode has too few labels.
  */
 export async function adviseModes(
-  { seed }: { readonly seed: number },
+  { mode: only, seed }: { readonly mode?: string | undefined; readonly seed: number },
   settings: AppSettings,
-): Promise<{ readonly advice: readonly ModeAdvice[]; readonly coded: number }> {
-  const { modes, coded } = await withStore(settings, (db) => readTaxonomy(db, null));
+): Promise<{ readonly advice: readonly ModeAdvice[]; readonly pass: CodingPass | null }> {
+  const { modes, pass } = await withStore(settings, (db) => ({ modes: allModes(db), pass: newestPass(db) }));
   if (modes.length === 0) {
     throw new UserError(
       "modes_missing",
-      "There are no failure modes yet.",
-      "Code some traces (art-e evals code), then group the notes: art-e modes assign MODE NOTE",
+      "No trace has a label or a note in a failure mode.",
+      `Note what went wrong in some traces (${commandLine`art-e evals code`}), or label them (${commandLine`art-e evals label`}).`,
     );
   }
+  const selected = only === undefined ? modes : [modes.find(({ name }) => name === only) ?? unknownMode(only)];
   const advice: ModeAdvice[] = [];
-  for (const mode of modes) advice.push(await adviseMode(mode, seed, settings));
-  return { advice, coded };
+  for (const mode of selected) advice.push(await adviseMode(mode, { seed, isOnly: selected.length === 1 }, settings));
+  return { advice, pass };
 }
 
-async function adviseMode(mode: FailureMode, seed: number, settings: AppSettings): Promise<ModeAdvice> {
+function allModes(db: Db): AdvisedMode[] {
+  const { modes } = readTaxonomy(db, null);
+  const direct = listCriteria(db).filter(
+    ({ name, labeled }) => labeled > 0 && !modes.some((mode) => mode.name === name),
+  );
+  return [
+    ...modes,
+    ...direct.map(({ name }): AdvisedMode => {
+      const traces = effectiveLabels(db, name).filter(({ label }) => label === "bad").length;
+      return { ...unknownMode(name), sentence: criterionSentence(db, name), traces };
+    }),
+  ];
+}
+
+function unknownMode(name: string): AdvisedMode {
+  return { name, sentence: null, fix: "eval", traces: 0, rate: NO_ESTIMATE };
+}
+
+async function adviseMode(
+  mode: AdvisedMode,
+  { seed, isOnly }: { readonly seed: number; readonly isOnly: boolean },
+  settings: AppSettings,
+): Promise<ModeAdvice> {
   if (mode.fix === "prompt") return { mode, kind: "prompt", reason: "marked" };
   if (mode.rate.low !== null && mode.rate.low > FREQUENT) return { mode, kind: "prompt", reason: "frequent" };
-  const suggestion = await suggestOrWhy(mode.name, seed, settings);
-  if (typeof suggestion === "string") return { mode, kind: "labels", why: suggestion };
-  const accepted = suggestion.candidates.filter(({ rejection }) => rejection === null);
-  if (accepted.length === 0) return { mode, kind: "rubric" };
-  const templates = accepted.map(({ measured: { template }, detection }): ChosenTemplate => {
-    const saved = suggestion.evals.find(({ stored: { definition } }) => definition.name === template.name);
-    return { name: template.name, version: saved?.stored.definition.version ?? 1, ...detection };
-  });
-  const { length } = await withStore(settings, (db) => unconfirmedTraces(db, mode.name));
-  return { mode, kind: "template", templates, unconfirmed: length };
-}
-
-/** Returns the reason if there are too few labels. */
-async function suggestOrWhy(criterion: string, seed: number, settings: AppSettings): Promise<Suggestion | string> {
   try {
-    return await suggestEvals({ criterion, seed, cases: false }, settings);
+    const { candidates, evals, ...labels } = await suggestEvals({ criterion: mode.name, seed }, settings);
+    const templates = candidates.map(({ measured: { template }, ...one }): TriedTemplate => {
+      const saved = evals.find(({ stored: { definition } }) => definition.name === template.name);
+      const version = one.rejection === null ? (saved?.stored.definition.version ?? null) : null;
+      return { ...one, name: template.name, template, version };
+    });
+    const { length } = await withStore(settings, (db) => unconfirmedTraces(db, mode.name));
+    return { mode, kind: evals.length === 0 ? "rubric" : "template", ...labels, templates, unconfirmed: length };
   } catch (error) {
-    if (error instanceof UserError && error.code === "labels_few") return error.message;
-    throw error;
+    if (isOnly || !(error instanceof UserError) || error.code !== "labels_few") throw error;
+    return { mode, kind: "labels", why: error.message, hint: error.hint };
   }
 }

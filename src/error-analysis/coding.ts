@@ -70,6 +70,24 @@ export async function openCoding(db: Db, { run, limit, seed, enriched }: CodingO
   return withRepeats(draws.slice(0, missing));
 }
 
+/** The traces of a run, or of chats, that have a note. */
+export interface CodingPass {
+  /** Null for chats. */
+  readonly runId: string | null;
+  readonly coded: number;
+}
+
+/** Returns the pass with the newest note, or null if there are no notes. */
+export function newestPass(db: Db): CodingPass | null {
+  const pass = db
+    .prepare(
+      `SELECT t.run_id AS runId, count(DISTINCT n.trace_id) AS coded
+       FROM coding_notes n JOIN traces t ON t.id = n.trace_id GROUP BY t.run_id ORDER BY max(n.created_at) DESC LIMIT 1`,
+    )
+    .get() as CodingPass | undefined;
+  return pass ?? null;
+}
+
 /** A note about a trace. Line breaks become spaces. */
 export const noteSchema = z
   .string()

@@ -1,9 +1,17 @@
 // Failure modes: named groups of coding notes. A mode's name is also the criterion of its labels.
 import { z } from "zod";
-import { criterionNameSchema, criterionSentence, OVERALL, sentenceSchema, writeCriterion } from "../evals/criteria.js";
+import {
+  type Criterion,
+  criterionNameSchema,
+  criterionSentence,
+  listCriteria,
+  OVERALL,
+  sentenceSchema,
+  writeCriterion,
+} from "../evals/criteria.js";
 import { effectiveLabels } from "../evals/effective-labels.js";
 import { labelPairs } from "../evals/label-agreement.js";
-import { type EvalLabel, moveBadLabels, renameCriterion, type TraceDraw } from "../evals/labels.js";
+import { type EvalLabel, moveBadLabels, renameCriterion, type TraceDraw, unconfirmedTraces } from "../evals/labels.js";
 import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { clusteredRate } from "../statistics/agreement.js";
@@ -13,7 +21,7 @@ import { predictionPoweredRate } from "../statistics/prediction-powered.js";
 import { samplingWeight } from "../statistics/sampling-weight.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
-import { countNotes, type NoteCount, type TraceNote } from "./coding.js";
+import { type CodingPass, countNotes, type NoteCount, newestPass, type TraceNote } from "./coding.js";
 import { MODE_FIXES, type ModeFix } from "./mode-fixes.js";
 import { syncModeLabels } from "./modes/mode-labels.js";
 
@@ -38,12 +46,18 @@ export interface Taxonomy {
   /** Number of coded traces. */
   readonly coded: number;
   readonly nothingWrong: number;
-  /** Number of traces coded since one had a mode that none before had. */
+  /** Number of traces coded since one had a mode, or a note without a mode, that none before had. */
   readonly sinceNewMode: number;
   /** Notes that are not in any mode yet, the most frequent first. */
   readonly ungrouped: readonly NoteCount[];
   /** The most frequent mode first. */
   readonly modes: readonly FailureMode[];
+  /** Modes that traces were labeled for without a coding note. */
+  readonly direct: readonly Criterion[];
+  /** Number of modes in which a person could look again at traces with a note that was written once. */
+  readonly unconfirmed: number;
+  /** The newest pass. */
+  readonly pass: CodingPass | null;
 }
 
 /** Identifies a note: a trace has at most two. */
@@ -106,17 +120,20 @@ export function readTaxonomy(db: Db, run: string | null): Taxonomy {
     sinceNewMode: tracesSinceNewMode(notes),
     ungrouped: countNotes(textsOf(notes.filter(isUngrouped))),
     modes: modes.sort((a, b) => b.traces - a.traces),
+    direct: listCriteria(db).filter(({ name }) => !rows.some((mode) => mode.name === name)),
+    unconfirmed: rows.filter(({ name }) => unconfirmedTraces(db, name).length > 0).length,
+    pass: newestPass(db),
   };
 }
 
-/** A note without a mode is new, because its mode is unknown. Notes are in the order of time. */
+/** A note without a mode counts as a mode. Notes are in the order of time. */
 function tracesSinceNewMode(notes: readonly CodedNote[]): number {
   const seen = new Set<string>();
   let since = 0;
   for (const { note, modes, isRepeat } of notes) {
-    const isNew = note !== null && (modes.length === 0 || modes.some((mode) => !seen.has(mode)));
-    since = isNew ? 0 : since + (isRepeat === 1 ? 0 : 1);
-    for (const mode of modes) seen.add(mode);
+    const found = note !== null && modes.length === 0 ? [note.toLowerCase()] : modes;
+    since = found.some((mode) => !seen.has(mode)) ? 0 : since + (isRepeat === 1 ? 0 : 1);
+    for (const mode of found) seen.add(mode);
   }
   return since;
 }
@@ -189,7 +206,7 @@ export const modeChangeSchema = z.discriminatedUnion("action", [
   z.strictObject({ action: z.literal("delete"), mode: modeNameSchema }),
   z.strictObject({
     action: z.literal("describe"),
-    mode: modeNameSchema,
+    mode: criterionNameSchema,
     fix: z.enum(MODE_FIXES).optional(),
     sentence: sentenceSchema.optional(),
   }),
@@ -251,7 +268,7 @@ function requireMode(db: Db, name: string): void {
     "mode_unknown",
     `Unknown failure mode "${name}".`,
     names.length === 0
-      ? `Create one: ${commandLine`art-e modes assign ${name} ${"part of a note"}`}`
+      ? `Create one: ${commandLine`art-e evals modes assign ${name} ${"part of a note"}`}`
       : `Available: ${names.join(", ")}.`,
   );
 }
@@ -261,7 +278,7 @@ function refuseExisting(db: Db, name: string): void {
   throw new UserError(
     "mode_exists",
     `The failure mode ${name} already exists.`,
-    `Choose another name, or merge: ${commandLine`art-e modes merge MODE ${name}`}`,
+    `Choose another name, or merge: ${commandLine`art-e evals modes merge MODE ${name}`}`,
   );
 }
 
@@ -294,7 +311,8 @@ function splitMode(db: Db, { mode, name, notes }: Extract<ModeChange, { action: 
 }
 
 function describeMode(db: Db, { mode, fix, sentence }: Extract<ModeChange, { action: "describe" }>): ChangedMode {
-  requireMode(db, mode);
+  // Traces can be labeled for a mode without notes, which has a sentence only.
+  if (fix !== undefined || sentence === undefined) requireMode(db, mode);
   if (fix !== undefined) db.prepare("UPDATE failure_modes SET fix = ? WHERE name = ?").run(fix, mode);
   if (sentence !== undefined) writeCriterion(db, mode, sentence);
   return { mode, traces: countTraces(notesOf(db, mode)) };
@@ -348,7 +366,7 @@ function selectNotes(db: Db, selectors: readonly string[], mode: string | null):
     throw new UserError(
       "note_unmatched",
       `No note${mode === null ? "" : ` in ${mode}`} contains "${selector}".`,
-      `List the notes: ${commandLine`art-e modes list`}`,
+      `List the notes: ${commandLine`art-e evals modes`}`,
     );
   });
   return [...new Set(selected)];

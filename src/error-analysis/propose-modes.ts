@@ -5,6 +5,7 @@ import { type GenerationModel, type GenerationModelOptions, openGenerationModel 
 import { argumentsOf, forcedToolCall, type Model, type ToolSpec } from "../models/model.js";
 import { delimitUntrusted } from "../models/untrusted-text.js";
 import type { AppContext } from "../platform/app-context.js";
+import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { firstIssue } from "../platform/json.js";
 import { type Db, withStore } from "../store/open-store.js";
@@ -89,7 +90,7 @@ export async function groupNotes(db: Db, open: () => Promise<Model>, signal: Abo
     throw new UserError(
       "notes_grouped",
       "There are no notes to group: every note is already in a failure mode.",
-      "Code more traces: art-e evals code.",
+      `Code more traces: ${commandLine`art-e evals code`}`,
     );
   }
   const model = await open();

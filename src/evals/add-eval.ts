@@ -6,16 +6,9 @@ import { type JudgeOptions, judgeSettings } from "../scoring/judge-settings.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { judgeDraft, judgeOfRun } from "./add-eval/judge-draft.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import {
-  type Assertion,
-  BY_PERSON,
-  BY_TEMPLATES,
-  type EvalDraft,
-  evalDefinitionSchema,
-  type StoredEval,
-} from "./definition.js";
+import { type Assertion, BY_PERSON, BY_TEMPLATES, type EvalDraft, evalDefinitionSchema } from "./definition.js";
 import { assertionText } from "./run-evals/run-rules.js";
-import { saveDraft } from "./store.js";
+import { type SavedEval, saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
 
 interface AddOptions {
@@ -42,10 +35,7 @@ interface JudgeChoice {
 }
 
 /** Saves an eval as a draft: a template, assertions, a criterion as a rubric, or a judge of answers. */
-export function addEval(
-  options: AddOptions,
-  settings: AppSettings,
-): Promise<{ readonly stored: StoredEval; readonly isNew: boolean }> {
+export function addEval(options: AddOptions, settings: AppSettings): Promise<SavedEval> {
   return withStore(settings, (db) => {
     const draft = draftOf(db, options, settings);
     const { error } = evalDefinitionSchema.safeParse({ ...draft, version: 1 });
@@ -54,7 +44,7 @@ export function addEval(
       const where = issue.path.filter((part) => typeof part === "string").at(-1) ?? "the eval";
       throw new UserError("eval_invalid", `${where}: ${issue.message}.`, "See art-e evals add --help.");
     }
-    return saveDraft(db, draft, new Date().toISOString());
+    return saveDraft(db, draft, new Date().toISOString(), options.criterion);
   });
 }
 
@@ -83,8 +73,8 @@ function draftOf(db: Db, options: AddOptions, { env }: AppSettings): EvalDraft {
     if (sentence === null) {
       throw new UserError(
         "criterion_unwritten",
-        `Cannot make a rubric: the criterion ${about} does not have a description.`,
-        `Describe it: ${commandLine`art-e evals criteria ${about} ${"The answer is polite."}`}`,
+        `Cannot make a rubric: the mode ${about} does not have a description.`,
+        `Describe it: ${commandLine`art-e evals modes describe ${about} --sentence ${"The answer is polite."}`}`,
       );
     }
     const criterionAndRubric = { criterion: sentence, rubric: sentence, model: rubricModel };

@@ -12,20 +12,13 @@ import { BANDS, type Band, bandOf } from "../traces/score-bands.js";
 import type { QuestionTrace, Trace } from "../traces/trace.js";
 import { countScores, readTraces, selectTraceIds } from "../traces/traces-store.js";
 import { BAND_RULES, type BandRule, brokenText, requireHigherIsBetter } from "./band-rules.js";
-import {
-  BY_TEMPLATES,
-  type CaseOrigin,
-  type EvalDraft,
-  MAX_CASES,
-  type RegressionCase,
-  type StoredEval,
-} from "./definition.js";
+import { modeFlag } from "./criteria.js";
+import { BY_TEMPLATES, type CaseOrigin, type EvalDraft, MAX_CASES, type RegressionCase } from "./definition.js";
 import { type EffectiveLabel, effectiveLabels } from "./effective-labels.js";
 import { viewOf } from "./features.js";
 import type { EvalLabel } from "./labels.js";
 import { containsTerm, hasGold, keyTermsOf, regressionCaseOf } from "./run-evals/run-rules.js";
-import { saveDraft } from "./store.js";
-import { REGRESSION_SUITE, wordFrequency } from "./suggest.js";
+import { type SavedEval, saveDraft } from "./store.js";
 import { TEMPLATES, templateEval } from "./templates.js";
 
 interface BandOptions {
@@ -53,8 +46,6 @@ interface Opportunity {
   readonly basis: string;
   readonly missing: readonly string[];
 }
-
-type SavedEval = { readonly stored: StoredEval; readonly isNew: boolean };
 
 export interface BandArtifacts {
   readonly runId: string;
@@ -208,6 +199,17 @@ function perBand<T>(): Record<Band, T[]> {
   return { high: [], medium: [], low: [] };
 }
 
+/** A word that occurs in more emails than this is common. Counting stops at this number. */
+const COMMON = 1_000;
+
+/** Returns a function that counts the emails that contain a word in any of its forms, up to `COMMON`. */
+function wordFrequency(db: Db): (word: string) => number {
+  const count = db
+    .prepare("SELECT count(*) FROM (SELECT rowid FROM emails_fts WHERE emails_fts MATCH ? LIMIT ?)")
+    .pluck();
+  return (word) => count.get(`"${word.replaceAll('"', "")}"`, COMMON) as number;
+}
+
 function readBands(db: Db, run: RunRow, options: BandOptions) {
   const counts = countScores(db, run.id);
   const labels = options.by === null ? labelsByTrace(db, options.criterion) : new Map<string, EffectiveLabel>();
@@ -250,7 +252,7 @@ function unsorted({ id }: RunRow, { criterion }: BandOptions): UserError {
   return new UserError(
     "scores_missing",
     `Cannot make cases from ${id}: none of its traces has a label or a headline score.`,
-    `Pass another score with --by, or label some traces: ${commandLine`art-e evals label ${id} --criterion ${criterion}`}.`,
+    `Pass another score with --by, or label some traces: ${commandLine`art-e evals label ${id}`}${modeFlag(criterion)}.`,
   );
 }
 
@@ -303,7 +305,11 @@ function targetedRules(rules: readonly RuleTally[]): BandRule[] {
 
 /** The saved suites of cases, one per band. */
 const SUITES: Readonly<Record<Band, Pick<EvalDraft<"cases">, "name" | "criterion" | "scoring">>> = {
-  high: REGRESSION_SUITE,
+  high: {
+    name: "regression_cases",
+    criterion:
+      "The answer contains what a good answer to the same question contained, and cites an email with the answer.",
+  },
   medium: {
     name: "edge_cases",
     criterion: "The answer contains the key terms of the gold answer, which an earlier answer did not contain in full.",

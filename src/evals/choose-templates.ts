@@ -37,10 +37,10 @@ export interface TrainingLabels {
 /** How well failed traces match the bad labels (Shankar et al. 2024, https://arxiv.org/abs/2404.12272). */
 export interface Alignment {
   /** Fraction of the bad traces that fail. */
-  readonly coverage: number;
+  readonly trueNegativeRate: number;
   /** Fraction of the good traces that fail. */
-  readonly falseFailures: number;
-  /** Harmonic mean of coverage and 1 - false failures. */
+  readonly falseFailureRate: number;
+  /** Harmonic mean of the true positive and the true negative rate. */
   readonly alignment: number;
   /** Number of failed traces. */
   readonly failed: number;
@@ -138,12 +138,12 @@ function reasonAgainst(
   bad: readonly boolean[],
 ): string | null {
   if (cut === null) return "no good trace has a value for its threshold";
-  const { failed, falseFailures } = alignment;
+  const { failed, falseFailureRate } = alignment;
   if (failed === 0) return "it passes every labeled trace";
   if (failed === bad.length) return "it fails every labeled trace";
   if (failed < MIN_SUPPORT) return `it fails only ${failed} of the labeled traces (minimum ${MIN_SUPPORT})`;
-  if (falseFailures > MAX_FALSE_FAILURES)
-    return `it fails ${Math.round(falseFailures * 100)}% of the good traces (maximum ${MAX_FALSE_FAILURES * 100}%)`;
+  if (falseFailureRate > MAX_FALSE_FAILURES)
+    return `it fails ${Math.round(falseFailureRate * 100)}% of the good traces (maximum ${MAX_FALSE_FAILURES * 100}%)`;
   if (chance > MAX_CHANCE)
     return `on shuffled labels, some template does equally well in ${Math.round(chance * 100)}% of the cases`;
   return null;
@@ -271,13 +271,16 @@ export function alignmentOf(bad: readonly boolean[], fails: readonly boolean[], 
     (isBad ? bads : goods).add(weights[i] ?? 1, isFailed);
     if (isFailed) failed++;
   }
-  const [coverage, falseFailures] = [bads.failedShare, goods.failedShare];
-  const alignment = coverage === 0 ? 0 : (2 * coverage * (1 - falseFailures)) / (coverage + 1 - falseFailures);
+  const [trueNegativeRate, falseFailureRate] = [bads.failedShare, goods.failedShare];
+  const alignment =
+    trueNegativeRate === 0
+      ? 0
+      : (2 * trueNegativeRate * (1 - falseFailureRate)) / (trueNegativeRate + 1 - falseFailureRate);
   const [n, m] = [bads.effective, goods.effective];
-  const pooled = (coverage * n + falseFailures * m) / Math.max(1, n + m);
+  const pooled = (trueNegativeRate * n + falseFailureRate * m) / Math.max(1, n + m);
   const variance = n === 0 || m === 0 ? 0 : pooled * (1 - pooled) * (1 / n + 1 / m);
-  const z = variance <= 0 ? 0 : (coverage - falseFailures) / Math.sqrt(variance);
-  return { coverage, falseFailures, alignment, failed, z };
+  const z = variance <= 0 ? 0 : (trueNegativeRate - falseFailureRate) / Math.sqrt(variance);
+  return { trueNegativeRate, falseFailureRate, alignment, failed, z };
 }
 
 /** Sums over the traces with one label. */

@@ -1,9 +1,8 @@
-// Criteria: the failure modes that traces are labeled for.
+// Criteria: the failure modes that traces are labeled for. Users see them as modes.
 import { z } from "zod";
-import type { AppSettings } from "../platform/app-context.js";
-import { type Db, withStore } from "../store/open-store.js";
+import type { Db } from "../store/open-store.js";
 
-interface Criterion {
+export interface Criterion {
   readonly name: string;
   /** A person's sentence about a good trace, or null if missing. */
   readonly sentence: string | null;
@@ -19,28 +18,24 @@ export const criterionNameSchema = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "expected a name of lowercase letters, digits and _, such as invented_numbers");
 
-/** Returns the flag that selects a criterion in a command line, or an empty string for the default. */
-export function criterionFlag(criterion: string): string {
-  return criterion === OVERALL ? "" : ` --criterion ${criterion}`;
+/** Returns the flag that selects a mode in a command line, or an empty string for the default. */
+export function modeFlag(mode: string): string {
+  return mode === OVERALL ? "" : ` --mode ${mode}`;
 }
 
 export const sentenceSchema = z.string().trim().min(1, "expected a sentence").max(1_000);
 
 /** Lists the criteria with a sentence or labels. */
-export function listCriteria(settings: AppSettings): Promise<Criterion[]> {
-  return withStore(
-    settings,
-    (db) =>
-      db
-        .prepare(
-          `SELECT name, max(sentence) AS sentence, sum(labeled) AS labeled FROM (
-             SELECT name, sentence, 0 AS labeled FROM eval_criteria
-             UNION ALL
-             SELECT criterion, NULL, count(DISTINCT trace_id) FROM eval_labels GROUP BY criterion)
-           GROUP BY name ORDER BY name`,
-        )
-        .all() as Criterion[],
-  );
+export function listCriteria(db: Db): Criterion[] {
+  return db
+    .prepare(
+      `SELECT name, max(sentence) AS sentence, sum(labeled) AS labeled FROM (
+         SELECT name, sentence, 0 AS labeled FROM eval_criteria
+         UNION ALL
+         SELECT criterion, NULL, count(DISTINCT trace_id) FROM eval_labels GROUP BY criterion)
+       GROUP BY name ORDER BY name`,
+    )
+    .all() as Criterion[];
 }
 
 /** Returns the sentence of a criterion, or null if it is missing. */

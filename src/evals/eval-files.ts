@@ -6,7 +6,7 @@ import { serverOf } from "../models/connections.js";
 import { parseModelName } from "../models/model-names.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { reasonOf, UserError } from "../platform/errors.js";
+import { UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { createFolder, readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
@@ -22,12 +22,11 @@ import {
   type StoredEval,
 } from "./definition.js";
 import { FEATURES } from "./features.js";
-import { newestOf } from "./review-eval.js";
 import { type CodeDescription, describePython } from "./run-evals/run-python-evals.js";
 import { describeTypescript } from "./run-evals/run-typescript-evals.js";
 import { requireSandbox } from "./run-evals.js";
 import { toFileValidation } from "./store/file-validation.js";
-import { hashDefinition, latestTest, listEvals, saveDraft, saveImportedTest } from "./store.js";
+import { hashDefinition, latestTest, listEvals, newestOf, saveDraft, saveImportedTest } from "./store.js";
 import { openEvals } from "./use-evals.js";
 
 interface ImportedEval {
@@ -142,7 +141,7 @@ async function readEvalFile(path: string, signal: AbortSignal): Promise<ReadEval
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof UserError && cause.code === "sandbox_missing") throw cause;
-    const message = reasonOf(cause);
+    const { message } = cause as Error;
     throw new UserError(
       "eval_file_unusable",
       `Cannot read the eval ${path}: ${/[.!?]$/.test(message) ? message : `${message}.`}`,

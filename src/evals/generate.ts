@@ -1,4 +1,4 @@
-// `art-e evals generate`: a model writes evals from training labels and improves them in rounds.
+// `art-e evals suggest --model`: a model writes evals from training labels and improves them in rounds.
 import { CostLimit } from "../models/call-budget.js";
 import { type Price, priceAt, requirePriced } from "../models/call-cost.js";
 import { serverOf } from "../models/connections.js";
@@ -10,7 +10,7 @@ import { UserError } from "../platform/errors.js";
 import { JUDGE_TIMEOUT_MS, verdictCache } from "../scoring/judge-settings.js";
 import { withStore } from "../store/open-store.js";
 import { criterionSentence, OVERALL } from "./criteria.js";
-import type { EvalLanguage, LabelSources, StoredEval } from "./definition.js";
+import type { EvalLanguage, LabelSources } from "./definition.js";
 import { hashLabels, labeledPages, otherSources } from "./effective-labels.js";
 import type { MeasuredOutcome } from "./eval-outcome.js";
 import {
@@ -31,10 +31,10 @@ import {
 } from "./generate/prompts.js";
 import { runRubric } from "./run-evals/run-rubric.js";
 import { openEvalBackends, requireSandbox } from "./run-evals.js";
-import { saveDraft } from "./store.js";
+import { type SavedEval, saveDraft } from "./store.js";
 import { MAX_ERROR_SHARE, requireLabels } from "./test-eval/thresholds.js";
 
-interface GenerateOptions extends GenerationModelOptions {
+export interface GenerateOptions extends GenerationModelOptions {
   readonly criterion: string;
   readonly language: EvalLanguage;
   /** Name prefix of the evals. Defaults to the criterion, or `generated`. */
@@ -45,7 +45,7 @@ interface GenerateOptions extends GenerationModelOptions {
 }
 
 export interface GeneratedVariation extends CheckedVariation {
-  readonly saved: { readonly stored: StoredEval; readonly isNew: boolean } | null;
+  readonly saved: SavedEval | null;
 }
 
 export interface Generation {
@@ -132,7 +132,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
     );
     const good = training.filter(({ label }) => label === "good").length;
     const bad = training.length - good;
-    requireLabels({ half: "training", good, bad, criterion: options.criterion });
+    requireLabels(db, { half: "training", good, bad, criterion: options.criterion });
     const opened = await openGenerationModel(options, settings);
     if (options.language === "python") await requireSandbox("A model writes evals in Python");
     const { model, limit } = opened;
@@ -167,7 +167,7 @@ export function generateEvals(options: GenerateOptions, context: AppContext): Pr
         if (one.best === null || one.rejection !== null) return { ...one, saved: null };
         const name = nameOf(one.variation, options);
         const draft = { name, reference: false, origin, ...definitionOf(one.best.draft, model.id) };
-        return { ...one, saved: saveDraft(db, draft, createdAt) };
+        return { ...one, saved: saveDraft(db, draft, createdAt, options.criterion) };
       });
       const { calls, spentUsd } = limit;
       return {
@@ -235,12 +235,12 @@ function rejectDrafts(written: readonly WrittenVariation[]): CheckedVariation[] 
 function rejectionOf({ variation, best, ended }: WrittenVariation, seen: Map<string, Variation>): string | null {
   if (best === null) return ended;
   const { draft, measured } = best;
-  const { failedOn, labeled, errors, z, coverage, falseFailures } = measured;
+  const { failedOn, labeled, errors, z, trueNegativeRate, falseFailureRate } = measured;
   if (failedOn > MAX_ERROR_SHARE * (failedOn + labeled)) {
     return `it failed on ${failedOn} of ${failedOn + labeled} training traces: ${errors[0]}`;
   }
   if (z < MIN_Z) {
-    const shares = `it fails ${percent(coverage)} of the bad and ${percent(falseFailures)} of the good traces`;
+    const shares = `it fails ${percent(trueNegativeRate)} of the bad and ${percent(falseFailureRate)} of the good traces`;
     return `no better than chance on the labels it was written from: ${shares}`;
   }
   const text = bodyOf(draft);

@@ -10,6 +10,13 @@ export function ratesDespiteErrors(agreement: Agreement) {
   return rates === null ? null : { truePositive: rates.truePositive, trueNegative: 1 - rates.falsePositive };
 }
 
+/** Says how many labels are wrong. The fraction is null if fewer than MIN_PAIRS traces were labeled twice. */
+export function wrongLabelsText(fraction: number | null): string {
+  return fraction === null
+    ? `it is unknown how many labels are wrong, because fewer than ${MIN_PAIRS} traces were labeled twice`
+    : `about ${Math.round(fraction * 100)}% of the labels are wrong, as traces that were labeled twice show`;
+}
+
 /** The estimated fraction of wrong labels, or 0 if too few were repeated. */
 export function labelErrors({ labelPairs: pairs }: Pick<Agreement, "labelPairs">): number {
   if (pairs === undefined || pairs.n < MIN_PAIRS) return 0;

@@ -214,10 +214,23 @@ export function moveBadLabels(db: Db, from: string, to: string): void {
   );
 }
 
-/** Renames a criterion in its labels and in the list of criteria. */
+/** Renames a criterion in its labels, in the list of criteria, and in the evals that were made for it. */
 export function renameCriterion(db: Db, name: string, newName: string): void {
   db.prepare("UPDATE eval_labels SET criterion = ? WHERE criterion = ?").run(newName, name);
   db.prepare("UPDATE OR REPLACE eval_criteria SET name = ? WHERE name = ?").run(newName, name);
+  db.prepare("UPDATE OR REPLACE eval_modes SET mode = ? WHERE mode = ?").run(newName, name);
+}
+
+/** Returns the argument that selects the traces of a criterion's newest label: a run, `--chats`, or nothing. */
+export function labeledTracesWord(db: Db, criterion: string): string[] {
+  const newest = db
+    .prepare(
+      `SELECT coalesce(t.run_id, '--chats') FROM eval_labels l JOIN traces t ON t.id = l.trace_id
+       WHERE criterion = ? ORDER BY l.id DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(criterion) as string | undefined;
+  return newest === undefined ? [] : [newest];
 }
 
 /** Returns all labels of a criterion in the order of creation. */

@@ -9,7 +9,7 @@ import type { Db } from "../store/open-store.js";
 import type { TaskId } from "../tasks/question.js";
 import { JUDGED } from "../traces/headline-score.js";
 import type { TaskResult } from "../traces/task-result.js";
-import { criterionFlag, OVERALL } from "./criteria.js";
+import { modeFlag, OVERALL } from "./criteria.js";
 import { type Agreement, type EvalScore, evalOfScore, isValidatedScore, type ValidatedScore } from "./definition.js";
 import { type LabelSample, sampledUnseenLabels } from "./effective-labels.js";
 import { isPass } from "./eval-outcome.js";
@@ -38,7 +38,7 @@ export interface PassRates {
   /** Whether these labels are weighted, because traces had different probabilities. */
   readonly isWeighted: boolean;
   /** Fraction of the good traces that the eval fails, from its newest test. Null without a test. */
-  readonly falseAlarms: Estimate | null;
+  readonly falseFailureRate: Estimate | null;
 }
 
 /** The errors of an eval from its newest test, and labels that it can be compared with. */
@@ -88,7 +88,14 @@ export class PassTally {
    */
   figures(agreement: Agreement | null, labels: LabelSample): PassRates {
     const passRate = clusteredRate(this.trials);
-    const none = { passRate, corrected: null, falseAlarms: null, labelErrors: null, labelsOfRun: 0, isWeighted: false };
+    const none = {
+      passRate,
+      corrected: null,
+      falseFailureRate: null,
+      labelErrors: null,
+      labelsOfRun: 0,
+      isWeighted: false,
+    };
     if (agreement === null) return none;
     const { falseFailureRate, labelPairs: pairs = null } = agreement;
     const ofRun = this.trials.flatMap(({ traceId }) => labels.get(traceId) ?? []);
@@ -105,7 +112,7 @@ export class PassTally {
     return {
       passRate,
       corrected: { ...corrected, n: passRate.n },
-      falseAlarms: falseFailureRate,
+      falseFailureRate,
       labelErrors: wrongLabels(pairs),
       labelsOfRun: isLabeled ? ofRun.length : 0,
       isWeighted: isLabeled && ofRun.some(({ weight }) => weight !== 1),
@@ -134,7 +141,7 @@ export function agreementFor(db: Db, score: ValidatedScore, run: ScoredRun | nul
   throw new UserError(
     "eval_uncorrected",
     `Cannot correct the pass rate of ${name}: ${described?.test ? "its test is stale" : "it was never tested"}.`,
-    `Test it (${commandLine`art-e evals test ${name}`}${criterionFlag(described?.test?.report.criterion ?? OVERALL)}), or import an eval file that contains the test.`,
+    `Test it (${commandLine`art-e evals test ${name}`}${modeFlag(described?.test?.report.criterion ?? OVERALL)}), or import an eval file that contains the test.`,
   );
 }
 

@@ -75,31 +75,67 @@ export function listEvals(db: Db, name: string | null = null): StoredEval[] {
   return mapReadable(rows, toStored);
 }
 
+export interface SavedEval {
+  readonly stored: StoredEval;
+  /** False if an identical version already existed. */
+  readonly isNew: boolean;
+}
+
 /**
  * Saves a draft as the next version of its name. An existing version with the same content is returned instead, with
- * `isNew` false.
+ * `isNew` false. `mode` is the failure mode that the eval was made for.
  */
-export function saveDraft(
-  db: Db,
-  draft: EvalDraft,
-  createdAt: string,
-): { readonly stored: StoredEval; readonly isNew: boolean } {
+export function saveDraft(db: Db, draft: EvalDraft, createdAt: string, mode: string | null = null): SavedEval {
   return db
     .transaction(() => {
-      const versions = listEvals(db, draft.name);
-      const same = versions.findLast(({ definition }) => contentOf(definition) === contentOf(draft));
-      if (same !== undefined) return { stored: same, isNew: false };
-      const version = (versions.at(-1)?.definition.version ?? 0) + 1;
-      const definition = evalDefinitionSchema.parse({ ...draft, version });
-      db.prepare("INSERT INTO evals (name, version, definition, status, created_at) VALUES (?, ?, ?, 'draft', ?)").run(
-        definition.name,
-        version,
-        JSON.stringify(definition),
-        createdAt,
-      );
-      return { stored: getEval(db, `${definition.name}@${version}`), isNew: true };
+      const saved = savedVersion(db, draft, createdAt);
+      if (mode !== null) db.prepare("INSERT OR IGNORE INTO eval_modes VALUES (?, ?)").run(saved.stored.id, mode);
+      return saved;
     })
     .immediate();
+}
+
+function savedVersion(db: Db, draft: EvalDraft, createdAt: string): SavedEval {
+  const versions = listEvals(db, draft.name);
+  const same = versions.findLast(({ definition }) => contentOf(definition) === contentOf(draft));
+  if (same !== undefined) return { stored: same, isNew: false };
+  const version = (versions.at(-1)?.definition.version ?? 0) + 1;
+  const definition = evalDefinitionSchema.parse({ ...draft, version });
+  db.prepare("INSERT INTO evals (name, version, definition, status, created_at) VALUES (?, ?, ?, 'draft', ?)").run(
+    definition.name,
+    version,
+    JSON.stringify(definition),
+    createdAt,
+  );
+  return { stored: getEval(db, `${definition.name}@${version}`), isNew: true };
+}
+
+/** Returns the failure modes that an eval was made for or tested for. */
+export function modesOfEval(db: Db, { id }: Pick<StoredEval, "id">): string[] {
+  return db
+    .prepare(
+      `SELECT mode FROM eval_modes WHERE eval_id = @id
+       UNION SELECT criterion FROM eval_tests WHERE eval_id = @id ORDER BY mode`,
+    )
+    .pluck()
+    .all({ id }) as string[];
+}
+
+/** Returns the version in use of each eval, otherwise the newest version that is not retired. */
+export function newestOf(all: readonly StoredEval[]): StoredEval[] {
+  const byName = new Map<string, StoredEval>();
+  for (const stored of all) {
+    if (stored.status === "retired") continue;
+    const { name } = stored.definition;
+    if (byName.get(name)?.status !== "active") byName.set(name, stored);
+  }
+  return [...byName.values()];
+}
+
+/** Returns the drafts that are the newest version of their name. */
+export function newestDrafts(db: Db): StoredEval[] {
+  const newest = new Map(listEvals(db).map((stored) => [stored.definition.name, stored]));
+  return [...newest.values()].filter(({ status }) => status === "draft");
 }
 
 /** Returns a hash of an eval's behavior. */

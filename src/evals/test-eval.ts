@@ -5,10 +5,10 @@ import { commandLine } from "../platform/command-line.js";
 import { UserError } from "../platform/errors.js";
 import { compact, presentProperties } from "../platform/optional-values.js";
 import { clusteredRate } from "../statistics/agreement.js";
-import { type LabelPairs, MIN_PAIRS } from "../statistics/label-errors.js";
+import type { LabelPairs } from "../statistics/label-errors.js";
 import { type Db, withStore } from "../store/open-store.js";
 import { PROMPT_VARIANTS } from "../traces/judgement.js";
-import { criterionFlag } from "./criteria.js";
+import { modeFlag, OVERALL } from "./criteria.js";
 import {
   type Agreement,
   callsModel,
@@ -21,9 +21,10 @@ import {
 import { heldOutTraceIds, type LabeledTrace } from "./effective-labels.js";
 import { isPass } from "./eval-outcome.js";
 import { labelPairs } from "./label-agreement.js";
-import { unconfirmedTraces } from "./labels.js";
+import { wrongLabelsText } from "./label-error-correction.js";
+import { labeledTracesWord, unconfirmedTraces } from "./labels.js";
 import { outcomesBar, requireRunnable } from "./run-evals.js";
-import { getEval, saveEvalTest, testNumber } from "./store.js";
+import { getEval, modesOfEval, newestDrafts, saveEvalTest, testNumber } from "./store.js";
 import { measureAgreement, type TestedTrace } from "./test-eval/agreement.js";
 import { type HalfRequest, type HalfRun, runOnHalf } from "./test-eval/run-on-half.js";
 import { FEW_OF_A_KIND, MIN_OF_A_KIND, rejectionsOf, requireLabels } from "./test-eval/thresholds.js";
@@ -37,13 +38,66 @@ interface TestOptions {
   readonly fresh?: boolean;
 }
 
-interface TestedEval {
+export interface TestedEval {
   readonly stored: StoredEval;
+  readonly criterion: string;
   readonly test: EvalTest;
+}
+
+/** An eval that could not be tested for a criterion, for example because of too few labels. */
+export interface UntestedEval extends Omit<TestedEval, "test"> {
+  readonly test: null;
+  readonly error: UserError;
 }
 
 /** After this many tests, the held-out traces themselves have influenced the choice of evals. */
 const MANY_READS = 5;
+
+/**
+ * Tests the named evals, otherwise all drafts: for `criterion`, otherwise for all modes that they were made for or
+ * tested for. If there are several tests, a UserError of one does not stop the others.
+ */
+export async function testEvals(
+  {
+    names,
+    criterion,
+    ...options
+  }: Omit<TestOptions, "name" | "criterion"> & {
+    readonly names: readonly string[];
+    readonly criterion?: string | undefined;
+  },
+  context: Pick<AppContext, "settings" | "signal" | "progress">,
+): Promise<readonly (TestedEval | UntestedEval)[]> {
+  const requests = await withStore(context.settings, (db) =>
+    evalsToTest(db, names).flatMap((stored) => {
+      const made = criterion === undefined ? modesOfEval(db, stored) : [criterion];
+      return (made.length === 0 ? [OVERALL] : made).map((mode) => ({ stored, criterion: mode }));
+    }),
+  );
+  const tested: (TestedEval | UntestedEval)[] = [];
+  for (const { stored, criterion: mode } of requests) {
+    const { name, version } = stored.definition;
+    try {
+      tested.push(await testEval({ ...options, name: `${name}@${version}`, criterion: mode }, context));
+    } catch (error) {
+      if (requests.length === 1 || !(error instanceof UserError)) throw error;
+      tested.push({ stored, criterion: mode, test: null, error });
+    }
+  }
+  return tested;
+}
+
+/** Returns the named evals, otherwise all drafts that need a test. */
+function evalsToTest(db: Db, names: readonly string[]): StoredEval[] {
+  if (names.length > 0) return names.map((name) => getEval(db, name));
+  const drafts = newestDrafts(db).filter(({ definition }) => definition.kind !== "cases");
+  if (drafts.length > 0) return drafts;
+  throw new UserError(
+    "evals_none",
+    "There is no draft to test.",
+    `Make one (${commandLine`art-e evals suggest`}), or name an eval.`,
+  );
+}
 
 /** Tests an eval on the held-out half and records that it was read. */
 export function testEval(
@@ -91,9 +145,9 @@ export function testEval(
       half.tested.map(({ traceId }) => traceId),
       new Date().toISOString(),
     );
-    if (test.heldOutReads <= MANY_READS) return { stored, test };
+    if (test.heldOutReads <= MANY_READS) return { stored, criterion, test };
     const warning = `some held-out traces have been used in ${test.heldOutReads} tests, so they cannot validate evals that these tests helped to choose`;
-    return { stored, test: { ...test, warnings: [...test.warnings, warning] } };
+    return { stored, criterion, test: { ...test, warnings: [...test.warnings, warning] } };
   });
 }
 
@@ -115,7 +169,7 @@ async function runTest(
     const half = await runOnHalf(db, stored, request, signal);
     const pairs = labelPairs(db, criterion);
     const agreement = { ...measureAgreement(half.tested), ...presentProperties({ labelPairs: pairs }) };
-    requireOutcomes(stored, half, agreement, criterion);
+    requireOutcomes(db, stored, half, agreement, criterion);
     const variants = callsModel(definition) ? await compareVariants(db, stored, half, request, signal) : undefined;
     if (isCode(definition)) await refuseFlaky(db, stored, half, request, signal);
     return { half, pairs, agreement, variants };
@@ -244,6 +298,7 @@ function variantWarnings(variants: EvalTest["variants"] = []): string[] {
  * fails.
  */
 function requireOutcomes(
+  db: Db,
   { definition }: StoredEval,
   { tested, others }: HalfRun,
   agreement: Agreement,
@@ -259,7 +314,7 @@ function requireOutcomes(
         "eval_silent",
         `Cannot test ${label}: it judges only ${good} of ${labeled.good} good and ${bad} of ${labeled.bad} bad held-out traces.`,
         definition.kind === "rules"
-          ? `Label more traces that it applies to: ${commandLine`art-e evals label`}${criterionFlag(criterion)}`
+          ? `Label more traces that it applies to: ${commandLine`art-e evals label ${labeledTracesWord(db, criterion)}`}${modeFlag(criterion)}`
           : "Make it apply to more traces. Traces it does not apply to neither pass nor fail.",
       );
     }
@@ -270,7 +325,7 @@ function requireOutcomes(
       `Fix the eval (${commandLine`art-e evals show ${definition.name} --code`} prints it).`,
     );
   }
-  requireLabels({ half: "held-out", good, bad, criterion, others });
+  requireLabels(db, { half: "held-out", good, bad, criterion, others });
 }
 
 function countLabels(tested: readonly TestedTrace[]): { good: number; bad: number } {
@@ -284,8 +339,7 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
       `${unknownDraws} of ${tested.length} labels do not specify how their traces were drawn: the figures apply to a run only if each of its traces had the same chance`,
     Math.min(good, bad) < FEW_OF_A_KIND &&
       `only ${good} good and ${bad} bad traces: intervals are wide with fewer than ${FEW_OF_A_KIND} of each`,
-    pairs === null &&
-      `fewer than ${MIN_PAIRS} traces were labeled twice, so the rates cannot be corrected for wrong labels`,
+    pairs === null && wrongLabelsText(null),
   ]);
 }
 
@@ -293,6 +347,6 @@ function warningsOf({ tested, unknownDraws }: HalfRun, { good, bad }: Agreement,
 function unconfirmedWarning(db: Db, criterion: string): string[] {
   const { length } = unconfirmedTraces(db, criterion);
   if (length === 0) return [];
-  const command = commandLine`art-e evals label --criterion ${criterion} --confirm`;
+  const command = commandLine`art-e evals label ${[...labeledTracesWord(db, criterion), "--confirm"]} --mode ${criterion}`;
   return [`${length} bad labels come from notes that were written once. Look at these traces again: ${command}`];
 }

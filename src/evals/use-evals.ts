@@ -6,8 +6,16 @@ import { type Db, withStore } from "../store/open-store.js";
 import { JUDGED } from "../traces/headline-score.js";
 import type { JudgeSettings } from "../traces/judgement.js";
 import { matchesRun } from "../traces/runs-store.js";
-import { criterionFlag, OVERALL } from "./criteria.js";
-import { type EvalScore, evalOfScore, isEvalScore, type StoredEval, type ValidatedScore } from "./definition.js";
+import { modeFlag, OVERALL } from "./criteria.js";
+import {
+  type EvalScore,
+  evalOfScore,
+  isEvalScore,
+  type StoredEval,
+  type ValidatedScore,
+  validationOf,
+} from "./definition.js";
+import { labeledTracesWord } from "./labels.js";
 import {
   activateEval,
   activeEval,
@@ -18,6 +26,7 @@ import {
   getEval,
   latestTest,
   listEvals,
+  newestDrafts,
   type StoredEvalTest,
   setStatus,
   testedCriteria,
@@ -38,6 +47,8 @@ interface ActivatedEval {
   readonly stored: StoredEval;
   /** The replaced version, or null if none was in use. */
   readonly former: StoredEval | null;
+  /** The argument that selects the traces with its newest label: a run, or `--chats`. Null without labels. */
+  readonly labeledTraces: string | null;
 }
 
 /**
@@ -57,6 +68,17 @@ function judgeOf(db: Db, run: ScoredRun | null): StoredEval | null {
 function versionOf(db: Db, score: EvalScore, run: ScoredRun | null): StoredEval | null {
   const onRecord = run?.settings.scorers.filter(isEvalScore).find((name) => name.startsWith(`${score}@`));
   return findEval(db, evalOfScore(onRecord ?? score));
+}
+
+/** Returns the named evals as `openEvals` does, otherwise all in use. */
+export function evalsInUse(db: Db, names: readonly string[]): StoredEval[] {
+  const evals = names.length > 0 ? openEvals(db, names) : listEvals(db).filter(({ status }) => status === "active");
+  if (evals.length > 0) return evals;
+  throw new UserError(
+    "evals_none",
+    "No eval is in use.",
+    `Activate the drafts that passed their test (${commandLine`art-e evals use`}), or name an eval.`,
+  );
 }
 
 /** Opens evals by name: the specified version, otherwise the one in use. Throws if a name occurs twice. */
@@ -141,14 +163,30 @@ export function describeStored(db: Db, stored: StoredEval): DescribedEval {
   return { stored, test: latestTest(db, stored) };
 }
 
-/** Activates versions, all or none. */
+/** Activates versions, all or none: the named ones, otherwise all drafts that passed a test. */
 export function useEvals(
   { names, ...options }: { readonly names: readonly string[] } & UseOptions,
   settings: AppSettings,
 ): Promise<readonly ActivatedEval[]> {
   return withStore(settings, (db) =>
-    db.transaction(() => names.map((name) => activated(db, name, options))).immediate(),
+    db.transaction(() => evalsToUse(db, names).map((stored) => activated(db, stored, options))).immediate(),
   );
+}
+
+function evalsToUse(db: Db, names: readonly string[]): StoredEval[] {
+  if (names.length > 0) return names.map((name) => getEval(db, name));
+  const passed = newestDrafts(db).filter((stored) => passedModes(db, stored).length > 0);
+  if (passed.length > 0) return passed;
+  throw new UserError(
+    "evals_none",
+    "No draft has passed a test.",
+    `Test the drafts (${commandLine`art-e evals test`}), or name an eval.`,
+  );
+}
+
+/** Returns the criteria whose newest test passed and is not stale. */
+function passedModes(db: Db, stored: StoredEval): string[] {
+  return testedCriteria(db, stored).filter((criterion) => validationOf(latestTest(db, stored, criterion)) === "passed");
 }
 
 interface UseOptions {
@@ -157,46 +195,51 @@ interface UseOptions {
 }
 
 /** Activates a version. Requires a passed test unless `anyway` is set. Regression cases do not need a test. */
-function activated(db: Db, name: string, { anyway, criterion }: UseOptions): ActivatedEval {
-  const stored = getEval(db, name);
+function activated(db: Db, stored: StoredEval, { anyway, criterion }: UseOptions): ActivatedEval {
   const { definition } = stored;
   const label = `${definition.name}@${definition.version}`;
   const tested = testedCriteria(db, stored);
-  if (criterion === undefined && tested.length > 1 && !anyway) {
+  const passed = passedModes(db, stored);
+  if (criterion === undefined && tested.length > 1 && passed.length !== 1 && !anyway) {
     throw new UserError(
-      "criterion_missing",
+      "mode_missing",
       `${label} was tested for ${tested.join(" and ")}.`,
-      "Specify the criterion to use it for: --criterion NAME.",
+      "Specify the mode to use it for: --mode NAME.",
     );
   }
-  const validatedFor = criterion ?? (tested.length === 1 ? (tested[0] ?? null) : null);
+  const only = passed.length === 1 ? passed : tested;
+  const validatedFor = criterion ?? (only.length === 1 ? (only[0] ?? null) : null);
   const test = latestTest(db, stored, validatedFor);
   if (!anyway && definition.kind !== "cases") {
     if (test === null) {
       throw new UserError(
         "eval_untested",
         `Cannot activate ${label}: it was never tested on held-out labels.`,
-        `Test it: ${commandLine`art-e evals test ${label}`}${criterionFlag(criterion ?? OVERALL)}. Or activate it anyway: --anyway.`,
+        `Test it: ${commandLine`art-e evals test ${label}`}${criterion === undefined ? "" : modeFlag(criterion)}. Or activate it anyway: --anyway.`,
       );
     }
     if (test.isStale) {
       throw new UserError(
         "eval_stale",
         `Cannot activate ${label}: its held-out labels for ${test.report.criterion} have changed since the test.`,
-        `Test it again: ${commandLine`art-e evals test ${label} --criterion ${test.report.criterion}`}. Or activate it anyway: --anyway.`,
+        `Test it again: ${commandLine`art-e evals test ${label} --mode ${test.report.criterion}`}. Or activate it anyway: --anyway.`,
       );
     }
     if (test.report.rejections.length > 0) {
       throw new UserError(
         "eval_rejected",
         `Cannot activate ${label}, which its test rejected: ${test.report.rejections.join("; ")}.`,
-        `Review its contradictions (${commandLine`art-e evals review ${definition.name} --criterion ${test.report.criterion}`}), or activate it anyway: --anyway.`,
+        `See its disagreements with the labels (${commandLine`art-e evals show ${label} --disagreements`}), or activate it anyway: --anyway.`,
       );
     }
   }
   const former = activeEval(db, definition.name);
   activateEval(db, stored, validatedFor);
-  return { stored: getEval(db, label), former: former?.id === stored.id ? null : former };
+  return {
+    stored: getEval(db, label),
+    former: former?.id === stored.id ? null : former,
+    labeledTraces: labeledTracesWord(db, validatedFor ?? OVERALL)[0] ?? null,
+  };
 }
 
 /** Retires a version: the specified one, otherwise the one in use. */

@@ -4,7 +4,7 @@ import { commandLine } from "../platform/command-line.js";
 import { jsonSql } from "../store/damaged-row.js";
 import type { Db } from "../store/open-store.js";
 import { getRun } from "../traces/runs-store.js";
-import { criterionFlag } from "./criteria.js";
+import { modeFlag } from "./criteria.js";
 import type { EvalTest, TracedAgent } from "./definition.js";
 import { MIN_LABELS_OF_RUN } from "./pass-rates.js";
 
@@ -27,7 +27,7 @@ export function otherAgents(
 ): OtherAgents | null {
   const here = agents.filter((agent) => !validated.some((other) => isSame(agent, other, isImported === true)));
   if (here.length === 0) return null;
-  const command = `${commandLine`art-e evals label ${runId ?? "--chats"}`}${criterionFlag(criterion)}`;
+  const command = `${commandLine`art-e evals label ${runId ?? "--chats"}`}${modeFlag(criterion)}`;
   return { here, validated, label: { command, count: MIN_LABELS_OF_RUN } };
 }
 

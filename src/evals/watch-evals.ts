@@ -9,15 +9,15 @@ import { type Db, withStore } from "../store/open-store.js";
 import { getRun, type RunRow } from "../traces/runs-store.js";
 import { sumCost } from "../traces/task-result.js";
 import { readTraces } from "../traces/traces-store.js";
-import { criterionFlag, OVERALL } from "./criteria.js";
+import { modeFlag, OVERALL } from "./criteria.js";
 import { callsModel, type EvalDefinition, type EvaluatedTrace, type StoredEval, scoreNameOf } from "./definition.js";
 import { heldOutTraceIds } from "./effective-labels.js";
 import { isPass, type MeasuredOutcome } from "./eval-outcome.js";
 import { shuffleByHash } from "./labeling.js";
 import { traceIdsToLabel } from "./labels.js";
 import { openEvalBackends, outcomesBar, requireRunnable, runEvals } from "./run-evals.js";
-import { latestTest, listEvals, type StoredEvalTest } from "./store.js";
-import { openEvals } from "./use-evals.js";
+import { latestTest, type StoredEvalTest } from "./store.js";
+import { evalsInUse } from "./use-evals.js";
 import { agentOfRun, type OtherAgents, otherAgents } from "./validated-agents.js";
 import {
   type AnchorResult,
@@ -75,10 +75,7 @@ export function watchEvals(
 ): Promise<{ readonly runId: string; readonly evals: readonly WatchedEval[] }> {
   return withStore(context.settings, async (db) => {
     const run = getRun(db, runName);
-    const validated = (names.length === 0 ? evalsInUse(db) : openEvals(db, names)).map((stored) => ({
-      stored,
-      test: requireTest(db, stored),
-    }));
+    const validated = watchedEvals(db, names).map((stored) => ({ stored, test: requireTest(db, stored) }));
     await requireRunnable(
       validated.map(({ stored }) => stored.definition),
       context.settings,
@@ -97,14 +94,11 @@ export function watchEvals(
   });
 }
 
-function evalsInUse(db: Db): StoredEval[] {
-  const evals = listEvals(db).filter((stored) => stored.status === "active" && latestTest(db, stored) !== null);
-  if (evals.length > 0) return evals;
-  throw new UserError(
-    "evals_none",
-    "No validated eval is in use.",
-    `Name an eval, or activate one: ${commandLine`art-e evals use NAME`}`,
-  );
+/** Returns the named evals, otherwise those in use that were tested. If none was, the first one leads to an error. */
+function watchedEvals(db: Db, names: readonly string[]): StoredEval[] {
+  const evals = evalsInUse(db, names);
+  const tested = evals.filter((stored) => latestTest(db, stored) !== null);
+  return names.length > 0 || tested.length === 0 ? evals : tested;
 }
 
 function requireTest(db: Db, stored: StoredEval): StoredEvalTest {
@@ -114,7 +108,7 @@ function requireTest(db: Db, stored: StoredEval): StoredEvalTest {
   throw new UserError(
     "eval_untested",
     `Cannot watch ${name}@${version}: it was never validated.`,
-    `Test it: ${commandLine`art-e evals test ${`${name}@${version}`}`}${criterionFlag(stored.validatedFor ?? OVERALL)}`,
+    `Test it: ${commandLine`art-e evals test ${`${name}@${version}`}`}${modeFlag(stored.validatedFor ?? OVERALL)}`,
   );
 }
 

@@ -1,4 +1,4 @@
-// Functions that check and type the modules and functions that art-e calls. Modules of tools and evals import this file
+// Functions that check and type the modules and functions that art-e calls. Modules of tools and evals add this file
 // alone, in their own processes.
 import type { JsonObject, JsonSchema, JsonValue } from "../platform/json-value.js";
 import type { Scorer } from "./benchmark-config.js";
@@ -47,7 +47,7 @@ export interface ToolModuleContext {
   readonly cutoff: string | null;
 }
 
-/** Types the default export of a module for `art-e evals import FILE`. Throws a TypeError unless it is a function. */
+/** Types the default export of a module for `art-e evals add FILE`. Throws a TypeError unless it is a function. */
 export function defineEval(run: EvalFunction): EvalFunction {
   requireTypes("defineEval", { eval: [run, "function"] });
   return run;

@@ -1,7 +1,7 @@
 // The artifacts of `art-e evals cases` as terminal text.
 
 import type { BandArtifacts, RuleCount } from "../evals/band-artifacts.js";
-import { criterionFlag } from "../evals/criteria.js";
+import { modeFlag } from "../evals/criteria.js";
 import type { RegressionCase } from "../evals/definition.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
@@ -44,7 +44,7 @@ export function bandText(artifacts: BandArtifacts, criterion: string): string {
         const next =
           definition.kind === "cases"
             ? commandLine`art-e evals use ${label}`
-            : `${commandLine`art-e evals test ${label}`}${criterionFlag(criterion)}`;
+            : `${commandLine`art-e evals test ${label}`}${modeFlag(criterion)}`;
         return `  ${label}${isNew ? "" : ` (already exists: ${status})`}   next: ${next}`;
       }),
     ),

@@ -1,5 +1,5 @@
 // Evals as terminal text: test results, history, agreement with labels, and contradictions.
-import { criterionFlag } from "../evals/criteria.js";
+import { modeFlag } from "../evals/criteria.js";
 import {
   type Agreement,
   type Contradiction,
@@ -11,7 +11,8 @@ import {
   type StoredEval,
   type TracedAgent,
 } from "../evals/definition.js";
-import { labelErrors, ratesDespiteErrors } from "../evals/label-error-correction.js";
+import { labelErrors, ratesDespiteErrors, wrongLabelsText } from "../evals/label-error-correction.js";
+import type { TestedEval, UntestedEval } from "../evals/test-eval.js";
 import type { OtherAgents } from "../evals/validated-agents.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
@@ -33,8 +34,15 @@ export function evalLabel({ name, version }: Pick<StoredEval["definition"], "nam
 /** Maximum number of listed contradictions. --json lists all. */
 const LISTED = 10;
 
+/** What a test's text contains besides its result. */
+interface ShownTest {
+  readonly isStale?: boolean;
+  /** Whether to say how often the held-out traces were used. */
+  readonly verbose: boolean;
+}
+
 /** Formats the result of testing an eval on the held-out half. */
-export function evalTestText(stored: StoredEval, test: EvalTest, isStale = false): string {
+export function evalTestText(stored: StoredEval, test: EvalTest, { isStale = false, verbose }: ShownTest): string {
   const { definition } = stored;
   const { agreement, heldOutReads, readsByThisEval, thresholds, rejections, warnings } = test;
   const passed = rejections.length === 0;
@@ -45,22 +53,52 @@ export function evalTestText(stored: StoredEval, test: EvalTest, isStale = false
     ...modelLines(definition, test),
     "",
     ...(test.isImported ? ["This test was imported with the eval's file, without its labels."] : []),
-    `The held-out traces were used in tests ${times(heldOutReads)} for any criterion, and ${times(readsByThisEval)} for this eval.`,
+    ...(verbose
+      ? [
+          `The held-out traces were used in tests ${times(heldOutReads)} for any mode, and ${times(readsByThisEval)} for this eval.`,
+        ]
+      : []),
     ...labelErrorLines(test),
     `Agents of these traces: ${test.agents.map(agentText).join("; ")}.`,
     ...warnings.map((warning) => `Note: ${warning}.`),
-    commandLine`To see disagreements with the labels of the training half: art-e evals review ${definition.name} --criterion ${test.criterion}`,
-    "",
     ...(isStale ? ["Stale: the held-out labels have changed since this test. Test the eval again."] : []),
+    "",
     ...(passed
       ? [`Passed the thresholds "${thresholds}".`, ...useLines(stored, test, isStale)]
-      : [`Rejected by the thresholds "${thresholds}":`, ...rejections.map((reason) => `  ${reason}`)]),
+      : [
+          `Rejected by the thresholds "${thresholds}":`,
+          ...rejections.map((reason) => `  ${reason}`),
+          `Traces on which it disagrees with a label: ${commandLine`art-e evals show ${evalLabel(definition)} --disagreements`}${modeFlag(test.criterion)}`,
+        ]),
   ].join("\n");
+}
+
+/** Formats several tests, one per line, and the reasons why evals were not accepted. */
+export function evalTestsText(tests: readonly (TestedEval | UntestedEval)[]): string {
+  const rows = tests.map(({ stored: { definition }, criterion, test }) => [
+    evalLabel(definition),
+    criterion,
+    share(test?.agreement.truePositiveRate.value ?? null),
+    share(test?.agreement.trueNegativeRate.value ?? null),
+    share(test?.agreement.falseFailureRate.value ?? null),
+    test === null ? "not tested" : test.rejections.length === 0 ? "passed" : "rejected",
+  ]);
+  const reasons = tests.flatMap(({ stored: { definition }, criterion, ...one }) => {
+    const about = `${evalLabel(definition)} for ${criterion}`;
+    if (one.test === null) return [`${about}: ${one.error.message} ${one.error.hint}`];
+    return one.test.rejections.map((reason) => `${about}: ${reason}`);
+  });
+  const passed = tests.some(({ test }) => test?.rejections.length === 0);
+  return compact([
+    table(["eval", "mode", "TPR", "TNR", "false failure rate", "test"], rows),
+    reasons.length > 0 && ["", ...reasons].join("\n"),
+    passed && `\nNext: ${commandLine`art-e evals use`}`,
+  ]).join("\n");
 }
 
 function useLines({ status, definition }: StoredEval, { criterion }: EvalTest, isStale: boolean): string[] {
   if (status !== "draft" || isStale) return [];
-  return [`Next: ${commandLine`art-e evals use ${evalLabel(definition)}`}${criterionFlag(criterion)}`];
+  return [`Next: ${commandLine`art-e evals use ${evalLabel(definition)}`}${modeFlag(criterion)}`];
 }
 
 /** Formats the versions of an eval in chronological order, with their changes and test results. */
@@ -149,8 +187,8 @@ function labelErrorLines({ agreement }: EvalTest): string[] {
   const [noise, rates] = [labelErrors(agreement), ratesDespiteErrors(agreement)];
   if (noise === 0 || rates === null) return [];
   return [
-    `Labels of the same trace differ as if ${share(noise)} of the labels were wrong. Without these errors, the true positive`,
-    `rate is ${share(rates.truePositive)} and the true negative rate is ${share(rates.trueNegative)}. The thresholds apply to these.`,
+    sentence(wrongLabelsText(noise)),
+    `Without these errors, the true positive rate is ${share(rates.truePositive)} and the true negative rate is ${share(rates.trueNegative)}. The thresholds apply to these.`,
   ];
 }
 
@@ -185,8 +223,8 @@ export function agreementTable(agreement: Agreement): string {
     ["judged (good / bad)", `${share(agreement.judged.good)} / ${share(agreement.judged.bad)}`],
     ["good passed / failed", `${confusion.goodPassed} / ${confusion.goodFailed}`],
     ["bad passed / failed", `${confusion.badPassed} / ${confusion.badFailed}`],
-    ["true positive rate (recall)", estimateText(agreement.truePositiveRate)],
-    ["true negative rate (coverage)", estimateText(agreement.trueNegativeRate)],
+    ["true positive rate (TPR)", estimateText(agreement.truePositiveRate)],
+    ["true negative rate (TNR)", estimateText(agreement.trueNegativeRate)],
     ["false failure rate", estimateText(agreement.falseFailureRate)],
     agreement.weighted !== undefined &&
       (["traces drawn", "likely failures more often: the rates weight each label by its probability"] as [
@@ -237,6 +275,11 @@ export function contradictionLines(contradictions: readonly Contradiction[]): st
 function lineOf({ traceId, taskId, note, reason }: Contradiction): string {
   const task = taskId === null ? "chat" : `task ${taskId}`;
   return `  ${commandLine`art-e show ${traceId}`}  (${task}; ${reason}${note === null ? "" : `; label: ${oneLine(note, 100)}`})`;
+}
+
+/** Capitalizes the first letter and adds a full stop. */
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 function extra(n: number, what: string): string {

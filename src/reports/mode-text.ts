@@ -1,56 +1,89 @@
 // Failure modes and what each one needs, as terminal text.
-import type { ModeAdvice } from "../error-analysis/advise-modes.js";
-import type { NoteCount } from "../error-analysis/coding.js";
+import type { ModeAdvice, TriedTemplate } from "../error-analysis/advise-modes.js";
+import type { CodingPass, NoteCount } from "../error-analysis/coding.js";
 import type { Taxonomy } from "../error-analysis/modes.js";
-import { criterionFlag } from "../evals/criteria.js";
+import { modeFlag } from "../evals/criteria.js";
+import { DEFAULT_MODEL } from "../models/model-names.js";
 import { commandLine } from "../platform/command-line.js";
+import { compact } from "../platform/optional-values.js";
+import type { Estimate } from "../statistics/estimate.js";
 import { share, table } from "../text/format.js";
-import { evalLabel } from "./eval-text.js";
+import { evalLabel, otherSourcesText } from "./eval-text.js";
 import { counted, estimateText, oneLine } from "./figure-text.js";
 
 /** Maximum number of listed notes. --json lists all. */
 const LISTED = 20;
 
 /** If this many traces gave no new mode, a further one likely occurs in less than 3 / 40 of the traces. */
-const SATURATED = 40;
+export const SATURATED = 40;
 
-export function taxonomyText({ coded, nothingWrong, sinceNewMode, ungrouped, modes }: Taxonomy): string {
-  if (coded === 0) return `No coded traces. Start: ${commandLine`art-e evals code`}`;
+export function taxonomyText(taxonomy: Taxonomy): string {
+  const { coded, nothingWrong, sinceNewMode, ungrouped, modes, direct } = taxonomy;
   const rates = modes.map(({ rate }) => rate.value ?? 0);
+  return compact([
+    coded > 0 && `${counted(coded, "coded trace")}, ${nothingWrong} with nothing wrong`,
+    coded > 0 && sinceNewMode >= SATURATED && saturatedText(sinceNewMode),
+    ...section(
+      modes.length > 0 &&
+        table(
+          ["mode", "traces", "rate (95%)", "", "fix", "notes"],
+          modes.map(({ name, traces, rate, fix, notes }) => [
+            name,
+            String(traces),
+            estimateText(rate),
+            barText(rate.value ?? 0, Math.max(...rates)),
+            fix,
+            oneLine(notes.map(({ note }) => note).join("; "), 60),
+          ]),
+        ),
+    ),
+    ...section(
+      direct.length > 0 &&
+        table(
+          ["mode without notes", "labeled traces", "a good trace"],
+          direct.map(({ name, labeled, sentence }) => [name, String(labeled), sentence ?? "-"]),
+        ),
+    ),
+    ...section(
+      ungrouped.length > 0 &&
+        ["Notes without a mode. Their traces do not have labels yet:", ...noteLines(ungrouped)].join("\n"),
+    ),
+    "",
+    ...nextAfterCoding(taxonomy),
+  ]).join("\n");
+}
+
+/** Returns a blank line and the text, or nothing. */
+function section(text: string | false): string[] {
+  return text === false ? [] : ["", text];
+}
+
+/** Said when a further pass likely finds only rare modes. */
+export function saturatedText(traces: number): string {
+  return `The last ${traces} traces gave no new mode, so a further pass likely finds only rare ones.`;
+}
+
+/** Returns the next command: for the most frequent note without a mode, otherwise for the labels of the modes. */
+export function nextAfterCoding({ ungrouped: [note], modes, direct, unconfirmed, pass }: Taxonomy): string[] {
+  const again = unconfirmed === 0 ? null : commandLine`art-e evals label ${pass?.runId ?? "--chats"} --confirm`;
+  if (note !== undefined) {
+    return [`Next: ${commandLine`art-e evals modes assign ${modeNameFor(note.note)} ${note.note}`}`];
+  }
+  if (again !== null)
+    return [`Next, look again at the traces of each mode, because one wrong note counts much: ${again}`];
+  if (modes.length + direct.length > 0) return [`Next: ${commandLine`art-e evals suggest`}`];
   return [
-    `${counted(coded, "coded trace")}, ${nothingWrong} with nothing wrong`,
-    ...(modes.length > 0 && sinceNewMode >= SATURATED
-      ? [`The last ${sinceNewMode} traces gave no new mode, so a further pass likely finds only rare ones.`]
-      : []),
-    ...(modes.length === 0
-      ? []
-      : [
-          "",
-          table(
-            ["failure mode", "traces", "rate (95%)", "", "fix", "notes"],
-            modes.map(({ name, traces, rate, fix, notes }) => [
-              name,
-              String(traces),
-              estimateText(rate),
-              barText(rate.value ?? 0, Math.max(...rates)),
-              fix,
-              oneLine(notes.map(({ note }) => note).join("; "), 60),
-            ]),
-          ),
-        ]),
-    ...(ungrouped.length === 0
-      ? []
-      : [
-          "",
-          `Notes without a failure mode. Their traces do not have labels yet:`,
-          ...noteLines(ungrouped),
-          "",
-          `Next: ${commandLine`art-e modes assign MODE ${"part of a note"}`}`,
-        ]),
-    ...(ungrouped.length === 0 && modes.length > 0
-      ? ["", `Every coded trace has a label for every mode. Next: ${commandLine`art-e evals suggest --modes`}`]
-      : []),
-  ].join("\n");
+    pass === null ? `No coded traces. Next: ${commandLine`art-e evals code`}` : "Nothing is wrong in any of them.",
+  ];
+}
+
+/** Returns a valid name from the words of a note, such as `wrong_year`. */
+function modeNameFor(note: string): string {
+  const words = note
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^[^a-z]+/, "");
+  return words.slice(0, 40).replace(/_+$/, "") || "mode";
 }
 
 export function noteLines(notes: readonly NoteCount[]): string[] {
@@ -70,54 +103,88 @@ function barText(value: number, largest: number): string {
   return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
 }
 
-/** `coded`: number of coded traces. */
-export function adviceText(advice: readonly ModeAdvice[], coded: number): string {
-  return advice.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...adviceLines(one, coded)]).join("\n");
+/** @param pass the newest coding pass @param verbose whether to explain the choice of templates */
+export function adviceText(advice: readonly ModeAdvice[], pass: CodingPass | null, verbose: boolean): string {
+  const hasDrafts = advice.some(({ kind }) => kind === "template");
+  return compact([
+    ...advice.flatMap((one, i) => [...(i === 0 ? [] : [""]), ...adviceLines(one, pass, verbose)]),
+    hasDrafts && "",
+    hasDrafts && `Next: ${commandLine`art-e evals test`}`,
+  ]).join("\n");
 }
 
-function adviceLines(advice: ModeAdvice, coded: number): string[] {
-  const { name, traces, rate } = advice.mode;
-  const flag = criterionFlag(name);
-  const head = `${name}: ${counted(traces, "trace")}, rate ${estimateText(rate)}`;
+function adviceLines(advice: ModeAdvice, pass: CodingPass | null, verbose: boolean): string[] {
+  const { name, traces, rate, sentence } = advice.mode;
   if (advice.kind === "prompt") {
     const why =
       advice.reason === "marked"
         ? "It is marked as a fix in the prompt."
         : "It occurs in most traces, so the prompt likely does not ask for it.";
-    return [head, `  Needs a fix in the prompt. ${why}`];
+    return [headLine(name, traces, rate), `  Needs a fix in the prompt. ${why}`];
   }
   if (advice.kind === "labels") {
-    return [
-      head,
-      `  Needs more labels. ${advice.why}`,
-      `  Next: extend the pass: ${commandLine`art-e evals code --limit ${coded + 50}`}`,
-    ];
+    const more =
+      rate.value === null || pass === null
+        ? advice.hint
+        : `Extend the pass: ${commandLine`art-e evals code ${pass.runId ?? "--chats"} --limit ${pass.coded + 50}`}`;
+    return [headLine(name, traces, rate), `  Needs more labels. ${advice.why}`, `  ${more}`];
   }
-  if (advice.kind === "rubric") {
-    const sentence = advice.mode.sentence ?? null;
-    return [
-      head,
-      "  Needs a rubric: no template detects it.",
-      ...(sentence === null
-        ? [`  Describe it: ${commandLine`art-e modes describe ${name} --sentence ${"What a good trace does."}`}`]
-        : []),
-      `  Next: ${commandLine`art-e evals add ${name} --rubric MODEL`}${flag}`,
-    ];
-  }
-  return [
-    head,
-    "  Has a template.",
-    ...(advice.unconfirmed === 0
-      ? []
-      : [
-          `  Before the test, look again at its ${counted(advice.unconfirmed, "trace")}, because one wrong note can reject a right eval: ${commandLine`art-e evals label`}${flag} --confirm`,
-        ]),
-    ...advice.templates.flatMap(({ precision, recall, isOneOfSeveral, ...template }) => [
-      `  ${evalLabel(template)}: precision ${share(precision)}, recall ${share(recall)}   next: ${commandLine`art-e evals test ${evalLabel(template)}`}${flag}`,
-      ...(isOneOfSeveral ? [`    ${SEVERAL}`] : []),
-    ]),
-  ];
+  const { good, bad, sources = {}, templates } = advice;
+  const chosen = templates.filter(({ rejection }) => rejection === null);
+  return compact([
+    headLine(name, traces, rate),
+    `  ${good} good and ${bad} bad traces were read${otherSourcesText(sources)}. The others are kept for the test.`,
+    ...(chosen.length > 0 ? indented(templateTable(chosen, verbose)) : rubricLines(name, sentence)),
+    ...chosen.filter(({ isOneOfSeveral }) => isOneOfSeveral).map((one) => `  ${one.name}: ${SEVERAL}`),
+    ...(verbose ? ["  Not chosen:", ...rejectedLines(templates)] : []),
+  ]);
 }
 
-/** Said about a template with high precision and low recall. */
-export const SEVERAL = "It finds one of several modes: nearly all of its failures are right, but most bad traces pass.";
+function headLine(name: string, traces: number, rate: Estimate): string {
+  return rate.value === null ? name : `${name}: ${counted(traces, "trace")}, rate ${estimateText(rate)}`;
+}
+
+function rubricLines(mode: string, sentence: string | null): string[] {
+  const describe = commandLine`art-e evals modes describe ${mode} --sentence ${"What a good trace does."}`;
+  return compact([
+    "  Needs a rubric, because no template separates good from bad traces better than chance.",
+    sentence === null && `  Describe it: ${describe}`,
+    `  Then add it: ${commandLine`art-e evals add ${mode} --rubric ${DEFAULT_MODEL}`}${modeFlag(mode)}`,
+  ]);
+}
+
+/** The rates are cross-validated on the labels that the choice is based on. */
+function templateTable(chosen: readonly TriedTemplate[], verbose: boolean): string {
+  return table(
+    ["eval", "TPR", "TNR", "false failure rate", "fails if", ...(verbose ? ["alignment", "chance"] : [])],
+    chosen.map(({ name, version, template, cut, chance, alignment }) => [
+      evalLabel({ name, version: version ?? 1 }),
+      share(1 - alignment.falseFailureRate),
+      share(alignment.trueNegativeRate),
+      share(alignment.falseFailureRate),
+      failureText(template, cut ?? 0),
+      ...(verbose ? [share(alignment.alignment), share(chance)] : []),
+    ]),
+  );
+}
+
+function failureText({ feature, bound }: TriedTemplate["template"], cut: number): string {
+  if (bound === "cut") return `${feature} > ${cut}`;
+  return "at_least" in bound ? `${feature} < ${bound.at_least}` : `${feature} > ${bound.at_most}`;
+}
+
+/** Returns one line per rejection reason, with the names of the rejected templates. */
+function rejectedLines(templates: readonly TriedTemplate[]): string[] {
+  const reasons = new Set(templates.flatMap(({ rejection }) => rejection ?? []));
+  return [...reasons].map((reason) => {
+    const names = templates.filter(({ rejection }) => rejection === reason).map(({ name }) => name);
+    return `    ${reason}: ${names.join(", ")}`;
+  });
+}
+
+function indented(text: string): string[] {
+  return text.split("\n").map((line) => `  ${line}`);
+}
+
+/** Said about a template that fails few traces, nearly all of them bad. */
+const SEVERAL = "It finds one of several modes: nearly all of its failures are right, but most bad traces pass.";

@@ -137,7 +137,7 @@ export interface EvalFigures {
   /** Corrected for the errors that the test measured, or null if the eval was never tested. */
   readonly corrected: Figure | null;
   /** Fraction of the good traces that the eval fails, or null if it was never tested. */
-  readonly falseAlarms: Figure | null;
+  readonly falseFailureRate: Figure | null;
   /** Labels of the held-out half, and whether the eval met its thresholds. */
   readonly test: {
     readonly good: number;

@@ -1,5 +1,5 @@
 // The result of `art-e evals watch` as terminal text.
-import { criterionFlag } from "../evals/criteria.js";
+import { modeFlag } from "../evals/criteria.js";
 import type { WatchedEval } from "../evals/watch-evals.js";
 import { commandLine } from "../platform/command-line.js";
 import { compact } from "../platform/optional-values.js";
@@ -77,7 +77,7 @@ function freshText({ notFresh }: WatchedEval): string {
 function adviceLines(runId: string, { stored: { definition }, criterion, drift: { changed } }: WatchedEval): string[] {
   if (changed === "none") return [];
   const label = evalLabel(definition);
-  const flag = criterionFlag(criterion);
+  const flag = modeFlag(criterion);
   if (changed === "judge" || changed === "both") {
     const fresh = definition.kind === "rubric" ? " --fresh" : "";
     return [

@@ -283,7 +283,7 @@ class EvalTally {
     const errors = this.runs[run]?.stored?.errorsOf(storedEval) ?? null;
     const test = errors === null ? null : (storedEval?.test?.report ?? null);
     const passes = this.byRun[run]?.get(score) ?? new PassTally();
-    const { passRate, corrected, falseAlarms, labelsOfRun } = passes.figures(
+    const { passRate, corrected, falseFailureRate, labelsOfRun } = passes.figures(
       errors?.agreement ?? null,
       errors?.labels ?? new Map(),
     );
@@ -298,7 +298,7 @@ class EvalTally {
       reference: storedEval?.stored.definition.reference ?? false,
       passRate: figureOf(passRate),
       corrected: corrected && figureOf(corrected),
-      falseAlarms: falseAlarms && figureOf(falseAlarms),
+      falseFailureRate: falseFailureRate && figureOf(falseFailureRate),
       test: test && {
         good: test.agreement.good,
         bad: test.agreement.bad,

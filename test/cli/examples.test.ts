@@ -114,7 +114,7 @@ it("the commands of train-with-trl make a first step if a stand-in replaces TRL"
 describe("an example in a sandbox", needs("sandbox", machinesStart), () => {
   it("scores a stored run with its scorer", async () => {
     await ran("run -a baseline --dataset fixtures/demo/questions.jsonl -l 3 --quiet");
-    await ran("evals import examples/brief_scorer.py");
+    await ran("evals add examples/brief_scorer.py");
     const { evals } = JSON.parse(await ran("evals run brief_scorer@1 --json"));
     expect(evals).toEqual([expect.objectContaining({ name: "brief_scorer" })]);
   });

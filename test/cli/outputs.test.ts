@@ -173,7 +173,7 @@ describe("named pipes", () => {
     `run -a email-search --model-id replay/pipe --dataset ${QUESTIONS} -l 1`,
     `${RUN} -o pipe`,
     "questions check pipe",
-    "evals import pipe.py",
+    "evals add pipe.py",
     "evals label --from pipe",
     "serve --token-file pipe",
     "agents import pipe.yaml",

@@ -29,6 +29,8 @@ describe("adviseModes", () => {
   const settings = { db: path, cacheDir: folder, agentStderr: null, env: {} };
   const db = openStore(path, { mustExist: false });
   let advice: Readonly<Record<string, ModeAdvice>> = {};
+  const PASS = { runId: "run_a", coded: TRACES };
+  const text = () => adviceText(Object.values(advice), PASS, false);
   let repeatedLong = 0;
 
   beforeAll(async () => {
@@ -56,6 +58,7 @@ describe("adviseModes", () => {
       changeModes(db, { action: "assign", mode, notes });
     }
     const advised = await adviseModes({ seed: 1 }, settings);
+    expect(advised.pass).toEqual(PASS);
     advice = Object.fromEntries(advised.advice.map((one) => [one.mode.name, one]));
   }, 60_000);
   afterAll(() => {
@@ -63,17 +66,13 @@ describe("adviseModes", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("finds the template of a mode, with its precision and recall", () => {
+  it("finds the template of a mode, with its rates", () => {
     expect(advice.long_answer).toMatchObject({ kind: "template", mode: { traces: 30, rate: { value: 0.2 } } });
     expect(advice.long_answer).toHaveProperty("unconfirmed", 30 - repeatedLong);
-    expect(adviceText(Object.values(advice), TRACES)).toContain("art-e evals label --criterion long_answer --confirm");
-    expect(advice.long_answer).toHaveProperty("templates.0", {
-      name: "short_answer",
-      version: 1,
-      precision: 1,
-      recall: 1,
-      isOneOfSeveral: false,
-    });
+    expect(advice.long_answer).toHaveProperty("templates.0.alignment.trueNegativeRate", 1);
+    expect(advice.long_answer).toHaveProperty("templates.0.isOneOfSeveral", false);
+    expect(text()).toMatch(/^ {2}short_answer@1 +1\.000 +1\.000 +0\.000 +answer_words > \d+$/m);
+    expect(text()).toMatch(/^Next: art-e evals test$/m);
   });
 
   it("recommends a rubric for a mode without a template", () => {
@@ -87,9 +86,8 @@ describe("adviseModes", () => {
   it("reports that a template with high precision and low recall finds one of several modes", () => {
     expect(advice.any_fault).toMatchObject({ kind: "template" });
     expect(advice.any_fault).toHaveProperty("templates.0.name", "short_answer");
-    expect(advice.any_fault).toHaveProperty("templates.0.precision", 1);
     expect(advice.any_fault).toHaveProperty("templates.0.isOneOfSeveral", true);
-    expect(adviceText(Object.values(advice), TRACES)).toContain("It finds one of several modes");
+    expect(text()).toContain("It finds one of several modes");
   });
 
   it("recommends more labels for a mode with few traces", () => {

@@ -50,8 +50,12 @@ describe("alignmentOf", () => {
       [true, true, false, false],
       [true, false, true, false],
     ];
-    const { coverage, falseFailures, alignment, failed, z } = alignmentOf(bad, fails, [1, 3, 1, 1]);
-    expect({ coverage, falseFailures, failed }).toEqual({ coverage: 1 / 4, falseFailures: 1 / 2, failed: 2 });
+    const { trueNegativeRate, falseFailureRate, alignment, failed, z } = alignmentOf(bad, fails, [1, 3, 1, 1]);
+    expect({ trueNegativeRate, falseFailureRate, failed }).toEqual({
+      trueNegativeRate: 1 / 4,
+      falseFailureRate: 1 / 2,
+      failed: 2,
+    });
     expect(alignment).toBeCloseTo((2 * 0.25 * 0.5) / (0.25 + 0.5), 12);
     // The bad traces count as 16/10, and the good ones as 2: 0.25 * 1.6 + 0.5 * 2 of 3.6 fail.
     const pooled = 1.4 / 3.6;
@@ -105,7 +109,11 @@ describe("chooseTemplates", () => {
     if (turns === undefined) throw new Error("the template is missing");
     const values = bad.map((isBad, i) => (isBad ? 12 + (i % 5) : 3 + (i % 5)));
     const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1);
-    expect(candidate).toMatchObject({ cut: 7, rejection: null, alignment: { coverage: 1, falseFailures: 0 } });
+    expect(candidate).toMatchObject({
+      cut: 7,
+      rejection: null,
+      alignment: { trueNegativeRate: 1, falseFailureRate: 0 },
+    });
   });
 
   it("sets a threshold that fails a few good traces if it finds more bad ones", () => {
@@ -115,7 +123,11 @@ describe("chooseTemplates", () => {
     // Two of the 40 good traces take as many turns as no bad one.
     const values = bad.map((isBad, i) => (isBad ? 12 + (i % 5) : i === 1 || i === 41 ? 40 : 3 + (i % 5)));
     const [candidate] = chooseTemplates([{ template: turns, values }], labelsOf(bad), 1);
-    expect(candidate).toMatchObject({ cut: 7, rejection: null, alignment: { coverage: 1, falseFailures: 2 / 40 } });
+    expect(candidate).toMatchObject({
+      cut: 7,
+      rejection: null,
+      alignment: { trueNegativeRate: 1, falseFailureRate: 2 / 40 },
+    });
   });
 });
 

@@ -274,7 +274,7 @@ describe("rejectionsOf", () => {
     // Four pairs say too little about the labels.
     expect(labelErrors(withPairs(perfect, 2, 4))).toBe(0);
     expect(rejectionsOf("usable", measured(withPairs(perfect, 50, 100), "rules"))).toContainEqual(
-      expect.stringMatching(/% of the labels are wrong, based on repeated labels/),
+      expect.stringMatching(/% of the labels are wrong, as traces that were labeled twice show/),
     );
   });
 

@@ -45,7 +45,7 @@ describe("PassTally", () => {
     expect(passRate).toMatchObject({ value: 0.6, n: 100 });
     expect(others).toEqual({
       corrected: null,
-      falseAlarms: null,
+      falseFailureRate: null,
       labelErrors: null,
       labelsOfRun: 0,
       isWeighted: false,
@@ -53,11 +53,11 @@ describe("PassTally", () => {
   });
 
   it("corrects the rate with the test's error rates if no trace of the run has a label", () => {
-    const { corrected, falseAlarms, labelsOfRun } = tally().figures(AGREEMENT, NO_LABELS);
+    const { corrected, falseFailureRate, labelsOfRun } = tally().figures(AGREEMENT, NO_LABELS);
     // (0.6 - 0.2) / (0.9 - 0.2)
     expect(corrected?.value).toBeCloseTo(4 / 7, 2);
     expect(corrected?.n).toBe(100);
-    expect(falseAlarms?.value).toBeCloseTo(0.1, 10);
+    expect(falseFailureRate?.value).toBeCloseTo(0.1, 10);
     expect(labelsOfRun).toBe(0);
   });
 

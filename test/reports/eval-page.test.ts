@@ -87,11 +87,11 @@ describe("a report of a run with evals", { ...needs("browser"), timeout: 60_000 
     expect([odd, oddTasks]).toEqual(["odd @1", String(TASKS)]);
     expect(oddRate).toMatch(/^0\.500 0\.43\d to 0\.5\d\d$/);
     expect(untested).toEqual(["not tested", "not tested", "–"]);
-    const [, , rate, corrected, falseAlarms, test] = await cells(1);
+    const [, , rate, corrected, falseFailureRate, test] = await cells(1);
     expect(rate).toMatch(/^0\.250 0\.19\d to 0\.3\d\d$/);
     // (0.25 + 0.95 - 1) / (0.9 + 0.95 - 1)
     expect(corrected).toMatch(/^0\.235 0\.1\d\d to 0\.3\d\d$/);
-    expect(falseAlarms).toMatch(/^0\.100 0\.04\d to 0\.2\d\d$/);
+    expect(falseFailureRate).toMatch(/^0\.100 0\.04\d to 0\.2\d\d$/);
     expect(test).toBe('40 good, 40 badmissed "usable"');
     expect(await page.locator("table.scores").textContent()).toContain(`odd: ${HOSTILE}`);
     expect(await page.title()).not.toBe("stolen");

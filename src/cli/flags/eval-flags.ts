@@ -2,10 +2,18 @@
 import { criterionNameSchema, OVERALL } from "../../evals/criteria.js";
 import { wholeNumber } from "../../platform/flag-values.js";
 
-export const criterionShape = {
-  criterion: criterionNameSchema
+/** The failure mode of labels. */
+export const modeShape = {
+  mode: criterionNameSchema
     .default(OVERALL)
-    .meta({ placeholder: "NAME", description: "Criterion (failure mode) of the labels [default: overall]" }),
+    .meta({ placeholder: "NAME", description: "Failure mode of the labels [default: overall]" }),
+};
+
+/** Selects one failure mode. Otherwise, the command is about all of them. */
+export const oneModeShape = {
+  mode: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Only this failure mode [default: all modes]" }),
 };
 
 export const seedShape = {

@@ -5,7 +5,7 @@ import { questionOf } from "../../tasks/question.js";
 import { isDontKnow } from "../../text/abstention.js";
 import type { JudgeExample, JudgeSettings } from "../../traces/judgement.js";
 import { getRun } from "../../traces/runs-store.js";
-import { criterionFlag, criterionSentence } from "../criteria.js";
+import { criterionSentence, modeFlag } from "../criteria.js";
 import { BY_PERSON, type EvalDraft } from "../definition.js";
 import { type EffectiveLabel, hashLabels, iterateLabeled } from "../effective-labels.js";
 import { shuffleByHash } from "../labeling.js";
@@ -72,7 +72,7 @@ function drawExamples(
     throw new UserError(
       "labels_few",
       `Too few labels for ${wanted} examples: people labeled ${good.length} good and ${bad.length} bad answers of the training half that can be shown.`,
-      `Label more answers: art-e evals label${criterionFlag(criterion)}. Or pass a smaller number of --examples.`,
+      `Label more answers: art-e evals label${modeFlag(criterion)}. Or pass a smaller number of --examples.`,
     );
   }
   // Good and bad alternate, so that the last examples are not all of one kind.

@@ -1,4 +1,4 @@
-// Exports evals as TypeScript files that `evals import` can read again.
+// Exports evals as TypeScript files that `evals add` can read again.
 import { UserError } from "../../platform/errors.js";
 import { canBeRetried, ENDINGS } from "../../tasks/ending.js";
 import { type Assertion, type EvalDefinition, type EvalLanguage, type EvalOf, patternParts } from "../definition.js";

@@ -2,9 +2,11 @@
 import { commandLine } from "../../platform/command-line.js";
 import { UserError } from "../../platform/errors.js";
 import { lowerBounds } from "../../statistics/label-errors.js";
-import { criterionFlag, OVERALL } from "../criteria.js";
+import type { Db } from "../../store/open-store.js";
+import { modeFlag, OVERALL } from "../criteria.js";
 import type { EvalDefinition, EvalTest, ThresholdName } from "../definition.js";
-import { independentCounts, labelErrors, ratesDespiteErrors } from "../label-error-correction.js";
+import { independentCounts, labelErrors, ratesDespiteErrors, wrongLabelsText } from "../label-error-correction.js";
+import { labeledTracesWord } from "../labels.js";
 
 /**
  * Minimum number of labels of a kind for any measurement. An eval with a true rate of 0.7, the floor for `usable`, is
@@ -30,20 +32,18 @@ type Measured = Pick<EvalTest, "agreement" | "readsByThisEval"> & Pick<EvalDefin
 type Check = (measured: Measured) => string | null;
 
 /** Throws a UserError if a half has too few labels of a kind. */
-export function requireLabels({ half, good, bad, criterion, others = 0 }: CountedLabels): void {
+export function requireLabels(db: Db, { half, good, bad, criterion, others = 0 }: CountedLabels): void {
   const least = half === "training" ? MIN_IN_TRAINING : MIN_OF_A_KIND;
   if (good >= least && bad >= least) return;
   const name = criterion === OVERALL ? "" : ` for ${criterion}`;
   const uncounted =
     others === 0 ? "" : ` The other ${others} labels there are not by people, so they cannot validate an eval.`;
-  const otherCriterion =
-    good + bad + others > 0
-      ? ""
-      : ` Select another criterion: --criterion NAME (${commandLine`art-e evals criteria`}).`;
+  const otherMode = good + bad + others > 0 ? "" : ` Select a mode: --mode NAME (${commandLine`art-e evals modes`}).`;
+  const label = commandLine`art-e evals label ${[...labeledTracesWord(db, criterion), "--enriched"]}`;
   throw new UserError(
     "labels_few",
-    `Too few labels: the ${half} half has ${good} good and ${bad} bad traces${name} (minimum ${least} of each).${uncounted}`,
-    `Label more traces, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}. An eval needs 11 bad traces: 4 to choose it and 7 to test it. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherCriterion}`,
+    `Too few labels to ${half === "training" ? "choose" : "test"} evals: ${good} good and ${bad} bad traces${name} are kept for this (minimum ${least} of each).${uncounted}`,
+    `Label more traces, likely failures first: ${label}${modeFlag(criterion)}. An eval needs 11 bad traces: 4 to choose it and 7 to test it. Without labels, cases follow from the scores of a run: ${commandLine`art-e evals cases latest`}.${otherMode}`,
   );
 }
 
@@ -115,8 +115,7 @@ function surelyAtLeast(floor: number): Check {
 /** If nearly half of the labels are wrong, or as many as are bad, they cannot validate an eval. */
 function tellingLabels({ agreement }: Measured): string | null {
   if (ratesDespiteErrors(agreement) !== null) return null;
-  const noise = Math.round(labelErrors(agreement) * 100);
-  return `about ${noise}% of the labels are wrong, based on repeated labels, so they cannot validate an eval`;
+  return `${wrongLabelsText(labelErrors(agreement))}, so they cannot validate an eval`;
 }
 
 /**

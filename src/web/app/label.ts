@@ -124,7 +124,7 @@ class Labeling {
     if (this.total === 0) return "No traces to label yet. Start a run with art-e run, or ask an agent.";
     if (this.savedLabels.length === 0) return "All traces are labeled.";
     const { criterion } = this.subject;
-    const criterionFlag = criterion === OVERALL ? "" : ` --criterion ${criterion}`;
+    const criterionFlag = criterion === OVERALL ? "" : ` --mode ${criterion}`;
     return [
       h("p", "All traces are labeled. Next: ", h("code", `art-e evals suggest${criterionFlag}`)),
       h("button", { click: () => this.undo() }, "Undo the last ", h("kbd", "u")),

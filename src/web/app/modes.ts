@@ -71,7 +71,7 @@ export async function modesView(page: HTMLElement): Promise<void> {
       ...proposals.map((proposal, i) => proposedMode(proposal, `proposed-${i}`, { apply, remove })),
       coded > 0 &&
         ungrouped.length === 0 &&
-        h("p.notice", "Every coded trace has a label for every mode. Next: ", h("code", "art-e evals suggest --modes")),
+        h("p.notice", "Every coded trace has a label for every mode. Next: ", h("code", "art-e evals suggest")),
     );
   show(taxonomy);
   page.append(h("h2", "Failure modes"), status.element, body);

@@ -174,7 +174,7 @@ function track({ value, low, high }: Figure, [from, to]: readonly [number, numbe
 /** The results of each eval for each run, and how reliable the eval is. */
 export function evalTable(head: ReportHead): HTMLElement {
   const { evals, runs } = head;
-  const columns = ["Eval", "Tasks", "Passed", "Corrected", "False alarms", "Tested on"];
+  const columns = ["Eval", "Tasks", "Passed", "Corrected", "False failure rate", "Tested on"];
   const caption = "Evals: pass rates with 95% intervals, corrected for the evals' errors";
   const rows = evals.map((one) => {
     const run = runs[one.run];
@@ -189,7 +189,7 @@ export function evalTable(head: ReportHead): HTMLElement {
         count(one.passRate.n),
         [estimate(one.passRate)],
         [estimate(one.corrected)],
-        [estimate(one.falseAlarms)],
+        [estimate(one.falseFailureRate)],
         [testText(one)],
       ],
     };

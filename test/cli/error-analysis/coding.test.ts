@@ -33,9 +33,9 @@ async function typed(words: readonly string[], lines: readonly string[], env: No
 }
 
 const json = async (line: string) => JSON.parse((await artE(`${line} --json`)).stdout);
-const modes = () => json("modes list");
+const modes = () => json("evals modes");
 const labelsOf = async (criterion: string): Promise<Record<string, number>> => {
-  const { labels } = await json(`evals labels --criterion ${criterion}`);
+  const { labels } = await json(`evals label --list --mode ${criterion}`);
   const counts: Record<string, number> = {};
   for (const { label } of labels as { label: string }[]) counts[label] = (counts[label] ?? 0) + 1;
   return counts;
@@ -92,13 +92,13 @@ describe("open coding in the terminal", () => {
 
 describe("the failure modes of a run", () => {
   it("come from parts of notes, and give every grouped trace a label for every mode", async () => {
-    expect(await json("modes assign wrong_year year")).toEqual({ mode: "wrong_year", traces: 4 });
-    expect(await json("modes assign unsourced source")).toEqual({ mode: "unsourced", traces: 3 });
+    expect(await json("evals modes assign wrong_year year")).toEqual({ mode: "wrong_year", traces: 4 });
+    expect(await json("evals modes assign unsourced source")).toEqual({ mode: "unsourced", traces: 3 });
     // One note is not grouped yet, so its trace does not have labels.
     expect(await labelsOf("wrong_year")).toEqual({ bad: 4, good: 15 });
     expect(await labelsOf("unsourced")).toEqual({ bad: 3, good: 16 });
     expect((await modes()).ungrouped).toEqual([{ note: "too long", traces: 1 }]);
-    await artE("modes assign long too");
+    await artE("evals modes assign long too");
     expect(await labelsOf("wrong_year")).toEqual({ bad: 4, good: 16 });
     expect(await labelsOf("long")).toEqual({ bad: 1, good: 19 });
     const { modes: found } = await modes();
@@ -109,42 +109,42 @@ describe("the failure modes of a run", () => {
   });
 
   it("appear with a bar chart", async () => {
-    const { stdout } = await artE("modes list");
+    const { stdout } = await artE("evals modes");
     expect(stdout).toContain("20 coded traces, 12 with nothing wrong");
     expect(stdout).toMatch(/wrong_year\s+4\s+0\.200.*█{24}/);
     expect(stdout).toMatch(/unsourced\s+3\s+0\.150.*█{18}[^█]/);
-    expect(stdout).toContain("Every coded trace has a label for every mode.");
+    expect(stdout).toMatch(/look again at the traces of each mode, .*: art-e evals label run_\S+ --confirm$/m);
   });
 
   it("keep their labels if renamed, split or merged", async () => {
-    expect(await json("modes rename wrong_year old_year")).toEqual({ mode: "old_year", traces: 4 });
+    expect(await json("evals modes rename wrong_year old_year")).toEqual({ mode: "old_year", traces: 4 });
     expect(await labelsOf("wrong_year")).toEqual({});
     expect(await labelsOf("old_year")).toEqual({ bad: 4, good: 16 });
-    const split = await typed(["modes", "split", "old_year", "shouted", "wrong year"], []);
+    const split = await typed(["evals", "modes", "split", "old_year", "shouted", "wrong year"], []);
     expect(split.result).toEqual({ mode: "shouted", traces: 1 });
     expect(await labelsOf("old_year")).toEqual({ bad: 3, good: 17 });
     expect(await labelsOf("shouted")).toEqual({ bad: 1, good: 19 });
-    expect(await json("modes merge shouted old_year")).toEqual({ mode: "old_year", traces: 1 });
+    expect(await json("evals modes merge shouted old_year")).toEqual({ mode: "old_year", traces: 1 });
     expect(await labelsOf("old_year")).toEqual({ bad: 4, good: 16 });
     expect(await labelsOf("shouted")).toEqual({});
   });
 
   it("lose notes without losing the notes themselves", async () => {
-    await artE("modes unassign long too");
+    await artE("evals modes unassign long too");
     expect((await modes()).ungrouped).toEqual([{ note: "too long", traces: 1 }]);
-    expect(await json("modes delete long")).toEqual({ mode: "long", traces: 0 });
+    expect(await json("evals modes delete long")).toEqual({ mode: "long", traces: 0 });
     expect(await labelsOf("long")).toEqual({});
-    await artE("modes assign long too");
+    await artE("evals modes assign long too");
   });
 
   it("appear in errors about unknown modes and notes", async () => {
     const errorOf = async (line: string) => (await artE(line)).stderr;
-    expect(await errorOf("modes delete tone")).toContain('Unknown failure mode "tone".');
-    expect(await errorOf("modes delete tone")).toContain("Available: long, old_year, unsourced.");
-    expect(await errorOf("modes assign tone rude")).toContain('No note contains "rude".');
+    expect(await errorOf("evals modes delete tone")).toContain('Unknown failure mode "tone".');
+    expect(await errorOf("evals modes delete tone")).toContain("Available: long, old_year, unsourced.");
+    expect(await errorOf("evals modes assign tone rude")).toContain('No note contains "rude".');
     expect((await modes()).modes).toHaveLength(3);
-    expect(await errorOf("modes rename long unsourced")).toContain("The failure mode unsourced already exists.");
-    expect(await errorOf("modes assign overall year")).toContain("expected a name other than overall");
+    expect(await errorOf("evals modes rename long unsourced")).toContain("The failure mode unsourced already exists.");
+    expect(await errorOf("evals modes assign overall year")).toContain("expected a name other than overall");
   });
 
   it("get a note's modes for later traces with the same note", async () => {
@@ -154,41 +154,37 @@ describe("the failure modes of a run", () => {
   });
 
   it("keep a person's direct label, which takes precedence over the note", async () => {
-    const { labels } = await json("evals labels --criterion unsourced");
+    const { labels } = await json("evals label --list --mode unsourced");
     const { traceId } = labels.find(({ label }: { label: string }) => label === "bad");
     const { writeFileSync } = await import("node:fs");
     writeFileSync(path("direct.jsonl"), JSON.stringify({ trace: traceId, source: "person", label: "good" }));
-    await artE("evals label --criterion unsourced --from direct.jsonl");
-    await artE("modes rename unsourced no_source");
-    await artE("modes assign no_source source");
-    const { result } = await typed(["evals", "label", "--criterion", "no_source"], ["q"]);
+    await artE("evals label --mode unsourced --from direct.jsonl");
+    await artE("evals modes rename unsourced no_source");
+    await artE("evals modes assign no_source source");
+    const { result } = await typed(["evals", "label", "--mode", "no_source"], ["q"]);
     expect(result.labels).toMatchObject({ bad: 3, good: 18 });
     const mode = (await modes()).modes.find(({ name }: { name: string }) => name === "no_source");
     expect(mode).toMatchObject({ traces: 3, rate: { value: 3 / 21 }, notes: [{ traces: 4 }] });
   });
 });
 
-describe("evals suggest --modes", () => {
+describe("evals suggest for coded modes", () => {
   it("says per mode whether it needs labels or a fix in the prompt", async () => {
-    await artE("modes describe old_year --fix prompt");
-    const advice = await json("evals suggest --modes");
+    await artE("evals modes describe old_year --fix prompt");
+    const advice = await json("evals suggest");
     expect(advice.map(({ mode, kind }: { mode: { name: string }; kind: string }) => [mode.name, kind])).toEqual([
       ["old_year", "prompt"],
       ["no_source", "labels"],
       ["long", "labels"],
     ]);
-    const { stdout } = await artE("evals suggest --modes");
+    const { stdout } = await artE("evals suggest");
     expect(stdout).toContain("Needs a fix in the prompt. It is marked as a fix in the prompt.");
-    expect(stdout).toContain("Needs more labels. Too few labels: the training half has");
-  });
-
-  it("rejects flags for one criterion", async () => {
-    const { code, stderr } = await artE("evals suggest --modes --criterion long");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--modes cannot be combined with")]);
+    expect(stdout).toContain("Needs more labels. Too few labels to choose evals: ");
+    expect(stdout).toMatch(/Extend the pass: art-e evals code run_\S+ --limit 71$/m);
   });
 });
 
-describe("modes propose", () => {
+describe("evals modes propose", () => {
   let provider: FakeProvider;
   let reply: unknown;
   let prompt = "";
@@ -198,13 +194,13 @@ describe("modes propose", () => {
       prompt = request.question;
       return { toolCalls: [{ name: "record_modes", arguments: reply as never }] };
     });
-    await artE("modes unassign old_year year");
-    await artE("modes unassign long too");
+    await artE("evals modes unassign old_year year");
+    await artE("evals modes unassign long too");
   });
   afterAll(() => provider.close());
 
   const propose = (lines: readonly string[]) =>
-    typed(["modes", "propose", "--model", "openai/writer", "--price", "1,1"], lines, {
+    typed(["evals", "modes", "propose", "--model", "openai/writer", "--price", "1,1"], lines, {
       OPENAI_API_KEY: "key-of-a-test",
       OPENAI_BASE_URL: provider.baseUrl("openai-chat"),
     });

@@ -108,7 +108,7 @@ describe("art-e evals cases", () => {
     await json("evals export bug_reproductions@1 --format json -o files");
     const [bug] = JSON.parse(read("files/bug_reproductions.json")).cases;
     expect(bug.from).toMatchObject({ run: runId, band: "low", question: BUG.question });
-    const [imported] = await json("evals import files/bug_reproductions.json");
+    const [imported] = await json("evals add files/bug_reproductions.json");
     expect(imported.isNew).toBe(false);
   });
 
@@ -150,13 +150,6 @@ describe("art-e evals cases", () => {
     expect(await json("evals cases latest")).toMatchObject({
       counts: { low: low - 1, unscored: unscored + 1 },
     });
-  });
-
-  it("makes cases with evals suggest too if there are too few labels for templates", async () => {
-    const { evals, tooFew } = await json("evals suggest --cases");
-    expect(tooFew).toContain("labels");
-    expect(evals).toHaveLength(1);
-    expect((await artE("evals suggest")).code).toBe(2);
   });
 
   it("prints a summary with every section", async () => {

@@ -16,7 +16,7 @@ async function useEval(name: string) {
   const origin = { by: "person", seed: null, labels: null };
   const brief = { name, version: 1, kind: "rules", reference: false, criterion: "The answer is brief.", pass, origin };
   write(`${name}.json`, JSON.stringify(brief));
-  await json(`evals import ${name}.json`);
+  await json(`evals add ${name}.json`);
   await json(`evals test ${name}@1`);
   await json(`evals use ${name}`);
 }
@@ -62,14 +62,8 @@ describe.each(["run", "watch"])("evals %s with a run as argument", (command) => 
   });
 });
 
-it("evals run rejects a run without an eval", async () => {
-  const { code, stderr } = await artE("evals run first");
-  expect(code).toBe(2);
-  expect(stderr).toContain("evals run: the name of an eval is required. first is a run.");
-});
-
-it("evals watch with a run name watches all validated active evals", async () => {
-  const { runId, evals } = await json("evals watch first");
+it.each(["run", "watch"])("evals %s with only a run uses all evals in use", async (command) => {
+  const { runId, evals } = await json(`evals ${command} first`);
   expect(runId).toBe(first);
   expect(evals).toMatchObject([{ name: "brief", version: 1 }]);
 });
@@ -77,7 +71,7 @@ it("evals watch with a run name watches all validated active evals", async () =>
 it("evals run and evals test report their progress while the eval runs", slow(), async () => {
   const wait = "const end = Date.now() + 200; while (Date.now() < end);";
   write("busy.ts", `export function busy() { ${wait} return { score: 1, reason: "" }; }`);
-  await json("evals import busy.ts");
+  await json("evals add busy.ts");
   const run = await start("evals run busy@1 first").ended;
   expect(run).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Evals \d+%.*traces.* left$/m) });
   const test = await start("evals test busy@1").ended;

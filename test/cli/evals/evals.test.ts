@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 describe("art-e evals with labels", () => {
   it("derives labels from scores by band, skips scores between the bands, and prefers a person's labels", async () => {
-    const byScore = await json("evals label --from scores --score sourcesCorrect --criterion cites");
+    const byScore = await json("evals label --from scores --score sourcesCorrect --mode cites");
     const scores = readJson("results.json").taskResults.map(
       ({ scores: { sourcesCorrect } }: { scores: { sourcesCorrect: number } }) => sourcesCorrect,
     );
@@ -59,7 +59,7 @@ describe("art-e evals with labels", () => {
       unlabeled: 0,
       score: "sourcesCorrect",
     });
-    const mean = await json("evals label latest --from scores --score semanticScore --criterion similar");
+    const mean = await json("evals label latest --from scores --score semanticScore --mode similar");
     expect(mean.labels.neutral).toBeGreaterThan(0);
     expect(mean.labels.neutral + mean.labels.good + mean.labels.bad).toBe(73);
     expect((await artE("evals label --from judge")).stderr).toContain(
@@ -95,7 +95,7 @@ describe("art-e evals with labels", () => {
     const label = (changes: object) => JSON.stringify({ trace: "latest/1", label: "good", ...changes });
     const lines = [label({}), label({ label: "bad", again: true }), label({ label: "bad", annotator: "mo" })];
     write("again.jsonl", lines.join("\n"));
-    const { labels } = await json("evals label --from again.jsonl --criterion twice");
+    const { labels } = await json("evals label --from again.jsonl --mode twice");
     expect(labels).toMatchObject({ good: 1, bad: 2 });
   });
 });
@@ -103,21 +103,19 @@ describe("art-e evals with labels", () => {
 describe("an eval made from labels", () => {
   it("comes from the training half, is validated on the held-out half, and counts its validations", async () => {
     await json("evals label --from labels.jsonl");
-    const { evals, candidates } = await json("evals suggest --cases");
-    expect(evals.map(({ stored }: { stored: { definition: { name: string } } }) => stored.definition.name)).toEqual([
-      "short_answer",
-      "regression_cases",
-    ]);
-    expect(candidates[0]).toMatchObject({ name: "short_answer", rejection: null, chance: 0.005 });
-    const again = await json("evals suggest --cases");
-    expect(again.evals.map(({ isNew }: { isNew: boolean }) => isNew)).toEqual([false, false]);
+    const [{ kind, templates }] = await json("evals suggest --mode overall");
+    expect(kind).toBe("template");
+    expect(templates[0]).toMatchObject({ name: "short_answer", version: 1, rejection: null, chance: 0.005 });
+    expect(templates.filter(({ rejection }: { rejection: string | null }) => rejection === null)).toHaveLength(1);
+    const [again] = await json("evals suggest --mode overall");
+    expect(again.templates[0]).toMatchObject({ name: "short_answer", version: 1 });
 
     expect((await artE("evals use short_answer")).stderr).toContain("it was never tested on held-out labels");
-    const test = await json("evals test short_answer");
+    const test = (await json("evals test short_answer"))[0];
     expect(test).toMatchObject({ passed: true, heldOutReads: 1, readsByThisEval: 1, rejections: [] });
     expect(test.agreement.trueNegativeRate.value).toBeGreaterThan(0.8);
     // A repetition with the same result is not another chance to pass.
-    expect(await json("evals test short_answer@1")).toMatchObject({ heldOutReads: 1, readsByThisEval: 1 });
+    expect((await json("evals test short_answer@1"))[0]).toMatchObject({ heldOutReads: 1, readsByThisEval: 1 });
     expect((await artE("evals test short_answer")).stdout).toContain("Next: art-e evals use short_answer@1");
     const strict = await artE("evals test short_answer --thresholds gate");
     expect(strict.code).toBe(3);
@@ -196,6 +194,7 @@ describe("an eval made from labels", () => {
   });
 
   it("applies only to its own answers if it is a regression case", async () => {
+    await json(`evals cases ${runId}`);
     await json("evals use regression_cases");
     const { evals } = await json(`evals run regression_cases --run ${runId}`);
     expect(evals[0]).toMatchObject({ reference: true, failed: 0, corrected: null });
@@ -204,12 +203,13 @@ describe("an eval made from labels", () => {
     expect((await artE("evals test regression_cases")).stderr).toContain("so nothing is held out");
   });
 
-  it("fails validation if the labels have another criterion or contradictory lines", async () => {
-    await json("evals label --from reversed.jsonl --criterion reversed");
-    expect((await artE("evals test short_answer --criterion reversed")).code).toBe(3);
-    expect((await artE("evals use short_answer")).stderr).toContain("was tested for overall and reversed");
-    expect((await artE("evals use short_answer --criterion reversed")).stderr).toContain("its test rejected");
-    await json("evals use short_answer --criterion overall");
+  it("fails validation if the labels have another mode or contradictory lines", async () => {
+    await json("evals label --from reversed.jsonl --mode reversed");
+    expect((await artE("evals test short_answer --mode reversed")).code).toBe(3);
+    // It passed for one of the two modes.
+    expect(await json("evals use short_answer")).toMatchObject([{ name: "short_answer", version: 1 }]);
+    expect((await artE("evals use short_answer --mode reversed")).stderr).toContain("its test rejected");
+    await json("evals use short_answer --mode overall");
     const [line = ""] = read("labels.jsonl").split("\n");
     write(
       "twice.jsonl",
@@ -222,37 +222,47 @@ describe("an eval made from labels", () => {
 
   it("gets no measured rates if there are few labels", async () => {
     write("few.jsonl", read("labels.jsonl").split("\n").slice(0, 12).join("\n"));
-    await json("evals label --from few.jsonl --criterion few");
-    expect((await artE("evals suggest --criterion few")).stderr).toMatch(
-      /the training half has \d+ good and \d+ bad traces for few \(minimum 4 of each\)/,
+    await json("evals label --from few.jsonl --mode few");
+    expect((await artE("evals suggest --mode few")).stderr).toMatch(
+      /Too few labels to choose evals: \d+ good and \d+ bad traces for few are kept for this \(minimum 4 of each\)/,
     );
-    expect((await artE("evals test short_answer --criterion few")).stderr).toContain("the held-out half has");
-    const { stderr } = await artE("evals suggest --criterion few");
-    expect(stderr).toContain("Label more traces, likely failures first: art-e evals label --enriched --criterion few.");
+    expect((await artE("evals test short_answer --mode few")).stderr).toContain("Too few labels to test evals: ");
+    const { stderr } = await artE("evals suggest --mode few");
+    expect(stderr).toContain(
+      `Label more traces, likely failures first: art-e evals label ${runId} --enriched --mode few.`,
+    );
     expect(stderr).not.toContain("--from scores");
   });
 
-  it("keeps the criterion of its labels in the next command", async () => {
-    await json("evals label --from labels.jsonl --criterion hinted");
-    expect((await artE("evals suggest --criterion hinted")).stdout).toContain(
-      "next: art-e evals test short_answer@1 --criterion hinted",
-    );
-    expect((await artE("evals suggest")).stdout).toMatch(/next: art-e evals test short_answer@1$/m);
+  it("uses the mode of its labels in a test that does not name it", async () => {
+    await json("evals label --from labels.jsonl --mode hinted");
+    const { stdout } = await artE("evals suggest --mode hinted");
+    expect(stdout).toMatch(/^ {2}short_answer@1 +\S+ +\S+ +\S+ +answer_words > 14$/m);
+    expect(stdout).toMatch(/^Next: art-e evals test$/m);
+    const tests = await json("evals test short_answer");
+    expect(tests.map(({ criterion }: { criterion: string }) => criterion)).toContain("hinted");
+    await json("evals use short_answer --mode overall");
+  });
+
+  it("shows alignment and chance only if asked for", async () => {
+    const { stdout } = await artE("evals suggest --mode hinted");
+    expect(stdout).not.toMatch(/alignment|chance|half|Not chosen/);
+    expect((await artE("evals suggest --mode hinted --verbose")).stdout).toMatch(/alignment +chance/);
   });
 });
 
 describe("the versions of an eval", () => {
   it("retire their predecessor when activated", async () => {
     write("brief.json", EVAL());
-    await json("evals import brief.json");
-    const review = await json("evals review brief");
+    await json("evals add brief.json");
+    const review = await json("evals show brief --disagreements");
     expect(review.contradictions.length).toBeGreaterThan(0);
     expect(review.contradictions.every(({ label }: { label: string }) => label === "bad")).toBe(true);
     write(
       "shorter.json",
       JSON.stringify({ ...JSON.parse(EVAL()), pass: { all: [{ feature: "answer_words", at_most: 20 }] } }),
     );
-    await json("evals import shorter.json");
+    await json("evals add shorter.json");
     await json("evals use brief@1 --anyway");
     expect(await artE("evals test brief@1")).toMatchObject({ code: 3 });
     await json(`evals run brief --run ${runId}`);
@@ -289,20 +299,13 @@ describe("the versions of an eval", () => {
     expect((await artE("evals show nothing")).code).toBe(2);
     expect((await artE("evals history brief")).stderr).toContain("art-e evals show NAME");
   });
-
-  it("leave a list of bad traces that no eval fails", async () => {
-    write("bad.jsonl", read("labels.jsonl").replaceAll('"good"', '"bad"'));
-    await json("evals label --from bad.jsonl --criterion all_bad");
-    const { stdout } = await artE("evals review --criterion all_bad");
-    expect(stdout).toMatch(/^Bad traces of the training half that pass all evals: \d+/);
-  });
 });
 
 describe("an eval file", () => {
   it("stays the same after an export and an import", async () => {
     const { files } = await json("evals export short_answer -o out");
     expect(files).toEqual(["out/short_answer.json"]);
-    const [imported] = await json("evals import out");
+    const [imported] = await json("evals add out");
     expect(imported).toEqual({
       path: "out/short_answer.json",
       name: "short_answer",
@@ -319,7 +322,7 @@ describe("an eval file", () => {
     expect(file.validation).toMatchObject({ criterion: "overall", thresholds: "usable", rejections: [] });
     const elsewhere = async (line: string) => json(`${line} --db elsewhere.db`);
     await elsewhere(`import-traces ${await tracesFile()}`);
-    expect(await elsewhere("evals import proved")).toMatchObject([{ isNew: true, validation: "kept" }]);
+    expect(await elsewhere("evals add proved")).toMatchObject([{ isNew: true, validation: "kept" }]);
     await elsewhere("evals use short_answer");
     const { evals } = await elsewhere("evals run short_answer");
     expect(evals[0]).toMatchObject({ validation: "passed", corrected: { n: 73 } });
@@ -327,7 +330,7 @@ describe("an eval file", () => {
     expect(await artE(gate)).toMatchObject({ code: 0 });
     expect((await artE("evals show short_answer --db elsewhere.db")).stdout).toContain("without its labels");
     write("changed.json", JSON.stringify({ ...file, pass: { all: [{ feature: "answer_words", at_most: 9 }] } }));
-    expect(await elsewhere("evals import changed.json")).toMatchObject([{ validation: "of another version" }]);
+    expect(await elsewhere("evals add changed.json")).toMatchObject([{ validation: "of another version" }]);
     expect((await artE("evals use short_answer --db elsewhere.db")).stderr).toContain("was never tested");
     const { validation: proof } = file;
     const rates = { ...proof.agreement, truePositiveRate: { ...proof.agreement.truePositiveRate, value: 0.123 } };
@@ -340,12 +343,12 @@ describe("an eval file", () => {
     ].entries()) {
       write("edited.json", JSON.stringify({ ...file, validation: changes }));
       await json(`import-traces all.jsonl --db edited${i}.db`);
-      const edited = await artE(`evals import edited.json --db edited${i}.db`);
+      const edited = await artE(`evals add edited.json --db edited${i}.db`);
       expect(edited.stdout).toContain("; ignored its test, whose figures were changed after the export");
       expect(await json(`evals list --db edited${i}.db`)).toMatchObject([{ test: null }]);
     }
     write("odd.json", JSON.stringify({ ...file, validation: { ...file.validation, agreement: 1 } }));
-    expect((await artE("evals import odd.json")).stderr).toContain(
+    expect((await artE("evals add odd.json")).stderr).toContain(
       "Cannot read the eval odd.json: validation.agreement: ",
     );
   });
@@ -353,7 +356,7 @@ describe("an eval file", () => {
   it("imports, runs and exports several evals together", async () => {
     write("one.json", EVAL({ name: "brief_one" }));
     write("two.json", EVAL({ name: "brief_two", pass: { all: [{ feature: "answer_words", at_most: 10 }] } }));
-    const imported = await json("evals import one.json two.json");
+    const imported = await json("evals add one.json two.json");
     expect(imported.map(({ name }: { name: string }) => name)).toEqual(["brief_one", "brief_two"]);
     const { evals } = await json(`evals run brief_one@1 brief_two@1 --run ${runId}`);
     expect(evals.map(({ name }: { name: string }) => name)).toEqual(["brief_one", "brief_two"]);
@@ -371,17 +374,17 @@ describe("an eval file", () => {
     [EVAL({ extra: 1 }), /extra/],
   ])("causes an error if it contains %j", async (content, message) => {
     write("odd.json", content);
-    const { code, stderr } = await artE("evals import brief.json odd.json");
+    const { code, stderr } = await artE("evals add brief.json odd.json");
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
 
   it("causes an error if it is missing or if its folder is empty", async () => {
     mkdirSync(path("empty"));
-    expect((await artE("evals import empty")).stderr).toContain("does not contain .json, .py, .ts or .js files");
-    expect((await artE("evals import nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
+    expect((await artE("evals add empty")).stderr).toContain("does not contain .json, .py, .ts or .js files");
+    expect((await artE("evals add nowhere.json")).stderr).toContain("Cannot read the eval nowhere.json");
     write("grader.rb", "def grade = true");
-    expect((await artE("evals import grader.rb")).stderr).toContain(
+    expect((await artE("evals add grader.rb")).stderr).toContain(
       "Cannot read the eval grader.rb: expected JSON, Python (.py) or TypeScript (.ts, .js)",
     );
   });
@@ -397,7 +400,7 @@ describe("an eval file", () => {
         "}",
       ].join("\n"),
     );
-    expect(await artE("evals import briefAnswer.ts")).toMatchObject({
+    expect(await artE("evals add briefAnswer.ts")).toMatchObject({
       code: 0,
       stdout: "briefAnswer.ts: brief_answer@1\n",
     });
@@ -409,7 +412,7 @@ describe("an eval file", () => {
     expect(await json("evals export brief_answer@1 --format typescript -o ts")).toEqual({
       files: ["ts/brief_answer.ts"],
     });
-    expect((await artE("evals import ts/brief_answer.ts")).stdout).toBe(
+    expect((await artE("evals add ts/brief_answer.ts")).stdout).toBe(
       "ts/brief_answer.ts: brief_answer@1 (already exists: draft)\n",
     );
   });
@@ -462,68 +465,69 @@ describe("evals commands", () => {
     await json("evals retire endless@1");
     expect((await artE("evals add bad --matches (")).stderr).toContain("art-e: matches: ");
     expect((await artE("evals add both --contains x --at-most 3")).code).toBe(2);
-    expect((await artE("evals add --contains x")).stderr).toContain("evals add: NAME is required.");
+    expect((await artE("evals add --contains x")).stderr).toContain("evals add needs one NAME.");
     for (const name of ["names_day", "short_words", "is_json"]) await json(`evals retire ${name}@1`);
   });
 
   it("export labels exactly as imported, to the requested path", async () => {
-    await json("evals label --from labels.jsonl --criterion out");
-    await json("evals labels --criterion out -o out.jsonl");
-    await json("evals label --from out.jsonl --criterion back");
+    await json("evals label --from labels.jsonl --mode out");
+    await json("evals label --list --mode out -o out.jsonl");
+    await json("evals label --from out.jsonl --mode back");
     const given = async (flags: string) =>
-      (await json(`evals labels ${flags}`)).labels.map(({ traceId, label, note, drawn }: Record<string, unknown>) => ({
-        traceId,
-        label,
-        note,
-        drawn,
-      }));
-    expect(await given("--criterion back")).toEqual(await given("--criterion out"));
-    const { length } = await given("--criterion back");
-    expect((await artE("evals labels --criterion back --delete")).stderr).toContain("--delete requires traces or");
-    const [{ traceId: first }] = await given("--criterion back");
-    expect(await json(`evals labels ${first} --criterion back --delete`)).toEqual({ deleted: 1 });
-    expect(await given("--criterion back")).toHaveLength(length - 1);
+      (await json(`evals label --list ${flags}`)).labels.map(
+        ({ traceId, label, note, drawn }: Record<string, unknown>) => ({
+          traceId,
+          label,
+          note,
+          drawn,
+        }),
+      );
+    expect(await given("--mode back")).toEqual(await given("--mode out"));
+    const { length } = await given("--mode back");
+    expect((await artE("evals label --mode back --delete")).stderr).toContain("--delete requires --trace or");
+    const [{ traceId: first }] = await given("--mode back");
+    expect(await json(`evals label --trace ${first} --mode back --delete`)).toEqual({ deleted: 1 });
+    expect(await given("--mode back")).toHaveLength(length - 1);
   });
 
   it("report the agreement of two people who label the same traces", async () => {
     const lines = jsonLines(read("labels.jsonl")) as { trace: string; label: string }[];
     const turned = lines.map((line, i) => (i < 5 ? { ...line, label: line.label === "good" ? "bad" : "good" } : line));
     write("ben.jsonl", turned.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    await json("evals label --from labels.jsonl --criterion two --annotator ann");
-    await json("evals label --from ben.jsonl --criterion two --annotator ben");
-    const { labels, agreement } = await json("evals labels --criterion two");
+    await json("evals label --from labels.jsonl --mode two --annotator ann");
+    await json("evals label --from ben.jsonl --mode two --annotator ben");
+    const { labels, agreement } = await json("evals label --list --mode two");
     expect(labels).toHaveLength(2 * lines.length);
     expect(agreement).toMatchObject([{ annotators: ["ann", "ben"], agreement: { n: lines.length } }]);
     expect(agreement[0].agreement.value).toBeCloseTo(1 - 5 / lines.length, 9);
     expect(agreement[0].kappa.value).toBeLessThan(agreement[0].agreement.value);
-    expect(await json("evals labels --criterion two --annotator ben --delete")).toEqual({ deleted: lines.length });
-    expect((await json("evals labels --criterion two")).labels).toHaveLength(lines.length);
+    expect(await json("evals label --list --mode two --annotator ben --delete")).toEqual({ deleted: lines.length });
+    expect((await json("evals label --list --mode two")).labels).toHaveLength(lines.length);
   });
 });
 
-describe("a criterion for evals", () => {
+describe("a mode that traces are labeled for directly", () => {
   it("consists of a sentence that a person writes and revises", async () => {
-    expect((await artE("evals criteria polite")).stderr).toContain('Unknown criterion "polite"');
-    await json(["evals", "criteria", "polite", "The answer is polite."]);
-    expect(await json("evals criteria polite")).toEqual([
-      { name: "polite", sentence: "The answer is polite.", labeled: 0 },
-    ]);
-    expect((await artE("evals add kind_words --rubric anthropic/claude-haiku-5-5 --criterion rude")).stderr).toContain(
-      "the criterion rude does not have a description",
+    const polite = async () =>
+      (await json("evals modes")).direct.find(({ name }: { name: string }) => name === "polite");
+    await json(["evals", "modes", "describe", "polite", "--sentence", "The answer is polite."]);
+    expect(await polite()).toEqual({ name: "polite", sentence: "The answer is polite.", labeled: 0 });
+    expect((await artE("evals add kind_words --rubric anthropic/claude-haiku-5-5 --mode rude")).stderr).toContain(
+      "the mode rude does not have a description",
     );
-    expect(await json("evals add kind_words --rubric anthropic/claude-haiku-5-5 --criterion polite")).toMatchObject({
+    expect(await json("evals add kind_words --rubric anthropic/claude-haiku-5-5 --mode polite")).toMatchObject({
       kind: "rubric",
       rubric: "The answer is polite.",
       model: "anthropic/claude-haiku-5-5",
     });
-    await json("evals label --from labels.jsonl --criterion polite");
-    await json("evals test short_answer --criterion polite");
-    await json("evals use short_answer --criterion polite");
-    await json(["evals", "criteria", "polite", "The answer greets, and is polite."]);
+    await json("evals label --from labels.jsonl --mode polite");
+    await json("evals test short_answer --mode polite");
+    await json("evals use short_answer --mode polite");
+    await json(["evals", "modes", "describe", "polite", "--sentence", "The answer greets, and is polite."]);
     // Labels for another sentence do not validate this one.
-    expect((await artE("evals use short_answer --criterion polite")).stderr).toContain("have changed since");
-    await json("evals use short_answer --criterion overall");
-    expect((await json("evals criteria polite"))[0].sentence).toBe("The answer greets, and is polite.");
+    expect((await artE("evals use short_answer --mode polite")).stderr).toContain("have changed since");
+    await json("evals use short_answer --mode overall");
+    expect((await polite()).sentence).toBe("The answer greets, and is polite.");
     await json("evals retire kind_words@1");
   });
 });

@@ -47,13 +47,12 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
   const verdicts = new Map<string, Map<string, number | null>>();
   const names = [...Object.keys(RULES), "regression_cases", "bug_reproductions"];
   beforeAll(async () => {
-    await json("evals suggest --cases");
-    await json("evals cases latest --by semanticScore");
+    await json("evals cases latest");
     mkdirSync(path("written"));
     for (const [name, all] of Object.entries(RULES))
       write(`written/${name}.json`, JSON.stringify({ ...common, name, kind: "rules", pass: { all } }));
     write("written/polite.json", JSON.stringify(RUBRIC));
-    await json("evals import written");
+    await json("evals add written");
     await json(`evals run ${names.map((name) => `${name}@1`).join(" ")}`);
     expect(await artE("export-traces --run latest -o traces.jsonl --quiet")).toMatchObject({ code: 0 });
     for (const name of names) {
@@ -94,7 +93,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
   });
 
   it("return as Python evals, and give the same verdicts in the sandbox", async () => {
-    const imported = await json("evals import code");
+    const imported = await json("evals add code");
     expect(imported.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
     for (const { name, version } of imported) expect({ name, version }).toEqual({ name, version: 2 });
     expect(await json("evals show several@2")).toMatchObject({ kind: "python", criterion: "It is 'so'." });
@@ -105,7 +104,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
 
   it("return from TypeScript files, and give the same verdicts in their own process", async () => {
     await json(`evals export ${names.map((name) => `${name}@1`).join(" ")} --format typescript -o typescript`);
-    const imported: { name: string; version: number }[] = await json("evals import typescript");
+    const imported: { name: string; version: number }[] = await json("evals add typescript");
     expect(imported.map(({ name }) => name).sort()).toEqual([...names].sort());
     const [{ version } = { version: 0 }] = imported;
     expect(await json(`evals show several@${version}`)).toMatchObject({ kind: "typescript", criterion: 'It is "so".' });
@@ -137,7 +136,7 @@ describe("exported evals", needs("sandbox", choice.ok && hasPython), () => {
     mkdirSync(path("awkward"));
     for (const name of awkward)
       write(`awkward/${name}.json`, JSON.stringify({ ...common, name, kind: "rules", pass: { all: RULES.short } }));
-    await json("evals import awkward");
+    await json("evals add awkward");
     await json(`evals export ${awkward.map((name) => `${name}@1`).join(" ")} --format inspect -o awkward-scorers`);
     const program = [
       "import asyncio, runpy, sys",

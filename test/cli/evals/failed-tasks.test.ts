@@ -51,7 +51,7 @@ it("lets a failed task fail an eval, but never pass one, in art-e run, evals run
   ];
   for (const one of evals) {
     write(`${one.name}.json`, JSON.stringify(one));
-    await json(`evals import ${one.name}.json`);
+    await json(`evals add ${one.name}.json`);
     await json(`evals use ${one.name} --anyway`);
   }
   const names = evals.map(({ name }) => `eval:${name}`);

@@ -63,7 +63,7 @@ let answer: (request: ParsedRequest) => Answer | Promise<Answer> = reply;
 const variables = () => ({ OPENAI_API_KEY: "key-of-a-test", OPENAI_BASE_URL: provider.baseUrl("openai-chat") });
 
 const generate = async (flags = "") => {
-  const line = `evals generate --model openai/writer --price 1,1 ${flags} --json`;
+  const line = `evals suggest --model openai/writer --price 1,1 ${flags} --json`;
   const { code, stdout, stderr } = await artE(line, variables());
   expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
   return JSON.parse(stdout);
@@ -92,7 +92,7 @@ beforeAll(async () => {
   write("labels.jsonl", lines.join("\n"));
   expect(await artE("evals label --from labels.jsonl")).toMatchObject({ code: 0 });
   // Labels divide the questions into halves at their first use.
-  expect(await artE("evals review")).toMatchObject({ code: 0 });
+  expect(await artE("evals suggest")).toMatchObject({ code: 0 });
   const db = new Database(path("art-e.db"), { readonly: true });
   const halves = db.prepare("SELECT trace_id AS id, half FROM eval_traces").all() as { id: string; half: string }[];
   db.close();
@@ -108,12 +108,12 @@ const texts = () => provider.requests.map(({ body }) => JSON.stringify(body));
 
 describe("a model that writes evals", needs("sandbox", choice.ok), () => {
   it("receives no request if the limit does not allow the first call", async () => {
-    const refused = await artE("evals generate --model openai/writer --price 1000,1000 --max-cost 0.5", variables());
+    const refused = await artE("evals suggest --model openai/writer --price 1000,1000 --max-cost 0.5", variables());
     expect(refused).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("--max-cost 0.5 is reached: $0.0000 has been spent"),
     });
-    expect(await artE("evals generate --model openai/writer", variables())).toMatchObject({
+    expect(await artE("evals suggest --model openai/writer", variables())).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("the price of openai/writer is unknown"),
     });
@@ -171,7 +171,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
     const tested = async (name: string) => {
       const { code, stdout } = await artE(`evals test ${name} --json`, variables());
       expect(code).toBe(0);
-      return JSON.parse(stdout);
+      return JSON.parse(stdout)[0];
     };
     expect((await tested("generated_correctness")).agreement).toMatchObject({
       truePositiveRate: { value: 1 },
@@ -213,7 +213,7 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
       return reply(request);
     };
     const before = keptReplies();
-    const line = "evals generate --model openai/writer --price 1,1 --seed 2 --name killed --json";
+    const line = "evals suggest --model openai/writer --price 1,1 --seed 2 --name killed --json";
     const { child, ended } = start(line, variables());
     while (keptReplies() < before + 3) await new Promise((resolve) => setTimeout(resolve, 20));
     child.kill("SIGKILL");
@@ -228,14 +228,14 @@ describe("a model that writes evals", needs("sandbox", choice.ok), () => {
 
   it("causes one line about an unusable reply", async () => {
     answer = () => ({ fail: "status", status: 401 });
-    const refused = await artE("evals generate --model openai/other --price 1,1", variables());
+    const refused = await artE("evals suggest --model openai/other --price 1,1", variables());
     expect(refused).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("Cannot get criteria from openai/other"),
     });
     expect(refused.stderr).not.toContain("key-of-a-test");
     answer = () => ({ content: "Here you are: nothing." });
-    expect((await artE("evals generate --model openai/other --price 1,1", variables())).stderr).toContain(
+    expect((await artE("evals suggest --model openai/other --price 1,1", variables())).stderr).toContain(
       "the model did not call record_criteria, but said: Here you are: nothing.",
     );
   });

@@ -97,7 +97,7 @@ describe("a judge as an eval", () => {
 
   it("faces people's held-out labels, with other forms of its prompt and its cost", async () => {
     const { stdout } = await artE("evals test judge --json", env());
-    const test = JSON.parse(stdout);
+    const [test] = JSON.parse(stdout);
     const heldOut = judged.filter(({ traceId }) => half("heldout").has(traceId));
     const count = (isGood: boolean, verdict: number) =>
       heldOut.filter((task) => isLabeledGood(task) === isGood && task.scores.judgeCorrect === verdict).length;
@@ -140,7 +140,7 @@ describe("a judge as an eval", () => {
     allowed = Number.POSITIVE_INFINITY;
     const test = await artE("evals test judge --fresh --json", env());
     allowed = ALLOWED;
-    expect(JSON.parse(test.stdout).rejections).not.toEqual([]);
+    expect(JSON.parse(test.stdout)[0].rejections).not.toEqual([]);
     const rejected = "the eval's newest test rejected it";
     for (const metric of ["accuracy", "judgeCorrect", "judgeCorrect:corrected"]) {
       const { code, stderr } = await artE(`gate latest --fail-under ${metric}=0.1 --require-validated`);
@@ -155,7 +155,7 @@ describe("a judge as an eval", () => {
     allowedFirst = 0;
     const { stdout } = await artE("evals test judge --fresh --json", env());
     allowedFirst = LONG;
-    const { variants, warnings } = JSON.parse(stdout);
+    const [{ variants, warnings }] = JSON.parse(stdout);
     const { value, n } = variants[0].agreement;
     expect(value).toBeLessThan(0.9);
     expect(warnings).toContain(
@@ -191,9 +191,9 @@ describe("a judge as an eval", () => {
   });
 
   it("never faces a judge's own labels", async () => {
-    await json(`evals label ${runId} --from judge --criterion right`);
-    const { stderr } = await artE("evals test judge --criterion right", env());
-    expect(stderr).toContain("the held-out half has 0 good and 0 bad traces for right");
+    await json(`evals label ${runId} --from judge --mode right`);
+    const { stderr } = await artE("evals test judge --mode right", env());
+    expect(stderr).toContain("Too few labels to test evals: 0 good and 0 bad traces for right");
   });
 
   it("shows labeled answers of the training half in its prompt, but not for their own question", async () => {
@@ -232,16 +232,16 @@ describe("a judge as an eval", () => {
   });
 
   it("requires enough labels for its examples", async () => {
-    const { stderr } = await artE(`evals add judge --judge ${MODEL} --examples 4 --criterion none`, env());
+    const { stderr } = await artE(`evals add judge --judge ${MODEL} --examples 4 --mode none`, env());
     expect(stderr).toContain("Too few labels for 4 examples: people labeled 0 good and 0 bad answers");
   });
 
   it("cannot come from a file that sends the key to another server", async () => {
     await artE("evals export judge@1 -o exported");
-    expect((await artE("evals import exported", env())).code).toBe(0);
+    expect((await artE("evals add exported", env())).code).toBe(0);
     const file = JSON.parse(read("exported/judge.json"));
     write("strange.json", JSON.stringify({ ...file, judge: { ...file.judge, baseUrl: "http://127.0.0.1:9/v1" } }));
-    const { code, stderr } = await artE("evals import strange.json", env());
+    const { code, stderr } = await artE("evals add strange.json", env());
     expect(code).toBe(2);
     expect(stderr).toContain("its judge uses the server http://127.0.0.1:9/v1, which would receive your API key");
   });

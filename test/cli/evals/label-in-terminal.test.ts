@@ -43,25 +43,23 @@ describe("labeling in the terminal", () => {
 
   it("stores labels per criterion, and stops when all traces are labeled", async () => {
     const all = Array.from({ length: 40 }, () => "b");
-    expect((await label(all, ["--criterion", "tone"])).summary).toMatchObject({ labels: { bad: 30 } });
-    const { code, stderr } = await label([], ["--criterion", "tone"]);
+    expect((await label(all, ["--mode", "tone"])).summary).toMatchObject({ labels: { bad: 30 } });
+    const { code, stderr } = await label([], ["--mode", "tone"]);
     expect(code).toBe(2);
     expect(stderr).toContain("All traces are labeled by a person.");
   });
 
   it("draws likely failures more often, says so, and keeps the probabilities in a labels file", async () => {
-    const { summary, stderr } = await label(["b", "g", "g"], ["--criterion", "rich", "--enriched"]);
+    const { summary, stderr } = await label(["b", "g", "g"], ["--mode", "rich", "--enriched"]);
     expect(stderr).toContain("likely failures more often (by score, judge, evals and length)");
     expect(summary).toMatchObject({ labeled: 3, drawn: { random: 0, enriched: 3 } });
-    expect((await label(["g"], ["--criterion", "plain"])).stderr).toContain(
-      "Traces in random order. Each has the same",
-    );
-    await artE("evals labels --criterion rich -o rich.jsonl");
+    expect((await label(["g"], ["--mode", "plain"])).stderr).toContain("Traces in random order. Each has the same");
+    await artE("evals label --list --mode rich -o rich.jsonl");
     const lines = jsonLines(read("rich.jsonl"));
     expect(lines.map(({ drawn, drawn_from }) => [drawn, drawn_from])).toEqual([30, 29, 28].map((n) => ["enriched", n]));
     for (const { probability } of lines) expect(probability).toBeGreaterThan(1 / 300);
-    await artE("evals label --from rich.jsonl --criterion copied");
-    await artE("evals labels --criterion copied -o copied.jsonl");
+    await artE("evals label --from rich.jsonl --mode copied");
+    await artE("evals label --list --mode copied -o copied.jsonl");
     expect(read("copied.jsonl")).toBe(read("rich.jsonl"));
     write("incomplete.jsonl", JSON.stringify({ ...lines[0], probability: undefined }));
     expect((await artE("evals label --from incomplete.jsonl")).stderr).toContain(
@@ -70,9 +68,9 @@ describe("labeling in the terminal", () => {
   });
 
   describe("disagreements of two annotators", () => {
-    const by = (name: string) => ["--criterion", "brief", "--annotator", name];
+    const by = (name: string) => ["--mode", "brief", "--annotator", name];
     const disagreements = async () =>
-      JSON.parse((await artE("evals labels --criterion brief --disagreements --json")).stdout).disagreements;
+      JSON.parse((await artE("evals label --list --mode brief --disagreements --json")).stdout).disagreements;
 
     beforeAll(async () => {
       await label(["g", "b too long", "g", "s"], by("ann"));
@@ -80,8 +78,8 @@ describe("labeling in the terminal", () => {
     });
 
     it("appear in a list, with the reasons", async () => {
-      const listed = await artE("evals labels --criterion brief --disagreements");
-      expect(listed.stdout).toContain("art-e evals label --adjudicate --criterion brief");
+      const listed = await artE("evals label --list --mode brief --disagreements");
+      expect(listed.stdout).toMatch(/art-e evals label run_\S+ --adjudicate --mode brief$/m);
       const found = await disagreements();
       expect(found).toHaveLength(2);
       expect(found).toContainEqual({
@@ -95,7 +93,7 @@ describe("labeling in the terminal", () => {
     });
 
     it("end with a decision that counts above later labels of the annotators", async () => {
-      const { summary, stderr } = await label(["b it is too long", "b"], ["--criterion", "brief", "--adjudicate"]);
+      const { summary, stderr } = await label(["b it is too long", "b"], ["--mode", "brief", "--adjudicate"]);
       expect(stderr).toContain("ann: bad, because too long");
       expect(stderr).toContain("ben: good");
       // Both disagree on one trace in each direction. One trace is good for both, and one is skipped by ann.
@@ -108,20 +106,20 @@ describe("labeling in the terminal", () => {
         "bad",
       ]);
       const [{ traceId }] = await disagreements();
-      await artE("evals labels --criterion brief -o labels.jsonl");
+      await artE("evals label --list --mode brief -o labels.jsonl");
       const { writeFileSync, readFileSync } = await import("node:fs");
       expect(readFileSync(path("labels.jsonl"), "utf8")).toContain('"basis":"adjudicated"');
       const lines = ["ann", "ben"].map((annotator) =>
         JSON.stringify({ trace: traceId, source: "person", label: "good", annotator }),
       );
       writeFileSync(path("later.jsonl"), lines.join("\n"));
-      expect(await artE("evals label --criterion brief --from later.jsonl")).toMatchObject({ code: 0 });
+      expect(await artE("evals label --mode brief --from later.jsonl")).toMatchObject({ code: 0 });
       const { summary: after } = await label(["q"], by("ann"));
       expect(after).toMatchObject({ labels: { good: 2, bad: 2 } });
     });
 
     it("must exist for a decision", async () => {
-      const { code, stderr } = await label(["g"], ["--criterion", "brief", "--adjudicate"]);
+      const { code, stderr } = await label(["g"], ["--mode", "brief", "--adjudicate"]);
       expect(code).toBe(2);
       expect(stderr).toContain("No two annotators disagree on a trace that is not adjudicated.");
     });

@@ -37,7 +37,7 @@ beforeAll(async () => {
   };
   write("brief.json", JSON.stringify(brief));
   await json("evals label --from labels.jsonl");
-  await json("evals import brief.json");
+  await json("evals add brief.json");
   await artE("evals test brief");
 });
 
@@ -66,8 +66,8 @@ describe("a run's corrected rate", () => {
       probability: (i % 2 === 0 ? 4 : 2) / 3 / (labels.length + 10 - i),
     }));
     write("enriched.jsonl", drawn.map((line) => JSON.stringify(line)).join("\n"));
-    await json("evals label --from enriched.jsonl --criterion rich");
-    await artE("evals test brief --criterion rich");
+    await json("evals label --from enriched.jsonl --mode rich");
+    await artE("evals test brief --mode rich");
     const figures = await json("evals show brief");
     expect(figures.test.report.agreement.weighted).toBeDefined();
     const { stdout } = await artE(`evals run brief@1 --run ${runId}`);

@@ -74,9 +74,9 @@ describe.each(["otlp", "atif"])("traces imported from another program as %s", (f
     );
     write(`${format}-labels.jsonl`, lines.join("\n"));
     await json(`evals label --from ${format}-labels.jsonl --db ${db}`);
-    const { evals } = await json(`evals suggest --db ${db}`);
-    expect(evals[0].stored.definition.name).toBe("short_answer");
-    expect(await json(`evals test short_answer --db ${db}`)).toMatchObject({ passed: true });
+    const [{ templates }] = await json(`evals suggest --db ${db}`);
+    expect(templates[0]).toMatchObject({ name: "short_answer", version: 1 });
+    expect((await json(`evals test short_answer --db ${db}`))[0]).toMatchObject({ passed: true });
     await json(`evals use short_answer --db ${db}`);
     const { evals: run } = await json(`evals run short_answer --chats --db ${db}`);
     expect(run[0]).toMatchObject({ validation: "passed", corrected: { n: 73 } });

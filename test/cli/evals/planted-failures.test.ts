@@ -28,13 +28,13 @@ describe("the template for a planted failure", () => {
       label: agent.planted.get(`${mode} ${question}`) === true ? "bad" : "good",
     }));
     write(`${mode}.jsonl`, labels.map((label: object) => JSON.stringify(label)).join("\n"));
-    await json(`evals label ${runId} --from ${mode}.jsonl --criterion ${mode}`);
+    await json(`evals label ${runId} --from ${mode}.jsonl --mode ${mode}`);
 
-    const { candidates } = await json(`evals suggest --criterion ${mode}`);
-    const chosen = candidates.filter(({ rejection }: { rejection: string | null }) => rejection === null);
+    const [{ templates }] = await json(`evals suggest --mode ${mode}`);
+    const chosen = templates.filter(({ rejection }: { rejection: string | null }) => rejection === null);
     expect(chosen.map(({ name }: { name: string }) => name)).toEqual([PLANTED[mode]]);
 
-    const { agreement, passed, heldOutReads } = await json(`evals test ${PLANTED[mode]} --criterion ${mode}`);
+    const { agreement, passed, heldOutReads } = (await json(`evals test ${PLANTED[mode]} --mode ${mode}`))[0];
     expect(passed).toBe(true);
     expect(heldOutReads).toBe(1);
     expect(agreement.truePositiveRate.value).toBeGreaterThanOrEqual(0.95);

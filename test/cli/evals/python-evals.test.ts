@@ -36,7 +36,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
   });
 
   it("declare their inputs in the code when imported from files", async () => {
-    const imported = await json("evals import brief.py raises.py gold.py");
+    const imported = await json("evals add brief.py raises.py gold.py");
     expect(imported.map(({ name, version }: { name: string; version: number }) => [name, version])).toEqual([
       ["brief", 1],
       ["raises", 1],
@@ -51,25 +51,25 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     expect(await json("evals show gold")).toMatchObject({ reference: true });
     expect((await artE("evals show brief --code")).stdout.trim()).toBe(SHORT.trim());
     write("other.py", "print('hello')");
-    expect(await artE("evals import other.py")).toMatchObject({
+    expect(await artE("evals add other.py")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("Cannot read the eval other.py: eval_function with four parameters is missing."),
     });
     write("bad-name.py", SHORT);
-    expect((await artE("evals import bad-name.py")).stderr).toContain(
+    expect((await artE("evals add bad-name.py")).stderr).toContain(
       "Cannot read the eval bad-name.py: name: expected lowercase",
     );
   });
 
   it("pass validation, become active and run as scores like other evals", async () => {
-    const { agreement, passed, latencyMs } = await json("evals test brief");
+    const { agreement, passed, latencyMs } = (await json("evals test brief"))[0];
     expect({ passed, errors: agreement.errors, tpr: agreement.truePositiveRate.value }).toEqual({
       passed: true,
       errors: 0,
       tpr: 1,
     });
     expect(latencyMs.p95).toBeGreaterThan(0);
-    expect(await json("evals review brief")).toMatchObject({ contradictions: [] });
+    expect(await json("evals show brief --disagreements")).toMatchObject({ contradictions: [] });
     await json("evals use brief");
     const { evals } = await json(`evals run brief gold@1 --run ${runId}`);
     expect(evals[0].passed + evals[0].failed).toBe(73);
@@ -129,7 +129,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
 
   async function expectRejection(name: string, line: string, message: string): Promise<void> {
     write(`${name}.py`, SHORT.replace(/return .*/, line));
-    await json(`evals import ${name}.py`);
+    await json(`evals add ${name}.py`);
     const { code, stderr } = await artE(`evals test ${name}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     expect(stderr).not.toContain("Label more");
@@ -157,7 +157,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
   it("fail validation if they abstain on many bad traces", async () => {
     const some = 'return (1.0, "short") if words <= 14 else (None, "no idea") if words % 2 == 0 else (0.0, "long")';
     write("half.py", SHORT.replace(/return .*/, some));
-    await json("evals import half.py");
+    await json("evals add half.py");
     const { code, stdout } = await artE("evals test half");
     expect(code).toBe(3);
     expect(stdout).toMatch(/it judges only \d+% of the bad traces \(minimum 80%\)/);
@@ -186,7 +186,7 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
     }));
     write("doubled-labels.jsonl", labels.map((line) => `${JSON.stringify(line)}\n`).join(""));
     await json("evals label --from doubled-labels.jsonl --db doubled.db");
-    await json("evals review --db doubled.db");
+    await json("evals suggest --db doubled.db");
     // The author of the eval has seen only the training half.
     const db = new Database(path("doubled.db"), { readonly: true });
     const seen = db.prepare("SELECT trace_id FROM eval_traces WHERE half = 'training'").pluck().all() as string[];
@@ -196,18 +196,19 @@ describe("evals in Python", needs("sandbox", choice.ok), () => {
       "by_heart.py",
       `BAD = ${JSON.stringify(bad)}\n\n\n${SHORT.replace("words <= 14", 'task["user_message"] not in BAD')}`,
     );
-    await json("evals import by_heart.py --db doubled.db");
-    expect(await json("evals review by_heart --db doubled.db")).toMatchObject({ contradictions: [] });
+    await json("evals add by_heart.py --db doubled.db");
+    expect(await json("evals show by_heart --disagreements --db doubled.db")).toMatchObject({ contradictions: [] });
     const { code, stdout } = await artE("evals test by_heart --json --db doubled.db");
-    expect({ code, passed: JSON.parse(stdout).passed }).toEqual({ code: 3, passed: false });
-    expect(JSON.parse(stdout).agreement.trueNegativeRate.value).toBe(0);
+    const [test] = JSON.parse(stdout);
+    expect({ code, passed: test.passed }).toEqual({ code: 3, passed: false });
+    expect(test.agreement.trueNegativeRate.value).toBe(0);
   });
 
   it("stay the same after an export to a folder of JSON files and an import", async () => {
     await json("evals export brief -o exported");
     expect(readJson("exported/brief.json")).toMatchObject({ kind: "python", code: SHORT });
-    expect(await json("evals import exported")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
+    expect(await json("evals add exported")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
     await json("evals export brief --format python -o exported-code");
-    expect(await json("evals import exported-code")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
+    expect(await json("evals add exported-code")).toMatchObject([{ name: "brief", version: 1, isNew: false }]);
   });
 });

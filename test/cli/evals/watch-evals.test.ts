@@ -58,7 +58,7 @@ it("evals watch without a name requires a validated active eval", async () => {
   await json("evals add has_source");
   const { code, stderr } = await artE("evals watch latest");
   expect(code).toBe(2);
-  expect(stderr).toContain("No validated eval is in use.");
+  expect(stderr).toContain("No eval is in use.");
   await json("evals retire has_source@1");
 });
 
@@ -69,7 +69,7 @@ describe("evals watch of a rubric whose judge changes", () => {
     const { runId: id, taskResults } = readJson("results.json");
     runId = id;
     await label("labels.jsonl", taskResults, (answer) => wordsOf(answer) <= 14, "all");
-    await artE(["evals", "criteria", "overall", "The answer is brief."]);
+    await artE(["evals", "modes", "describe", "overall", "--sentence", "The answer is brief."]);
     await json("evals add brief_rubric --rubric anthropic/claude-haiku-5-5");
     await json("evals test brief_rubric@1");
     await json("evals use brief_rubric");
@@ -128,7 +128,8 @@ describe("evals watch of a rubric whose judge changes", () => {
   it("starts again after a validation that does not use cached results", async () => {
     const before = provider.requests.length;
     const { code, stdout } = await artE("evals test brief_rubric@1 --fresh --json", variables());
-    const { good, bad, truePositiveRate } = JSON.parse(stdout).agreement;
+    const [{ agreement }] = JSON.parse(stdout);
+    const { good, bad, truePositiveRate } = agreement;
     // With the prompt and with its two other forms.
     expect(provider.requests.length - before).toBe(3 * (good + bad));
     // The stricter judge fails good answers of 11 to 14 words.
@@ -166,7 +167,7 @@ describe("evals watch of rules whose agent changes", () => {
       origin: { by: "person", seed: null, labels: null },
     };
     write("brief.json", JSON.stringify(brief));
-    await json("evals import brief.json");
+    await json("evals add brief.json");
     await json("evals test brief@1");
     await json("evals use brief");
     // The agent becomes better and polite.

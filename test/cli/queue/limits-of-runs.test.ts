@@ -197,7 +197,7 @@ describe("a queued run with two workers", needs("redis"), () => {
       pass: { all: [{ feature: "answer_words", at_most: 5 }] },
     };
     write("brief.json", JSON.stringify(brief));
-    expect(await artE("evals import brief.json")).toMatchObject({ code: 0 });
+    expect(await artE("evals add brief.json")).toMatchObject({ code: 0 });
     const first = await artE(`${LINE} -l 10 --cache --scorers eval:has_answer@1,tokenF1 -o one.json`, variables());
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(times).toHaveLength(10);

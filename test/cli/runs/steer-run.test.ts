@@ -257,7 +257,7 @@ describe("art-e ctl", () => {
       code: 2,
       stderr: expect.stringContaining('Unknown run "nothing"'),
     });
-    expect((await ctl("set latest")).stderr).toContain("ctl set: a limit is required.");
+    expect((await ctl("set latest")).stderr).toContain("ctl set needs a limit.");
   });
 
   it("steers a run whose cache folder is too deep for a socket path", async () => {

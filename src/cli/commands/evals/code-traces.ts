@@ -34,18 +34,20 @@ export const codeTracesCommand = defineCommand(codeTracesSchema, async (flags, c
   const { withStore } = await import("../../../store/open-store.js");
   const { openCoding } = await import("../../../error-analysis/coding.js");
   const { readTaxonomy } = await import("../../../error-analysis/modes.js");
-  const { taxonomyText } = await import("../../../reports/mode-text.js");
+  const { SATURATED, saturatedText, taxonomyText } = await import("../../../reports/mode-text.js");
   await withStore(context.settings, async (db) => {
     const coding = await openCoding(db, { run: chats ? null : (run ?? "latest"), limit, seed, enriched: !random });
     if (coding.queue.length === 0) {
       throw new UserError(
         "coding_complete",
         "All traces of the pass are coded.",
-        `Group the notes (${commandLine`art-e modes list`}), or extend the pass with a larger --limit.`,
+        `Group the notes (${commandLine`art-e evals modes`}), or extend the pass: ${commandLine`art-e evals code ${coding.runId ?? "--chats"} --limit ${limit + 50}`}`,
       );
     }
     context.out.note(`On a web page: ${commandLine`art-e serve`}, then /#code/${coding.runId ?? "chats"}.`);
-    const coded = await askNotes(db, coding, annotator, context);
+    const { sinceNewMode } = readTaxonomy(db, coding.runId);
+    const onSince = (traces: number) => traces === SATURATED && context.out.note(saturatedText(traces));
+    const coded = await askNotes(db, coding, { annotator, sinceNewMode, onSince }, context);
     const taxonomy = readTaxonomy(db, coding.runId);
     context.out.result({ coded, left: coding.queue.length - coded, taxonomy }, () => taxonomyText(taxonomy));
   });
@@ -57,6 +59,14 @@ const KEYS_PROMPT = "n nothing wrong, w write what went wrong, 1-9 earlier note,
 /** Number of earlier notes that can be chosen by a digit. */
 const CHOICES = 9;
 
+interface PassOptions {
+  readonly annotator: string | null;
+  /** Number of traces coded since the last new note. */
+  readonly sinceNewMode: number;
+  /** Called with this number after each trace. */
+  readonly onSince: (traces: number) => void;
+}
+
 /**
  * Shows one trace after another on stderr. Reads one note per line from stdin, or single keys from a terminal. Saves
  * each note immediately. Returns the number of coded traces.
@@ -64,7 +74,7 @@ const CHOICES = 9;
 async function askNotes(
   db: Db,
   coding: Coding,
-  annotator: string | null,
+  { annotator, ...pass }: PassOptions,
   { signal, out }: CommandContext,
 ): Promise<number> {
   const { deleteNote, listNotes, NoteConflict, noteSchema, saveNote } = await import(
@@ -76,13 +86,15 @@ async function askNotes(
   const { getTrace } = await import("../../../traces/traces-store.js");
   let done = 0;
   let seen: string | null = null;
+  let since = pass.sinceNewMode;
   try {
     while (done < traces.length) {
       const draw = traces[done];
       if (draw === undefined) break;
       const { traceId } = draw;
       const trace = getTrace(db, traceId);
-      const earlier = listNotes(db).slice(0, CHOICES);
+      const known = listNotes(db);
+      const earlier = known.slice(0, CHOICES);
       out.note(`\n${done + 1}/${traces.length}  ${traceId}\n${summaryOf(trace)}`);
       for (const [i, { note, traces: n }] of earlier.entries()) out.note(`  ${i + 1}  ${note} (${n})`);
       const reply = await replies.next();
@@ -100,6 +112,9 @@ async function askNotes(
             saveNote(db, { ...draw, note: parsed.data, annotator }, seen);
             seen = null;
             done++;
+            const isNew = parsed.data !== null && !known.some(({ note }) => isSameNote(note, parsed.data));
+            since = isNew ? 0 : since + (draw.isRepeat ? 0 : 1);
+            pass.onSince(since);
           } catch (error) {
             // Somebody else has noted the trace in the meantime. The next note replaces that one.
             if (!(error instanceof NoteConflict)) throw error;
@@ -190,6 +205,10 @@ function keyReplies(notes: () => readonly NoteCount[]): Replies {
 }
 
 const [CTRL_C, CTRL_D] = ["\u0003", "\u0004"];
+
+function isSameNote(one: string, other: string | null | undefined): boolean {
+  return one.toLowerCase() === other?.toLowerCase();
+}
 
 /** Returns the earlier note that a digit selects, or the text itself. */
 function chosenNote(reply: string, earlier: readonly NoteCount[]): string {

@@ -1,11 +1,12 @@
-// The commands that create evals: from labels, templates, cases, or a model.
+// The commands that create evals: from labels, with a model, from cases, templates or files.
+import { existsSync } from "node:fs";
 import { z } from "zod";
-import type { Candidate } from "../../../evals/choose-templates.js";
-import { criterionFlag, criterionNameSchema, OVERALL } from "../../../evals/criteria.js";
+import { criterionNameSchema, modeFlag, OVERALL } from "../../../evals/criteria.js";
 import { EVAL_LANGUAGES, evalNameSchema } from "../../../evals/definition.js";
-import type { GeneratedVariation, Generation } from "../../../evals/generate.js";
-import type { Suggestion } from "../../../evals/suggest.js";
+import type { GeneratedVariation, GenerateOptions, Generation } from "../../../evals/generate.js";
+import type { SavedEval } from "../../../evals/store.js";
 import { commandLine } from "../../../platform/command-line.js";
+import { UserError } from "../../../platform/errors.js";
 import {
   modelName,
   numberAbove,
@@ -20,11 +21,12 @@ import {
 import { compact } from "../../../platform/optional-values.js";
 import { bandText } from "../../../reports/band-text.js";
 import { evalLabel, otherSourcesText } from "../../../reports/eval-text.js";
-import { SEVERAL } from "../../../reports/mode-text.js";
+import { oneLine } from "../../../reports/figure-text.js";
 import { JUDGE_FLAGS } from "../../../runs/run-flags.js";
 import { share, table, usd } from "../../../text/format.js";
+import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
-import { criterionShape, seedShape } from "../../flags/eval-flags.js";
+import { modeShape, oneModeShape, seedShape } from "../../flags/eval-flags.js";
 
 type SavedVariation = Pick<GeneratedVariation, "rounds" | "ended"> & {
   readonly stored: NonNullable<GeneratedVariation["saved"]>["stored"];
@@ -32,94 +34,44 @@ type SavedVariation = Pick<GeneratedVariation, "rounds" | "ended"> & {
 };
 
 const suggestEvalsSchema = z.object({
-  modes: toggle.meta({ description: "Suggest per failure mode: a template, a rubric, or a fix in the prompt" }),
-  cases: toggle.meta({ description: "Also create regression cases from good answers to questions with a gold answer" }),
-  criterion: criterionNameSchema
-    .optional()
-    .meta({ placeholder: "NAME", description: "Criterion (failure mode) of the labels [default: overall]" }),
+  ...oneModeShape,
   ...seedShape,
+  model: text.optional().meta({
+    description: "Let this model write evals for the mode (provider/name) instead of choosing templates",
+  }),
+  price: price.optional().meta({ description: "Price in US dollars per million tokens: IN,OUT[,CACHED]" }),
+  maxCost: numberAbove(0, 10_000).default(1).meta({ placeholder: "USD", description: "Maximum cost in US dollars" }),
+  name: evalNameSchema.optional().meta({
+    placeholder: "NAME",
+    description: "With --model: prefix of the eval names [default: the mode, or generated]",
+  }),
+  language: oneOf(EVAL_LANGUAGES).default("python").meta({ description: "With --model: language of the evals" }),
+  rounds: wholeNumber(0, 3).default(3).meta({
+    description: "With --model: number of times to rewrite each eval based on contradicting labels, up to 3",
+  }),
 });
 
-export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async (argv, { settings, out }) => {
-  const flags = { ...argv, criterion: argv.criterion ?? OVERALL };
-  if (flags.modes) {
-    if (flags.cases || argv.criterion !== undefined) {
-      throw contradiction("--modes cannot be combined with --cases or --criterion.", "Remove one of them.");
-    }
-    const { adviseModes } = await import("../../../error-analysis/advise-modes.js");
-    const { adviceText } = await import("../../../reports/mode-text.js");
-    const { advice, coded } = await adviseModes(flags, settings);
-    out.result(advice, () => adviceText(advice, coded));
-    return;
+export const suggestEvalsCommand = defineCommand(suggestEvalsSchema, async ({ model, ...flags }, context) => {
+  if (model !== undefined) return writeWithModel({ ...flags, model, criterion: flags.mode ?? OVERALL }, context);
+  if (flags.name !== undefined || flags.price !== undefined) {
+    throw contradiction("--name and --price require --model.", "Add --model provider/name, or remove them.");
   }
-  const { suggestEvals } = await import("../../../evals/suggest.js");
-  const suggestion = await suggestEvals(flags, settings);
-  const { candidates, ...rest } = suggestion;
-  const rows = candidates.map(({ measured: { template }, ...candidate }) => ({ ...template, ...candidate }));
-  out.result({ ...rest, candidates: rows }, () => suggestionText(suggestion, flags.criterion));
+  const { adviseModes } = await import("../../../error-analysis/advise-modes.js");
+  const { adviceText } = await import("../../../reports/mode-text.js");
+  const { settings, out } = context;
+  const { advice, pass } = await adviseModes(flags, settings);
+  out.result(advice, () => adviceText(advice, pass, settings.verbose));
 });
 
-function suggestionText({ good, bad, sources = {}, tooFew, candidates, evals }: Suggestion, criterion: string): string {
-  if (tooFew !== null) {
-    return [
-      `${tooFew} Only regression cases were made.`,
-      "",
-      ...evals.map((saved) => savedLine(saved, criterion)),
-    ].join("\n");
-  }
-  const acceptedCandidates = candidates.filter(({ rejection }) => rejection === null);
-  const rejectedCandidates = candidates.filter(({ rejection }) => rejection !== null);
-  const lines = [
-    `Training half: ${good} good, ${bad} bad${otherSourcesText(sources)}. The figures are cross-validated within it.`,
-    "",
-    acceptedCandidates.length === 0
-      ? "No template separates good from bad traces better than chance."
-      : chosenTable(acceptedCandidates),
-    ...acceptedCandidates.flatMap(({ measured, detection }) =>
-      detection.isOneOfSeveral ? [`${measured.template.name}: ${SEVERAL}`] : [],
-    ),
-    "",
-    "Not chosen:",
-    ...rejectedLines(rejectedCandidates),
-  ];
-  if (evals.length > 0) lines.push("", "Saved:", ...evals.map((saved) => savedLine(saved, criterion)));
-  return lines.join("\n");
-}
-
-/** Returns one line per rejection reason, with the names of the rejected templates. */
-function rejectedLines(candidates: readonly Candidate[]): string[] {
-  const names = new Map<string, string[]>();
-  for (const { measured, rejection } of candidates) {
-    names.set(rejection ?? "", [...(names.get(rejection ?? "") ?? []), measured.template.name]);
-  }
-  return [...names].map(([reason, some]) => `  ${reason}: ${some.join(", ")}`);
-}
-
-function chosenTable(candidates: readonly Candidate[]): string {
-  return table(
-    ["eval", "alignment", "coverage", "false failures", "chance", "fails where"],
-    candidates.map(({ measured: { template }, alignment, chance, cut }) => [
-      template.name,
-      share(alignment.alignment),
-      share(alignment.coverage),
-      share(alignment.falseFailures),
-      share(chance),
-      template.bound === "cut"
-        ? `${template.feature} > ${cut}`
-        : "at_least" in template.bound
-          ? `${template.feature} < ${template.bound.at_least}`
-          : `${template.feature} > ${template.bound.at_most}`,
-    ]),
-  );
-}
-
-function savedLine({ stored: { definition, status }, isNew }: Suggestion["evals"][number], criterion: string): string {
+/** Says whether an eval is new, and how to go on. */
+function savedText({ stored: { definition, status }, isNew }: SavedEval, mode: string): string {
   const label = evalLabel(definition);
+  const known = isNew ? label : `${label} already exists (${status})`;
   const next =
     definition.kind === "cases"
       ? commandLine`art-e evals use ${label}`
-      : `${commandLine`art-e evals test ${label}`}${criterionFlag(criterion)}`;
-  return `  ${label}${isNew ? "" : ` (already exists: ${status})`}   next: ${next}`;
+      : `${commandLine`art-e evals test ${label}`}${modeFlag(mode)}`;
+  return `${known}\nNext: ${next}`;
 }
 
 const casesSchema = z.object({
@@ -128,18 +80,18 @@ const casesSchema = z.object({
     placeholder: "SCORE",
     description: "Score that decides the bands [default: labels, otherwise accuracy, the headline score]",
   }),
-  ...criterionShape,
+  ...modeShape,
 });
 
-export const bandCasesCommand = defineCommand(casesSchema, async ({ by = null, ...flags }, { settings, out }) => {
+export const bandCasesCommand = defineCommand(casesSchema, async ({ run, by = null, mode }, { settings, out }) => {
   const { makeBandArtifacts } = await import("../../../evals/band-artifacts.js");
-  const artifacts = await makeBandArtifacts({ ...flags, by }, settings);
+  const artifacts = await makeBandArtifacts({ run, by, criterion: mode }, settings);
   const { evals, ...rest } = artifacts;
   const saved = evals.map(({ stored: { definition, status }, isNew }) => {
     const cases = definition.kind === "cases" ? definition.cases.length : null;
     return { name: definition.name, version: definition.version, kind: definition.kind, cases, status, isNew };
   });
-  out.result({ ...rest, evals: saved }, () => bandText(artifacts, flags.criterion));
+  out.result({ ...rest, evals: saved }, () => bandText(artifacts, mode));
 });
 
 const { noJudge: _, ...ADD_JUDGE_FLAGS } = JUDGE_FLAGS;
@@ -147,7 +99,10 @@ const { noJudge: _, ...ADD_JUDGE_FLAGS } = JUDGE_FLAGS;
 const JUDGE_NAMES = Object.keys(ADD_JUDGE_FLAGS) as (keyof typeof ADD_JUDGE_FLAGS)[];
 
 const addEvalSchema = z.object({
-  name: evalNameSchema.optional().meta({ description: "Name of a template, or of the new eval" }),
+  names: z.array(text).default([]).meta({
+    description:
+      "Name of a template or of the new eval; or files or folders (JSON from evals export, Python, TypeScript)",
+  }),
   atMost: z.number().optional().meta({ description: "Threshold for a template without its own" }),
   contains: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer contains this text" }),
   lacks: z.array(text).default([]).meta({ placeholder: "TEXT", description: "The answer does not contain this text" }),
@@ -168,13 +123,12 @@ const addEvalSchema = z.object({
     .default(0)
     .meta({ description: "With --judge: number of labeled answers of the training half in its prompt" }),
   ...seedShape,
-  criterion: criterionNameSchema
-    .optional()
-    .meta({ placeholder: "NAME", description: "Criterion of the eval (see evals criteria)" }),
+  mode: criterionNameSchema.optional().meta({ placeholder: "NAME", description: "Failure mode of the eval" }),
 });
 
-export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { settings, out }) => {
-  const { name, atMost: bound = null, rubric: rubricModel = null, criterion } = flags;
+export const addEvalCommand = defineCommand(addEvalSchema, async ({ names, ...flags }, context) => {
+  const { settings, out } = context;
+  const { atMost: bound = null, rubric: rubricModel = null, mode } = flags;
   const assertions = compact([
     ...flags.contains.map((contains) => ({ contains })),
     ...flags.lacks.map((lacks) => ({ lacks })),
@@ -183,59 +137,76 @@ export const addEvalCommand = defineCommand(addEvalSchema, async (flags, { setti
   ]);
   const { examples, seed, ...others } = flags;
   const isJudge = examples > 0 || JUDGE_NAMES.some((flag) => flags[flag] !== undefined);
-  const judge = isJudge ? { options: { ...others, noJudge: false }, examples, seed } : null;
-  const kinds = [bound !== null, rubricModel !== null, judge !== null, assertions.length > 0].filter(Boolean).length;
-  if (kinds > 1 || (name === undefined && kinds > 0)) {
+  const kinds = [bound !== null, rubricModel !== null, isJudge, assertions.length > 0].filter(Boolean).length;
+  const [first] = names;
+  if (kinds > 1 || (kinds > 0 && names.length !== 1)) {
     throw contradiction(
       kinds > 1
         ? "--at-most, --rubric, --judge and conditions on the answer cannot be combined."
-        : "evals add: NAME is required.",
+        : "evals add needs one NAME.",
       "Pass one of them: art-e evals add NAME --contains TEXT.",
     );
   }
-  if (name === undefined) {
-    const { TEMPLATES } = await import("../../../evals/templates.js");
+  const { TEMPLATES } = await import("../../../evals/templates.js");
+  if (first === undefined) {
     const templates = TEMPLATES.map((one) => ({ name: one.name, bound: one.bound, criterion: one.criterion }));
     out.result(templates, () =>
       table(
-        ["template", "needs", "criterion"],
+        ["template", "needs", "a good trace"],
         templates.map((one) => [one.name, one.bound === "cut" ? "--at-most" : "-", one.criterion]),
       ),
     );
     return;
   }
+  const isTemplate = names.length === 1 && TEMPLATES.some(({ name }) => name === first);
+  const isFile = names.length > 1 || existsSync(first) || !evalNameSchema.safeParse(first).success;
+  if (kinds === 0 && !isTemplate && isFile) return addFiles(names, context);
+  const { data: name, error } = evalNameSchema.safeParse(first);
+  if (name === undefined)
+    throw new UserError("flag_invalid", `NAMES: ${error.issues[0]?.message}.`, "See art-e evals add --help.");
   const { addEval } = await import("../../../evals/add-eval.js");
-  const { stored, isNew } = await addEval({ name, bound, assertions, rubricModel, judge, criterion }, settings);
-  out.result({ ...stored.definition, status: stored.status, isNew }, () =>
-    savedLine({ stored, isNew }, criterion ?? OVERALL).trim(),
+  const judge = isJudge ? { options: { ...others, noJudge: false }, examples, seed } : null;
+  const saved = await addEval({ name, bound, assertions, rubricModel, judge, criterion: mode }, settings);
+  out.result({ ...saved.stored.definition, status: saved.stored.status, isNew: saved.isNew }, () =>
+    savedText(saved, mode ?? OVERALL),
   );
 });
-const generateEvalsSchema = z.object({
-  model: text.meta({ description: "Model that writes the evals, as provider/name" }),
-  price: price.optional().meta({ description: "Price in US dollars per million tokens: IN,OUT[,CACHED]" }),
-  maxCost: numberAbove(0, 10_000).default(1).meta({ placeholder: "USD", description: "Maximum cost in US dollars" }),
-  name: evalNameSchema
-    .optional()
-    .meta({ placeholder: "NAME", description: "Prefix of the eval names [default: the criterion, or generated]" }),
-  language: oneOf(EVAL_LANGUAGES).default("python").meta({ description: "Language of the evals" }),
-  rounds: wholeNumber(0, 3)
-    .default(3)
-    .meta({ description: "Number of times to rewrite each eval based on contradicting labels, up to 3" }),
-  ...criterionShape,
-  ...seedShape,
-});
 
-export const generateEvalsCommand = defineCommand(generateEvalsSchema, async (flags, context) => {
+async function addFiles(paths: readonly string[], { settings, signal, out }: CommandContext): Promise<void> {
+  const { importEvals } = await import("../../../evals/eval-files.js");
+  const imported = await importEvals(paths, settings, signal);
+  const rows = imported.map(({ path, stored: { definition, status }, isNew, validation }) => {
+    const { name, version } = definition;
+    return { path, name, version, status, isNew, validation };
+  });
+  out.result(rows, () =>
+    rows
+      .map(({ path, status, isNew, validation, ...one }) => {
+        const known = isNew ? "" : ` (already exists: ${status})`;
+        return `${path}: ${evalLabel(one)}${known}${VALIDATION_TEXT[validation ?? "kept"]}`;
+      })
+      .join("\n"),
+  );
+}
+
+const VALIDATION_TEXT = {
+  kept: "",
+  "tested here": "",
+  "of another version": "; ignored its test, which belongs to another version",
+  changed: "; ignored its test, whose figures were changed after the export",
+} as const;
+
+async function writeWithModel(options: GenerateOptions, context: CommandContext): Promise<void> {
   const { generateEvals } = await import("../../../evals/generate.js");
-  const generation = await generateEvals(flags, context);
+  const generation = await generateEvals(options, context);
   const { variations, ...rest } = generation;
   context.out.result({ ...rest, variations: variations.map(toJson) }, () =>
-    generationText(generation, flags.criterion),
+    generationText(generation, context.settings.verbose),
   );
-});
+}
 
 function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedVariation) {
-  const { alignment, coverage, falseFailures, failedOn } = best?.measured ?? {};
+  const { alignment, trueNegativeRate, falseFailureRate, failedOn } = best?.measured ?? {};
   return {
     variation,
     name: saved?.stored.definition.name ?? null,
@@ -243,8 +214,8 @@ function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedV
     kind: best?.draft.kind ?? null,
     criterion: best?.draft.criterion ?? null,
     alignment,
-    coverage,
-    falseFailures,
+    trueNegativeRate,
+    falseFailureRate,
     failedOn,
     rounds,
     ended,
@@ -254,47 +225,42 @@ function toJson({ variation, best, rounds, ended, rejection, saved }: GeneratedV
 
 function generationText(
   { good, bad, sources = {}, criteria, variations, calls, spentUsd }: Generation,
-  criterion: string,
+  verbose: boolean,
 ): string {
   const saved = variations.flatMap((one) =>
     one.saved === null || one.best === null ? [] : [{ ...one, stored: one.saved.stored, best: one.best }],
   );
   const lines = [
-    `Training half: ${good} good, ${bad} bad${otherSourcesText(sources)}. The figures below are based on these labels, which the model saw, so they do not validate the evals.`,
+    `${good} good and ${bad} bad traces were read${otherSourcesText(sources)}. The model saw these labels, so their figures do not validate the evals. The other labels are kept for the test.`,
     "",
-    "Criteria:",
-    ...criteria.map((sentence) => `  ${oneLine(sentence)}`),
+    "A good trace, according to the model:",
+    ...criteria.map((sentence) => `  ${oneLine(sentence, 200)}`),
     "",
-    saved.length === 0 ? "Nothing saved." : savedTable(saved),
+    saved.length === 0 ? "Nothing saved." : savedTable(saved, verbose),
   ];
   if (saved.length < variations.length) lines.push("", "Not saved:");
   for (const { variation, rejection } of variations) {
-    if (rejection !== null) lines.push(`  ${variation}: ${oneLine(rejection)}`);
+    if (rejection !== null) lines.push(`  ${variation}: ${oneLine(rejection, 200)}`);
   }
   lines.push("", `${calls} ${calls === 1 ? "call" : "calls"}, ${usd(spentUsd)}.`);
-  const [first] = saved;
-  if (first !== undefined) {
-    const test = commandLine`art-e evals test ${first.stored.definition.name}`;
-    lines.push(`Next: ${test}${criterionFlag(criterion)}`);
+  if (saved.length > 0) {
+    const names = saved.map(({ stored: { definition } }) => definition.name);
+    lines.push(`Next: ${commandLine`art-e evals test ${names}`}`);
   }
   return lines.join("\n");
 }
 
-function savedTable(saved: readonly SavedVariation[]): string {
+function savedTable(saved: readonly SavedVariation[], verbose: boolean): string {
+  const more = verbose ? ["alignment", "versions", "ended"] : [];
   return table(
-    ["eval", "kind", "alignment", "coverage", "false failures", "versions", "ended"],
+    ["eval", "kind", "TPR", "TNR", "false failure rate", ...more],
     saved.map(({ stored: { definition }, best: { measured }, rounds, ended }) => [
       evalLabel(definition),
       definition.kind,
-      share(measured.alignment),
-      share(measured.coverage),
-      share(measured.falseFailures),
-      String(rounds),
-      oneLine(ended),
+      share(1 - measured.falseFailureRate),
+      share(measured.trueNegativeRate),
+      share(measured.falseFailureRate),
+      ...(verbose ? [share(measured.alignment), String(rounds), oneLine(ended, 200)] : []),
     ]),
   );
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").slice(0, 200);
 }

@@ -1,29 +1,24 @@
-// The commands to label traces and to list labels and criteria.
+// The command `evals label`: labels traces, and lists, exports and deletes labels.
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import {
-  criterionFlag,
-  criterionNameSchema,
-  listCriteria,
-  sentenceSchema,
-  writeCriterion,
-} from "../../../evals/criteria.js";
+import { criterionNameSchema, modeFlag, OVERALL } from "../../../evals/criteria.js";
 import type { EvaluatedTrace, LabelSources } from "../../../evals/definition.js";
 import type { AnnotatorAgreement, Disagreement, GivenLabel, LabelSummary } from "../../../evals/label-agreement.js";
 import type { Labeling, TraceToLabel } from "../../../evals/labeling.js";
 import type { EvalLabel, LabelDraw, TraceLabel } from "../../../evals/labels.js";
 import { commandLine } from "../../../platform/command-line.js";
 import { UserError } from "../../../platform/errors.js";
-import { file, runName, text, toggle } from "../../../platform/flag-values.js";
+import { file, repeated, runName, text, toggle } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import { labelSourcesText } from "../../../reports/eval-text.js";
 import { estimateText } from "../../../reports/figure-text.js";
 import { traceText } from "../../../reports/trace-text.js";
+import type { Db } from "../../../store/open-store.js";
 import { table } from "../../../text/format.js";
 import { askedOf } from "../../../traces/trace.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
-import { criterionShape, seedShape } from "../../flags/eval-flags.js";
+import { seedShape } from "../../flags/eval-flags.js";
 
 interface Reply {
   readonly label: EvalLabel;
@@ -51,18 +46,35 @@ const labelTracesSchema = z.object({
       "Decide the traces that annotators labeled differently. The decision takes precedence over their labels",
   }),
   confirm: toggle.meta({
-    description: "Look again at the traces whose coding notes say that they have the mode of --criterion",
+    description: "Look again at the traces whose coding notes say that they have the mode [default: all modes]",
   }),
   annotator: annotatorName.optional().meta({
     placeholder: "NAME",
     description: "Name of the annotator. Also shows traces labeled by others, to measure agreement",
   }),
-  ...criterionShape,
+  mode: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Failure mode of the labels [default: overall]" }),
   ...seedShape,
+  list: toggle.meta({ description: "List labels with the agreement of annotators, instead of labeling" }),
+  disagreements: toggle.meta({ description: "List only the traces that annotators labeled differently" }),
+  delete: toggle.meta({ description: "Delete the labels of the traces (--trace) or the annotator" }),
+  output: file.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
+  trace: repeated.default([]).meta({
+    placeholder: "TRACE",
+    description: "With --list, --disagreements, --delete or --output: only labels of this trace (repeatable)",
+  }),
 });
 
+type LabelFlags = z.output<typeof labelTracesSchema>;
+
 export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags, context) => {
-  const { from, run, chats, enriched, adjudicate, confirm, score, criterion, seed, annotator = null } = flags;
+  const { from, run, chats, enriched, adjudicate, confirm, score, annotator = null } = flags;
+  if (flags.list || flags.disagreements || flags.delete || flags.output !== undefined)
+    return listLabels(flags, context);
+  if (flags.trace.length > 0) {
+    throw contradiction("--trace requires --list, --disagreements, --delete or --output.", "Add one of them.");
+  }
   if (score !== undefined && from !== "scores") {
     throw contradiction("--score requires --from scores.", "Add --from scores, or remove --score.");
   }
@@ -81,41 +93,68 @@ export const labelTracesCommand = defineCommand(labelTracesSchema, async (flags,
       "Remove one of them.",
     );
   }
-  const { importLabels } = await import("../../../evals/import-labels.js");
-  if (from !== undefined) {
-    const imported = await importLabels({ ...flags, from }, context.settings);
-    const { labels, unlabeled, source, score: by } = imported;
-    const sources = source === null ? (imported.sources ?? {}) : { [source]: 1 };
-    context.out.result(imported, () =>
-      [
-        `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabeled)}. Labels ${labelSourcesText(sources)}.`,
-        ...noPersonLines(sources),
-      ].join("\n"),
-    );
-    return;
-  }
+  if (from !== undefined) return takeLabels({ ...flags, from }, context);
   const { withStore } = await import("../../../store/open-store.js");
   const { openLabeling } = await import("../../../evals/labeling.js");
   await withStore(context.settings, async (db) => {
+    const modes = confirm && flags.mode === undefined ? await modesToConfirm(db) : [flags.mode ?? OVERALL];
     const options = {
       run: chats ? null : (run ?? "latest"),
-      criterion,
-      seed,
+      seed: flags.seed,
       annotator,
       enriched,
       adjudicate,
       confirm,
     };
-    const labeling = await openLabeling(db, options);
+    const open = async (criterion: string) => ({
+      criterion,
+      labeling: await openLabeling(db, { ...options, criterion }),
+    });
+    const sessions: Session[] = [];
+    for (const mode of modes) sessions.push(await open(mode));
+    const waiting = sessions.filter(({ labeling }) => labeling.waiting > 0);
+    if (waiting.length === 0) throw nothingToLabel({ adjudicate, confirm });
+    const { runId } = waiting[0]?.labeling ?? { runId: null };
     if (!adjudicate && !confirm) context.out.note(enriched ? ENRICHED_ORDER : RANDOM_ORDER);
-    if (labeling.sentence !== null) context.out.note(`Good means: ${labeling.sentence}`);
-    context.out.note(
-      `On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${labeling.runId ?? "chats"}.`,
-    );
-    const labeled = await askLabels(labeling, { adjudicate, confirm }, context);
-    printSummary(labeled, labeling.summary(), criterion, context);
+    context.out.note(`On a web page: ${commandLine`art-e serve`}, then Label, or /#label/${runId ?? "chats"}.`);
+    const labeled = await askAll(waiting, context);
+    if (modes.length === 1) printSummary(labeled.count, waiting, context);
+    else printConfirmed(labeled, waiting, context);
   });
 });
+
+/** A mode with its queue. */
+interface Session {
+  readonly criterion: string;
+  readonly labeling: Labeling;
+}
+
+/** Number of labels, and whether the annotator has seen all traces. */
+interface Labeled {
+  readonly count: number;
+  readonly isComplete: boolean;
+}
+
+async function modesToConfirm(db: Db): Promise<string[]> {
+  const { readTaxonomy } = await import("../../../error-analysis/modes.js");
+  return readTaxonomy(db, null).modes.map(({ name }) => name);
+}
+
+async function takeLabels(flags: LabelFlags & { readonly from: string }, { settings, out }: CommandContext) {
+  const { importLabels } = await import("../../../evals/import-labels.js");
+  const imported = await importLabels({ ...flags, criterion: flags.mode ?? OVERALL }, settings);
+  const { labels, unlabeled, source, score: by } = imported;
+  const sources = source === null ? (imported.sources ?? {}) : { [source]: 1 };
+  out.result(imported, () =>
+    [
+      `${by === undefined ? "" : `By ${by}: `}${countsText(labels, unlabeled)}. Labels ${labelSourcesText(sources)}.`,
+      ...noPersonLines(sources),
+      ...(labels.good > 0 && labels.bad > 0
+        ? [`Next: ${commandLine`art-e evals suggest`}${modeFlag(flags.mode ?? OVERALL)}`]
+        : []),
+    ].join("\n"),
+  );
+}
 
 /** Says what labels can be used for that are not by people. */
 function noPersonLines({ person = 0, import: imported = 0, judge = 0, score = 0 }: LabelSources) {
@@ -134,7 +173,10 @@ const ENRICHED_ORDER =
 /** Labels per kind (good or bad) with which an eval can miss one of the ten that are held out. */
 const WANTED_LABELS = 20;
 
-function printSummary(labeled: number, summary: LabelSummary, criterion: string, { out }: CommandContext): void {
+function printSummary(labeled: number, [session]: readonly Session[], { out }: CommandContext): void {
+  if (session === undefined) return;
+  const { criterion, labeling } = session;
+  const summary = labeling.summary();
   const { labels, sources, drawn, selfAgreement, betweenAnnotators } = summary;
   out.result({ labeled, ...summary }, () =>
     compact([
@@ -144,9 +186,24 @@ function printSummary(labeled: number, summary: LabelSummary, criterion: string,
         `Agreement between annotators on ${betweenAnnotators.n} traces: ${estimateText(betweenAnnotators)}`,
       `How their traces were drawn: ${drawsText(drawn)}`,
       Math.min(labels.good, labels.bad) < WANTED_LABELS
-        ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue, likely failures first: ${commandLine`art-e evals label --enriched`}${criterionFlag(criterion)}`
-        : `Next: ${commandLine`art-e evals suggest`}${criterionFlag(criterion)}`,
+        ? `Evals need about ${WANTED_LABELS} good and ${WANTED_LABELS} bad traces. Continue, likely failures first: ${commandLine`art-e evals label ${labeling.runId ?? "--chats"} --enriched`}${modeFlag(criterion)}`
+        : `Next: ${commandLine`art-e evals suggest`}${modeFlag(criterion)}`,
     ]).join("\n"),
+  );
+}
+
+/** Says how many notes the second look has confirmed in each mode. */
+function printConfirmed({ count, isComplete }: Labeled, sessions: readonly Session[], { out }: CommandContext): void {
+  const modes = sessions.map(({ criterion, labeling }) => ({ mode: criterion, ...labeling.summary() }));
+  const [run] = sessions.map(({ labeling }) => labeling.runId ?? "--chats");
+  out.result({ labeled: count, modes }, () =>
+    [
+      `Labeled ${count}.`,
+      ...modes.map(({ mode, labels }) => `  ${mode}: ${countsText(labels, 0)}`),
+      isComplete
+        ? `Next: ${commandLine`art-e evals suggest`}`
+        : `Next: ${commandLine`art-e evals label ${run ?? "latest"} --confirm`}`,
+    ].join("\n"),
   );
 }
 
@@ -183,52 +240,51 @@ const KEYS: Readonly<Record<string, EvalLabel>> = {
 
 const PROMPT = "g good, b bad, s skip (optionally with a reason: b wrong year), t entire trace, q quit > ";
 
-/**
- * Shows one trace after another on stderr and reads one label per line from stdin. Saves each label immediately.
- * Returns the number of labels.
- */
-async function askLabels(
-  labeling: Labeling,
-  { adjudicate, confirm }: { readonly adjudicate: boolean; readonly confirm: boolean },
-  { signal, out }: CommandContext,
-): Promise<number> {
-  if (labeling.waiting === 0) {
-    if (adjudicate) {
-      throw new UserError(
-        "disagreements_none",
-        "No two annotators disagree on a trace that is not adjudicated.",
-        "Let a second person label the same traces: --annotator NAME.",
-      );
-    }
-    if (confirm) {
-      throw new UserError(
-        "confirmations_none",
-        "No coding note is left to confirm for this criterion.",
-        "Select a failure mode: --criterion MODE (art-e modes list).",
-      );
-    }
-    throw new UserError(
-      "labels_complete",
-      "All traces are labeled by a person.",
-      "Label another run, or another --criterion.",
+function nothingToLabel({ adjudicate, confirm }: Pick<LabelFlags, "adjudicate" | "confirm">): UserError {
+  if (adjudicate) {
+    return new UserError(
+      "disagreements_none",
+      "No two annotators disagree on a trace that is not adjudicated.",
+      "Let a second person label the same traces: --annotator NAME.",
     );
   }
+  if (confirm) {
+    return new UserError(
+      "confirmations_none",
+      "No coding note is left to confirm.",
+      `List the modes: ${commandLine`art-e evals modes`}`,
+    );
+  }
+  return new UserError(
+    "labels_complete",
+    "All traces are labeled by a person.",
+    "Label another run, or for another --mode.",
+  );
+}
+
+/** Shows one trace after another on stderr and reads one label per line from stdin. Saves each label immediately. */
+async function askAll(sessions: readonly Session[], { signal, out }: CommandContext): Promise<Labeled> {
   const lines = createInterface({ input: process.stdin, terminal: false });
   const stop = () => lines.close();
   signal.addEventListener("abort", stop, { once: true });
   const replies = lines[Symbol.asyncIterator]();
-  let labeled = 0;
+  let count = 0;
   try {
-    for (const item of labeling.traces()) {
-      const reply = await askUntilSaved(labeling, item, `${labeled + 1}/${labeling.waiting}`, replies, out.note);
-      if (reply === null) break;
-      labeled++;
+    for (const { criterion, labeling } of sessions) {
+      if (sessions.length > 1) out.note(`\n${criterion}: good means that the trace does not have this mode.`);
+      if (labeling.sentence !== null) out.note(`Good means: ${labeling.sentence}`);
+      let position = 0;
+      for (const item of labeling.traces()) {
+        const reply = await askUntilSaved(labeling, item, `${++position}/${labeling.waiting}`, replies, out.note);
+        if (reply === null) return { count, isComplete: false };
+        count++;
+      }
     }
   } finally {
     signal.removeEventListener("abort", stop);
     lines.close();
   }
-  return labeled;
+  return { count, isComplete: true };
 }
 
 /** Asks again if somebody else has labeled the trace in the meantime. Returns null if the annotator quits. */
@@ -291,67 +347,75 @@ export function summaryOf(trace: EvaluatedTrace): string {
   ]).join("\n");
 }
 
-const listLabelsSchema = z.object({
-  traces: z.array(text).default([]).meta({ description: "Only labels of these traces" }),
-  annotator: annotatorName.optional().meta({ placeholder: "NAME", description: "Only labels by this annotator" }),
-  disagreements: toggle.meta({ description: "Only the traces that annotators labeled differently" }),
-  delete: toggle.meta({ description: "Delete the labels of the traces or the annotator" }),
-  output: file.optional().meta({ description: "Write the labels to a file that --from accepts", alias: "o" }),
-  ...criterionShape,
-});
-
-export const listLabelsCommand = defineCommand(
-  listLabelsSchema,
-  async ({ criterion, traces, annotator = null, output, ...flags }, { settings, out }) => {
-    if (flags.delete && traces.length === 0 && annotator === null) {
-      throw new UserError(
-        "labels_unnamed",
-        "--delete requires traces or --annotator.",
-        "Specify the traces or the annotator whose labels to delete.",
+async function listLabels(flags: LabelFlags, { settings, out }: CommandContext): Promise<void> {
+  const { trace: traces, annotator = null, output, mode: criterion = OVERALL } = flags;
+  if (flags.delete && traces.length === 0 && annotator === null) {
+    throw new UserError(
+      "labels_unnamed",
+      "--delete requires --trace or --annotator.",
+      "Specify the traces or the annotator whose labels to delete.",
+    );
+  }
+  if (flags.disagreements && (flags.delete || output !== undefined || annotator !== null)) {
+    throw contradiction(
+      "--disagreements cannot be combined with --delete, --output or --annotator.",
+      "Remove one of them.",
+    );
+  }
+  if (
+    flags.run !== undefined ||
+    flags.chats ||
+    flags.from !== undefined ||
+    flags.enriched ||
+    flags.adjudicate ||
+    flags.confirm
+  ) {
+    throw contradiction(
+      "--list, --disagreements, --delete and --output cannot be combined with a run or with flags for labeling.",
+      "Remove one of them.",
+    );
+  }
+  const { withStore } = await import("../../../store/open-store.js");
+  const { agreementOfAnnotators, listDisagreements } = await import("../../../evals/label-agreement.js");
+  const { allLabels, deleteLabels, labeledTracesWord } = await import("../../../evals/labels.js");
+  const { getTrace } = await import("../../../traces/traces-store.js");
+  await withStore(settings, async (db) => {
+    const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
+    if (flags.delete) {
+      const deleted = deleteLabels(db, criterion, ids, annotator);
+      out.result({ deleted }, () => `Deleted ${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion}.`);
+      return;
+    }
+    if (flags.disagreements) {
+      const disagreements = listDisagreements(db, criterion).filter((one) => ids?.includes(one.traceId) ?? true);
+      out.result({ criterion, disagreements }, () =>
+        disagreementsText(disagreements, [...labeledTracesWord(db, criterion), "--adjudicate"], criterion),
+      );
+      return;
+    }
+    const labels = allLabels(db, criterion).filter(
+      (label) => (ids?.includes(label.traceId) ?? true) && (annotator === null || label.annotator === annotator),
+    );
+    if (output !== undefined) {
+      const { labelLine } = await import("../../../evals/import-labels.js");
+      const { writeFileAtomically } = await import("../../../platform/files.js");
+      await writeFileAtomically(
+        output,
+        labels.map((label) => `${labelLine(label)}\n`),
       );
     }
-    if (flags.disagreements && (flags.delete || output !== undefined || annotator !== null)) {
-      throw contradiction(
-        "--disagreements cannot be combined with --delete, --output or --annotator.",
-        "Remove one of them.",
-      );
-    }
-    const { withStore } = await import("../../../store/open-store.js");
-    const { agreementOfAnnotators, listDisagreements } = await import("../../../evals/label-agreement.js");
-    const { allLabels, deleteLabels } = await import("../../../evals/labels.js");
-    const { getTrace } = await import("../../../traces/traces-store.js");
-    await withStore(settings, async (db) => {
-      const ids = traces.length === 0 ? null : traces.map((name) => getTrace(db, name).traceId);
-      if (flags.delete) {
-        const deleted = deleteLabels(db, criterion, ids, annotator);
-        out.result({ deleted }, () => `Deleted ${deleted} ${deleted === 1 ? "label" : "labels"} of ${criterion}.`);
-        return;
-      }
-      if (flags.disagreements) {
-        const disagreements = listDisagreements(db, criterion).filter((one) => ids?.includes(one.traceId) ?? true);
-        out.result({ criterion, disagreements: disagreements }, () => disagreementsText(disagreements, criterion));
-        return;
-      }
-      const labels = allLabels(db, criterion).filter(
-        (label) => (ids?.includes(label.traceId) ?? true) && (annotator === null || label.annotator === annotator),
-      );
-      if (output !== undefined) {
-        const { labelLine } = await import("../../../evals/import-labels.js");
-        const { writeFileAtomically } = await import("../../../platform/files.js");
-        await writeFileAtomically(
-          output,
-          labels.map((label) => `${labelLine(label)}\n`),
-        );
-      }
-      const agreement = agreementOfAnnotators(db, criterion);
-      out.result({ criterion, labels, agreement, output: output ?? null }, () =>
-        output === undefined ? labelsText(labels, agreement) : `${output}: ${labels.length} labels`,
-      );
-    });
-  },
-);
+    const agreement = agreementOfAnnotators(db, criterion);
+    out.result({ criterion, labels, agreement, output: output ?? null }, () =>
+      output === undefined ? labelsText(labels, agreement) : `${output}: ${labels.length} labels`,
+    );
+  });
+}
 
-function disagreementsText(disagreements: readonly Disagreement[], criterion: string): string {
+function disagreementsText(
+  disagreements: readonly Disagreement[],
+  adjudicate: readonly string[],
+  criterion: string,
+): string {
   if (disagreements.length === 0) return "No two annotators disagree.";
   const rows = disagreements.map(({ traceId, labels, adjudicated }) => [
     traceId,
@@ -360,7 +424,7 @@ function disagreementsText(disagreements: readonly Disagreement[], criterion: st
   ]);
   const text = table(["trace", "labels", "adjudicated"], rows);
   if (disagreements.every(({ adjudicated }) => adjudicated !== null)) return text;
-  return `${text}\n\nNext: art-e evals label --adjudicate${criterionFlag(criterion)}`;
+  return `${text}\n\nNext: ${commandLine`art-e evals label ${adjudicate}`}${modeFlag(criterion)}`;
 }
 
 function labelsText(labels: readonly TraceLabel[], agreement: readonly AnnotatorAgreement[]): string {
@@ -383,36 +447,6 @@ function labelsText(labels: readonly TraceLabel[], agreement: readonly Annotator
   ]);
   return `${text}\n\n${table(["annotators", "shared traces", "same label (95%)", "kappa (95%)"], pairs)}`;
 }
-
-const criteriaSchema = z.object({
-  name: criterionNameSchema.optional().meta({ description: "Criterion" }),
-  sentence: sentenceSchema
-    .optional()
-    .meta({ description: "One sentence about what a good trace does. Replaces an existing one" }),
-});
-
-export const criteriaCommand = defineCommand(criteriaSchema, async ({ name, sentence }, { settings, out }) => {
-  if (name !== undefined && sentence !== undefined) {
-    const { withStore } = await import("../../../store/open-store.js");
-    await withStore(settings, (db) => writeCriterion(db, name, sentence));
-  }
-  const criteria = (await listCriteria(settings)).filter((one) => name === undefined || one.name === name);
-  if (name !== undefined && criteria.length === 0) {
-    throw new UserError(
-      "criterion_unknown",
-      `Unknown criterion "${name}".`,
-      `Describe it: ${commandLine`art-e evals criteria ${name} ${"What a good trace does."}`}`,
-    );
-  }
-  out.result(criteria, () =>
-    criteria.length === 0
-      ? "No criteria."
-      : table(
-          ["criterion", "labeled traces", "a good trace"],
-          criteria.map((one) => [one.name, String(one.labeled), one.sentence ?? "-"]),
-        ),
-  );
-});
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").slice(0, 200);

@@ -1,4 +1,4 @@
-// The commands to list, test, review, activate, run, import and export evals.
+// The commands to list, show, test, activate, run and export evals.
 import { z } from "zod";
 import { EVAL_FORMATS, evalFiles, REMOVED_EVAL_FORMATS, readableFunction } from "../../../evals/as-python.js";
 import { criterionNameSchema } from "../../../evals/criteria.js";
@@ -9,10 +9,10 @@ import {
   type Validation,
   validationOf,
 } from "../../../evals/definition.js";
-import type { UncaughtTrace } from "../../../evals/review-eval.js";
+import { wrongLabelsText } from "../../../evals/label-error-correction.js";
 import type { DescribedEval } from "../../../evals/use-evals.js";
 import { commandLine } from "../../../platform/command-line.js";
-import { EXIT, UserError } from "../../../platform/errors.js";
+import { EXIT } from "../../../platform/errors.js";
 import { evalName, file, oneOf, runName, text, toggle, withTraits } from "../../../platform/flag-values.js";
 import { compact } from "../../../platform/optional-values.js";
 import {
@@ -20,15 +20,16 @@ import {
   contradictionLines,
   evalHistoryText,
   evalLabel,
+  evalTestsText,
   evalTestText,
   otherAgentsLines,
 } from "../../../reports/eval-text.js";
-import { estimateText, oneLine } from "../../../reports/figure-text.js";
+import { estimateText } from "../../../reports/figure-text.js";
 import type { EvalRun } from "../../../runs/evals-over-run.js";
 import { share, table } from "../../../text/format.js";
 import type { CommandContext } from "../../command.js";
 import { contradiction, defineCommand } from "../../flags/define-command.js";
-import { criterionShape } from "../../flags/eval-flags.js";
+import { oneModeShape } from "../../flags/eval-flags.js";
 import { differentRuns } from "../../flags/run-argument.js";
 
 const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
@@ -37,9 +38,11 @@ const namedEval = evalName.meta({ description: "Eval name, or NAME@VERSION" });
 export const EVAL_OR_RUN = "A name that an eval and a run share means the eval";
 
 const runEvalsSchema = z.object({
-  names: withTraits(z.array(text).min(1, "expected the name of an eval"), { completes: "evals" }).meta({
-    description: `Names of evals in use, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN}`,
-  }),
+  names: withTraits(z.array(text), { completes: "evals" })
+    .default([])
+    .meta({
+      description: `Names of evals, or NAME@VERSION, and optionally a run. ${EVAL_OR_RUN} [default: all evals in use]`,
+    }),
   run: runName.optional().meta({ description: "Run id, the start of an id, a run name, or latest [default: latest]" }),
   chats: toggle.meta({ description: "Use chats, and traces from other programs without a task, instead of a run" }),
   trace: text
@@ -64,13 +67,6 @@ export const runEvalsCommand = defineCommand(runEvalsSchema, async ({ chats, tra
   refuseSeveral([flags.run, chats, trace]);
   const { names, run } = await evalsAndRun(flags, context.settings);
   refuseSeveral([run, chats, trace]);
-  if (names.length === 0) {
-    throw new UserError(
-      "usage",
-      `evals run: the name of an eval is required. ${run} is a run.`,
-      "See art-e evals run --help.",
-    );
-  }
   const { runEvalsOnTrace, runEvalsOverChats, runEvalsOverRun } = await import("../../../runs/evals-over-run.js");
   if (trace !== undefined) {
     const results = await runEvalsOnTrace(names, trace, context);
@@ -105,7 +101,7 @@ function refuseSeveral(selected: readonly (string | boolean | undefined)[]): voi
 }
 
 function runText({ runId, traces, evals }: EvalRun): string {
-  const validatedEval = evals.find(({ validation }) => validation === "passed");
+  const validated = evals.filter(({ validation }) => validation === "passed").map(({ stored }) => stored.definition);
   const lines = [
     runId === null ? `${traces} chats` : `${traces} traces of ${runId}`,
     "",
@@ -119,7 +115,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
         "errors",
         "pass rate (95%)",
         "corrected",
-        "false alarms",
+        "false failure rate",
       ],
       evals.map(
         ({
@@ -132,7 +128,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           errors,
           passRate,
           corrected,
-          falseAlarms,
+          falseFailureRate,
         }) => [
           scoreNameOf(definition),
           String(passed),
@@ -142,7 +138,7 @@ function runText({ runId, traces, evals }: EvalRun): string {
           String(errors),
           estimateText(passRate),
           corrected === null ? NOT_CORRECTED[validation] : estimateText(corrected),
-          falseAlarms === null ? NOT_CORRECTED[validation] : estimateText(falseAlarms),
+          falseFailureRate === null ? NOT_CORRECTED[validation] : estimateText(falseFailureRate),
         ],
       ),
     ),
@@ -152,9 +148,14 @@ function runText({ runId, traces, evals }: EvalRun): string {
       firstError === null ? [] : ["", `${scoreNameOf(definition)} failed on ${errors} traces, first: ${firstError}`],
     ),
   ];
-  if (validatedEval !== undefined && runId !== null) {
-    const limit = `${scoreNameOf(validatedEval.stored.definition)}:corrected=0.9`;
-    lines.push("", `As a gate: ${commandLine`art-e gate ${runId} --fail-under ${limit}`}`);
+  if (validated.length > 0 && runId !== null) {
+    const limits = validated.map((definition) => `${scoreNameOf(definition)}:corrected=0.9`).join(",");
+    const names = validated.map(({ name }) => name);
+    lines.push(
+      "",
+      `Next, as a gate: ${commandLine`art-e gate ${runId} --fail-under ${limits}`}`,
+      `Now and after each further run, to notice a changed judge or agent: ${commandLine`art-e evals watch ${names} ${runId}`}`,
+    );
   }
   return lines.join("\n");
 }
@@ -162,13 +163,10 @@ function runText({ runId, traces, evals }: EvalRun): string {
 /** Says how many labels are wrong, or that it is unknown, for evals with a corrected rate. */
 function labelErrorLines(evals: EvalRun["evals"]): string[] {
   const corrected = evals.filter((one) => one.corrected !== null);
-  if (corrected.length === 0) return [];
-  const shares = corrected.map(({ stored: { definition }, labelErrors }) =>
-    labelErrors === null
-      ? `${definition.name}: unknown, because fewer than five traces were labeled twice`
-      : `${definition.name}: about ${Math.round(labelErrors * 100)}%`,
+  const lines = corrected.map(
+    ({ stored: { definition }, labelErrors }) => `${definition.name}: ${wrongLabelsText(labelErrors)}`,
   );
-  return ["", `Wrong labels, which the corrected rates take into account: ${shares.join("; ")}`];
+  return lines.length === 0 ? [] : ["", ...lines];
 }
 
 /** Says which corrected rates come from labels of the run, and which from labels of another agent. */
@@ -194,41 +192,6 @@ const NOT_CORRECTED: Readonly<Record<Validation, string>> = {
   passed: "-",
   rejected: "-",
 };
-
-const importEvalsSchema = z.object({
-  files: z.array(text).min(1, "expected files or folders").meta({
-    description: "Files or folders from evals export, Python files with an eval_function, or TypeScript files",
-  }),
-});
-
-export const importEvalsCommand = defineCommand(importEvalsSchema, async ({ files }, { settings, signal, out }) => {
-  const { importEvals } = await import("../../../evals/eval-files.js");
-  const imported = await importEvals(files, settings, signal);
-  out.result(
-    imported.map(({ path, stored: { definition, status }, isNew, validation }) => ({
-      path,
-      name: definition.name,
-      version: definition.version,
-      status,
-      isNew,
-      validation,
-    })),
-    () =>
-      imported
-        .map(({ path, stored: { definition, status }, isNew, validation }) => {
-          const label = evalLabel(definition);
-          return `${path}: ${label}${isNew ? "" : ` (already exists: ${status})`}${VALIDATION_TEXT[validation ?? "kept"]}`;
-        })
-        .join("\n"),
-  );
-});
-
-const VALIDATION_TEXT = {
-  kept: "",
-  "tested here": "",
-  "of another version": "; ignored its test, which belongs to another version",
-  changed: "; ignored its test, whose figures were changed after the export",
-} as const;
 
 const exportEvalsSchema = z.object({
   names: withTraits(z.array(text), { completes: "evals" })
@@ -276,19 +239,23 @@ function evalTable(evals: readonly DescribedEval[]): string {
 }
 
 const useEvalSchema = z.object({
-  names: withTraits(z.array(text).min(1, "expected the name of an eval"), { completes: "evals" }).meta({
-    description: "Names of evals, or NAME@VERSION",
-  }),
+  names: withTraits(z.array(text), { completes: "evals" })
+    .default([])
+    .meta({ description: "Names of evals, or NAME@VERSION [default: all drafts that passed their test]" }),
   anyway: toggle.meta({ description: "Even without a passed test" }),
-  criterion: criterionNameSchema.optional().meta({ description: "Criterion, for an eval tested for several criteria" }),
+  mode: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "Failure mode, for an eval that passed for several modes" }),
 });
 
-export const useEvalCommand = defineCommand(useEvalSchema, async ({ names, ...flags }, { settings, out }) => {
+export const useEvalCommand = defineCommand(useEvalSchema, async ({ names, anyway, mode }, { settings, out }) => {
   const { useEvals } = await import("../../../evals/use-evals.js");
-  const activated = (await useEvals({ names, ...flags }, settings)).map(({ stored: { definition }, former }) => ({
+  const used = await useEvals({ names, anyway, criterion: mode }, settings);
+  const activated = used.map(({ stored: { definition }, former }) => ({
     definition,
     retired: former === null ? null : former.definition.version,
   }));
+  const traces = used.map(({ labeledTraces }) => labeledTraces).find((one) => one !== null) ?? "latest";
   out.result(
     activated.map(({ definition: { name, version }, retired }) => ({ name, version, retired })),
     () =>
@@ -299,30 +266,49 @@ export const useEvalCommand = defineCommand(useEvalSchema, async ({ names, ...fl
             definition.reference && "It needs gold answers, so it does not score chats.",
           ]),
         ),
-        `Next: ${commandLine`art-e evals run ${activated.map(({ definition: { name } }) => name)} latest`}`,
+        `Next: ${commandLine`art-e evals run ${activated.map(({ definition: { name } }) => name)} ${traces}`}`,
       ].join("\n"),
   );
 });
 
 const testEvalSchema = z.object({
-  name: namedEval,
+  names: withTraits(z.array(text), { completes: "evals" })
+    .default([])
+    .meta({ description: "Names of evals, or NAME@VERSION [default: all drafts]" }),
+  ...oneModeShape,
   thresholds: oneOf(THRESHOLD_NAMES).default("usable").meta({ description: "Thresholds: usable, or gate (stricter)" }),
   fresh: toggle.meta({ description: "Have a rubric's model judge every trace again, without cached results" }),
-  ...criterionShape,
 });
 
-export const testEvalCommand = defineCommand(testEvalSchema, async (flags, context) => {
-  const { testEval } = await import("../../../evals/test-eval.js");
-  const { stored, test } = await testEval(flags, context);
-  const { name, version } = stored.definition;
-  const passed = test.rejections.length === 0;
-  context.out.result({ name, version, passed, ...test }, () => evalTestText(stored, test));
+export const testEvalCommand = defineCommand(testEvalSchema, async ({ mode, ...flags }, context) => {
+  const { testEvals } = await import("../../../evals/test-eval.js");
+  const tests = await testEvals({ ...flags, criterion: mode }, context);
+  const passed = tests.every(({ test }) => test?.rejections.length === 0);
+  const results = tests.map(({ stored: { definition }, criterion, ...one }) => ({
+    name: definition.name,
+    version: definition.version,
+    ...(one.test === null
+      ? { criterion, passed: false, error: one.error.message }
+      : { passed: one.test.rejections.length === 0, ...one.test }),
+  }));
+  context.out.result(results, () => {
+    const [only] = tests;
+    return tests.length > 1 || only?.test == null
+      ? evalTestsText(tests)
+      : evalTestText(only.stored, only.test, { verbose: context.settings.verbose });
+  });
   return passed ? EXIT.done : EXIT.gate;
 });
 
 const showEvalSchema = z.object({
   name: namedEval,
   code: toggle.meta({ description: "Show the eval as a function" }),
+  disagreements: toggle.meta({
+    description: "Run the eval on the labeled traces that no test uses, and list those on which a label disagrees",
+  }),
+  mode: criterionNameSchema
+    .optional()
+    .meta({ placeholder: "NAME", description: "With --disagreements: failure mode of the labels" }),
 });
 
 /**
@@ -335,7 +321,9 @@ function definitionLines(definition: EvalDefinition): string[] {
   return body === null ? [json] : [json, "", body.trimEnd()];
 }
 
-export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code }, { settings, out }) => {
+export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code, disagreements, mode }, context) => {
+  const { settings, out } = context;
+  if (disagreements) return showDisagreements(name, mode, context);
   const { describeEval } = await import("../../../evals/use-evals.js");
   const { stored, test, history } = await describeEval(name, settings);
   const { definition, status, createdAt } = stored;
@@ -354,7 +342,7 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
     [
       test === null
         ? `${evalLabel(definition)}: ${definition.criterion}`
-        : evalTestText(stored, test.report, test.isStale),
+        : evalTestText(stored, test.report, { isStale: test.isStale, verbose: settings.verbose }),
       "",
       ...definitionLines(definition),
       "",
@@ -363,47 +351,18 @@ export const showEvalCommand = defineCommand(showEvalSchema, async ({ name, code
   );
 });
 
-const reviewEvalSchema = z.object({
-  name: evalName.optional().meta({ description: "Eval name, or NAME@VERSION" }),
-  ...criterionShape,
-});
-
-/** Maximum number of listed traces. --json lists all. */
-const LISTED = 20;
-
-export const reviewEvalCommand = defineCommand(reviewEvalSchema, async ({ name, criterion }, context) => {
-  const { out } = context;
-  const { reviewEval, reviewUncaught } = await import("../../../evals/review-eval.js");
-  if (name === undefined) {
-    const uncaught = await reviewUncaught(criterion, context);
-    out.result(uncaught, () => uncaughtText(uncaught));
-    return;
-  }
-  const { stored, agreement, contradictions } = await reviewEval(name, criterion, context);
+async function showDisagreements(name: string, mode: string | undefined, context: CommandContext): Promise<void> {
+  const { reviewEval } = await import("../../../evals/review-eval.js");
+  const { stored, agreement, contradictions } = await reviewEval(name, mode, context);
   const { definition } = stored;
-  out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
+  context.out.result({ name: definition.name, version: definition.version, agreement, contradictions }, () =>
     [
-      `${evalLabel(definition)} on the training half, which it might be based on:`,
+      `${evalLabel(definition)} on labeled traces that it might be based on, and that no test uses:`,
       "",
       agreementTable(agreement),
       contradictions.length === 0 ? "\nNo label contradicts it." : contradictionLines(contradictions).join("\n"),
     ].join("\n"),
   );
-});
-
-function uncaughtText(uncaught: readonly UncaughtTrace[]): string {
-  if (uncaught.length === 0) return "Every bad trace of the training half fails an eval.";
-  const more = uncaught.length - LISTED;
-  return compact([
-    `Bad traces of the training half that pass all evals: ${uncaught.length}. A common cause is the next criterion.`,
-    ...uncaught
-      .slice(0, LISTED)
-      .map(
-        ({ traceId, note }) =>
-          `  ${commandLine`art-e show ${traceId}`}${note === null ? "" : `  (${oneLine(note, 100)})`}`,
-      ),
-    more > 0 && `  ... and ${more} more; --json lists all`,
-  ]).join("\n");
 }
 
 const retireEvalSchema = z.object({ name: namedEval });
