@@ -319,8 +319,17 @@ const OPERAND_MARK = "\0";
  */
 function markOperands(args: readonly string[]): string[] {
   const end = args.indexOf("--");
-  if (end === -1) return [...args];
-  return [...args.slice(0, end), ...args.slice(end + 1).map((operand) => `${OPERAND_MARK}${operand}`)];
+  if (end === -1) return joinDescending(args);
+  return [...joinDescending(args.slice(0, end)), ...args.slice(end + 1).map((operand) => `${OPERAND_MARK}${operand}`)];
+}
+
+/**
+ * Turns `--sort -score` into `--sort=-score`. Short flags have one letter, so a longer word after a dash is the value of
+ * the flag before it.
+ */
+function joinDescending(args: readonly string[]): string[] {
+  const isValue = (i: number) => /^-[a-z]{2,}$/.test(args[i] ?? "") && /^--[a-z][a-z-]*$/.test(args[i - 1] ?? "");
+  return args.flatMap((arg, i) => (isValue(i) ? [] : isValue(i + 1) ? [`${arg}=${args[i + 1]}`] : [arg]));
 }
 
 function withoutMarks<T>(value: T): T {

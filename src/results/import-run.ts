@@ -19,6 +19,7 @@ import { completeImportedRun, hasRun, insertRun } from "../traces/runs-store.js"
 import { toTaskResult } from "../traces/task-result.js";
 import type { Trace } from "../traces/trace.js";
 import { hasTrace } from "../traces/traces-store.js";
+import { storeRunFigures } from "./run-summaries.js";
 
 export interface ImportedTraces {
   readonly format: string;
@@ -46,7 +47,7 @@ export async function importTraces(path: string, { settings, note, signal }: App
     onWait: () => note(`art-e: waiting for another program that is writing to ${settings.db}.`),
   };
   try {
-    return await withImportTransaction(db, waiting, async () => {
+    const imported = await withImportTransaction(db, waiting, async () => {
       const runs = new Map<string, ImportedRunWriter>();
       let traces = 0;
       let chats = 0;
@@ -66,6 +67,8 @@ export async function importTraces(path: string, { settings, note, signal }: App
       for (const run of runs.values()) run.complete(source.tools());
       return { format: source.format, runs: [...runs.keys()], traces, chats, lacking: source.lacking() };
     });
+    for (const runId of imported.runs) await storeRunFigures(db, runId);
+    return imported;
   } finally {
     db.close();
   }

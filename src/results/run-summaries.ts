@@ -1,4 +1,4 @@
-// Lists runs with their figures. The database stores the figures of a run until one of its results changes.
+// Lists runs with their figures. The database stores the figures of a run at its end, until one of its results changes.
 import { setImmediate as otherEvents } from "node:timers/promises";
 import type { AppSettings } from "../platform/app-context.js";
 import { NEVER, openDeadline } from "../platform/deadline.js";
@@ -29,7 +29,7 @@ export async function pageOfRuns(
   db: Db,
   query: ListQuery,
 ): Promise<{ readonly runs: SummarizedRun[]; readonly total: number }> {
-  const computed = await refreshSummaries(db);
+  const computed = await refreshSummaries(db, runsWithoutSummary(db));
   return findRuns(db, query, computed);
 }
 
@@ -49,11 +49,15 @@ const BATCH_MS = 30;
 /** Milliseconds to wait for another writer. The figures are computed again if they cannot be stored now. */
 const SAVE_MS = 50;
 
+/** Computes and stores the figures of a run that has ended. If that fails, the next list does it. */
+export async function storeRunFigures(db: Db, runId: string): Promise<void> {
+  await refreshSummaries(db, [{ id: runId, isRunning: false }]);
+}
+
 /**
- * Computes the figures of runs that have none, and stores those of runs that are not running. Returns the figures that
- * could not be stored.
+ * Computes figures of runs, and stores those of runs that are not running. Returns the figures that could not be stored.
  */
-async function refreshSummaries(db: Db): Promise<RunSummary[]> {
+async function refreshSummaries(db: Db, runs: ReturnType<typeof runsWithoutSummary>): Promise<RunSummary[]> {
   const unsaved: RunSummary[] = [];
   let batch: RunSummary[] = [];
   let version = dataVersion(db);
@@ -64,7 +68,7 @@ async function refreshSummaries(db: Db): Promise<RunSummary[]> {
     version = dataVersion(db);
     start = performance.now();
   };
-  for (const { id, isRunning } of runsWithoutSummary(db)) {
+  for (const { id, isRunning } of runs) {
     const summary = await summarize(db, id);
     (isRunning ? unsaved : batch).push(summary);
     if (performance.now() - start > BATCH_MS) await save();

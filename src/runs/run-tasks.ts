@@ -5,6 +5,7 @@ import { batchCalls } from "../platform/batches.js";
 import { NEVER } from "../platform/deadline.js";
 import type { UntilWatch } from "../results/claim-watch.js";
 import { computeRunTotals } from "../results/results-file.js";
+import { storeRunFigures } from "../results/run-summaries.js";
 import { withWriteTransaction } from "../store/write-transaction.js";
 import { canBeRetried } from "../tasks/ending.js";
 import type { PlannedTask } from "../tasks/question.js";
@@ -224,6 +225,7 @@ export async function runTasks(
     ended.abort();
   }
   await finish(remaining > 0 ? "interrupted" : "completed");
+  await storeRunFigures(db, runId);
   emit({ type: "run_finished", runId, interrupted: remaining > 0 });
   const totals = await computeRunTotals(db, getRun(db, runId));
   const end = { totals, requestedTasks, until: until?.outcome() ?? null };

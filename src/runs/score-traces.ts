@@ -10,6 +10,7 @@ import { type AppContext, Interrupted } from "../platform/app-context.js";
 import type { Environment } from "../platform/environment.js";
 import { UserError } from "../platform/errors.js";
 import { computeRunTotals, saveResults } from "../results/results-file.js";
+import { storeRunFigures } from "../results/run-summaries.js";
 import { type FunctionScorer, isFunctionScore } from "../scoring/function-scorers.js";
 import { isJudgedBy } from "../scoring/judge.js";
 import {
@@ -186,10 +187,12 @@ export async function rewriteScores(
 ): Promise<ScoredRun> {
   const save = openScoreWriter(db);
   let scored = 0;
+  let stopped = true;
   let place: TaskCursor | null = null;
   while (!signal.aborted) {
     const batch = tracesAfter(db, runId, place, size);
-    if (batch === null) return { scored, stopped: false };
+    stopped = batch !== null;
+    if (batch === null) break;
     place = batch.last;
     const traces = await score(batch.traces).catch((error: unknown) => {
       if (signal.aborted) return [];
@@ -201,7 +204,8 @@ export async function rewriteScores(
     scored += traces.length;
     onProgress(scored);
   }
-  return { scored, stopped: true };
+  await storeRunFigures(db, runId);
+  return { scored, stopped };
 }
 
 export function scoringOf(

@@ -20,6 +20,7 @@ import {
   type Services,
 } from "./app/route.js";
 import { addPage, isPage } from "./app/static-pages.js";
+import { ListThread } from "./lists.js";
 import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";
@@ -62,8 +63,15 @@ type WriteLog = (line: Readonly<Record<string, unknown>>) => void;
  * Starts the server. Port 0 selects any free port. Throws a UserError if the port is in use or the server would be open
  * to others without a token.
  */
-export async function startServer(services: Services, access: Access, port: number, write: WriteLog): Promise<Running> {
+export async function startServer(
+  opened: Omit<Services, "lists">,
+  access: Access,
+  port: number,
+  write: WriteLog,
+): Promise<Running> {
   refuseOpenAddress(access);
+  const lists = new ListThread(opened.db.name);
+  const services = { ...opened, lists };
   const { db, chats, report, version } = services;
   // Other processes execute the runs.
   const subscriptions = new RunSubscriptions(
@@ -78,11 +86,13 @@ export async function startServer(services: Services, access: Access, port: numb
   const server = await openHttpServer(app, access.host, port, chats.max + MAX_OTHER_CONNECTIONS);
   return {
     url: server.url,
-    stop: (graceMs) =>
-      server.close(
+    async stop(graceMs) {
+      await server.close(
         graceMs + LAST_EVENTS_MS,
         async () => void (await Promise.all([chats.stop(graceMs), streams.end()])),
-      ),
+      );
+      await lists.close();
+    },
   };
 }
 

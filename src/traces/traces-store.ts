@@ -162,26 +162,33 @@ export function pageOfTraces(
 ): { readonly lines: TraceSummary[]; readonly hasMore: boolean; readonly total: number } {
   const { sql, values } = listCondition(terms, TRACE_FIELDS, TEXT);
   const order = listOrder(sort, TRACE_FIELDS);
-  const total = db.prepare(`SELECT count(*) FROM traces t WHERE ${sql}`).pluck().get(values) as number;
   const isKeyset = typeof after === "object" && after !== null;
-  const ids = `SELECT t.id FROM traces t WHERE ${sql} ${isKeyset ? "AND (t.started_at, t.id) < (@afterStart, @afterId)" : ""}
-    ORDER BY ${order === null ? "" : `${order}, `} t.started_at DESC, t.id DESC LIMIT @limit OFFSET @offset`;
+  // One scan finds the page and counts the rest, because searching all texts takes most of the time.
+  const found = `SELECT t.id, t.started_at, count(*) OVER () AS total,
+      row_number() OVER (ORDER BY ${order === null ? "" : `${order}, `} t.started_at DESC, t.id DESC) AS place
+    FROM traces t WHERE ${sql}`;
   const rows = db
     .prepare(
-      `SELECT t.id, t.run_id AS runId, (SELECT name FROM runs WHERE id = t.run_id) AS runName,
+      `WITH found AS (${found})
+       SELECT page.total, t.id, t.run_id AS runId, (SELECT name FROM runs WHERE id = t.run_id) AS runName,
               t.task_id AS taskId, t.agent_id AS agentId, t.session_id AS sessionId, t.started_at AS startedAt, t.ending, coalesce(t.model, '') AS model, coalesce(t.question, '') AS question,
               t.answer, coalesce(t.duration_ms, 0) AS durationMs, ${TRACE_FIELDS.rating.sql} AS rating,
               coalesce(${TRACE} -> '$.scores', '{}') AS scores
-       FROM (SELECT id, row_number() OVER () AS place FROM (${ids})) page JOIN traces t ON t.id = page.id
-       ORDER BY page.place`,
+       FROM (SELECT * FROM found ${isKeyset ? "WHERE (started_at, id) < (@afterStart, @afterId)" : ""}
+             ORDER BY place LIMIT @limit OFFSET @offset) page
+       JOIN traces t ON t.id = page.id ORDER BY page.place`,
     )
     .all({
       ...values,
       ...(isKeyset ? { afterStart: after.startedAt, afterId: after.id } : {}),
       limit: limit + 1,
       offset: typeof after === "number" ? after : 0,
-    }) as (Omit<TraceSummary, "score"> & { readonly scores: string })[];
-  const lines = rows.slice(0, limit).map(({ scores, ...row }) => ({ ...row, score: headlineScoreOf(scores) }));
+    }) as (Omit<TraceSummary, "score"> & { readonly scores: string; readonly total: number })[];
+  const lines = rows
+    .slice(0, limit)
+    .map(({ scores, total: _, ...row }) => ({ ...row, score: headlineScoreOf(scores) }));
+  // A page after the last one has no row with the total.
+  const total = rows[0]?.total ?? (after === null ? 0 : pageOfTraces(db, { terms, sort, limit: 1, after: null }).total);
   return { lines, hasMore: rows.length > limit, total };
 }
 

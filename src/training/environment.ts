@@ -11,6 +11,7 @@ import { NEVER } from "../platform/deadline.js";
 import { UserError } from "../platform/errors.js";
 import { compact, definedProperties, presentProperties } from "../platform/optional-values.js";
 import { loadSelection, type QuestionOptions, questionOpener, refuseContradictions } from "../questions/dataset.js";
+import { storeRunFigures } from "../results/run-summaries.js";
 import { checkNewRunName } from "../results/stored-runs.js";
 import { createRun } from "../runs/create-run.js";
 import { newRunId } from "../runs/plan-run.js";
@@ -485,5 +486,6 @@ class SplitRun implements EpisodeRun {
       saveScoringSettings(db, runId, { ...getRun(db, runId).settings, epochs });
       finishRun(db, runId, "completed", new Date().toISOString(), performance.now() - this.started);
     });
+    await storeRunFigures(db, runId);
   }
 }

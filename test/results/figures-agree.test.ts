@@ -20,6 +20,7 @@ import { pageOfRuns } from "../../src/results/run-summaries.js";
 import { headlineOf, runDetails } from "../../src/results/stored-runs.js";
 import { RunSubscriptions } from "../../src/runs/run-progress.js";
 import { SCORER_NAMES, scaleOfScore, scoreTrace } from "../../src/scoring/scorers.js";
+import { listsOf } from "../../src/server/lists.js";
 import { runRoutes } from "../../src/server/routes/runs.js";
 import type { Db } from "../../src/store/open-store.js";
 import { isFailure } from "../../src/tasks/ending.js";
@@ -219,7 +220,7 @@ async function expectSameInApiAndLibrary({ db, folder }: Omit<TestDb, "close">, 
   expect(shown.headline).toBe(headlineScorer(totals.scores));
 
   const answers = async (path: string, query: object = {}) => {
-    const route = runRoutes({ db }).find((each) => each.method === "get" && each.path === path);
+    const route = runRoutes({ db, lists: listsOf(db) }).find((each) => each.method === "get" && each.path === path);
     const request = {
       params: { id: "run_a" },
       query: { q: "", sort: "", limit: 50, offset: 0, with: [], ...query },

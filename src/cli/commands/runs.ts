@@ -38,7 +38,7 @@ export const listRunsCommand = defineCommand(
       .meta({ description: 'Words and conditions, such as gpt tag:paper "score<0.5" (all must hold)' }),
     sort: text.default("").meta({
       placeholder: "FIELD",
-      description: "Field to sort by: --sort=score, or --sort=-score for descending order",
+      description: "Field to sort by, after - for descending order, such as -score",
     }),
     limit: wholeNumber(0).default(20).meta({ description: "Maximum number of runs (0 = all)", alias: "l" }),
   }),

@@ -10,6 +10,7 @@ import { ByteBudget } from "../../platform/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
 import { exampleOf, type ListFields } from "../../store/list-query.js";
 import type { ChatServices } from "../chat-services.js";
+import type { Lists } from "../lists.js";
 import { errorShape, openaiErrorShape } from "../response-shapes.js";
 import { ApiError } from "./api-error.js";
 import type { StreamLimits } from "./sse-writer.js";
@@ -27,6 +28,7 @@ export interface Services extends ChatServices {
   readonly version: string;
   readonly stream: StreamLimits;
   readonly corpus: CorpusCopies;
+  readonly lists: Lists;
   /**
    * Whether clients can create tools that run programs on this machine, read the environment or reach private
    * addresses.

@@ -7,7 +7,7 @@ import { openMailboxes } from "../../mail/mailboxes.js";
 import type { Message } from "../../models/model.js";
 import { parseListQuery } from "../../store/list-query.js";
 import { getMail } from "../../tools/search-mailbox.js";
-import { type ChatSession, getSession, listSessions, sessionMessages } from "../../traces/chats-store.js";
+import { type ChatSession, getSession, sessionMessages } from "../../traces/chats-store.js";
 import { SESSION_FIELDS } from "../../traces/list-fields.js";
 import { ApiError } from "../app/api-error.js";
 import { defineRoute, offsetQuery, type Route, type Services, searchQuery, sendFile } from "../app/route.js";
@@ -59,7 +59,7 @@ export function metaRoutes({ db, models, chats, version }: Services): Route[] {
   ];
 }
 
-export function sessionRoutes({ db }: Services): Route[] {
+export function sessionRoutes({ db, lists }: Services): Route[] {
   const tag = "sessions";
   return [
     defineRoute({
@@ -70,8 +70,8 @@ export function sessionRoutes({ db }: Services): Route[] {
       query: z.strictObject({ ...searchQuery(SESSION_FIELDS), ...offsetQuery }),
       status: 200,
       response: sessionPageShape,
-      handle({ query: { q, ...page } }) {
-        const { sessions, total } = listSessions(db, { terms: parseListQuery(q, SESSION_FIELDS), ...page });
+      async handle({ query: { q, ...page } }) {
+        const { sessions, total } = await lists.read("sessions", { terms: parseListQuery(q, SESSION_FIELDS), ...page });
         const lines = sessions.map(({ chats, question, ...session }) => ({ ...sessionJson(session), chats, question }));
         return { sessions: lines, has_more: page.offset + lines.length < total, total_count: total };
       },

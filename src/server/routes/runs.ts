@@ -5,7 +5,6 @@ import { z } from "zod";
 import { htmlReport, packedTrace, readPageAssets } from "../../reports/html-report.js";
 import { collectReport, storedRun, storedTraceView } from "../../results/collect-report.js";
 import { computeRunTotals } from "../../results/results-file.js";
-import { pageOfRuns } from "../../results/run-summaries.js";
 import { SCORES } from "../../scoring/scorers.js";
 import { parseListQuery } from "../../store/list-query.js";
 import type { Db } from "../../store/open-store.js";
@@ -64,7 +63,7 @@ function distinctRuns(db: Db, names: readonly string[]): RunRow[] {
   return [...new Map(names.map((name) => getRun(db, name)).map((run) => [run.id, run])).values()];
 }
 
-export function runRoutes({ db }: Pick<Services, "db">): Route[] {
+export function runRoutes({ db, lists }: Pick<Services, "db" | "lists">): Route[] {
   const tag = "runs";
   return [
     defineRoute({
@@ -76,7 +75,7 @@ export function runRoutes({ db }: Pick<Services, "db">): Route[] {
       status: 200,
       response: runPageShape,
       async handle({ query: { q, ...page } }) {
-        const { runs, total } = await pageOfRuns(db, { terms: parseListQuery(q, RUN_FIELDS), ...page });
+        const { runs, total } = await lists.read("runs", { terms: parseListQuery(q, RUN_FIELDS), ...page });
         return { runs: runs.map(runLine), has_more: page.offset + runs.length < total, total_count: total };
       },
     }),

@@ -23,7 +23,7 @@ import {
 import { TRACE_FIELDS } from "../../traces/list-fields.js";
 import { getRun } from "../../traces/runs-store.js";
 import { askedOf, type ChatTrace, type Trace } from "../../traces/trace.js";
-import { getTrace, pageOfTraces, type TraceSummary } from "../../traces/traces-store.js";
+import { getTrace, type TraceSummary } from "../../traces/traces-store.js";
 import { ApiError } from "../app/api-error.js";
 import { cursorQuery, defineRoute, pageEnd, type Route, readCursor, type Services, searchQuery } from "../app/route.js";
 import {
@@ -42,7 +42,7 @@ const listQuery = z.strictObject({
   ...cursorQuery,
 });
 
-export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
+export function traceRoutes({ db, lists }: Pick<Services, "db" | "lists">): Route[] {
   return [
     defineRoute({
       method: "get",
@@ -52,7 +52,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
       query: listQuery,
       status: 200,
       response: tracePageShape,
-      handle({ query }) {
+      async handle({ query }) {
         const { q, sort, limit, run_id: run, session_id: session } = query;
         const given = { run, session };
         const ids = Object.entries(given).flatMap(([field, value]) =>
@@ -63,7 +63,7 @@ export function traceRoutes({ db }: Pick<Services, "db">): Route[] {
         const isSorted = sort !== "";
         const before = isSorted ? Number(cursor?.at ?? 0) || 0 : null;
         const after = isSorted ? before : cursor && { startedAt: cursor.at, id: cursor.id };
-        const { lines, hasMore, total } = pageOfTraces(db, { terms, sort, limit, after });
+        const { lines, hasMore, total } = await lists.read("traces", { terms, sort, limit, after });
         const last = lines.at(-1);
         const at = before === null ? last?.startedAt : String(before + lines.length);
         return {

@@ -7,6 +7,7 @@ import type { RunProcessState } from "../../traces/progress.js";
 import { type HttpServer, openHttpServer } from "../app/http-server.js";
 import { addPage } from "../app/static-pages.js";
 import { createApp } from "../create-app.js";
+import { listsOf } from "../lists.js";
 import { mailRoutes } from "../routes/mail.js";
 import { runRoutes } from "../routes/runs.js";
 import { traceRoutes } from "../routes/traces.js";
@@ -24,6 +25,7 @@ const LAST_STATE_MS = 2_000;
 
 const { path, version, token } = workerData as RunPageData;
 const db = openReadOnly(path);
+const lists = listsOf(db);
 let ofRun: { readonly runId: string; readonly state: RunProcessState } | null = null;
 let server: HttpServer | null = null;
 
@@ -50,8 +52,8 @@ async function answer(call: RunPageCall): Promise<RunPageAnswer> {
 
 function openServer(): Promise<HttpServer> {
   const routes = [
-    ...runRoutes({ db }),
-    ...traceRoutes({ db }),
+    ...runRoutes({ db, lists }),
+    ...traceRoutes({ db, lists }),
     ...mailRoutes({ db }),
     ...runStreamRoutes({ db }, streams),
   ];
