@@ -16,6 +16,8 @@ export interface Progress {
 export interface ProgressDetail {
   /** The most important text, always shown. */
   readonly main: string;
+  /** Reason why the work is held up. It stands at the front, and the time left is unknown. */
+  readonly held?: string | null;
   /** Texts shown if there is room, most important first. */
   readonly more?: readonly string[];
 }
@@ -25,6 +27,7 @@ export interface ProgressState extends ProgressDetail {
   readonly done: number;
   /** The total, or null if unknown. */
   readonly total: number | null;
+  /** Milliseconds, without those in which the work was held up. */
   readonly elapsedMs: number;
 }
 
@@ -57,29 +60,54 @@ export function openProgressLater(settings: Settings, title: string) {
 }
 
 function openBar(title: string, total: number | null): Progress {
-  const started = performance.now();
+  const watch = openStopwatch();
   let state: Omit<ProgressState, "elapsedMs"> = { title, total, done: 0, main: "" };
-  const bar = openTerminalBar((columns) => progressLine({ ...state, elapsedMs: performance.now() - started }, columns));
+  const bar = openTerminalBar((columns) => progressLine({ ...state, elapsedMs: watch.elapsedMs() }, columns));
   return {
     update(done, detail) {
       state = { title, total, done, ...detailOf(detail) };
+      watch.setHeld(isHeld(state));
     },
     stop: () => bar.stop(),
   };
 }
 
 function openLines(title: string, total: number | null): Progress {
-  const started = performance.now();
-  let last = started;
+  const watch = openStopwatch();
+  let last = performance.now();
   return {
     update(done, detail) {
+      const state = { title, total, done, ...detailOf(detail) };
+      // A log says immediately that the work is held up, and that it continues.
+      const isNews = watch.setHeld(isHeld(state));
       const now = performance.now();
-      if (now - last < LINE_EVERY) return;
+      if (now - last < LINE_EVERY && !isNews) return;
       last = now;
-      const text = progressText({ title, total, done, elapsedMs: now - started, ...detailOf(detail) });
-      process.stderr.write(`${text}\n`);
+      process.stderr.write(`${progressText({ ...state, elapsedMs: watch.elapsedMs() })}\n`);
     },
     stop() {},
+  };
+}
+
+function isHeld({ held = null }: ProgressDetail): boolean {
+  return held !== null;
+}
+
+/** Measures the time in which work was not held up. */
+function openStopwatch() {
+  let elapsedMs = 0;
+  let since = performance.now();
+  let held = false;
+  return {
+    elapsedMs: () => elapsedMs + (held ? 0 : performance.now() - since),
+    /** Returns whether that is a change. */
+    setHeld(next: boolean): boolean {
+      if (next === held) return false;
+      elapsedMs = this.elapsedMs();
+      since = performance.now();
+      held = next;
+      return true;
+    },
   };
 }
 
@@ -122,11 +150,12 @@ export function progressText(state: ProgressState): string {
 }
 
 /** Returns the text that is always shown, followed by the optional texts. */
-function partsOf({ done, total, elapsedMs, main, more = [] }: ProgressState): readonly string[] {
+function partsOf({ done, total, elapsedMs, main, held = null, more = [] }: ProgressState): readonly string[] {
   const parts = [];
   if (total !== null && total > 0) parts.push(`${Math.floor((Math.min(done, total) / total) * 100)}%`);
+  if (held !== null) parts.push(stripControls(held));
   if (main !== "") parts.push(stripControls(main));
-  if (total !== null && done > 0 && done < total) {
+  if (total !== null && done > 0 && done < total && held === null) {
     parts.push(`${duration((elapsedMs / done) * (total - done))} left`);
   }
   return [parts.join("  "), ...more.filter((part) => part !== "").map(stripControls)];

@@ -69,6 +69,10 @@ export const controlledRunSchema = z.strictObject({
     .describe("US dollars for new calls, including judging and running tasks. This counts toward the cost budget."),
   tokens: z.number(),
   limits: runLimitsSchema,
+  held: z
+    .strictObject({ state: z.enum(["paused", "stopping", "waiting"]), text: z.string() })
+    .nullable()
+    .describe("Reason why the run does not go forward, or null."),
   changes: z.array(z.string()).readonly().describe("Changes of the run's settings, oldest first."),
 });
 

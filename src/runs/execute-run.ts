@@ -243,6 +243,8 @@ async function answerAll(
     controls?.add(event);
     monitor.emit(event);
   };
+  const onStop = () => emit({ type: "run_steered", state: "stopping" });
+  context.signal.addEventListener("abort", onStop, { once: true });
   const waiting = waitForWriter(context, stopNow);
   const writer = forwardTraces(threadedResultWriter(settings.db, { waiting }), live);
   const guard = detectLostDatabase({ db, path: settings.db, runId: plan.runId, watch: fileWatch }, waiting, context);
@@ -297,6 +299,7 @@ async function answerAll(
   } catch (error) {
     throw await guard.explain(error, writer.recent());
   } finally {
+    context.signal.removeEventListener("abort", onStop);
     monitor.stop();
     await controlServer?.close();
     // A queue's unsaved replies are saved when it is closed.

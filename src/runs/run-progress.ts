@@ -4,6 +4,7 @@ import { countsInScore } from "../analysis/score-aggregate.js";
 import { addCost } from "../models/usage.js";
 import { chunk, yieldBetween } from "../platform/batches.js";
 import { presentProperties } from "../platform/optional-values.js";
+import { holdOf } from "../reports/hold-text.js";
 import { headlineFrom } from "../results/stored-runs.js";
 import { REWARD, SCORES } from "../scoring/scorers.js";
 import type { Db } from "../store/open-store.js";
@@ -375,7 +376,8 @@ class RunProgressReader {
     const { figures } = this;
     const { costUsd, judgeCostUsd } = withUnfinished(this.db, id, figures);
     const remaining = totalTasks - figures.doneTasks;
-    const isGoingOn = status === "running" && remaining > 0;
+    const isHeld = process !== null && holdOf(process, Date.now()) !== null;
+    const isGoingOn = status === "running" && remaining > 0 && !isHeld;
     const pace = isGoingOn ? estimatePace(this.finished.endTimes, remaining, Date.now()) : null;
     return {
       runId: id,

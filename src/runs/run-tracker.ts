@@ -22,6 +22,9 @@ interface RunningTask {
 export class RunTracker {
   private readonly tasks = new Map<string, RunningTask>();
   private retries: RunProcessState["retries"][number][] = [];
+  private runState: RunProcessState["state"] = "running";
+  /** Number of retried calls of each task without a saved result. */
+  private readonly unsavedRetries = new Map<string, number>();
 
   constructor(readonly activity: RunActivity) {}
 
@@ -39,8 +42,14 @@ export class RunTracker {
       case "task_answered":
         this.tasks.delete(epochKey(event));
         break;
+      case "run_steered":
+        this.runState = event.state;
+        break;
       case "run_finished":
         this.tasks.clear();
+        break;
+      case "task_finished":
+        this.unsavedRetries.delete(epochKey(event.result));
     }
   }
 
@@ -54,10 +63,15 @@ export class RunTracker {
     return this.activity.workers?.().active ?? this.tasks.size;
   }
 
-  state(isStopping: boolean): RunProcessState {
+  /** Number of retried calls of tasks without a saved result. */
+  get retriesUnderWay(): number {
+    return [...this.unsavedRetries.values()].reduce((sum, retries) => sum + retries, 0);
+  }
+
+  state(): RunProcessState {
     const { throttle, workers } = this.activity;
     return {
-      stopping: isStopping,
+      state: this.runState,
       underWay: this.running.map(({ startedAt, since, ...task }) => ({
         ...task,
         startedAt: new Date(startedAt).toISOString(),
@@ -67,6 +81,7 @@ export class RunTracker {
       limiter: throttle?.state() ?? null,
       workers: workers?.() ?? null,
       retries: this.retries,
+      retriesUnderWay: this.retriesUnderWay,
     };
   }
 
@@ -75,6 +90,7 @@ export class RunTracker {
     if (task === undefined) return;
     this.tasks.set(key, { ...task, activity, since: Date.now() });
     if (activity.type !== "retry") return;
+    this.unsavedRetries.set(key, (this.unsavedRetries.get(key) ?? 0) + 1);
     const { taskId, epoch } = task;
     const newest = { taskId, epoch, ...activity.retry, at: new Date().toISOString() };
     this.retries = [newest, ...this.retries].slice(0, MOST_RETRIES);

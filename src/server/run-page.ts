@@ -10,8 +10,6 @@ import { EVENT_STREAM_HEADERS, SseWriter, type StreamLimits } from "./app/sse-wr
 
 interface RunPageOptions extends RunPageData {
   readonly tracker: RunTracker;
-  /** Whether the user asked the run to stop. */
-  isStopping(): boolean;
   /** Called with the URL of the run's page, and with the reason if the page fails. */
   note(text: string): void;
 }
@@ -98,7 +96,7 @@ export class RunPage {
 
   private publish(): void {
     if (this.runId === null || this.isClosed) return;
-    const state = this.options.tracker.state(this.options.isStopping());
+    const state = this.options.tracker.state();
     const json = JSON.stringify(state);
     if (json === this.published) return;
     this.published = json;

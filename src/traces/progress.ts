@@ -40,9 +40,9 @@ const WAITS_FOR = z.enum(LIMIT_REASONS).nullable();
 
 const processStateSchema = z
   .strictObject({
-    stopping: z
-      .boolean()
-      .describe("Whether the user asked to stop the run. Running tasks finish, but no other task starts."),
+    state: z
+      .enum(["running", "paused", "stopping"])
+      .describe("paused, stopping: the user asked for it. Running tasks finish, but no other task starts."),
     underWay: z
       .array(
         z.strictObject({
@@ -89,6 +89,7 @@ const processStateSchema = z
       )
       .readonly()
       .describe("Newest first; at most 8."),
+    retriesUnderWay: tasks.describe("Number of retried calls of tasks without a result."),
   })
   .readonly();
 
@@ -185,6 +186,8 @@ export type RunEvent =
     }
   /** The task's slot is free again. Not emitted for an interrupted task. */
   | { readonly type: "task_answered"; readonly taskId: TaskId; readonly epoch: number }
+  /** The user paused, resumed or stopped the run. */
+  | { readonly type: "run_steered"; readonly state: RunProcessState["state"] }
   /** Failed tasks will be run again. */
   | { readonly type: "tasks_requeued"; readonly tasks: number }
   /** The result has already been saved. */

@@ -111,6 +111,13 @@ describe("the progress line", () => {
     expect(progressLine({ ...state, done: 0, total: 0, main: "" }, 30)).toMatch(/^Reading ░+ $/);
   });
 
+  it("shows why work is held up instead of the remaining time", () => {
+    const held = "Waiting: 429; next try in 4 s";
+    expect(progressText({ ...STATE, held, more: [] })).toBe(
+      "Answering 12%  Waiting: 429; next try in 4 s  semantic 0.412  12/100  $0.0123",
+    );
+  });
+
   it("shows control characters in a visible form", () => {
     expect(progressLine({ ...STATE, title: "\u001b[2J" }, 80)).not.toContain("\u001b");
     expect(progressText({ ...STATE, more: ["\u001b[2J"] })).not.toContain("\u001b");

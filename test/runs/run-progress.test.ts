@@ -141,7 +141,15 @@ describe("watching a run", () => {
         { taskId: 2, epoch: 1, startedAt: ends(3_600_000), activity: null, since: ends(3_600_000) },
         { taskId: 1, epoch: 2, startedAt: ends(0), activity: null, since: ends(0) },
       ];
-      const process = { stopping: false, underWay, underWayCount: 103, limiter: null, workers: null, retries: [] };
+      const process = {
+        state: "running" as const,
+        underWay,
+        underWayCount: 103,
+        limiter: null,
+        workers: null,
+        retries: [],
+        retriesUnderWay: 0,
+      };
       subscriptions = subscriptionsOf(reader, process);
       const { newest, unsubscribe } = listen();
       await expect.poll(newest).toMatchObject({ doneTasks: 2 });

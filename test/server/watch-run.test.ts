@@ -91,6 +91,8 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     await page.getByLabel("Reason").fill("lunch");
     await button("Pause").click();
     await page.getByText("Paused.", { exact: true }).waitFor();
+    expect(await status(page)).toBe("Paused: running tasks finish, but no other task starts.");
+    await page.getByText("Time left–paused").waitFor();
     expect(await button("Pause").isVisible()).toBe(false);
     await answerNext({ fail: "status", status: 400, message: HOSTILE });
     await page.getByText("1 of 6 tasks done").waitFor();
@@ -108,6 +110,11 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
     await page.getByText("Requeued 1 failed task.").waitFor();
     await button("Resume").click();
     await provider.received(4);
+    expect(await status(page)).toBe("Running.");
+    await button("Stop now").click();
+    await page.getByText("Running tasks end without a result").waitFor();
+    await button("Keep running").click();
+    expect(await button("Stop running tasks").isVisible()).toBe(false);
     await button("Stop after running tasks").click();
     await page.getByText("Canceled.", { exact: true }).waitFor();
     for (let i = 0; i < 3; i++) await answerNext(ANSWER);
@@ -132,10 +139,12 @@ describe("the page about a running run", { ...needs("browser"), timeout: 180_000
 
     // Long enough for the page to see the wait.
     await answerNext({ fail: "status", status: 429, message: "slow down", headers: { "retry-after": "3" } });
-    await underWay.getByText(/waiting .* before attempt 2: .*slow down/).waitFor();
+    await underWay.getByText(/attempt 2 in \d s: .*slow down/).waitFor();
     await page.getByRole("region", { name: "Recent retries" }).getByText("slow down").waitFor();
     await answerNext(ANSWER);
     await page.getByText("1 of 4 tasks done").waitFor();
+    await page.getByText(/Waiting: .*slow down; next try in \d s \(1 of 2 tasks\)/).waitFor();
+    expect(await page.getByRole("definition").allTextContents()).toContain("1");
     await underWay.getByText("waiting for the pause requested by the server").waitFor();
     await answerNext({ fail: "status", status: 400, message: HOSTILE });
     const rowOf = (each: Page, said: string) => each.locator("tr[data-index]", { hasText: said });

@@ -129,6 +129,7 @@ function stateText(run: ControlledRun): string {
   return compact([
     `Run ${runId}: ${state} in process ${pid}. ${progressText(run)}`,
     `Cost: ${runCostText(run)}. Spent on new calls: ${usd(spentUsd)}, ${count(tokens)} tokens. Budgets: ${budgets.join(", ") || "none"}.`,
+    run.held !== null && `${run.held.text}.`,
     tasks.length > 0 && table(["task", "epoch", "running for", "question"], tasks),
     ...(changes.length === 0 ? [] : ["Changes:", ...changes.map((change) => `  ${change}`)]),
   ]).join("\n");

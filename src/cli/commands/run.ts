@@ -11,6 +11,7 @@ import type { OpenMonitor, OpenQueue } from "../../runs/execute-run.js";
 import { RUN_FLAG_GROUPS, type RunOptions, runSchema } from "../../runs/run-flags.js";
 import { agentOfNewRun, inputsOf, outputsOf, type RunRequest, sendsTraces } from "../../runs/run-options.js";
 import type { RunStop, SessionEnd } from "../../runs/run-tasks.js";
+import type { RunTracker } from "../../runs/run-tracker.js";
 import type { RunPage } from "../../server/run-page.js";
 import { checkOutputs, type InputFile } from "../../trace-formats/output-files.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
@@ -83,7 +84,11 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
     printEstimate(await estimateBenchmark(request, context), configured, context);
     return EXIT.done;
   }
-  const openProgress: OpenMonitor = (tracker) => terminalProgress(context.settings, tracker);
+  let tracked: RunTracker | null = null;
+  const openProgress: OpenMonitor = (tracker) => {
+    tracked = tracker;
+    return terminalProgress(context.settings, tracker);
+  };
   const { end, gates, output, shortfall } = await withRunPage(flags, context, openProgress, (openMonitor) =>
     runBenchmark(request, context, openMonitor, openQueue),
   );
@@ -91,6 +96,12 @@ async function executeRun({ configured, flags, request }: PreparedRun, context: 
   const isEmpty = end.totals.totalTasks === 0 && end.stopped !== null && end.stopped.by !== "user";
   if (!isEmpty || context.settings.json) {
     await printTotals(end.totals, { gates, until: end.until }, { ...flags, output }, context);
+    const { retriesUnderWay: uncounted = 0 } = (tracked as RunTracker | null) ?? {};
+    if (uncounted > 0) {
+      context.note(
+        `art-e: ${uncounted} more calls were retried for tasks that have no result. The totals exclude them.`,
+      );
+    }
   }
   if (shortfall !== null) context.note(`${shortfall}. Retry: ${commandLine`art-e score --run ${end.totals.runId}`}`);
   const code = exitCodeOf(end, context);
@@ -313,7 +324,6 @@ async function withRunPage<T>(
       version: programVersion(),
       token,
       tracker,
-      isStopping: () => context.signal.aborted,
       note: context.note,
     });
     page = runPage;

@@ -5,6 +5,7 @@ import type { ExpectedStop, UntilOutcome } from "../../analysis/sequential-compa
 import type { RateLimiterState } from "../../models/rate-limiter.js";
 import { commandLine } from "../../platform/command-line.js";
 import { compact } from "../../platform/optional-values.js";
+import { holdOf, waitText } from "../../reports/hold-text.js";
 import { gateText, runSummary, untilLines } from "../../reports/run-text.js";
 import type { WorkersState } from "../../runs/answer-task.js";
 import type { RunEstimate } from "../../runs/execute-run.js";
@@ -39,7 +40,8 @@ interface RunChecks {
  * Shows a run's progress: score so far, completed tasks, cost and time left, followed by failures, the reason why
  * requests are waiting, and tokens.
  */
-export function terminalProgress(settings: Settings, { activity }: RunTracker): TerminalProgress {
+export function terminalProgress(settings: Settings, tracker: RunTracker): TerminalProgress {
+  const { activity } = tracker;
   const tally = new RunAggregate();
   const headline = new RunningHeadline();
   let total = 0;
@@ -48,25 +50,36 @@ export function terminalProgress(settings: Settings, { activity }: RunTracker): 
   const detail = (): ProgressDetail => {
     const { done, failed, usage, costUsd, retries } = tally.progress;
     const tokens = usage.inputTokens + usage.outputTokens;
+    const state = tracker.state();
+    const now = Date.now();
+    const held = holdOf(state, now)?.text ?? null;
+    const retried = retries === null ? null : retries + state.retriesUnderWay;
     return {
+      held,
       main: [headline.text(), `${count(done)}/${count(total)}`, tokens > 0 ? usd(costUsd) : ""]
         .filter((part) => part !== "")
         .join("  "),
       more: [
         failed > 0 ? `${count(failed)} failed` : "",
+        held === null ? (waitText(state, now) ?? "") : "",
         workers === null ? "" : workersText(workers()),
         activity.throttle === null ? "" : flow(activity.throttle.state()),
-        (retries ?? 0) > 0 ? `${count(retries)} retried` : "",
+        (retried ?? 0) > 0 ? `${count(retried)} retried` : "",
         tokens > 0 ? `${count(tokens)} tokens` : "",
       ],
     };
   };
+  const refresh = () => bar?.update(tally.progress.done, detail());
+  // The time until the next try changes without events.
+  const timer = setInterval(refresh, REFRESH_MS).unref();
   return {
     emit(event) {
       if (event.type === "run_started") {
         total = event.tasks;
         bar = openProgress(settings, "Answering", total);
       }
+      const isRetry = event.type === "task_activity" && event.activity.type === "retry";
+      if (isRetry || event.type === "run_steered") refresh();
       if (event.type === "tasks_requeued") {
         // The bar counts attempts.
         total += event.tasks;
@@ -76,11 +89,17 @@ export function terminalProgress(settings: Settings, { activity }: RunTracker): 
       if (event.type !== "task_finished" && event.type !== "task_kept") return;
       tally.add(event.result);
       headline.add(event.result);
-      bar?.update(tally.progress.done, detail());
+      refresh();
     },
-    stop: () => bar?.stop(),
+    stop() {
+      clearInterval(timer);
+      bar?.stop();
+    },
   };
 }
+
+/** Milliseconds between updates without an event. */
+const REFRESH_MS = 1_000;
 
 function flow({ running, waiting, why }: RateLimiterState): string {
   return `${running} running${waiting === 0 ? "" : `, ${waiting} waiting for ${WAITING_FOR[why ?? "concurrency"]}`}`;

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { stripControls } from "../../platform/control-characters.js";
 import { UserError } from "../../platform/errors.js";
 import { compact } from "../../platform/optional-values.js";
+import { holdOf } from "../../reports/hold-text.js";
 import { withWriteTransaction } from "../../store/write-transaction.js";
 import { epochKey } from "../../tasks/epoch-key.js";
 import type { PlannedTask, TaskId } from "../../tasks/question.js";
@@ -118,13 +119,16 @@ export class RunControls implements TaskSteering {
     switch (request.command) {
       case "pause":
         this.isPaused = true;
+        this.emit({ type: "run_steered", state: "paused" });
         return "paused";
       case "resume":
         this.isPaused = false;
+        this.emit({ type: "run_steered", state: "running" });
         this.notify();
         return "resumed";
       case "cancel":
         this.wound.abort();
+        this.emit({ type: "run_steered", state: "stopping" });
         if (request.now) this.stopped.abort(new DOMException("The run was canceled.", "AbortError"));
         this.notify();
         return request.now ? "canceled with its running tasks" : "canceled";
@@ -204,6 +208,7 @@ export class RunControls implements TaskSteering {
       spentUsd,
       tokens,
       limits: budget.limits,
+      held: holdOf(this.options.tracker.state(), now),
       changes: settings.changes ?? [],
     };
   }

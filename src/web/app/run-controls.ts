@@ -12,8 +12,17 @@ const REFRESH_MS = 2_000;
 
 type Command = ControlCommand["command"];
 
-/** Steers a run that is running on the server's machine: the buttons of `art-e ctl`. Hidden for other runs. */
-export function runControls(id: string, signal: AbortSignal): RunPanel {
+interface RunControls extends RunPanel {
+  /** State of the run, or null if this machine does not execute it. */
+  readonly controlled: ControlledRun | null;
+}
+
+/**
+ * Steers a run that is running on the server's machine: the buttons of `art-e ctl`. Hidden for other runs. Calls
+ * `onState` with each new state.
+ */
+export function runControls(id: string, signal: AbortSignal, onState: () => void): RunControls {
+  let controlled: ControlledRun | null = null;
   const path = `/api/runs/${encodeURIComponent(id)}/control`;
   const status = statusLine();
   const reason = h("input", { placeholder: "Reason (recorded)", "aria-label": "Reason", maxlength: 1_000 });
@@ -31,18 +40,24 @@ export function runControls(id: string, signal: AbortSignal): RunPanel {
   const resume = button("Resume", { command: "resume" });
   const requeue = button("Run failed tasks again", { command: "requeue" });
   const cancel = button("Stop after running tasks", { command: "cancel", now: false });
-  const cancelNow = button("Stop now", { command: "cancel", now: true });
+  const stopNow = askFirst(
+    "Stop now",
+    "Running tasks end without a result, and a resume runs them again.",
+    button("Stop running tasks", { command: "cancel", now: true }),
+  );
   const limits = editForm(LIMITS, "Set", (values) => send({ command: "set", changes: changesOf(values) }));
   const changes = h("ul.hint");
   const element = h(
     "section",
     { hidden: true, "aria-label": "Steer the run" },
-    h("p.run-actions", pause, resume, requeue, cancel, cancelNow, reason),
+    h("p.run-actions", pause, resume, requeue, cancel, stopNow, reason),
     status.element,
     folded("Limits", limits),
     changes,
   );
   const showState = (run: ControlledRun) => {
+    controlled = run;
+    onState();
     element.hidden = false;
     pause.hidden = run.state !== "running";
     resume.hidden = run.state !== "paused";
@@ -51,6 +66,7 @@ export function runControls(id: string, signal: AbortSignal): RunPanel {
     replaceChildren(changes, ...run.changes.map((change) => h("li", change)));
   };
   const hide = () => {
+    controlled = null;
     element.hidden = true;
   };
   let nextRefresh = 0;
@@ -64,11 +80,31 @@ export function runControls(id: string, signal: AbortSignal): RunPanel {
   };
   return {
     element,
+    get controlled() {
+      return controlled;
+    },
     show({ status: now }: RunProgress, isOpen) {
       if (now === "running" && isOpen) refresh();
       else hide();
     },
   };
+}
+
+/** A button that shows what would happen and a second button, which does it. */
+function askFirst(label: string, question: string, really: HTMLButtonElement): HTMLElement {
+  const ask = h("button", { "aria-expanded": "false" }, label);
+  const asked = h("span", { hidden: true }, question, " ", really, " ");
+  const show = (isAsked: boolean) => {
+    asked.hidden = !isAsked;
+    ask.hidden = isAsked;
+    ask.setAttribute("aria-expanded", String(isAsked));
+    (isAsked ? really : ask).focus();
+  };
+  const keep = h("button.quiet", { click: () => show(false) }, "Keep running");
+  ask.addEventListener("click", () => show(true));
+  really.addEventListener("click", () => show(false));
+  asked.append(keep);
+  return h("span", ask, asked);
 }
 
 /** In the units of the flags of `art-e ctl set`. */

@@ -1,4 +1,5 @@
 // The running and failed tasks of a run, updated with every state.
+import { type Hold, secondsText, waitsUntil } from "../../reports/hold-text.js";
 import { count, duration } from "../../text/format.js";
 import type { RunProcessState, RunProgress } from "../../traces/progress.js";
 import { type Child, h, setText } from "../dom.js";
@@ -7,14 +8,14 @@ import { clipped, liveTable } from "./lists.js";
 /** A part of a run's page that is updated with every state. */
 export interface RunPanel {
   readonly element: HTMLElement;
-  /** `isOpen` is true while updates still arrive. */
-  show(progress: RunProgress, isOpen: boolean): void;
+  /** `isOpen` is true while updates still arrive. `hold` is the reason why the run does not go forward, if there is one. */
+  show(progress: RunProgress, isOpen: boolean, hold: Hold | null): void;
 }
 
 /** Running tasks and their activity, which only the run's own process knows. */
 export function tasksUnderWay(): RunPanel {
   const elsewhere = elsewhereNotice();
-  const tasks = tableSection("Running", ["Task", "For", "Activity", "Since"]);
+  const tasks = tableSection("Running", ["Task", "For", "Activity", "Since"], true);
   const retries = tableSection("Recent retries", ["At (UTC)", "Task", "Attempt", "Waited", "Reason"]);
   const known = h("div", tasks.element, retries.element);
   return {
@@ -56,10 +57,8 @@ function retryCells(retry: RunProcessState["retries"][number]) {
   return [at.slice(11, 19), taskName(retry), attempt, duration(waitedMs), clipped(reason)];
 }
 
-function activityText(
-  { activity }: RunProcessState["underWay"][number],
-  { limiter, workers }: RunProcessState,
-): string {
+function activityText(task: RunProcessState["underWay"][number], { limiter, workers }: RunProcessState): string {
+  const { activity } = task;
   switch (activity?.type) {
     case undefined:
       return workers === null ? "being prepared" : "with the workers";
@@ -72,8 +71,9 @@ function activityText(
     case "judging":
       return "being judged";
     case "retry": {
-      const { attempt, waitedMs, reason } = activity.retry;
-      return `waiting ${duration(waitedMs)} before attempt ${attempt + 1}: ${reason}`;
+      const { attempt, reason } = activity.retry;
+      const now = Date.now();
+      return `attempt ${attempt + 1} in ${secondsText((waitsUntil(task, now) ?? now) - now)}: ${reason}`;
     }
   }
 }
@@ -116,10 +116,14 @@ function taskName({ taskId, epoch }: { readonly taskId: number | string; readonl
   return epoch === 1 ? String(taskId) : `${taskId} (epoch ${epoch})`;
 }
 
-/** A heading, a line and a table, hidden if there is nothing to list. */
-export function tableSection(title: string, heads: readonly string[]) {
+/**
+ * A heading, a line and a table, hidden if there is nothing to list. A steady table keeps its height, whatever it
+ * lists, so that the page below does not move.
+ */
+export function tableSection(title: string, heads: readonly string[], isSteady = false) {
   const hint = h("p.hint");
   const { element, setRows } = liveTable(title, heads);
+  element.classList.toggle("steady", isSteady);
   const section = h("section", { hidden: true }, h("h3", title), hint, element);
   let shown = "";
   return {
@@ -127,7 +131,7 @@ export function tableSection(title: string, heads: readonly string[]) {
     /** Rebuilds the rows only if `items` have changed. */
     show<T>(items: readonly T[], line: string, cells: (item: T) => readonly Child[]): void {
       setText(hint, line);
-      element.hidden = items.length === 0;
+      element.hidden = items.length === 0 && !isSteady;
       section.hidden = items.length === 0 && line === "";
       const key = JSON.stringify(items);
       if (key === shown) return;

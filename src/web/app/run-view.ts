@@ -1,6 +1,7 @@
 // The section of one run: its progress while it is running, its report afterwards.
 import { compact } from "../../platform/optional-values.js";
 import { failedAsWrongText, runCostText } from "../../reports/figure-text.js";
+import { type Hold, holdOf } from "../../reports/hold-text.js";
 import { count, duration, oneDecimal } from "../../text/format.js";
 import type { RunProgress } from "../../traces/progress.js";
 import { costText, h, intervalText, minuteText, replaceChildren, scoreText, setText, svg } from "../dom.js";
@@ -35,7 +36,12 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   const statusLine = h("p.run-status", status, done);
   const facts = h("p.hint");
   // The page of a single run is open to every user of the machine, so it only reads.
-  const controls = isRunPage ? [] : [runControls(id, signal)];
+  const controls = isRunPage ? [] : [runControls(id, signal, () => show())];
+  /** Only the process that executes the run knows whether it is held up. */
+  const heldNow = (now: RunProgress): Hold | null => {
+    if (now.status !== "running" || connection !== "open") return null;
+    return now.process === null ? (controls[0]?.controlled?.held ?? null) : holdOf(now.process, Date.now());
+  };
   const parts = [progressFigures(), ...controls, episodeCourse(), tasksUnderWay()];
   const report = new RunReport([id], signal);
   let connection: Connection = "open";
@@ -43,11 +49,13 @@ export async function runView(page: HTMLElement, id: string, signal: AbortSignal
   const show = () => {
     if (progress === null) return;
     setText(title, progress.name ?? `${progress.agentId} with ${progress.model}`);
-    setText(status, statusText(progress, connection));
-    statusLine.className = `run-status ${connection === "open" ? progress.status : connection}`;
+    const hold = heldNow(progress);
+    setText(status, hold === null ? statusText(progress, connection) : `${hold.text}.`);
+    statusLine.className = `run-status ${connection === "open" ? (hold?.state ?? progress.status) : connection}`;
     setText(done, doneText(progress));
     replaceChildren(facts, factsText(progress));
-    for (const part of parts) part.show(progress, connection === "open");
+    const shown = hold === null ? progress : { ...progress, msLeft: null, tasksPerMinute: null };
+    for (const part of parts) part.show(shown, connection === "open", hold);
     report.element.classList.toggle("running", progress.status === "running");
   };
   const loading = report.load();
@@ -97,7 +105,7 @@ function factsText({ agentId, model, dataset, split, startedAt }: RunProgress): 
   return `${agentId} with ${model}, ${split} split of ${dataset.split("/").at(-1)}, started ${minuteText(startedAt)} UTC`;
 }
 
-function statusText({ status, process }: RunProgress, connection: Connection): string {
+function statusText({ status }: RunProgress, connection: Connection): string {
   switch (connection) {
     case "lost":
       return "Connection lost. Reconnecting. The page shows the last received state.";
@@ -108,7 +116,7 @@ function statusText({ status, process }: RunProgress, connection: Connection): s
     case "deleted":
       return "This run was deleted. The page shows the last received state.";
     case "open":
-      return process?.stopping ? "Stopping: running tasks finish, but no other task starts." : STATUS[status];
+      return STATUS[status];
   }
 }
 
@@ -200,7 +208,7 @@ function progressFigures(): RunPanel {
   const figures = h("dl.figures");
   return {
     element: h("div", bar, figures),
-    show(progress) {
+    show(progress, _isOpen, hold) {
       const { totalTasks, doneTasks, status } = progress;
       bar.hidden = status === "completed";
       // The report shows the same figures once the run has ended.
@@ -209,7 +217,7 @@ function progressFigures(): RunPanel {
       bar.value = doneTasks;
       replaceChildren(
         figures,
-        ...figuresOf(progress).map(([name, value, note]) =>
+        ...figuresOf(progress, hold).map(([name, value, note]) =>
           h("div", h("dt", name), h("dd", value, note !== "" && h("small", note))),
         ),
       );
@@ -217,8 +225,8 @@ function progressFigures(): RunPanel {
   };
 }
 
-function figuresOf(progress: RunProgress): [name: string, value: string, note: string][] {
-  const { headline, doneTasks, spentUsd, maxCostUsd, msLeft, tasksPerMinute, tokens, retries, status } = progress;
+function figuresOf(progress: RunProgress, hold: Hold | null): [name: string, value: string, note: string][] {
+  const { headline, doneTasks, spentUsd, maxCostUsd, tokens, retries, status, process } = progress;
   return compact([
     headline === null
       ? ["Score", "–", "no task is scored yet"]
@@ -228,9 +236,9 @@ function figuresOf(progress: RunProgress): [name: string, value: string, note: s
       runCostText(progress, costText),
       maxCostUsd === null ? "" : `${costText(spentUsd)} of at most ${costText(maxCostUsd)} spent`,
     ],
-    status === "running" && timeLeft(msLeft, tasksPerMinute),
+    status === "running" && timeLeft(progress, hold),
     ["Tokens", count(tokens), ""],
-    ["Retries", count(retries), ""],
+    ["Retries", count(retries === null ? null : retries + (process?.retriesUnderWay ?? 0)), ""],
   ]);
 }
 
@@ -240,7 +248,8 @@ function headlineNote(headline: NonNullable<RunProgress["headline"]>, doneTasks:
   return `${intervalText(headline)}${scored}${failedAsWrongText(headline)}`;
 }
 
-function timeLeft(msLeft: number | null, tasksPerMinute: number | null): [string, string, string] {
+function timeLeft({ msLeft, tasksPerMinute }: RunProgress, hold: Hold | null): [string, string, string] {
+  if (hold !== null) return ["Time left", "–", hold.state];
   if (msLeft === null) return ["Time left", "–", "too few tasks have finished"];
   return ["Time left", `about ${duration(msLeft)}`, `${oneDecimal(tasksPerMinute)} tasks per minute`];
 }
