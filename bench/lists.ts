@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { ListThread } from "../src/server/lists.js";
+import { ListThread } from "../src/server/lists/lists.js";
 import { type ListFields, parseListQuery } from "../src/store/list-query.js";
 import { type Db, openStore } from "../src/store/open-store.js";
 import { RUN_FIELDS, TRACE_FIELDS } from "../src/traces/list-fields.js";

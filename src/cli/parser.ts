@@ -324,8 +324,8 @@ function markOperands(args: readonly string[]): string[] {
 }
 
 /**
- * Turns `--sort -score` into `--sort=-score`. Short flags have one letter, so a longer word after a dash is the value of
- * the flag before it.
+ * Turns `--sort -score` into `--sort=-score`. Short flags have one letter, so a longer word after a dash is the value
+ * of the flag before it.
  */
 function joinDescending(args: readonly string[]): string[] {
   const isValue = (i: number) => /^-[a-z]{2,}$/.test(args[i] ?? "") && /^--[a-z][a-z-]*$/.test(args[i - 1] ?? "");

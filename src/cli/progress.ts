@@ -34,6 +34,9 @@ export interface ProgressState extends ProgressDetail {
 /** Milliseconds between two plain progress lines. */
 const LINE_EVERY = 10_000;
 
+/** The same if the work was not held up in between. */
+const NEWS_EVERY = 2_000;
+
 const SILENT: Progress = { update() {}, stop() {} };
 
 /**
@@ -75,12 +78,15 @@ function openBar(title: string, total: number | null): Progress {
 function openLines(title: string, total: number | null): Progress {
   const watch = openStopwatch();
   let last = performance.now();
+  let lastHeld = Number.NEGATIVE_INFINITY;
   return {
     update(done, detail) {
       const state = { title, total, done, ...detailOf(detail) };
-      // A log says immediately that the work is held up, and that it continues.
-      const isNews = watch.setHeld(isHeld(state));
+      watch.setHeld(isHeld(state));
       const now = performance.now();
+      // A log says immediately that the work is held up.
+      const isNews = isHeld(state) && now - lastHeld >= NEWS_EVERY;
+      if (isHeld(state)) lastHeld = now;
       if (now - last < LINE_EVERY && !isNews) return;
       last = now;
       process.stderr.write(`${progressText({ ...state, elapsedMs: watch.elapsedMs() })}\n`);
@@ -100,13 +106,11 @@ function openStopwatch() {
   let held = false;
   return {
     elapsedMs: () => elapsedMs + (held ? 0 : performance.now() - since),
-    /** Returns whether that is a change. */
-    setHeld(next: boolean): boolean {
-      if (next === held) return false;
+    setHeld(next: boolean): void {
+      if (next === held) return;
       elapsedMs = this.elapsedMs();
       since = performance.now();
       held = next;
-      return true;
     },
   };
 }

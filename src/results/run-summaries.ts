@@ -1,4 +1,5 @@
-// Lists runs with their figures. The database stores the figures of a run at its end, until one of its results changes.
+// Lists runs with their figures. The database stores the figures of a run at its end, until one of its results
+// changes.
 import { setImmediate as otherEvents } from "node:timers/promises";
 import type { AppSettings } from "../platform/app-context.js";
 import { NEVER, openDeadline } from "../platform/deadline.js";
@@ -55,7 +56,8 @@ export async function storeRunFigures(db: Db, runId: string): Promise<void> {
 }
 
 /**
- * Computes figures of runs, and stores those of runs that are not running. Returns the figures that could not be stored.
+ * Computes figures of runs, and stores those of runs that are not running. Returns the figures that could not be
+ * stored.
  */
 async function refreshSummaries(db: Db, runs: ReturnType<typeof runsWithoutSummary>): Promise<RunSummary[]> {
   const unsaved: RunSummary[] = [];

@@ -20,7 +20,7 @@ import {
   type Services,
 } from "./app/route.js";
 import { addPage, isPage } from "./app/static-pages.js";
-import { ListThread } from "./lists.js";
+import { ListThread } from "./lists/lists.js";
 import { openaiError, openaiRoutes } from "./openai/chat-completions.js";
 import { agentRoutes, versionRoutes } from "./routes/agents.js";
 import { chatRoutes } from "./routes/chats.js";

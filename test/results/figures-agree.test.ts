@@ -20,7 +20,7 @@ import { pageOfRuns } from "../../src/results/run-summaries.js";
 import { headlineOf, runDetails } from "../../src/results/stored-runs.js";
 import { RunSubscriptions } from "../../src/runs/run-progress.js";
 import { SCORER_NAMES, scaleOfScore, scoreTrace } from "../../src/scoring/scorers.js";
-import { listsOf } from "../../src/server/lists.js";
+import { listsOf } from "../../src/server/lists/lists.js";
 import { runRoutes } from "../../src/server/routes/runs.js";
 import type { Db } from "../../src/store/open-store.js";
 import { isFailure } from "../../src/tasks/ending.js";

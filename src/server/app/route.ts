@@ -10,7 +10,7 @@ import { ByteBudget } from "../../platform/byte-budget.js";
 import { jsonDepth, MAX_JSON_DEPTH } from "../../platform/json.js";
 import { exampleOf, type ListFields } from "../../store/list-query.js";
 import type { ChatServices } from "../chat-services.js";
-import type { Lists } from "../lists.js";
+import type { Lists } from "../lists/lists.js";
 import { errorShape, openaiErrorShape } from "../response-shapes.js";
 import { ApiError } from "./api-error.js";
 import type { StreamLimits } from "./sse-writer.js";

@@ -2,7 +2,7 @@
 import { workerData } from "node:worker_threads";
 import { serveCalls } from "../../platform/worker-rpc.js";
 import { openStore } from "../../store/open-store.js";
-import { type ListCall, listsOf } from "../lists.js";
+import { type ListCall, listsOf } from "./lists.js";
 
 const { path } = workerData as { readonly path: string };
 /** Not read-only, because a list of runs stores the figures that it computes. */

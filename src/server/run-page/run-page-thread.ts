@@ -7,7 +7,7 @@ import type { RunProcessState } from "../../traces/progress.js";
 import { type HttpServer, openHttpServer } from "../app/http-server.js";
 import { addPage } from "../app/static-pages.js";
 import { createApp } from "../create-app.js";
-import { listsOf } from "../lists.js";
+import { listsOf } from "../lists/lists.js";
 import { mailRoutes } from "../routes/mail.js";
 import { runRoutes } from "../routes/runs.js";
 import { traceRoutes } from "../routes/traces.js";

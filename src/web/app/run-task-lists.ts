@@ -8,7 +8,7 @@ import { clipped, liveTable } from "./lists.js";
 /** A part of a run's page that is updated with every state. */
 export interface RunPanel {
   readonly element: HTMLElement;
-  /** `isOpen` is true while updates still arrive. `hold` is the reason why the run does not go forward, if there is one. */
+  /** `isOpen` is true while updates still arrive. `hold` says why the run does not go forward, or is null. */
   show(progress: RunProgress, isOpen: boolean, hold: Hold | null): void;
 }
 

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openReadOnly } from "../../../src/store/open-store.js";
 import { needs } from "../../machine-requirements.js";
 import { type FakeProvider, startFakeProvider } from "../../providers/fake-provider.js";
 import { demoQuestions, MAIL, QUESTIONS, workFolder } from "../art-e.js";
 import { openTerminal, type TerminalScreen } from "../terminal-screen.js";
 
 describe("commands about runs", () => {
-  const { artE } = workFolder({ mail: MAIL });
+  const { artE, path } = workFolder({ mail: MAIL });
   const RUN = `run -a baseline --dataset ${QUESTIONS} --quiet --json`;
   let provider: FakeProvider;
   /** A run of three tasks without failures, and one of two failed tasks. */
@@ -26,6 +27,24 @@ describe("commands about runs", () => {
   const json = async (line: string) => JSON.parse((await artE(`${line} --json`)).stdout);
 
   describe("art-e runs list", () => {
+    it("shows figures that each run stored at its end", () => {
+      const db = openReadOnly(path("art-e.db"));
+      const stored = db.prepare("SELECT run_id, tasks, failed_tasks FROM run_summaries").raw().all();
+      db.close();
+      expect(stored).toEqual(
+        expect.arrayContaining([
+          [good, 3, 0],
+          [failed, 2, 2],
+        ]),
+      );
+    });
+
+    it("sorts by a field, in descending order with a dash before it", async () => {
+      const ids = async (sort: string) => (await json(`runs list --sort ${sort}`)).map(({ id }: { id: string }) => id);
+      expect(await ids("tasks")).toEqual([failed, good]);
+      expect(await ids("-tasks")).toEqual([good, failed]);
+    });
+
     it("shows each run's score, cost and progress, newest first, and says if no judge was used", async () => {
       const { code, stdout } = await artE("runs list");
       expect(code).toBe(0);

@@ -106,7 +106,7 @@ describe("a server that dies", () => {
     const { code, stdout, stderr } = await artE(`${RUN} -l 6`, { ...key, ANTHROPIC_BASE_URL: url });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(
-      /^(Answering 0% {2}Waiting: .*ECONNREFUSED.*; next try in \d+ s \(\d of 4 tasks\) .*\n(Answering .*\n)*)art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. Check that it is running and reachable, then continue: art-e run --resume run_\S+\n$/,
+      /^(Answering 0% {2}Waiting: .*ECONNREFUSED.*; next try in \d+ s \(\d of \d tasks?\) .*\n(Answering .*\n)*)art-e: Run run_\S+ stopped: the server does not answer \(connection refused\): anthropic\/\S+ connection failed: .*ECONNREFUSED.* \(after 6 attempts\)\.\n {7}0 of 6 tasks are saved\. Check that it is running and reachable, then continue: art-e run --resume run_\S+\n$/,
     );
     provider = await startFakeProvider(() => ({ content: "an answer" }));
     // The URL belongs to the run: another one requires --force.

@@ -1,10 +1,10 @@
 // The lists of the pages. A thread reads them, because searching all texts would hold up other requests.
-import { builtFile } from "../platform/program-files.js";
-import { WorkerRpc } from "../platform/worker-rpc.js";
-import { pageOfRuns } from "../results/run-summaries.js";
-import type { Db } from "../store/open-store.js";
-import { listSessions } from "../traces/chats-store.js";
-import { pageOfTraces } from "../traces/traces-store.js";
+import { builtFile } from "../../platform/program-files.js";
+import { WorkerRpc } from "../../platform/worker-rpc.js";
+import { pageOfRuns } from "../../results/run-summaries.js";
+import type { Db } from "../../store/open-store.js";
+import { listSessions } from "../../traces/chats-store.js";
+import { pageOfTraces } from "../../traces/traces-store.js";
 
 const READERS = { runs: pageOfRuns, traces: pageOfTraces, sessions: listSessions } as const;
 
