@@ -24,8 +24,8 @@ export type JournalEntry = z.output<typeof journalEntrySchema>;
 type Caller = JournalEntry["caller"];
 
 /**
- * Digest per caller of what affects all of its replies: the model, its server, and the settings of its requests. A reply
- * to another sender is not used.
+ * Digest per caller of what affects all of its replies: the model, its server, and the settings of its requests. A
+ * reply to another sender is not used.
  */
 export type Senders = Readonly<Record<Caller, string>>;
 
