@@ -1,4 +1,6 @@
-/** Every kind of page that `art-e serve` shows. */
+import { SECTIONS } from "../../src/web/app/sections.js";
+
+/** Every kind of page that `art-e serve` shows: its sections, and what they show of one run, trace or chat. */
 
 /** Ids of what the pages show. */
 export interface ShownIds {
@@ -24,6 +26,7 @@ export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageV
   const compared = runs.join(",");
   const views: readonly (readonly [name: string, hash: string, last: string])[] = [
     ["ask", "chat", "#question"],
+    ["ask-agent", "chat/baseline", "#question"],
     ["chats", "chats", ROWS],
     ["chat", `chats/${session}`, ".chat .answer"],
     ["runs", "runs", ROWS],
@@ -45,5 +48,9 @@ export function everyPage({ runs, task, trace, session, mail }: ShownIds): PageV
     ["code", `code/${run}`, ".labeling"],
     ["modes", "modes", ROWS],
   ];
-  return views.map(([name, hash, last]) => ({ name, hash, last }));
+  const hashes = new Set(views.map(([, hash]) => hash));
+  const lists = SECTIONS.all.filter((section) => !hashes.has(section));
+  return [...views, ...lists.map((section) => [`${section}-list`, section, "main h2"] as const)].map(
+    ([name, hash, last]) => ({ name, hash, last }),
+  );
 }

@@ -107,6 +107,7 @@ describe("names with markup", { ...needs("browser"), timeout: 60_000 }, () => {
       "addresses SET address = id || @hostile",
       "sessions SET inbox = @hostile",
       "failure_modes SET name = @hostile",
+      "runs SET source = @hostile",
     ]) {
       db.prepare(`UPDATE ${change}`).run({ hostile: HOSTILE });
     }

@@ -1,6 +1,7 @@
 // Calls the server's API from the pages, with its token, and reads event streams.
 import { presentProperties } from "../../platform/optional-values.js";
 import type { ChatEvent } from "../../server/chat-event.js";
+import { SECTIONS } from "./sections.js";
 
 const TOKEN_KEY = "art-e-token";
 
@@ -116,17 +117,6 @@ function askForToken(): Promise<void> {
   });
   return pendingToken;
 }
-
-/** Sections of each page, which are the first word of the URL fragment. The first one is the home section. */
-const SECTIONS = {
-  all: ["chat", "chats", "compare", "mail", "traces", "trace", "agents", "tools", "runs", "label", "code", "modes"],
-  // This page ends with the run and is read-only.
-  run: ["runs", "traces", "trace", "mail"],
-  // This page ends with the command that reviews a dataset.
-  review: ["review", "mail"],
-} as const;
-
-export type SectionName = (typeof SECTIONS)[keyof typeof SECTIONS][number];
 
 const { scope } = document.documentElement.dataset;
 

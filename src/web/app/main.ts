@@ -4,7 +4,7 @@ import { SESSION_FIELDS } from "../../traces/list-fields.js";
 import { h, minuteText, untrustedInline, untrustedText } from "../dom.js";
 import { listenForPageKeys } from "../page-keys.js";
 import { themeButton } from "../theme-button.js";
-import { get, pageScope, type SectionName } from "./api.js";
+import { get, pageScope } from "./api.js";
 import { chatView, continueSession } from "./chat.js";
 import { codeView } from "./code.js";
 import { labelList, labelView } from "./label.js";
@@ -15,6 +15,7 @@ import { reviewView } from "./review-view.js";
 import { runList } from "./run-list.js";
 import { compareView } from "./run-report.js";
 import { runView } from "./run-view.js";
+import type { SectionName } from "./sections.js";
 import { mailArticle, traceList, traceView } from "./trace.js";
 import { confirmLeaving } from "./unsaved-edits.js";
 
