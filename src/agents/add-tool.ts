@@ -113,7 +113,7 @@ export async function addTool(
   if (description === undefined) {
     throw new UserError(
       "flag_missing",
-      "--description is missing: the model chooses tools by it.",
+      "--description is required: the model chooses tools by it.",
       "Describe what the tool does.",
     );
   }

@@ -19,7 +19,7 @@ import {
   nameOf,
 } from "./command.js";
 import { MISSING_COMMANDS } from "./command-table.js";
-import { parsedName, parsedUsage, withRunArgument } from "./flags/run-argument.js";
+import { areRequired, parsedName, parsedUsage, withRunArgument } from "./flags/run-argument.js";
 
 /** Runs the parsed command with its unchecked arguments. */
 type Execute = (command: Command, argv: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -94,7 +94,7 @@ export function buildParser(line: readonly string[], sections: readonly CommandS
       renderHelp = (text, columns) => text.groupHelp(group, columns);
       const loaded = await Promise.all(group.subcommands.map(({ load }) => load()));
       const withSubcommands = group.subcommands.reduce((rest, entry) => addCommand(rest, entry, group), sub);
-      return hideBooleans(withSubcommands, loaded).demandCommand(1, `${group.usage} needs a subcommand.`);
+      return hideBooleans(withSubcommands, loaded).demandCommand(1, `${group.usage}: a subcommand is required.`);
     });
 
   const parser = table.reduce(
@@ -182,7 +182,11 @@ function describe(error: unknown): Described {
   if (error instanceof Interrupted) {
     return { code: "interrupted", message: error.message, hint: null, exitCode: EXIT.interrupted };
   }
-  if (error instanceof UserError) return error;
+  if (error instanceof UserError) {
+    const { code, message, hint, exitCode } = error;
+    // A message that ends with a cause ends without a full stop.
+    return { code, message: /[.!?]["')]?$/.test(message) ? message : `${message}.`, hint, exitCode };
+  }
   if (error instanceof Error && "code" in error && (error.code === "EMFILE" || error.code === "ENFILE")) {
     const hint = "Allow more (ulimit -n 4096), or run fewer tasks at the same time (--concurrency).";
     return {
@@ -252,14 +256,14 @@ function reword(
     return `Unknown ${isFlag ? "flag" : "argument"}: ${words.join(", ")}.`;
   }
   const [, flag] = /^Not enough arguments following: (.+)$/.exec(line) ?? [];
-  if (flag !== undefined) return `${flag.length === 1 ? "-" : "--"}${flag} needs a value.`;
+  if (flag !== undefined) return `${flag.length === 1 ? "-" : "--"}${flag}: a value is required.`;
   const [, missing] = /^Missing required arguments?: (.+)$/.exec(line) ?? [];
   if (missing !== undefined) {
     const flags = missing.split(", ").map((name) => `--${name}`);
-    return `${flags.join(" and ")} ${flags.length === 1 ? "is" : "are"} missing.`;
+    return areRequired(flags);
   }
   const [, count] = /^Not enough non-option arguments: got (\d+)/.exec(line) ?? [];
-  if (count !== undefined) return `${path} needs ${missingArguments(inUse?.usage ?? "", Number(count))}.`;
+  if (count !== undefined) return `${path}: ${areRequired(missingArguments(inUse?.usage ?? "", Number(count)))}`;
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
@@ -268,10 +272,10 @@ function pathOf({ usage }: CommandInUse): string {
   return usage.replace(/ [<[].*$/, "");
 }
 
-/** Returns the missing arguments as named in the usage, such as `INBOX_ADDRESS and WORDS`. */
-function missingArguments(usage: string, count: number): string {
+/** Returns the missing arguments as named in the usage, such as `INBOX_ADDRESS` and `WORDS`. */
+function missingArguments(usage: string, count: number): readonly string[] {
   const required = [...usage.matchAll(/<([\w-]+)(?:\.\.)?>/g)].map(([, name = ""]) => name.toUpperCase());
-  return required.slice(count).join(" and ");
+  return required.slice(count);
 }
 
 /** Returns the names as typed. The parser names flags without dashes, and names some flags twice in two spellings. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { type Person, PersonLeft } from "../platform/app-context.js";
 import { stripControls } from "../platform/control-characters.js";
-import { EXIT, type ExitCode, UserError } from "../platform/errors.js";
+import { EXIT, type ExitCode, reasonOf, UserError } from "../platform/errors.js";
 import { toWellFormedJson } from "../platform/well-formed-json.js";
 import { onDamagedRow } from "../store/damaged-row.js";
 import { stopBar, writeAboveBar } from "./progress.js";
@@ -135,7 +135,7 @@ export function handleOutputErrors(report: (error: UserError) => ExitCode): void
     if (error.code === "EPIPE") process.exit();
     const hint = "Free some disk space, or check the target of the redirection.";
     process.exit(
-      report(new UserError("stdout_failed", `Cannot write to stdout: ${error.message}.`, hint, EXIT.failed)),
+      report(new UserError("stdout_failed", `Cannot write to stdout: ${reasonOf(error)}.`, hint, EXIT.failed)),
     );
   });
 }

@@ -6,7 +6,7 @@ import { serverOf } from "../models/connections.js";
 import { parseModelName } from "../models/model-names.js";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { statOf } from "../platform/file-stats.js";
 import { createFolder, readNamedFile, writeFileAtomically } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
@@ -141,7 +141,7 @@ async function readEvalFile(path: string, signal: AbortSignal): Promise<ReadEval
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof UserError && cause.code === "sandbox_missing") throw cause;
-    const { message } = cause as Error;
+    const message = reasonOf(cause);
     throw new UserError(
       "eval_file_unusable",
       `Cannot read the eval ${path}: ${/[.!?]$/.test(message) ? message : `${message}.`}`,

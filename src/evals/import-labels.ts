@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AppSettings } from "../platform/app-context.js";
 import { commandLine } from "../platform/command-line.js";
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import { firstIssue } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
@@ -206,7 +206,7 @@ function readLabelFile(path: string): LabelLine[] {
   try {
     text = readNamedFile(path).toString();
   } catch (cause) {
-    const message = `Cannot read ${path}: ${(cause as Error).message}.`;
+    const message = `Cannot read ${path}: ${reasonOf(cause)}.`;
     throw new UserError(
       "labels_unreadable",
       message,

@@ -1,5 +1,5 @@
 // Finds the address of each folder owner in the mail itself, and how sure it is.
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { readNamedFile } from "../platform/files.js";
 import type { Db } from "../store/open-store.js";
 
@@ -198,7 +198,7 @@ export function readOwnerMap(path: string): Map<string, string> {
   } catch (cause) {
     throw new UserError(
       "owner_map_unreadable",
-      `Cannot read the owner map ${path}: ${(cause as Error).message}.`,
+      `Cannot read the owner map ${path}: ${reasonOf(cause)}.`,
       "Check the path given to --owner-map.",
       2,
       { cause },

@@ -1,7 +1,7 @@
 // Answers from recorded replies, and records them.
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
 import { firstIssue, jsonValueSchema } from "../platform/json.js";
 import { presentProperties } from "../platform/optional-values.js";
@@ -186,7 +186,7 @@ async function readReplayFile(path: string) {
     const hint = "Pass replay/FILE with the path of a file of recorded or scripted replies.";
     throw new UserError(
       "replay_file_unreadable",
-      `Cannot read the replay file ${path}: ${(cause as Error).message}.`,
+      `Cannot read the replay file ${path}: ${reasonOf(cause)}.`,
       hint,
       undefined,
       { cause },

@@ -1,6 +1,6 @@
 // The process environment with `.env`, and which API key may be sent to which server.
 import { parseEnv } from "node:util";
-import { UserError } from "./errors.js";
+import { reasonOf, UserError } from "./errors.js";
 import { readNamedFile } from "./files.js";
 import { trimEndOf } from "./trim-end.js";
 
@@ -34,9 +34,9 @@ export function readEnvironment(): Environment {
       .toString()
       .replace(/^\ufeff/, "");
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "EISDIR") return process.env;
-    throw new UserError("env_unreadable", `Cannot read .env: ${message}`, "Make the file readable.");
+    throw new UserError("env_unreadable", `Cannot read .env: ${reasonOf(error)}.`, "Make the file readable.");
   }
   const values = parseEnv(text);
   const used = new Set(Object.keys(values).filter((name) => process.env[name] === undefined));

@@ -20,3 +20,9 @@ export class UserError extends Error {
     super(message, options);
   }
 }
+
+/** The reason in an error's message, without the code, system call and path that Node adds to errors of files. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^E[A-Z0-9]+: (.+?), \w+(?: .*)?$/s, "$1");
+}

@@ -18,7 +18,7 @@ import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { shellWord } from "./command-line.js";
-import { UserError } from "./errors.js";
+import { reasonOf, UserError } from "./errors.js";
 import { linkStatOf, statOf } from "./file-stats.js";
 import { refuseReserved } from "./reserved-files.js";
 
@@ -128,7 +128,9 @@ export async function writeFolderAtomically(
     await rm(temporary, { recursive: true, force: true });
     if (cause instanceof UserError || !(cause instanceof Error && "code" in cause) || signal?.aborted) throw cause;
     const hint = "Free some space, or pass another folder.";
-    throw new UserError("output_unwritable", `${flag}: Cannot write ${folder}: ${cause.message}`, hint, 1, { cause });
+    throw new UserError("output_unwritable", `${flag}: Cannot write ${folder}: ${reasonOf(cause)}.`, hint, 1, {
+      cause,
+    });
   } finally {
     temporaryFiles.delete(temporary);
   }
@@ -219,7 +221,7 @@ function whyUnwritable(cause: unknown, path: string, folder: string): { reason: 
       hint: `Create it: mkdir -p ${shellWord(folder)}, or pass another path.`,
     };
   }
-  const reason = isFolder ? (cause as Error).message : `${folder} is not a folder`;
+  const reason = isFolder ? reasonOf(cause) : `${folder} is not a folder`;
   return { reason, hint: "Pass another path." };
 }
 
@@ -247,7 +249,7 @@ export async function writeFileAtomically(path: string, pieces: Iterable<string 
     if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new UserError(
       "output_unwritable",
-      `Cannot write ${path}: ${error.message}`,
+      `Cannot write ${path}: ${reasonOf(error)}.`,
       "Free some space, or pass another file. The data is still in the database.",
       1,
       { cause: error },

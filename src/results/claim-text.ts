@@ -48,10 +48,10 @@ function problemOf(
       return notBy !== null && notBy <= by ? `"or not by ${notBy}" must be more than "by ${by}"` : null;
     case "no_worse":
       if (notBy !== null) return '"no worse than" has no "or not by"';
-      return by > 0 ? null : '"no worse than RUN by N" needs a margin above 0';
+      return by > 0 ? null : '"no worse than RUN by N" requires a margin above 0';
     case "different":
       if (hasBy) return '"different from" has no "by", only "or not by N"';
-      return notBy === null || notBy > 0 ? null : '"or not by N" needs a margin above 0';
+      return notBy === null || notBy > 0 ? null : '"or not by N" requires a margin above 0';
   }
 }
 

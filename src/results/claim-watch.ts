@@ -82,7 +82,7 @@ function refuseScale({ metric, scorer, margin }: { metric: string; scorer: strin
   if (!Number.isFinite(width)) {
     throw new UserError(
       "metric_unbounded",
-      `--until: cannot test ${metric}: it is ${scaleText(scale)}, and the test needs a scale with two ends.`,
+      `--until: cannot test ${metric}: it is ${scaleText(scale)}, and the test requires a scale with two ends.`,
       "Name a score from 0 to 1, such as accuracy.",
     );
   }

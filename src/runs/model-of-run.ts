@@ -9,7 +9,7 @@ import { RateLimiter, type RateLimits, type SharedLimiter } from "../models/rate
 import { recording } from "../models/replay.js";
 import { type GivenExtras, openExtras } from "../models/request-extras.js";
 import type { AppContext, AppSettings } from "../platform/app-context.js";
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { refuseInputs, replayFile } from "../trace-formats/output-files.js";
 import type { ExecutedRunSettings, RunLimits } from "../traces/run-settings.js";
 import type { RunOptions } from "./run-flags.js";
@@ -158,7 +158,7 @@ function openRecord(path: string, mode: "a" | "w") {
       } catch (cause) {
         throw new UserError(
           "output_unwritable",
-          `--record: Cannot write ${path}: ${(cause as Error).message}.`,
+          `--record: Cannot write ${path}: ${reasonOf(cause)}.`,
           "Free some space, then continue the run with --resume, and pass --record again to record the rest.",
           1,
           { cause },

@@ -82,7 +82,7 @@ export function agentOfNewRun(request: RunRequest): string {
   if (agent === undefined && agentCommand === undefined) {
     throw new UserError(
       "flag_missing",
-      "--agent is missing.",
+      "--agent is required.",
       `Pass an agent: ${commandLine`art-e run -a baseline`} (${commandLine`art-e agents list`} lists them).`,
     );
   }
@@ -102,8 +102,8 @@ export function chosenScorers(choices: readonly ScorerChoice[] | undefined, hasV
   if (without !== undefined && !hasVerdicts) {
     throw new UserError(
       "judge_missing",
-      `--scorers: ${without} needs a judge, and there is none.`,
-      "Name one, for example --judge anthropic/claude-haiku-5-5, or leave it out.",
+      `--scorers: ${without} requires a judge.`,
+      "Pass one, for example --judge anthropic/claude-haiku-5-5, or leave it out.",
     );
   }
   const names = new Set<string>([...RESULT_FILE_SCORERS, ...choices]);

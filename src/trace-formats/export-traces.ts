@@ -126,7 +126,7 @@ async function write(
     return;
   }
   if (typeof to !== "string") {
-    throw new UserError("flag_missing", "This format is binary and needs a file.", "Pass --output FILE.");
+    throw new UserError("flag_missing", "--output is required, because this format is binary.", "Pass --output FILE.");
   }
   await writeFileAtomically(to, format.bytes(traces, context));
 }

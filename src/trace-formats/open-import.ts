@@ -1,5 +1,5 @@
 // Detects the format of an import file and opens its reader. The table of import formats.
-import { UserError } from "../platform/errors.js";
+import { reasonOf, UserError } from "../platform/errors.js";
 import { requireRegularFile } from "../platform/files.js";
 import { readAtif } from "./atif/atif-read.js";
 import { type ImportSource, notUsable, parseImported, parseTrace } from "./imported-trace.js";
@@ -54,7 +54,7 @@ export async function openImport(path: string): Promise<ImportSource & { readonl
     return { format, ...READERS[format](path) };
   } catch (cause) {
     if (!(cause instanceof Error && "syscall" in cause)) throw cause;
-    throw new UserError("import_unreadable", `Cannot read ${path}: ${cause.message}`, "Check the path.", 2, {
+    throw new UserError("import_unreadable", `Cannot read ${path}: ${reasonOf(cause)}.`, "Check the path.", 2, {
       cause,
     });
   }

@@ -171,11 +171,11 @@ describe("wrong input", () => {
       ["rnu", "Unknown command: rnu.", "Did you mean run? See art-e --help."],
       ["run --modle-id x", "Unknown flag: --modle-id.", "Did you mean --model-id? See art-e run --help."],
       ["run --no-x=1", "Unknown flag: --no-x.", "See art-e run --help."],
-      ["show", "show needs NAME.", "See art-e show --help."],
+      ["show", "show: NAME is required.", "See art-e show --help."],
       ["show a b", "Unknown argument: b.", "See art-e show --help."],
       ["agents fly", "Unknown command: agents fly.", "See art-e agents --help."],
-      ["agents clone", "agents clone needs ID and NEW_ID.", "See art-e agents clone --help."],
-      ["agents clone a", "agents clone needs NEW_ID.", "See art-e agents clone --help."],
+      ["agents clone", "agents clone: ID and NEW_ID are required.", "See art-e agents clone --help."],
+      ["agents clone a", "agents clone: NEW_ID is required.", "See art-e agents clone --help."],
       ["agents list --model x", "agents list does not take --model.", "See art-e agents list --help."],
       ["agents list x", 'agents list does not take "x".', "See art-e agents list --help."],
     ])("leads to a suggestion (%s)", refused);
@@ -183,8 +183,8 @@ describe("wrong input", () => {
 
   describe("an unusable flag", () => {
     it.each<[Line, string]>([
-      ["run -a x -l", "-l needs a value."],
-      ["run --db", "--db needs a value."],
+      ["run -a x -l", "-l: a value is required."],
+      ["run --db", "--db: a value is required."],
       [["run", "-a", "x", "-l", ""], "-l: the value is empty."],
       [["run", "-l", " "], "-l: the value is empty."],
       ["run --limit=", "--limit: the value is empty."],
@@ -215,7 +215,7 @@ describe("wrong input", () => {
   });
 
   describe("art-e run without its arguments", () => {
-    it("requires --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is missing."));
+    it("requires --agent", () => refused(`run --dataset ${QUESTIONS}`, "--agent is required."));
 
     it("rejects --workspace without a server", () =>
       refused("run -a baseline -w ws_1", "--workspace requires --api-url."));
@@ -244,7 +244,7 @@ describe("wrong input", () => {
   it("shows a stack if --verbose is given", async () => {
     const { code, stderr } = await artE("run --verbose");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^art-e: --agent is missing\.\n {7}.+\nUserError: .+\n {4}at /);
+    expect(stderr).toMatch(/^art-e: --agent is required\.\n {7}.+\nUserError: .+\n {4}at /);
   });
 });
 
@@ -401,10 +401,10 @@ describe("a command's run", () => {
   });
 
   it.each([
-    ["compare", "compare needs RUNS."],
-    ["runs rename", "runs rename needs RUN."],
-    ["runs tag", "runs tag needs RUN and TAGS."],
-    ["runs tag --run latest", "runs tag needs TAGS."],
+    ["compare", "compare: RUNS is required."],
+    ["runs rename", "runs rename: RUN is required."],
+    ["runs tag", "runs tag: RUN and TAGS are required."],
+    ["runs tag --run latest", "runs tag: TAGS is required."],
   ])("must be given to some commands (%s)", async (line, message) => {
     expect((await artE(line)).stderr).toBe(`art-e: ${message}\n       See art-e ${line.split(" --")[0]} --help.\n`);
   });

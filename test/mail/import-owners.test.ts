@@ -43,7 +43,9 @@ describe("an owner map", () => {
 
   it("reports the name of a missing file", () => {
     expect(() => readOwnerMap(path("none.tsv"))).toThrow(UserError);
-    expect(() => readOwnerMap(path("none.tsv"))).toThrow(`Cannot read the owner map ${path("none.tsv")}: ENOENT`);
+    expect(() => readOwnerMap(path("none.tsv"))).toThrow(
+      `Cannot read the owner map ${path("none.tsv")}: no such file or directory.`,
+    );
   });
 });
 

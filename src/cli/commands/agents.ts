@@ -188,7 +188,7 @@ function changesOf({ name, description, prompt, model, ...flags }: AgentFlags) {
 export const setAgentCommand = defineCommand(z.object(agentShape), async (flags, context) => {
   const { columns, settings } = changesOf(flags);
   if (Object.keys({ ...columns, ...settings }).length === 0) {
-    throw new UserError("flag_missing", "art-e agents set needs at least one change.", "See art-e agents set --help.");
+    throw new UserError("flag_missing", "agents set: at least one change is required.", "See art-e agents set --help.");
   }
   const change = { ...columns, settings };
   await changeAgent("Changed", context, (db, { updateAgent }) => updateAgent(db, flags.id, change).id);
@@ -264,7 +264,7 @@ export const createAgentCommand = defineCommand(
     if (columns.prompt === undefined) {
       throw new UserError(
         "flag_missing",
-        "agents create needs a --prompt.",
+        "agents create: --prompt is required.",
         "Pass the prompt, or a file: --prompt @FILE.",
       );
     }

@@ -33,7 +33,7 @@ export const compareCommand = defineCommand(
     if (flags.runs.length < 2 && !flags.published) {
       throw new UserError(
         "runs_missing",
-        "compare needs at least two runs.",
+        "compare: at least two runs are required.",
         "Pass two or more runs, or add --published.",
       );
     }

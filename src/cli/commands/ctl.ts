@@ -86,7 +86,7 @@ export const setLimitsCommand = defineCommand(
       maxTimeMs: maxTime && maxTime * 60_000,
     });
     if (Object.keys(changes).length === 0) {
-      throw contradiction("ctl set needs a limit.", "Pass one, such as --concurrency 4.");
+      throw contradiction("ctl set: a limit is required.", "Pass one, such as --concurrency 4.");
     }
     return send(run, { command: "set", changes, reason }, queue, context);
   },

@@ -39,7 +39,7 @@ export const gateCommand: CommandDefinition = (usage) => ({
     if (!openedGates.isRequested) {
       throw new UserError(
         "gate_missing",
-        "gate needs a gate.",
+        "gate: a gate is required.",
         "Add --fail-under accuracy=0.8, --baseline RUN, or --junit FILE, or add gates to art-e.yaml.",
       );
     }

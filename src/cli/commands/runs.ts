@@ -64,7 +64,7 @@ export const pruneRunsCommand = defineCommand(
     if (argv.keep === undefined && Object.values(which).every((value) => value === undefined || value === false)) {
       throw new UserError(
         "flag_missing",
-        "runs prune needs a filter.",
+        "runs prune: a filter is required.",
         "Pass --before, --keep, --empty or another filter.",
       );
     }

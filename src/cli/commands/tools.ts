@@ -220,7 +220,7 @@ export const addToolCommand = defineCommand(
     if (kind === null) {
       throw new UserError(
         "flag_missing",
-        "tools add needs the tool itself.",
+        "tools add: the tool itself is required.",
         "Pass one of --http URL, --command PROGRAM, --module FILE, --handler-key KEY, --mcp SERVER.",
       );
     }

@@ -48,7 +48,7 @@ export async function openConfig(
     return { file: parseConfig(text, path), path, isNamed: requestedPath !== null };
   }
   if (argv.only === undefined) return null;
-  throw new UserError("config_missing", "--only needs a config file.", "Add --config FILE.");
+  throw new UserError("config_missing", "--only requires a config file.", "Add --config FILE.");
 }
 
 function findConfig(db: string): string | null {

@@ -27,7 +27,7 @@ async function artJudge(env: Environment): Promise<string> {
   if (name !== undefined) return `art:${name}`;
   throw new UserError(
     "judge_missing",
-    "--protocol art needs a judge, but no API key for one is set.",
+    "--protocol art requires a judge, but no API key for one is set.",
     "Set a provider's key, pass a judge (--judge art:provider/model), or add --no-judge.",
   );
 }

@@ -15,7 +15,7 @@ export function queueUrlOf({ queue }: { readonly queue?: string | undefined }, {
   if (url) return url;
   throw new UserError(
     "flag_missing",
-    "--queue is missing.",
+    "--queue is required.",
     "Pass --queue redis://HOST:PORT, or set ART_E_QUEUE_URL, which keeps a password out of the process list.",
   );
 }

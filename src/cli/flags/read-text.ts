@@ -1,7 +1,7 @@
 // Flags and arguments whose text comes from a file.
 import { statSync } from "node:fs";
 import { shellWord } from "../../platform/command-line.js";
-import { UserError } from "../../platform/errors.js";
+import { reasonOf, UserError } from "../../platform/errors.js";
 import { readNamedFile } from "../../platform/files.js";
 
 const MAX_BYTES = 4_000_000;
@@ -12,8 +12,8 @@ export function readText(path: string, flag: string): string {
     if (statSync(path).size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
     return new TextDecoder("utf-8", { fatal: true }).decode(readNamedFile(path));
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "the file does not exist" : message;
+    const { code } = cause as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "the file does not exist" : reasonOf(cause);
     throw new UserError("file_unreadable", `${flag}: cannot read ${path}: ${why}.`, "Pass a text file.", 2, {
       cause,
     });

@@ -50,8 +50,13 @@ export function withRunArgument(usage: string, argv: Argv): Argv {
     .filter((required) => [complete[required] ?? []].flat().length === 0);
   if (missing.length === 0) return complete;
   const path = usage.replace(/ [<[].*$/, "");
-  const needed = missing.map((each) => each.toUpperCase()).join(" and ");
-  throw new UserError("usage", `${path} needs ${needed}.`, `See art-e ${path} --help.`);
+  const names = missing.map((each) => each.toUpperCase());
+  throw new UserError("usage", `${path}: ${areRequired(names)}`, `See art-e ${path} --help.`);
+}
+
+/** Returns the sentence about missing arguments or flags, such as `ID and NEW_ID are required.` */
+export function areRequired(names: readonly string[]): string {
+  return `${names.join(" and ")} ${names.length === 1 ? "is" : "are"} required.`;
 }
 
 function severalRuns(words: readonly string[], flag: readonly string[]): Argv {

@@ -12,7 +12,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { UserError } from "../../platform/errors.js";
+import { reasonOf, UserError } from "../../platform/errors.js";
 import { isBusy } from "../../store/database-error.js";
 import { connect, hasSqliteHeader } from "../../store/database-file.js";
 import { checkDatabaseFile, type Db, openDatabaseFile, openStore, sleepSync } from "../../store/open-store.js";
@@ -124,7 +124,7 @@ function createEmptyFile(partial: string, path: string): number {
     if (existsSync(partial)) throw busy(partial, path);
     throw new UserError(
       "db_unusable",
-      `Cannot create the database ${path}: ${(cause as Error).message}`,
+      `Cannot create the database ${path}: ${reasonOf(cause)}.`,
       "Check that its folder is writable, or choose another file with --db.",
       1,
       { cause },
@@ -149,7 +149,7 @@ export function importFailure(error: unknown, path: string): unknown {
   if (!/^(SQLITE_FULL|SQLITE_IOERR|ENOSPC|EDQUOT|EFBIG|EIO)/.test(code)) return error;
   return new UserError(
     "db_unwritable",
-    `Cannot write ${path}: ${(error as Error).message}.`,
+    `Cannot write ${path}: ${reasonOf(error)}.`,
     "Nothing was imported. Check that the disk works and has free space, or import into another file with --db.",
     1,
     { cause: error },

@@ -5,7 +5,7 @@ import type { FileMetaData } from "hyparquet";
 import { z } from "zod";
 import { chunk, yieldBetween } from "../../platform/batches.js";
 import { sha256Of } from "../../platform/download.js";
-import { UserError } from "../../platform/errors.js";
+import { reasonOf, UserError } from "../../platform/errors.js";
 import { requireRegularFile, unescapeFormula } from "../../platform/files.js";
 import { parseJsonOrNull } from "../../platform/json.js";
 import { checkPages, checkRowCount } from "../../platform/parquet-checks.js";
@@ -114,7 +114,7 @@ export async function readQuestionFile(path: string): Promise<Buffer> {
     return await readFile(path);
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    const [reason, hint] = OPEN_FAILURES[code] ?? [(cause as Error).message, "Pass another file."];
+    const [reason, hint] = OPEN_FAILURES[code] ?? [reasonOf(cause), "Pass another file."];
     throw unreadable(path, reason, { cause, hint });
   }
 }

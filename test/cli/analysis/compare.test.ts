@@ -79,7 +79,7 @@ describe("comparing runs", () => {
     });
 
     it.each([
-      ["compare full.json", "compare needs at least two runs."],
+      ["compare full.json", "compare: at least two runs are required."],
       ["compare full.json none.json", "Results file none.json does not exist."],
       ["compare full.json run_none", 'Unknown run "run_none" in ./art-e.db.'],
       ["compare full.json broken.json", "broken.json is not a results file of art-e: runId: "],
@@ -233,7 +233,7 @@ describe("gates", () => {
     });
 
     it.each([
-      ["gate base.json", "gate needs a gate."],
+      ["gate base.json", "gate: a gate is required."],
       ["gate base.json --fail-under accuracy", "--fail-under: expected METRIC=VALUE"],
       ["gate base.json --fail-under f2=0.5", 'Unknown metric "f2".'],
       ["gate base.json --no-worse-than 0.1", "--no-worse-than goes with --baseline."],

@@ -465,7 +465,7 @@ describe("evals commands", () => {
     await json("evals retire endless@1");
     expect((await artE("evals add bad --matches (")).stderr).toContain("art-e: matches: ");
     expect((await artE("evals add both --contains x --at-most 3")).code).toBe(2);
-    expect((await artE("evals add --contains x")).stderr).toContain("evals add needs one NAME.");
+    expect((await artE("evals add --contains x")).stderr).toContain("evals add: NAME is required.");
     for (const name of ["names_day", "short_words", "is_json"]) await json(`evals retire ${name}@1`);
   });
 

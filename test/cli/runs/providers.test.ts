@@ -382,7 +382,7 @@ describe("the published protocol", () => {
       [
         "if there is no key for a judge",
         "run --protocol art -a baseline",
-        "--protocol art needs a judge, but no API key for one is set.",
+        "--protocol art requires a judge, but no API key for one is set.",
       ],
       ["if its name is unknown", "run --protocol iofold -a baseline", "--protocol: expected art."],
       [

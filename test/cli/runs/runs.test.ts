@@ -169,7 +169,7 @@ describe("commands about runs", () => {
       expect((await json("runs prune --agent baseline --keep 1 --yes")).deleted).toBe(true);
       expect((await json("runs list --agent baseline")).map(({ id }: { id: string }) => id)).toEqual([ids[2], good]);
       expect((await json("runs prune --empty --yes")).runs).toMatchObject([{ id: failed }]);
-      expect((await artE("runs prune --yes")).stderr).toContain("runs prune needs a filter.");
+      expect((await artE("runs prune --yes")).stderr).toContain("runs prune: a filter is required.");
     });
   });
 

@@ -257,7 +257,7 @@ describe("art-e ctl", () => {
       code: 2,
       stderr: expect.stringContaining('Unknown run "nothing"'),
     });
-    expect((await ctl("set latest")).stderr).toContain("ctl set needs a limit.");
+    expect((await ctl("set latest")).stderr).toContain("ctl set: a limit is required.");
   });
 
   it("steers a run whose cache folder is too deep for a socket path", async () => {

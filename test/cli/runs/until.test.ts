@@ -159,7 +159,7 @@ describe("a run that stops itself with --until", () => {
   it.each([
     ["bett than short", '--until: expected "better than RUN [by N] [or not by N] [on SCORE]"'],
     ["better than short by 0.2 or not by 0.1", '"or not by 0.1" must be more than "by 0.2"'],
-    ["no worse than short", '"no worse than RUN by N" needs a margin above 0'],
+    ["no worse than short", '"no worse than RUN by N" requires a margin above 0'],
     ["different from short by 0.1", '"different from" has no "by"'],
     ["better than short by -1", '--until: expected a number after "by", not "-1"'],
     ["better than short by 5%", '--until: expected a number after "by", not "5%"'],

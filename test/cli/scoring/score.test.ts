@@ -201,7 +201,7 @@ describe("art-e score", () => {
   it("requires a judge, and its API key, for judge scores", async () => {
     await artE(`${RUN} -l 1 --no-judge`, variables());
     const without = await artE("score --scorers judgeCorrect");
-    expect(without.stderr).toContain("judgeCorrect needs a judge, and there is none.");
+    expect(without.stderr).toContain("judgeCorrect requires a judge.");
     expect((await artE("score --judge openai/judge-1")).stderr).toContain("No API key for openai");
   });
 });

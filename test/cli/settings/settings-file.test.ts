@@ -59,7 +59,7 @@ gates:
       const here = await artE(`run --dry-run --dataset ${QUESTIONS} --db data/mail.db`);
       expect(here.stderr).toBe("Settings of art-e.yaml: agent.id.\n");
       const without = await artE(`run --dry-run --dataset ${QUESTIONS} --config off`);
-      expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("--agent is missing.") });
+      expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("--agent is required.") });
       rmSync(path("art-e.yaml"));
       const beside = await artE("run --dry-run --db data/mail.db");
       expect(beside.stderr).toContain(`Settings of ${join("data", "art-e.yaml")}: agent.id, dataset.file, run.limit`);
@@ -247,7 +247,7 @@ runs:
     });
 
     it("must exist for --only", async () => {
-      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only needs a config file.");
+      expect((await artE("run -a baseline --only easy")).stderr).toContain("--only requires a config file.");
     });
   });
 

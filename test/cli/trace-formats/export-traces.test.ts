@@ -185,7 +185,7 @@ describe("export formats", () => {
       const { code, stderr } = await artE("export-traces --format inspect");
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: "art-e: This format is binary and needs a file.\n       Pass --output FILE.\n",
+        stderr: "art-e: --output is required, because this format is binary.\n       Pass --output FILE.\n",
       });
     });
 

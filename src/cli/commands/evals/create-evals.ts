@@ -143,7 +143,7 @@ export const addEvalCommand = defineCommand(addEvalSchema, async ({ names, ...fl
     throw contradiction(
       kinds > 1
         ? "--at-most, --rubric, --judge and conditions on the answer cannot be combined."
-        : "evals add needs one NAME.",
+        : "evals add: NAME is required.",
       "Pass one of them: art-e evals add NAME --contains TEXT.",
     );
   }

@@ -70,7 +70,7 @@ export const modesCommand = defineCommand(modesSchema, async (flags, context) =>
   if (action === "list") return listModes(run, context);
   if (action === "propose") {
     if (model === undefined)
-      throw contradiction("evals modes propose requires --model.", "Pass --model provider/name.");
+      throw contradiction("evals modes propose: --model is required.", "Pass --model provider/name.");
     return proposeAndAsk({ ...flags, model }, context);
   }
   const changed = await apply(changeOf(action, flags), context);
@@ -94,7 +94,7 @@ async function taxonomyOf(run: string | null, { settings }: CommandContext): Pro
 /** Checks the words of a change. Throws a UserError with their correct order. */
 function changeOf(action: keyof typeof WORDS, { words, sentence, fix }: ModeFlags): ModeChange {
   if (action === "describe" && sentence === undefined && fix === undefined) {
-    throw contradiction("evals modes describe requires --sentence or --fix.", "Pass one of them.");
+    throw contradiction("evals modes describe: --sentence or --fix is required.", "Pass one of them.");
   }
   const [mode, ...rest] = words;
   const fields = {
@@ -114,7 +114,7 @@ function changeOf(action: keyof typeof WORDS, { words, sentence, fix }: ModeFlag
   const isComplete = issue !== undefined && words.length >= expected && !isLong;
   const message = isComplete
     ? `${String(issue.path[0]).toUpperCase()}: ${issue.message}.`
-    : `evals modes ${action} needs ${WORDS[action].replace("..", "")}.`;
+    : `evals modes ${action}: ${WORDS[action].replace("..", "").replaceAll(" ", ", ")} is required.`;
   throw new UserError("usage", message, "See art-e evals modes --help.");
 }
 
