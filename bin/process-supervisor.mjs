@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
+import { getSystemErrorMap } from "node:util";
 
 /** Processes that fork faster than they can be killed are left to the kill of the group. */
 const MOST_ROUNDS = 200;
@@ -22,7 +23,11 @@ function start({ argv, env, cwd }) {
   const child = spawn(program, args, { stdio: "inherit", env, cwd });
   child.on("error", (error) => {
     const noFolder = cwd !== undefined && !existsSync(cwd);
-    report({ error: noFolder ? `there is no folder ${cwd}` : (error.code ?? error.message) });
+    report({
+      error: noFolder
+        ? `the folder ${cwd} does not exist`
+        : (getSystemErrorMap().get(error.errno)?.[1] ?? error.message),
+    });
   });
   child.on("exit", (code, signal) => {
     endDescendants();

@@ -25,9 +25,9 @@ it("runProcess separates an exit code, a signal and a missing program", async ()
   expect((await node("process.exit(3)")).end).toEqual({ code: 3, signal: null });
   expect((await node("process.kill(process.pid, 'SIGTERM')")).end).toEqual({ code: null, signal: "SIGTERM" });
   const none = await runProcess({ argv: ["no-such-program"], env }, "", 100, never);
-  expect(none.end).toEqual({ error: "ENOENT" });
+  expect(none.end).toEqual({ error: "no such file or directory" });
   const folder = await runProcess({ argv: ["true"], env, cwd: "/no/such/folder" }, "", 100, never);
-  expect(folder.end).toEqual({ error: "there is no folder /no/such/folder" });
+  expect(folder.end).toEqual({ error: "the folder /no/such/folder does not exist" });
 });
 
 it("runProcess uses no shell", async () => {

@@ -115,7 +115,7 @@ describe("an agent command", () => {
   it("stops the run if it cannot be started, and resuming with a corrected command requires --force", async () => {
     const first = await run("no-such-program --x", "-l 1");
     expect(first.code).toBe(1);
-    expect(first.stderr).toContain("no-such-program: ENOENT");
+    expect(first.stderr).toContain("no-such-program: no such file or directory");
     expect(first.stderr).toContain(
       "Check that the program exists and can be started, then continue: art-e run --resume",
     );
