@@ -11,15 +11,16 @@ export const MAX_MESSAGE_CHARS = 1_000_000;
 
 const reason = z.string().max(1_000).nullable().default(null).describe("Reason from the user, or null.");
 
+/** Not `exactOptional`, which the OpenAPI document would list as required. */
 const controlChangesSchema = z
   .strictObject({
-    concurrency: LIMIT_VALUES.concurrency.exactOptional(),
-    rpm: LIMIT_VALUES.rpm.exactOptional().describe("Requests per minute."),
-    tpm: LIMIT_VALUES.tpm.exactOptional().describe("Tokens per minute."),
-    taskTimeoutMs: LIMIT_VALUES.taskTimeoutMs.exactOptional(),
-    maxCostUsd: LIMIT_VALUES.maxCostUsd.exactOptional(),
-    maxTokens: LIMIT_VALUES.maxTokens.exactOptional(),
-    maxTimeMs: LIMIT_VALUES.maxTimeMs.exactOptional(),
+    concurrency: LIMIT_VALUES.concurrency.optional(),
+    rpm: LIMIT_VALUES.rpm.optional().describe("Requests per minute."),
+    tpm: LIMIT_VALUES.tpm.optional().describe("Tokens per minute."),
+    taskTimeoutMs: LIMIT_VALUES.taskTimeoutMs.optional(),
+    maxCostUsd: LIMIT_VALUES.maxCostUsd.optional(),
+    maxTokens: LIMIT_VALUES.maxTokens.optional(),
+    maxTimeMs: LIMIT_VALUES.maxTimeMs.optional(),
   })
   .refine((changes) => Object.keys(changes).length > 0, "expected at least one limit");
 

@@ -102,4 +102,12 @@ describe("/openapi.json", () => {
       properties: { rating: { enum: ["positive", "neutral", "negative"] } },
     });
   });
+
+  it("accepts a request to steer a run that changes one limit", () => {
+    const body = document.paths["/api/runs/{id}/control"]?.post?.requestBody?.content["application/json"]?.schema;
+    const accepts = (request: object) =>
+      z.fromJSONSchema(body as Parameters<typeof z.fromJSONSchema>[0]).safeParse(request).success;
+    expect(accepts({ command: "set", changes: { rpm: 60 } })).toBe(true);
+    expect(accepts({ command: "set", changes: { taskTimeoutMs: 1e12 } })).toBe(false);
+  });
 });
